@@ -1,0 +1,25 @@
+import neostandard from 'neostandard'
+
+// The house rules of docs/architecture.md: arrows point one way and the core is pure.
+const only = (files, patterns) => ({
+  files,
+  rules: { 'no-restricted-imports': ['error', { patterns }] }
+})
+const edges = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', 'node:fs', 'node:http', 'node:net']
+
+export default [
+  ...neostandard({ ts: true, ignores: ['dist', 'node_modules', '.tap'] }),
+  only(['src/wire/**'], [{ group: [...edges, '../*'], message: 'wire/ imports nothing of ours and does no I/O.' }]),
+  only(['src/a2a/**'], [{ group: [...edges, '../policy/*', '../config/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*'], message: 'a2a/ is pure protocol knowledge: it may import wire/ only.' }]),
+  only(['src/policy/**'], [{ group: [...edges, '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*'], message: 'policy/ is pure: it may import wire/, a2a/ and the config model only.' }]),
+  only(['src/config/**'], [{ group: ['fastify', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*'], message: 'config/ loads files; it knows nothing of the running gateway.' }]),
+  only(['src/upstream/**'], [{ group: ['fastify', '@fastify/*', 'prom-client', '@opentelemetry/*', '../gateway/*', '../admin/*', '../policy/*'], message: 'upstream/ dials agents; it does not decide.' }]),
+  only(['src/telemetry/**'], [{ group: ['fastify', '@fastify/*', 'undici', '../gateway/*', '../upstream/*', '../admin/*'], message: 'telemetry/ is told what happened; it does not look.' }]),
+  only(['src/gateway/**', 'src/admin/**', 'src/cli/**'], [{ group: ['undici', 'prom-client', '@opentelemetry/*'], message: 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry.' }]),
+  {
+    rules: {
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error'
+    }
+  }
+]

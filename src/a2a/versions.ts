@@ -1,0 +1,37 @@
+/**
+ * Protocol versions and bindings that the gateway carries.
+ * Anything else a card lists (GRPC, custom bindings, other versions) is not carried and leaves the served card.
+ */
+
+export type Version = '0.3' | '1.0'
+export type Binding = 'JSONRPC' | 'HTTP+JSON'
+
+export const VERSIONS: readonly Version[] = ['0.3', '1.0']
+
+/** A2A 1.0 §3.6: service parameter naming the protocol version; absent or empty means 0.3. */
+export const VERSION_HEADER = 'a2a-version'
+/** A2A 1.0 §3.2.6. */
+export const EXTENSIONS_HEADER = 'a2a-extensions'
+/** A2A 0.2.4 to 0.3.0, topic document "Extensions". */
+export const LEGACY_EXTENSIONS_HEADER = 'x-a2a-extensions'
+
+/** The protocol's media type since 1.0.1 (§11.1); `application/json` stays legal. */
+export const A2A_MEDIA_TYPE = 'application/a2a+json'
+
+const MAJOR_MINOR = /^(\d{1,4})\.(\d{1,4})(?:\.\d{1,6}(?:[-+][0-9A-Za-z.-]{1,64})?)?$/
+
+/**
+ * Reads a version as a client or a card writes it: surrounding blanks and a patch number do not count (§3.6),
+ * 0.2.x speaks the grammar of 0.3, and empty is 0.3.
+ * @returns the version, or null when the gateway does not carry it
+ */
+export function readVersion (text: string): Version | null {
+  const trimmed = text.trim()
+  if (trimmed === '' || trimmed === '0.3') return '0.3'
+  if (trimmed === '1.0') return '1.0'
+  const match = MAJOR_MINOR.exec(trimmed)
+  if (match === null) return null
+  const majorMinor = `${Number(match[1])}.${Number(match[2])}`
+  if (majorMinor === '1.0') return '1.0'
+  return majorMinor === '0.3' || majorMinor === '0.2' ? '0.3' : null
+}

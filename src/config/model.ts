@@ -1,0 +1,147 @@
+/**
+ * The configuration as the gateway uses it: every default filled in, durations in milliseconds, sizes in bytes.
+ * Its source of truth is the JSON Schema in `schema.ts`; `load.ts` turns YAML into this.
+ */
+
+export type Mode = 'enforce' | 'observe' | 'off'
+
+export interface HostPort { readonly host: string, readonly port: number }
+
+export interface Config {
+  readonly server: ServerConfig
+  readonly limits: Limits
+  readonly agents: readonly AgentConfig[]
+  /** Policies of the file's `extensions:` key, by name. */
+  readonly extensions: Readonly<Record<string, PolicyConfig>>
+  readonly telemetry: TelemetryConfig
+  /** Short hash of the effective configuration, for `config_info{hash}`. */
+  readonly hash: string
+}
+
+export interface ServerConfig {
+  readonly listen: HostPort
+  readonly admin: HostPort
+  /** Absolute http(s) URL without trailing slash, or null: then `http://<listen>`. */
+  readonly publicUrl: string | null
+  /** IP addresses and CIDRs whose X-Forwarded-* headers count. */
+  readonly trustedProxies: readonly string[]
+  /** How long a stop waits for calls and streams in flight, ms. */
+  readonly drainTimeout: number
+}
+
+export interface Limits {
+  readonly body: number
+  readonly response: number
+  readonly card: number
+  readonly jsonDepth: number
+  readonly jsonMembers: number
+  readonly extensions: number
+  readonly requestTimeout: number
+}
+
+export interface AgentConfig {
+  readonly name: string
+  /** Path prefix without trailing slash; the empty string is the root. */
+  readonly path: string
+  /** Host to match (lower case, without port), or null for any. */
+  readonly host: string | null
+  readonly upstream: UpstreamConfig
+  readonly card: CardConfig
+  readonly mode: Mode
+  readonly enforceOn: 'messages' | 'all'
+  readonly unlistedExtensions: 'forward' | 'strip' | 'reject'
+  readonly unknownMethods: 'reject' | 'forward'
+  /** Names of policies: the file's `extensions`, else the built-in catalogue. */
+  readonly extensions: readonly string[]
+  /** Path prefixes below the agent's path, without trailing slash, forwarded without inspection. */
+  readonly passthrough: readonly string[]
+}
+
+export interface UpstreamConfig {
+  /** Absolute http(s) URL; its path is the base that the agent's interfaces are mapped from. */
+  readonly url: string
+  readonly timeouts: { readonly connect: number, readonly headers: number, readonly idle: number }
+  readonly connections: number
+  /** `ca`, `cert` and `key` are paths of PEM files, resolved against the configuration file. */
+  readonly tls: { readonly ca: string | null, readonly cert: string | null, readonly key: string | null, readonly serverName: string | null }
+  readonly extensionHeader: { readonly spelling: 'auto' | 'v1' | 'v03' | 'both', readonly form: 'repeated' | 'joined' }
+}
+
+export interface CardConfig {
+  readonly url: string | null
+  /** Absolute path of a card on disk, or null. */
+  readonly file: string | null
+  readonly refresh: number
+  readonly maxStale: number
+  readonly onUnavailable: 'reject' | 'forward'
+  readonly signature: 'strip' | 'verbatim'
+}
+
+export interface TelemetryConfig {
+  readonly logs: { readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent', readonly format: 'json' | 'pretty' }
+  readonly traces: { readonly enabled: boolean }
+  readonly audit: { readonly enabled: boolean }
+}
+
+/**
+ * One extension's policy: the part of the vocabulary that works today.
+ * Shapes follow the policy vocabulary of docs/how-it-decides.md; absent keys mean the defaults named there.
+ */
+export interface PolicyConfig {
+  readonly uri: string
+  /** Overrides the agent's mode for this extension. The stricter of the two never wins: `off` agent stays off. */
+  readonly mode?: Mode
+  readonly activation?: {
+    /** card = follow AgentExtension.required. Default card. */
+    readonly required?: 'card' | 'always' | 'never'
+    /** inject = the gateway asks for the extension on the client's behalf. Default none. */
+    readonly default?: 'none' | 'inject'
+    /** When injected: may the client see the echo? Default false. */
+    readonly expose?: boolean
+  }
+  readonly request?: readonly RuleConfig[]
+}
+
+export interface RuleConfig {
+  readonly id: string
+  readonly select: SelectorConfig
+  readonly when?: ConditionConfig
+  readonly unless?: ConditionConfig
+  readonly count?: { readonly min?: number, readonly max?: number }
+  /** JSON Schema that every selected value must satisfy, or where to find it in the card. */
+  readonly schema?: SchemaSource
+  readonly error?: RuleErrorConfig
+}
+
+export interface SelectorConfig {
+  readonly part: {
+    /** true: DataParts only. */
+    readonly data?: boolean
+    /** Media types; a parameter value `*` matches any value and captures it under the parameter's name. */
+    readonly mediaType?: string | readonly string[]
+    readonly take?: 'first' | 'all'
+  }
+}
+
+export interface ConditionConfig {
+  readonly taskId?: 'present' | 'absent'
+  readonly contextId?: 'present' | 'absent'
+}
+
+/**
+ * An inline JSON Schema, or an object whose only key is `fromCard`: JSON Pointer templates into the raw AgentCard, of which
+ * the first that resolves is used. In a template `{self}` is the index of the extension in `capabilities.extensions`, and
+ * `{name}` the value captured by a `name=*` media type parameter of the selector.
+ */
+export type SchemaSource = { readonly fromCard: readonly string[] } | Readonly<Record<string, unknown>> | boolean
+
+export type ErrorClass = 'invalid' | 'unsupportedContent' | 'conflict' | 'extensionRequired' | 'forbidden'
+
+export interface RuleErrorConfig {
+  readonly class?: ErrorClass
+  /** Class used when `fromCard` resolves to nothing. */
+  readonly undeclared?: ErrorClass
+  readonly message?: string
+  /** ErrorInfo.reason, overriding that of the class. */
+  readonly reason?: string
+}
