@@ -35,3 +35,29 @@ export function readVersion (text: string): Version | null {
   if (majorMinor === '1.0') return '1.0'
   return majorMinor === '0.3' || majorMinor === '0.2' ? '0.3' : null
 }
+
+/**
+ * The version a request asks for: the header, else the query parameter, else 0.3 (1.0 §3.6). Both, and different, is a problem.
+ * @param header value of A2A-Version, undefined when absent
+ * @param query raw query string with its leading `?`, or ''
+ */
+export function requestedVersion (header: string | undefined, query: string): { readonly version: Version, readonly stated: boolean } | { readonly problem: 'conflict' | 'unknown' } {
+  const param = query === '' ? null : queryVersion(query)
+  if (header !== undefined && header.trim() !== '') {
+    const version = readVersion(header)
+    if (version === null) return { problem: 'unknown' }
+    if (param !== null && readVersion(param) !== version) return { problem: 'conflict' }
+    return { version, stated: true }
+  }
+  if (param === null || param.trim() === '') return { version: '0.3', stated: false }
+  const version = readVersion(param)
+  return version === null ? { problem: 'unknown' } : { version, stated: true }
+}
+
+function queryVersion (query: string): string | null {
+  if (!/a2a-version/i.test(query)) return null
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (name.toLowerCase() === VERSION_HEADER) return value
+  }
+  return null
+}

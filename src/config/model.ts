@@ -89,7 +89,7 @@ export interface TelemetryConfig {
  */
 export interface PolicyConfig {
   readonly uri: string
-  /** Overrides the agent's mode for this extension. The stricter of the two never wins: `off` agent stays off. */
+  /** Wins over the agent's mode for this extension, except that an agent in `off` stays off. */
   readonly mode?: Mode
   readonly activation?: {
     /** card = follow AgentExtension.required. Default card. */

@@ -1,0 +1,59 @@
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { packageRoot } from '../src/config/paths.js'
+import { schemaText } from '../src/config/schema.js'
+import { configurationPage } from './configuration-page.js'
+
+/** A file of the repository that is made from the sources. */
+export interface Generator {
+  /** Path from the root of the package. */
+  readonly file: string
+  /** The whole content; the same on every machine. */
+  readonly render: () => string
+}
+
+/** Add a generator here, and the build writes its file and the tests keep it from drifting. */
+export const GENERATORS: readonly Generator[] = [
+  { file: 'config/gateway.schema.json', render: schemaText },
+  { file: 'docs/configuration.md', render: configurationPage }
+]
+
+/** The generated files whose content is not what their generator says. */
+export function drifted (): string[] {
+  return GENERATORS.filter(({ file, render }) => current(file) !== render()).map(({ file }) => file)
+}
+
+/** Writes the files that drifted. */
+export function generate (): string[] {
+  const files = drifted()
+  for (const { file, render } of GENERATORS) {
+    if (!files.includes(file)) continue
+    const target = join(packageRoot(), file)
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, render())
+  }
+  return files
+}
+
+function current (file: string): string | null {
+  try {
+    return readFileSync(join(packageRoot(), file), 'utf8')
+  } catch {
+    return null
+  }
+}
+
+function main (args: readonly string[]): number {
+  if (!args.includes('--check')) {
+    for (const file of generate()) console.log(`wrote ${file}`)
+    return 0
+  }
+  const files = drifted()
+  for (const file of files) console.error(`${file} is out of date: run "npm run build"`)
+  return files.length === 0 ? 0 : 1
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  process.exitCode = main(process.argv.slice(2))
+}

@@ -1,0 +1,125 @@
+/**
+ * Reads one request body into a call: strict JSON, envelope, operation and message view, in the order of the reference §10.1.
+ * Pure: the same bytes give the same call, for the proxy and for every offline tool.
+ */
+import type { JsonLimits } from '../wire/json.js'
+import { parseStrict } from '../wire/json.js'
+import { isJsonContentType } from '../wire/media-type.js'
+import { idToken, readEnvelope } from './envelope.js'
+import type { Reason } from './errors.js'
+import type { JsonObject } from './fields.js'
+import { isObject } from './fields.js'
+import type { RequestView } from './message.js'
+import { viewRequest } from './message.js'
+import type { Operation } from './operations.js'
+import { carriesMessage, operationOfMethod } from './operations.js'
+import type { Binding, Version } from './versions.js'
+
+export interface CallProblem {
+  readonly reason: Reason
+  /** Name of the gateway's own rule: `json`, `envelope`, `method`, `content-type`, `version`. */
+  readonly rule: string
+  /** Path from the root of the request, or `header <name>`. */
+  readonly path: string
+  /** One or more sentences that read alone. */
+  readonly message: string
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** Everything read of a request before anything is decided about it. */
+export interface Call {
+  readonly operation: Operation
+  /** Raw JSON-RPC id token, `null` where there is none. Computed when asked for: only refusals need it. */
+  readonly id: () => string
+  /** The id as a value, for the span; null where there is none. */
+  readonly idValue: string | number | null
+  readonly view: RequestView | null
+  /** First thing wrong with the body as such. With it, the rest is read as far as it could be. */
+  readonly problem: CallProblem | null
+}
+
+export interface CallInput {
+  readonly bytes: Buffer
+  readonly binding: Binding
+  readonly version: Version
+  readonly contentType: string | undefined
+  /** Operation of the HTTP+JSON route; null for JSON-RPC, where the body names it. */
+  readonly restOperation: Operation | null
+  readonly limits: JsonLimits
+}
+
+const NO_ID = (): string => 'null'
+
+export function readCall (input: CallInput): Call {
+  return input.binding === 'JSONRPC' ? readRpcCall(input) : readRestCall(input, input.restOperation ?? 'Other')
+}
+
+function readRpcCall (input: CallInput): Call {
+  const { bytes, version } = input
+  const typeProblem = contentTypeProblem(input)
+  if (typeProblem !== null) return blank('Other', typeProblem)
+  const parsed = parseStrict(bytes, input.limits)
+  if (!parsed.ok) return blank('Other', { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
+  const id = (): string => idToken(bytes, parsed.value)
+  const read = readEnvelope(parsed.value)
+  if (!read.ok) {
+    const { reason, path, message } = read.problem
+    return { operation: 'Other', id, idValue: null, view: null, problem: { reason, rule: 'envelope', path, message } }
+  }
+  const { envelope } = read
+  const operation = operationOfMethod(envelope.method, version)
+  const view = (operation === null || carriesMessage(operation)) && envelope.params !== null
+    ? viewRequest(envelope.params, 'params', version, 'JSONRPC')
+    : null
+  return {
+    operation: operation ?? 'Other',
+    id,
+    idValue: envelope.id,
+    view,
+    problem: operation === null ? unknownMethod(envelope.method, version) : null
+  }
+}
+
+function unknownMethod (method: string, version: Version): CallProblem {
+  const other: Version = version === '1.0' ? '0.3' : '1.0'
+  const path = 'method'
+  if (operationOfMethod(method, other) !== null) {
+    // Spec 1.0 §3.6: absent or empty A2A-Version is 0.3, so a 1.0 method without the header is a version error (decision 6).
+    return other === '1.0'
+      ? { reason: 'VERSION_NOT_SUPPORTED', rule: 'version', path: 'header A2A-Version', message: 'The method is one of A2A 1.0, but the request does not say so: a request without the header A2A-Version is A2A 0.3. Send the header "A2A-Version: 1.0".' }
+      : { reason: 'METHOD_NOT_FOUND', rule: 'method', path, message: 'The method is one of A2A 0.3, but the request says A2A-Version 1.0. Use the 1.0 method name, or send no A2A-Version header.' }
+  }
+  return { reason: 'METHOD_NOT_FOUND', rule: 'unknown-method', path, message: `The method is not an operation of A2A ${version}.` }
+}
+
+function readRestCall (input: CallInput, operation: Operation): Call {
+  const { bytes } = input
+  if (bytes.length === 0) {
+    return carriesMessage(operation)
+      ? blank(operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: 'The body is empty; send the message as a JSON object.' })
+      : blank(operation, null)
+  }
+  const typeProblem = contentTypeProblem(input)
+  if (typeProblem !== null) return blank(operation, typeProblem)
+  const parsed = parseStrict(bytes, input.limits)
+  if (!parsed.ok) return blank(operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
+  if (!isObject(parsed.value)) return blank(operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
+  const body: JsonObject = parsed.value
+  const view = viewRequest(body, '', input.version, 'HTTP+JSON')
+  return { operation, id: NO_ID, idValue: null, view, problem: null }
+}
+
+function blank (operation: Operation, problem: CallProblem | null): Call {
+  return { operation, id: NO_ID, idValue: null, view: null, problem }
+}
+
+function contentTypeProblem (input: CallInput): CallProblem | null {
+  const rest = input.binding === 'HTTP+JSON'
+  if (isJsonContentType(input.contentType, rest)) return null
+  return {
+    reason: 'CONTENT_TYPE_NOT_SUPPORTED',
+    rule: 'content-type',
+    path: 'header Content-Type',
+    message: `The header Content-Type must be ${rest ? 'application/a2a+json or ' : ''}application/json, in UTF-8.`
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * The JSON-RPC 2.0 envelope of a request, checked as reference table "JSON-RPC corners" says: batches, odd ids, wrong versions and
+ * case variants are refused before anything is read from `params`.
+ */
+import { memberSpan } from '../wire/json-span.js'
+import type { FieldProblem, JsonObject } from './fields.js'
+import { Fields, FieldSet, isObject, own } from './fields.js'
+
+export interface RpcEnvelope {
+  readonly method: string
+  /** Absent and null params are both null. */
+  readonly params: JsonObject | null
+  readonly id: string | number | null
+}
+
+export interface EnvelopeProblem {
+  readonly reason: 'INVALID_REQUEST' | 'INVALID_PARAMS'
+  readonly path: string
+  readonly message: string
+}
+
+export type EnvelopeResult = { readonly ok: true, readonly envelope: RpcEnvelope } | { readonly ok: false, readonly problem: EnvelopeProblem }
+
+const ENVELOPE = new FieldSet(['jsonrpc', 'id', 'method', 'params'])
+
+function bad (path: string, message: string, reason: EnvelopeProblem['reason'] = 'INVALID_REQUEST'): EnvelopeResult {
+  return { ok: false, problem: { reason, path, message } }
+}
+
+export function readEnvelope (value: unknown): EnvelopeResult {
+  if (Array.isArray(value)) return bad('', 'Batch requests are not supported by A2A; send one JSON-RPC object per HTTP request.')
+  if (!isObject(value)) return bad('', 'The body must be one JSON-RPC 2.0 object with "jsonrpc", "id", "method" and "params".')
+  const problems: FieldProblem[] = []
+  Fields.read(value, ENVELOPE, '', problems)
+  const first = problems[0]
+  if (first !== undefined) return bad(first.path, `Ambiguous envelope: ${first.message}.`)
+  if (own(value, 'jsonrpc') !== '2.0') return bad('jsonrpc', 'The member "jsonrpc" must be the string "2.0".')
+  const id = own(value, 'id')
+  if (id !== undefined && id !== null && typeof id !== 'string' && !(typeof id === 'number' && Number.isInteger(id))) {
+    return bad('id', 'The member "id" must be a string, an integer or null.')
+  }
+  const method = own(value, 'method')
+  if (typeof method !== 'string' || method === '') return bad('method', 'The member "method" must be a non-empty string.')
+  const params = own(value, 'params')
+  if (params !== undefined && params !== null && !isObject(params)) return bad('params', 'The member "params" must be an object.', 'INVALID_PARAMS')
+  return { ok: true, envelope: { method, params: params ?? null, id: (id as string | number | null | undefined) ?? null } }
+}
+
+/**
+ * The `id` of a parsed body as the raw token the client wrote, so that an integer beyond 2^53 keeps its digits; `null` where the id
+ * is absent or is neither string nor number (JSON-RPC 2.0 §5).
+ */
+export function idToken (bytes: Buffer, value: unknown): string {
+  if (!isObject(value)) return 'null'
+  const id = own(value, 'id')
+  if (typeof id !== 'string' && typeof id !== 'number') return 'null'
+  const span = memberSpan(bytes, ['id'])
+  return span === null ? 'null' : bytes.toString('utf8', span.start, span.end)
+}

@@ -1,0 +1,186 @@
+/**
+ * Refusals on the wire: one table of reasons, one writer per binding and version.
+ * Codes: A2A 1.0.1 §5.4; JSON-RPC shape §9.5; HTTP+JSON shape §11.6; 0.3: spec 0.3.0 §8, which has no code for a missing
+ * extension (decision 5: -32008 there too) and no HTTP table.
+ */
+import type { Binding, Version } from './versions.js'
+import { A2A_MEDIA_TYPE } from './versions.js'
+
+export type Reason =
+  | 'EXTENSION_SUPPORT_REQUIRED'
+  | 'EXTENSION_DEPENDENCY_MISSING'
+  | 'EXTENSION_NOT_ALLOWED'
+  | 'EXTENSION_DATA_INVALID'
+  | 'CONTENT_TYPE_NOT_SUPPORTED'
+  | 'EXTENSION_CONFLICT'
+  | 'VERSION_NOT_SUPPORTED'
+  | 'INVALID_AGENT_RESPONSE'
+  | 'PARSE_ERROR'
+  | 'INVALID_REQUEST'
+  | 'INVALID_PARAMS'
+  | 'METHOD_NOT_FOUND'
+  | 'ROUTE_NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'REQUEST_TOO_LARGE'
+  | 'REQUEST_TIMEOUT'
+  | 'BAD_REQUEST_TARGET'
+  | 'BAD_REQUEST_HEADER'
+  | 'CONTENT_ENCODING_NOT_SUPPORTED'
+  | 'AGENT_NOT_READY'
+  | 'UPSTREAM_UNREACHABLE'
+  | 'UPSTREAM_FAILED'
+  | 'UPSTREAM_TIMEOUT'
+  | 'SHUTTING_DOWN'
+  | 'INTERNAL_ERROR'
+
+interface ReasonEntry {
+  readonly rpc: number
+  readonly http: number
+  /** google.rpc.Code name, HTTP+JSON 1.0 `error.status`. */
+  readonly status: string
+  /** Infrastructure refusals keep their HTTP status in JSON-RPC too; protocol errors ride on 200. */
+  readonly infrastructure: boolean
+  /** Reasons that A2A defines; the others are the gateway's own and say so in `ErrorInfo.domain`. */
+  readonly protocol: boolean
+}
+
+function entry (rpc: number, http: number, status: string, protocol = false, infrastructure = false): ReasonEntry {
+  return { rpc, http, status, infrastructure, protocol }
+}
+
+const infra = (http: number, status: string, rpc = -32603): ReasonEntry => entry(rpc, http, status, false, true)
+
+export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
+  EXTENSION_SUPPORT_REQUIRED: entry(-32008, 400, 'FAILED_PRECONDITION', true),
+  EXTENSION_DEPENDENCY_MISSING: entry(-32602, 400, 'INVALID_ARGUMENT'),
+  EXTENSION_NOT_ALLOWED: entry(-32004, 403, 'PERMISSION_DENIED'),
+  EXTENSION_DATA_INVALID: entry(-32602, 400, 'INVALID_ARGUMENT'),
+  CONTENT_TYPE_NOT_SUPPORTED: entry(-32005, 400, 'INVALID_ARGUMENT', true),
+  EXTENSION_CONFLICT: entry(-32602, 400, 'FAILED_PRECONDITION'),
+  VERSION_NOT_SUPPORTED: entry(-32009, 400, 'FAILED_PRECONDITION', true),
+  INVALID_AGENT_RESPONSE: entry(-32006, 500, 'INTERNAL', true),
+  PARSE_ERROR: entry(-32700, 400, 'INVALID_ARGUMENT'),
+  INVALID_REQUEST: entry(-32600, 400, 'INVALID_ARGUMENT'),
+  INVALID_PARAMS: entry(-32602, 400, 'INVALID_ARGUMENT'),
+  METHOD_NOT_FOUND: entry(-32601, 404, 'NOT_FOUND'),
+  ROUTE_NOT_FOUND: infra(404, 'NOT_FOUND', -32601),
+  METHOD_NOT_ALLOWED: infra(405, 'UNIMPLEMENTED', -32600),
+  REQUEST_TOO_LARGE: infra(413, 'OUT_OF_RANGE'),
+  REQUEST_TIMEOUT: infra(408, 'DEADLINE_EXCEEDED'),
+  BAD_REQUEST_TARGET: infra(400, 'INVALID_ARGUMENT', -32600),
+  BAD_REQUEST_HEADER: infra(400, 'INVALID_ARGUMENT', -32600),
+  CONTENT_ENCODING_NOT_SUPPORTED: infra(415, 'INVALID_ARGUMENT', -32600),
+  AGENT_NOT_READY: infra(503, 'UNAVAILABLE'),
+  UPSTREAM_UNREACHABLE: infra(502, 'UNAVAILABLE'),
+  UPSTREAM_FAILED: infra(502, 'UNAVAILABLE'),
+  UPSTREAM_TIMEOUT: infra(504, 'DEADLINE_EXCEEDED'),
+  SHUTTING_DOWN: infra(503, 'UNAVAILABLE'),
+  INTERNAL_ERROR: infra(500, 'INTERNAL')
+}
+
+export const PROTOCOL_DOMAIN = 'a2a-protocol.org'
+export const GATEWAY_DOMAIN = 'a2a-extension-gateway'
+
+export interface FieldViolation {
+  /** Path from the root of the request in the client's own field names: `params.message.parts[0].data.total`. */
+  readonly field: string
+  readonly description: string
+}
+
+/** One refusal, independent of binding and version. */
+export interface Refusal {
+  readonly reason: Reason
+  /** Enough to mend the request for a caller that reads nothing else. Never holds values of the client's data. */
+  readonly message: string
+  /** `<extension>/<rule>`, or `gateway/<what>`: names the refusing rule in the `gateway-decision` header. */
+  readonly rule: string
+  /** `ErrorInfo.metadata`. */
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly fields?: readonly FieldViolation[]
+  /** URI of the extension that was broken: becomes a `google.rpc.Help` link when it is an http(s) URL. */
+  readonly helpUri?: string
+  /** For 405: the value of `Allow`. For 503: seconds for `Retry-After`. */
+  readonly allow?: string
+  readonly retryAfter?: number
+  /** Reason written to `ErrorInfo.reason` where a policy names its own; the table entry of `reason` still rules. */
+  readonly customReason?: string
+}
+
+export interface WireError {
+  readonly status: number
+  readonly contentType: string
+  readonly body: Buffer
+}
+
+/** What is known of the caller when it is refused. */
+export interface Caller {
+  readonly binding: Binding
+  readonly version: Version
+  /** Raw JSON token of the JSON-RPC id as the client wrote it, all digits kept; `null` when unknown. */
+  readonly id: string
+  /**
+   * The caller awaits an event stream and can read nothing else: 0.3 JSON-RPC clients (measured: the JavaScript SDK 0.3.14 throws on a
+   * plain JSON answer to `message/stream` and loses its message). The refusal is then the stream's only event.
+   */
+  readonly eventStream: boolean
+  /** HTTP+JSON 1.0: the media type of the request decides that of the answer. */
+  readonly mediaType: string | null
+}
+
+/** Writes a refusal in the caller's binding and version. */
+export function writeRefusal (refusal: Refusal, caller: Caller): WireError {
+  const row = REASONS[refusal.reason]
+  const details = detailsOf(refusal, row)
+  if (caller.binding === 'JSONRPC') {
+    const error = JSON.stringify({ code: row.rpc, message: refusal.message, data: details })
+    const answer = `{"jsonrpc":"2.0","id":${caller.id},"error":${error}}`
+    if (caller.eventStream && !row.infrastructure) return { status: 200, contentType: 'text/event-stream', body: Buffer.from(`data: ${answer}\n\n`) }
+    return {
+      status: row.infrastructure ? row.http : 200,
+      contentType: 'application/json',
+      body: Buffer.from(answer)
+    }
+  }
+  if (caller.version === '0.3') {
+    return {
+      status: row.http,
+      contentType: 'application/json',
+      body: Buffer.from(JSON.stringify({ code: row.rpc, message: refusal.message, data: details }))
+    }
+  }
+  return {
+    status: row.http,
+    contentType: caller.mediaType === 'application/json' ? 'application/json' : A2A_MEDIA_TYPE,
+    body: Buffer.from(JSON.stringify({ error: { code: row.http, status: row.status, message: refusal.message, details } }))
+  }
+}
+
+function detailsOf (refusal: Refusal, row: ReasonEntry): object[] {
+  const info: Record<string, unknown> = {
+    '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+    reason: refusal.customReason ?? refusal.reason,
+    domain: row.protocol && refusal.customReason === undefined ? PROTOCOL_DOMAIN : GATEWAY_DOMAIN
+  }
+  if (refusal.metadata !== undefined) info.metadata = refusal.metadata
+  const details: object[] = [info]
+  if (refusal.fields !== undefined && refusal.fields.length > 0) {
+    details.push({ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: refusal.fields })
+  }
+  if (refusal.helpUri !== undefined && /^https?:\/\//.test(refusal.helpUri)) {
+    details.push({ '@type': 'type.googleapis.com/google.rpc.Help', links: [{ description: 'Specification of the extension', url: refusal.helpUri }] })
+  }
+  return details
+}
+
+/**
+ * Value of the `gateway-decision` header: a token and one parameter with a quoted string (RFC 9110 §5.6.6).
+ * Characters that may not stand in a quoted string are percent-encoded.
+ */
+export function decisionHeader (rule: string): string {
+  let safe = ''
+  for (const byte of Buffer.from(rule)) {
+    const quotable = byte > 0x20 && byte < 0x7f && byte !== 0x22 && byte !== 0x5c
+    safe += quotable ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, '0').toUpperCase()}`
+  }
+  return `reject;rule="${safe}"`
+}

@@ -1,0 +1,148 @@
+/**
+ * The message view: one shape for 0.3 `kind` parts, 1.0 oneof parts, ProtoJSON snake_case and 0.3 REST `content`.
+ * Rules see only this; paths name the client's own fields.
+ */
+import type { FieldProblem, JsonObject } from './fields.js'
+import { Fields, FieldSet, isObject, own } from './fields.js'
+import type { Binding, Version } from './versions.js'
+
+export interface PartView {
+  /** `params.message.parts[0]` */
+  readonly path: string
+  readonly isData: boolean
+  /** The DataPart's data; undefined for other parts. */
+  readonly data: unknown
+  /** `params.message.parts[0].data` */
+  readonly dataPath: string
+  /** Every media type stated for the part, most authoritative first, with the path of each. */
+  readonly mediaTypes: readonly { readonly text: string, readonly path: string }[]
+}
+
+export interface MessageView {
+  readonly path: string
+  readonly taskId: 'present' | 'absent'
+  readonly contextId: 'present' | 'absent'
+  /** `message.extensions[]`: annotation, not activation (decision 4). */
+  readonly listed: readonly string[]
+  readonly parts: readonly PartView[]
+}
+
+export interface RequestView {
+  /** Null where the request carries no message object; the agent judges that. */
+  readonly message: MessageView | null
+  /** 1.0 `tenant` of the request's own body, or null. */
+  readonly tenant: string | null
+  /** Members that gateway and agent might read differently. */
+  readonly problems: readonly FieldProblem[]
+}
+
+const REQUEST = new FieldSet(['message', 'request', 'configuration', 'metadata', 'tenant'])
+const MESSAGE = new FieldSet(['messageId', 'role', 'parts', 'content', 'contextId', 'taskId', 'referenceTaskIds', 'extensions', 'metadata', 'kind'])
+const PART = new FieldSet(['text', 'raw', 'url', 'data', 'file', 'kind', 'metadata', 'filename', 'mediaType'])
+const PART_METADATA = new FieldSet(['mediaType', 'mimeType'])
+
+const MEMBERS_1_0 = ['text', 'raw', 'url', 'data'] as const
+const MEMBERS_0_3 = ['text', 'file', 'data'] as const
+
+/**
+ * Reads the request object: `params` of JSON-RPC, the body of HTTP+JSON.
+ * @param path of that object from the root of the request: `params`, or '' for HTTP+JSON
+ */
+export function viewRequest (request: JsonObject, path: string, version: Version, binding: Binding): RequestView {
+  const problems: FieldProblem[] = []
+  const fields = Fields.read(request, REQUEST, path, problems)
+  const tenant = version === '1.0' ? fields.get('tenant') : undefined
+  return {
+    message: viewMessage(fields, version, binding, problems),
+    tenant: typeof tenant === 'string' && tenant !== '' ? tenant : null,
+    problems
+  }
+}
+
+function viewMessage (request: Fields, version: Version, binding: Binding, problems: FieldProblem[]): MessageView | null {
+  let field = 'message'
+  // proto 0.3.0 names the field `request` with json_name `message`: ProtoJSON parsers read both.
+  if (version === '0.3' && binding === 'HTTP+JSON' && isObject(request.get('request'))) {
+    if (request.get('message') !== undefined) problems.push({ path: request.pathOf('request'), message: 'the body holds both "message" and "request", two spellings of one field; send only "message"' })
+    else field = 'request'
+  }
+  const raw = request.get(field)
+  if (!isObject(raw)) return null
+  const message = Fields.read(raw, MESSAGE, request.pathOf(field), problems)
+  const extensions = message.get('extensions')
+  return {
+    path: message.path,
+    taskId: presence(message.get('taskId')),
+    contextId: presence(message.get('contextId')),
+    listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : [],
+    parts: viewParts(message, version, problems)
+  }
+}
+
+/** Null and the empty string are ProtoJSON's absent. */
+function presence (value: unknown): 'present' | 'absent' {
+  return value === undefined || value === null || value === '' ? 'absent' : 'present'
+}
+
+function viewParts (message: Fields, version: Version, problems: FieldProblem[]): PartView[] {
+  const parts = message.get('parts')
+  const content = message.get('content')
+  if (parts !== undefined && content !== undefined && version === '0.3') {
+    problems.push({ path: message.pathOf('content'), message: `${message.path} holds both "parts" and "content"; send only the one that this binding defines` })
+  }
+  const nested = version === '0.3' && !Array.isArray(parts) && Array.isArray(content)
+  const list = nested ? content : parts
+  if (!Array.isArray(list)) return []
+  const listPath = message.pathOf(nested ? 'content' : 'parts')
+  const views: PartView[] = []
+  for (let i = 0; i < list.length; i++) {
+    const raw: unknown = list[i]
+    if (isObject(raw)) views.push(viewPart(raw, `${listPath}[${i}]`, version, nested, problems))
+  }
+  return views
+}
+
+function viewPart (raw: JsonObject, path: string, version: Version, nested: boolean, problems: FieldProblem[]): PartView {
+  const part = Fields.read(raw, PART, path, problems)
+  const members = version === '1.0' ? MEMBERS_1_0 : MEMBERS_0_3
+  let present: string | null = null
+  for (let i = 0; i < members.length; i++) {
+    const member = members[i] as string
+    const value = part.get(member)
+    // A null sibling is an absent one to every SDK, so it makes no second member.
+    if (value === undefined || value === null) continue
+    if (present !== null) problems.push({ path, message: `${path} holds both "${present}" and "${member}"; a part has exactly one of ${members.join(', ')}` })
+    present ??= member
+  }
+  const kind = own(raw, 'kind')
+  if (version === '0.3' && present !== null && kind !== present && (kind === 'text' || kind === 'file' || kind === 'data')) {
+    problems.push({ path, message: `${path} says kind "${kind}" and carries "${present}"; make them agree` })
+  }
+  const isData = present === 'data' || (present === null && part.key('data') !== null)
+  if (!isData) return { path, isData: false, data: undefined, dataPath: part.pathOf('data'), mediaTypes: [] }
+  let data = part.get('data')
+  let dataPath = part.pathOf('data')
+  // 0.3 REST is ProtoJSON of DataPart { Struct data }: the document is one level deeper (reference §5.2).
+  if (nested && isObject(data) && Object.hasOwn(data, 'data')) {
+    data = data.data
+    dataPath = `${dataPath}.data`
+  }
+  return { path, isData: true, data, dataPath, mediaTypes: mediaTypesOf(part, version, problems) }
+}
+
+function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[]): { text: string, path: string }[] {
+  const found: { text: string, path: string }[] = []
+  const add = (fields: Fields, field: string): void => {
+    const value = fields.get(field)
+    if (typeof value === 'string' && value !== '') found.push({ text: value, path: fields.pathOf(field) })
+  }
+  if (version === '1.0') add(part, 'mediaType')
+  const metadata = part.get('metadata')
+  if (isObject(metadata)) {
+    const fields = Fields.read(metadata, PART_METADATA, part.pathOf('metadata'), problems)
+    add(fields, version === '1.0' ? 'mediaType' : 'mimeType')
+    add(fields, version === '1.0' ? 'mimeType' : 'mediaType')
+  }
+  if (version === '0.3') add(part, 'mediaType')
+  return found
+}

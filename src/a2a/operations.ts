@@ -1,0 +1,133 @@
+/**
+ * Operation tables of both generations and bindings.
+ * JSON-RPC: spec 0.3.0 §3.5.6 and §7, 1.0.1 §9.4. HTTP+JSON: spec 0.3.0 §3.5.6, 1.0.1 §5.3 and the proto's HTTP rules.
+ */
+import type { Version } from './versions.js'
+
+/** Operations by their 1.0 names, whatever generation the client speaks. `Other` is a method no table knows. */
+export type Operation =
+  | 'SendMessage'
+  | 'SendStreamingMessage'
+  | 'GetTask'
+  | 'ListTasks'
+  | 'CancelTask'
+  | 'SubscribeToTask'
+  | 'CreateTaskPushNotificationConfig'
+  | 'GetTaskPushNotificationConfig'
+  | 'ListTaskPushNotificationConfigs'
+  | 'DeleteTaskPushNotificationConfig'
+  | 'GetExtendedAgentCard'
+  | 'Other'
+
+const METHODS_1_0: ReadonlyMap<string, Operation> = new Map<string, Operation>([
+  ['SendMessage', 'SendMessage'],
+  ['SendStreamingMessage', 'SendStreamingMessage'],
+  ['GetTask', 'GetTask'],
+  ['ListTasks', 'ListTasks'],
+  ['CancelTask', 'CancelTask'],
+  ['SubscribeToTask', 'SubscribeToTask'],
+  ['CreateTaskPushNotificationConfig', 'CreateTaskPushNotificationConfig'],
+  ['GetTaskPushNotificationConfig', 'GetTaskPushNotificationConfig'],
+  ['ListTaskPushNotificationConfigs', 'ListTaskPushNotificationConfigs'],
+  ['DeleteTaskPushNotificationConfig', 'DeleteTaskPushNotificationConfig'],
+  ['GetExtendedAgentCard', 'GetExtendedAgentCard']
+])
+
+const METHODS_0_3: ReadonlyMap<string, Operation> = new Map<string, Operation>([
+  ['message/send', 'SendMessage'],
+  ['message/stream', 'SendStreamingMessage'],
+  ['tasks/get', 'GetTask'],
+  ['tasks/list', 'ListTasks'],
+  ['tasks/cancel', 'CancelTask'],
+  ['tasks/resubscribe', 'SubscribeToTask'],
+  ['tasks/pushNotificationConfig/set', 'CreateTaskPushNotificationConfig'],
+  ['tasks/pushNotificationConfig/get', 'GetTaskPushNotificationConfig'],
+  ['tasks/pushNotificationConfig/list', 'ListTaskPushNotificationConfigs'],
+  ['tasks/pushNotificationConfig/delete', 'DeleteTaskPushNotificationConfig'],
+  ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard']
+])
+
+/** @returns the operation of a JSON-RPC method in that version's grammar, or null when the version has no such method */
+export function operationOfMethod (method: string, version: Version): Operation | null {
+  return (version === '1.0' ? METHODS_1_0 : METHODS_0_3).get(method) ?? null
+}
+
+/** True for the operations that carry a client's message, where `enforceOn: messages` checks required extensions. */
+export function carriesMessage (operation: Operation): boolean {
+  return operation === 'SendMessage' || operation === 'SendStreamingMessage'
+}
+
+/** `enforceOn: messages` also covers methods no table knows: an extension's method may carry a message. */
+export function inMessageScope (operation: Operation): boolean {
+  return carriesMessage(operation) || operation === 'Other'
+}
+
+export interface RestMatch {
+  readonly operation: Operation
+  /** Tenant of the path prefix (1.0 only), percent-encoded as the client sent it, or null. */
+  readonly tenant: string | null
+}
+
+/** Path known, verb not. */
+export interface RestVerbMismatch { readonly allow: string }
+
+/** First segments that can never be tenants, because they begin routes of their own. */
+const NOT_TENANTS: ReadonlySet<string> = new Set(['tasks', 'message:send', 'message:stream', 'extendedAgentCard', 'v1', '.well-known'])
+
+/**
+ * Matches the rest of a request path below an HTTP+JSON interface's base, undecoded: `:` is literal and `%3A` is not `:`.
+ * @param rest path below the interface's base, beginning with `/`
+ * @param basePath the interface's base path; a 0.3 base that ends in `/v1` already holds the prefix (types.ts 0.3.0 example)
+ * @returns the match, the verbs that would match, or null when no route of that version has this path
+ */
+export function matchRest (verb: string, rest: string, version: Version, basePath: string): RestMatch | RestVerbMismatch | null {
+  if (rest.length < 2 || rest.charCodeAt(0) !== 0x2f) return null
+  const segments = rest.slice(1).split('/')
+  if (version === '0.3') {
+    if (!basePath.endsWith('/v1')) {
+      if (segments[0] !== 'v1') return null
+      segments.shift()
+    }
+    return match(verb, segments, '0.3', null)
+  }
+  const direct = match(verb, segments, '1.0', null)
+  if (direct !== null) return direct
+  const tenant = segments[0]
+  if (tenant === undefined || tenant === '' || segments.length < 2 || NOT_TENANTS.has(tenant)) return null
+  return match(verb, segments.slice(1), '1.0', tenant)
+}
+
+function match (verb: string, segments: readonly string[], version: Version, tenant: string | null): RestMatch | RestVerbMismatch | null {
+  const [first, id, third, fourth] = segments
+  switch (segments.length) {
+    case 1:
+      if (first === 'message:send') return on(verb, 'POST', 'SendMessage', tenant)
+      if (first === 'message:stream') return on(verb, 'POST', 'SendStreamingMessage', tenant)
+      if (first === 'tasks') return on(verb, 'GET', 'ListTasks', tenant)
+      if (first === (version === '0.3' ? 'card' : 'extendedAgentCard')) return on(verb, 'GET', 'GetExtendedAgentCard', tenant)
+      return null
+    case 2: {
+      if (first !== 'tasks' || id === undefined || id === '') return null
+      const colon = id.lastIndexOf(':')
+      const action = colon < 1 ? '' : id.slice(colon + 1)
+      if (action === 'cancel') return on(verb, 'POST', 'CancelTask', tenant)
+      // The verb of subscribe is contested (A2A#1574, #2063): both are legal.
+      if (action === 'subscribe') return verb === 'POST' ? on(verb, 'POST', 'SubscribeToTask', tenant) : on(verb, 'GET', 'SubscribeToTask', tenant, 'GET, POST')
+      return on(verb, 'GET', 'GetTask', tenant)
+    }
+    case 3:
+      if (first !== 'tasks' || id === '' || third !== 'pushNotificationConfigs') return null
+      if (verb === 'POST') return { operation: 'CreateTaskPushNotificationConfig', tenant }
+      return on(verb, 'GET', 'ListTaskPushNotificationConfigs', tenant, 'GET, POST')
+    case 4:
+      if (first !== 'tasks' || id === '' || third !== 'pushNotificationConfigs' || fourth === undefined || fourth === '') return null
+      if (verb === 'DELETE') return { operation: 'DeleteTaskPushNotificationConfig', tenant }
+      return on(verb, 'GET', 'GetTaskPushNotificationConfig', tenant, 'GET, DELETE')
+    default:
+      return null
+  }
+}
+
+function on (verb: string, expected: string, operation: Operation, tenant: string | null, allow = expected): RestMatch | RestVerbMismatch {
+  return verb === expected ? { operation, tenant } : { allow }
+}

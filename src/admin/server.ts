@@ -1,0 +1,77 @@
+import fastify, { LogController } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+/** What the admin listener reports. Asked on every request. */
+export interface AdminState {
+  /** false = the process cannot recover and should be restarted. */
+  live (): boolean
+  /** Whether calls may be sent here; `reasons` say why not. */
+  ready (): { ready: boolean, reasons: string[] }
+  /** Whatever `/agents` should show; must be serialisable and hold no secrets. */
+  agents (): unknown
+}
+
+export interface AdminOptions {
+  readonly state: AdminState
+  readonly metrics: { text (): Promise<string>, readonly contentType: string }
+  readonly log: FastifyBaseLogger
+}
+
+const ENDPOINTS = ['/livez', '/readyz', '/metrics', '/agents']
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** The second listener: probes, metrics and the state of every agent. Read only, and never exposed on the main one. */
+export function buildAdmin (options: AdminOptions): FastifyInstance {
+  const { state, metrics, log } = options
+  const app = fastify({
+    loggerInstance: log,
+    // Probes and scrapes come every few seconds.
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: 1_024,
+    requestTimeout: 10_000,
+    frameworkErrors: (_error, _request, reply) => { badRequest(reply as unknown as FastifyReply) }
+  })
+
+  // Before any body is read: nothing here takes one.
+  app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('cache-control', 'no-store')
+    if (request.method === 'GET' || request.method === 'HEAD') return
+    if (!ENDPOINTS.includes(request.url.split('?', 1)[0] as string)) return notFound(request, reply)
+    return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'method not allowed', allow: ['GET', 'HEAD'] })
+  })
+
+  app.get('/livez', async (_request, reply) => {
+    const live = state.live()
+    return reply.code(live ? 200 : 503).send({ status: live ? 'ok' : 'not ok' })
+  })
+
+  app.get('/readyz', async (_request, reply) => {
+    const { ready, reasons } = state.ready()
+    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', reasons })
+  })
+
+  app.get('/metrics', async (_request, reply) => {
+    const text = await metrics.text()
+    return reply.header('content-type', metrics.contentType).send(text)
+  })
+
+  app.get('/agents', async (_request, reply) => {
+    return reply.header('content-type', JSON_TYPE).send(JSON.stringify(state.agents(), null, 2) + '\n')
+  })
+
+  app.setNotFoundHandler(notFound)
+  app.setErrorHandler((err, request, reply) => {
+    request.log.error({ err }, 'An admin request failed.')
+    return reply.code(500).header('cache-control', 'no-store').send({ error: 'internal error' })
+  })
+  return app
+}
+
+/** A target the router cannot read, such as `/%zz`: hooks do not run for it. */
+function badRequest (reply: FastifyReply): void {
+  reply.code(400).header('cache-control', 'no-store').send({ error: 'bad request' })
+}
+
+function notFound (_request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply.code(404).send({ error: 'not found', endpoints: ENDPOINTS })
+}

@@ -1,0 +1,39 @@
+import { defaultConfig, formatDiagnostic, loadConfig, overridesFromEnvironment } from '../config/load.js'
+import type { Config } from '../config/model.js'
+
+interface Io {
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+}
+
+/**
+ * `a2a-gateway check`: reports every problem of the configuration, one per line, on stdout.
+ * @param args.config the file, or null: A2A_GATEWAY_CONFIG, else the defaults that `serve --upstream` would run with
+ * @returns exit code: 0 when the gateway would start with it, else 1
+ */
+export function runCheck (args: { readonly config: string | null, readonly env: NodeJS.ProcessEnv }, io: Io): number {
+  const { env } = args
+  const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
+  const overrides = overridesFromEnvironment(env)
+  if (file === null && overrides.upstream === undefined) {
+    io.err('nothing to check: give a file with --config or A2A_GATEWAY_CONFIG\n')
+    return 1
+  }
+  const result = file === null ? defaultConfig({ env, overrides }) : loadConfig({ file, env, overrides })
+  if (!result.ok) {
+    for (const problem of result.problems) io.out(`${formatDiagnostic(problem)}\n`)
+    return 1
+  }
+  for (const warning of result.warnings) io.out(`${formatDiagnostic({ ...warning, message: `warning: ${warning.message}` })}\n`)
+  io.out(`${file ?? 'defaults'}: ok: ${summary(result.config)}\n`)
+  return 0
+}
+
+function summary (config: Config): string {
+  const policies = new Set(config.agents.flatMap((agent) => agent.extensions))
+  return `${amount(config.agents.length, 'agent', 'agents')}, ${amount(policies.size, 'policy', 'policies')}`
+}
+
+function amount (count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}

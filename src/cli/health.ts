@@ -1,0 +1,30 @@
+/** `health`: asks the admin listener of a running gateway whether it is live. The container's HEALTHCHECK, where there is no shell and no curl. */
+import { get } from 'node:http'
+import type { Output } from './serve.js'
+
+const DEFAULT_ADMIN = '127.0.0.1:9901'
+const TIMEOUT_MS = 2_000
+
+/** @returns 0 when `/livez` answers 200, else 1 */
+export async function runHealth (args: { readonly admin: string | undefined }, io: Output): Promise<number> {
+  const admin = args.admin === undefined || args.admin === '' ? DEFAULT_ADMIN : args.admin
+  const url = `http://${admin.replace(/^(?:0\.0\.0\.0|\[::\])?:/, '127.0.0.1:')}/livez`
+  if (!URL.canParse(url)) {
+    io.err(`a2a-gateway health: "${admin}" is not HOST:PORT`)
+    return 1
+  }
+  return await new Promise<number>(resolve => {
+    const fail = (why: string): void => {
+      io.err(`a2a-gateway health: ${url}: ${why}`)
+      resolve(1)
+    }
+    const request = get(url, { timeout: TIMEOUT_MS, agent: false }, response => {
+      response.resume()
+      if (response.statusCode !== 200) return fail(`answered ${response.statusCode ?? 'nothing'}`)
+      io.out('live')
+      resolve(0)
+    })
+    request.on('timeout', () => { request.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)) })
+    request.on('error', error => { fail(error.message) })
+  })
+}

@@ -1,0 +1,53 @@
+/** `serve`: runs the gateway until a signal, then drains. */
+import closeWithGrace from 'close-with-grace'
+import type { LoadResult } from '../config/load.js'
+import { defaultConfig, formatDiagnostic, loadConfig, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
+import { startGateway } from '../gateway/start.js'
+
+export interface ServeArguments {
+  readonly config: string | null
+  readonly upstream: string | undefined
+  readonly listen: string | undefined
+  readonly admin: string | undefined
+  readonly env: NodeJS.ProcessEnv
+}
+
+export interface Output { readonly out: (text: string) => void, readonly err: (text: string) => void }
+
+/** @returns the exit code: 0 after a drained stop, 1 when the gateway could not start */
+export async function runServe (args: ServeArguments, io: Output): Promise<number> {
+  const { env } = args
+  const overrides = mergeOverrides({ upstream: args.upstream, listen: args.listen, admin: args.admin }, overridesFromEnvironment(env))
+  const loaded: LoadResult = args.config === null ? defaultConfig({ env, overrides }) : loadConfig({ file: args.config, env, overrides })
+  if (!loaded.ok) {
+    for (const problem of loaded.problems) io.err(formatDiagnostic(problem))
+    return 1
+  }
+  for (const warning of loaded.warnings) io.err(`warning: ${formatDiagnostic(warning)}`)
+  const { config } = loaded
+  try {
+    const gateway = await startGateway(config, { env })
+    return await new Promise<number>(resolve => {
+      // Twice the drain time is enough for any stop that works; after it the process ends anyway.
+      closeWithGrace({ delay: config.server.drainTimeout + 10_000, logger: null }, async ({ err }) => {
+        if (err !== undefined) io.err(`a2a-gateway: ${err.stack ?? err.message}`)
+        await gateway.close()
+        resolve(err === undefined ? 0 : 1)
+      })
+    })
+  } catch (error) {
+    io.err(`a2a-gateway: ${startProblem(error)}`)
+    return 1
+  }
+}
+
+function startProblem (error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if ('code' in error && 'address' in error && 'port' in error) {
+    const at = `${String(error.address)}:${String(error.port)}`
+    if (error.code === 'EADDRINUSE') return `the address ${at} is taken; choose another with --listen or --admin`
+    if (error.code === 'EACCES') return `the address ${at} may not be used; choose a port above 1023`
+    if (error.code === 'EADDRNOTAVAIL') return `the address ${at} is not one of this machine; choose another with --listen or --admin`
+  }
+  return error.message
+}

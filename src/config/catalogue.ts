@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { diagnostic, formatDiagnostic } from './diagnostics.js'
+import { locate, readYaml } from './document.js'
+import type { PolicyConfig } from './model.js'
+import { packageRoot } from './paths.js'
+import { policyProblems } from './checks.js'
+import { validatePolicy } from './validate.js'
+
+const SUFFIX = '.yaml'
+
+let cache: Readonly<Record<string, PolicyConfig>> | null = null
+
+/**
+ * The policies that ship with the gateway, `config/extensions/<name>.yaml`, by name. Read once.
+ * @throws Error when one of them is not valid: a fault of this package, not of the user
+ */
+export function loadCatalogue (): Readonly<Record<string, PolicyConfig>> {
+  if (cache === null) {
+    const directory = join(packageRoot(), 'config', 'extensions')
+    const names = readdirSync(directory).filter((name) => name.endsWith(SUFFIX)).toSorted()
+    cache = Object.freeze(Object.fromEntries(names.map((name) => [name.slice(0, -SUFFIX.length), readPolicy(join(directory, name))])))
+  }
+  return cache
+}
+
+/**
+ * Reads a file that holds one policy.
+ * @throws Error listing every problem
+ */
+export function readPolicy (file: string): PolicyConfig {
+  const yaml = readYaml(readFileSync(file, 'utf8'), {})
+  const value = yaml.root?.value
+  const problems = yaml.problems.map(({ offset, ...problem }) => ({ ...yaml.position(offset), ...problem }))
+  if (yaml.readable) {
+    for (const problem of [...validatePolicy(value), ...policyProblems(value, [])]) {
+      problems.push({ ...yaml.position(locate(yaml.root, problem.path, problem.at)), ...problem })
+    }
+  }
+  if (problems.length > 0) {
+    throw new Error(problems.map((problem) => formatDiagnostic(diagnostic(file, problem.line, problem.col, problem))).join('\n'))
+  }
+  return value as PolicyConfig
+}

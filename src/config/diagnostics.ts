@@ -1,0 +1,113 @@
+/** What is wrong with a configuration, and where. */
+
+/** One problem or warning. Lines and columns count from 1; line 0 means the source has no lines (a flag, a variable, no file). */
+export interface Diagnostic {
+  /** The file as the user named it, or the flag or variable the value came from. */
+  readonly file: string
+  readonly line: number
+  readonly col: number
+  readonly message: string
+  /** What to do about it. */
+  readonly hint?: string
+}
+
+/** A problem found at an offset of the text. */
+export interface TextProblem { readonly offset: number, readonly message: string, readonly hint?: string }
+
+export type Path = readonly (string | number)[]
+
+/** A problem found at a path of the configuration. */
+export interface PathProblem {
+  readonly path: Path
+  /** Whether the key or its value is at fault. */
+  readonly at: 'key' | 'value'
+  readonly message: string
+  readonly hint?: string
+}
+
+/** More than this many problems are counted, not listed. */
+export const MAX_LISTED = 100
+
+const LONGEST_SHOWN = 60
+
+/** `file:line:col: message (hint)`; without position when there is none. */
+export function formatDiagnostic (diagnostic: Diagnostic): string {
+  const { file, line, col, message, hint } = diagnostic
+  const where = line === 0 ? file : `${file}:${line}:${col}`
+  return `${where}: ${message}${hint === undefined ? '' : ` (${hint})`}`
+}
+
+/** Builds a Diagnostic, leaving the hint out when there is none. */
+export function diagnostic (file: string, line: number, col: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {
+  const base = { file, line, col, message: problem.message }
+  return problem.hint === undefined ? base : { ...base, hint: problem.hint }
+}
+
+/** By position; problems at one place keep their order. A long list is cut and its rest counted. */
+export function sortDiagnostics (list: readonly Diagnostic[]): Diagnostic[] {
+  const sorted = list.toSorted((a, b) => a.line - b.line || a.col - b.col)
+  const rest = sorted.length - MAX_LISTED
+  if (rest <= 0) return sorted
+  const file = sorted[0]?.file ?? ''
+  return [...sorted.slice(0, MAX_LISTED), { file, line: 0, col: 0, message: `${rest} more problems not shown` }]
+}
+
+/** A path as people write it: `agents[0].upstream.url`. */
+export function dotted (path: Path): string {
+  let text = ''
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`
+    else if (/^[A-Za-z0-9_-]+$/.test(step)) text += text === '' ? step : `.${step}`
+    else text += `[${shown(step)}]`
+  }
+  return text
+}
+
+/** A value for a message: JSON, on one line, cut. */
+export function shown (value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
+}
+
+/** Hint naming the nearest of the candidates, or undefined when none is near. */
+export function didYouMean (text: string, candidates: readonly string[]): string | undefined {
+  const near = nearest(text, candidates)
+  return near === null ? undefined : `did you mean "${near}"?`
+}
+
+/** The candidate at the smallest edit distance, case and `-` `_` aside; null when more than a third of it differs. */
+export function nearest (text: string, candidates: readonly string[]): string | null {
+  if (text.length > LONGEST_SHOWN) return null
+  let best: string | null = null
+  let least = Infinity
+  for (const candidate of candidates) {
+    const distance = editDistance(plain(text), plain(candidate))
+    if (distance < least && distance <= Math.max(1, Math.floor(candidate.length / 3))) {
+      best = candidate
+      least = distance
+    }
+  }
+  return best
+}
+
+function plain (text: string): string {
+  return text.toLowerCase().replaceAll(/[-_]/g, '')
+}
+
+/** Optimal string alignment: insert, delete, replace, swap neighbours. */
+function editDistance (a: string, b: string): number {
+  let before: number[] = []
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1]
+      let cost = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + (same ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, (before[j - 2] ?? 0) + 1)
+      current[j] = cost
+    }
+    before = previous
+    previous = current
+  }
+  return previous[b.length] ?? 0
+}

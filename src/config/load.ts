@@ -1,0 +1,124 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { loadCatalogue } from './catalogue.js'
+import { checkConfig, describe } from './checks.js'
+import { diagnostic, sortDiagnostics } from './diagnostics.js'
+import type { Diagnostic, PathProblem } from './diagnostics.js'
+import { locate, readYaml } from './document.js'
+import type { YamlFile } from './document.js'
+import { MAX_FILE_BYTES } from './guard.js'
+import type { Config } from './model.js'
+import { applyOverrides, overriding, sourceOf } from './overrides.js'
+import type { Overrides } from './overrides.js'
+import { resolveConfig } from './resolve.js'
+import { CONFIG_VERSION } from './schema.js'
+import type { Environment } from './substitute.js'
+import { validateConfig } from './validate.js'
+
+export { loadCatalogue } from './catalogue.js'
+export { formatDiagnostic } from './diagnostics.js'
+export type { Diagnostic } from './diagnostics.js'
+export { mergeOverrides, overridesFromEnvironment } from './overrides.js'
+export type { Overrides } from './overrides.js'
+
+/** A configuration ready to use, or everything that is wrong with it in the order of the file. */
+export type LoadResult =
+  | { readonly ok: true, readonly config: Config, readonly warnings: readonly Diagnostic[] }
+  | { readonly ok: false, readonly problems: readonly Diagnostic[] }
+
+interface Surroundings {
+  /** How problems name the file. */
+  readonly file: string
+  readonly env: Environment
+  /** Win over the file. */
+  readonly overrides?: Overrides | undefined
+}
+
+/** Reads, checks and resolves a configuration file. Problems are returned, not thrown. */
+export function loadConfig (options: Surroundings): LoadResult {
+  const content = readBounded(options.file)
+  if ('message' in content) return failed(options.file, content.message, content.hint)
+  return parseConfig(content.text, { ...options, baseDir: dirname(resolve(options.file)) })
+}
+
+/**
+ * Checks and resolves the text of a configuration file. Touches the disk only for the built-in catalogue and to see that the
+ * files it names can be read.
+ * @param options.baseDir directory that paths in the text are relative to
+ */
+export function parseConfig (text: string, options: Surroundings & { readonly baseDir: string }): LoadResult {
+  const { file, env, baseDir, overrides = {} } = options
+  if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
+  const yaml = readYaml(text, env)
+  const problems = yaml.problems.map(({ offset, ...problem }) => at(file, yaml, offset, problem))
+  if (!yaml.readable) return { ok: false, problems: sortDiagnostics(problems) }
+  if (yaml.root === null || yaml.root.value === null) {
+    return failed(file, 'the file is empty', `it starts with "version: ${CONFIG_VERSION}"`)
+  }
+  return build(yaml.root.value, { file, baseDir, overrides, yaml, problems })
+}
+
+/** The configuration without any file: one agent, named `agent`, at `/`. */
+export function defaultConfig (options: { readonly env: Environment, readonly overrides: Overrides }): LoadResult {
+  const { overrides } = options
+  if (overrides.upstream === undefined) {
+    return failed(sourceOf(overrides, 'upstream'), 'the URL of the agent is required', 'or give a file with --config')
+  }
+  const value = { version: CONFIG_VERSION, agents: [{ name: 'agent', upstream: {} }] }
+  return build(value, { file: 'defaults', baseDir: process.cwd(), overrides, yaml: null, problems: [] })
+}
+
+interface Building {
+  readonly file: string
+  readonly baseDir: string
+  readonly overrides: Overrides
+  readonly yaml: YamlFile | null
+  /** Found already. */
+  readonly problems: readonly Diagnostic[]
+}
+
+function build (value: unknown, { file, baseDir, overrides, yaml, problems: found }: Building): LoadResult {
+  const place = (problem: PathProblem): Diagnostic => {
+    const source = overriding(overrides, problem.path)
+    if (source !== null) return diagnostic(source, 0, 0, problem)
+    return yaml === null ? diagnostic(file, 0, 0, problem) : at(file, yaml, locate(yaml.root, problem.path, problem.at), problem)
+  }
+  const refused = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
+  const invalid = validateConfig(value)
+  const { problems, warnings } = checkConfig(value, { baseDir, catalogue: loadCatalogue() })
+  const all = [...found, ...refused, ...invalid.map(place), ...problems.map(place)]
+  if (all.length > 0) return { ok: false, problems: sortDiagnostics(all) }
+  return { ok: true, config: resolveConfig(value, baseDir), warnings: sortDiagnostics(warnings.map(place)) }
+}
+
+function at (file: string, yaml: YamlFile, offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {
+  const { line, col } = yaml.position(offset)
+  return diagnostic(file, line, col, problem)
+}
+
+function failed (file: string, message: string, hint: string | undefined): LoadResult {
+  return { ok: false, problems: [diagnostic(file, 0, 0, hint === undefined ? { message } : { message, hint })] }
+}
+
+const TOO_LARGE = { message: 'the file is larger than 1 MiB', hint: 'is it the configuration?' }
+
+/** Reads at most one byte too many, so that the limit holds for pipes and devices as well. */
+function readBounded (file: string): { readonly text: string } | { readonly message: string, readonly hint?: string } {
+  try {
+    const descriptor = openSync(file, 'r')
+    try {
+      const buffer = Buffer.allocUnsafe(MAX_FILE_BYTES + 1)
+      let length = 0
+      for (let read = -1; read !== 0 && length < buffer.length; length += read) {
+        read = readSync(descriptor, buffer, length, buffer.length - length, null)
+      }
+      if (length > MAX_FILE_BYTES) return TOO_LARGE
+      return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(buffer.subarray(0, length)) }
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    if (error instanceof TypeError) return { message: 'the file is not valid UTF-8', hint: 'save it as UTF-8' }
+    return { message: `cannot read the file: ${describe(error)}` }
+  }
+}

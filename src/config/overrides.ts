@@ -1,0 +1,96 @@
+import type { PathProblem } from './diagnostics.js'
+import type { Environment } from './substitute.js'
+
+/** Settings that flags and environment variables may give; they win over the file. */
+export interface Overrides {
+  readonly listen?: string | undefined
+  readonly admin?: string | undefined
+  readonly upstream?: string | undefined
+  readonly logLevel?: string | undefined
+  /** What each came from, to name it in problems; a setting not listed came from its flag. */
+  readonly sources?: Readonly<Partial<Record<Setting, string>>> | undefined
+}
+
+export type Setting = 'listen' | 'admin' | 'upstream' | 'logLevel'
+
+const FLAGS: Readonly<Record<Setting, string>> = { listen: '--listen', admin: '--admin', upstream: '--upstream', logLevel: '--log-level' }
+
+const VARIABLES: Readonly<Record<Setting, string>> = {
+  listen: 'A2A_GATEWAY_LISTEN', admin: 'A2A_GATEWAY_ADMIN', upstream: 'A2A_GATEWAY_UPSTREAM', logLevel: 'A2A_GATEWAY_LOG_LEVEL'
+}
+
+const PLACES: Readonly<Record<Setting, readonly (string | number)[]>> = {
+  listen: ['server', 'listen'], admin: ['server', 'admin'], upstream: ['agents', 0, 'upstream', 'url'], logLevel: ['telemetry', 'logs', 'level']
+}
+
+const SETTINGS = Object.keys(PLACES) as Setting[]
+
+/** What the environment sets; empty variables count as unset. */
+export function overridesFromEnvironment (env: Environment): Overrides {
+  const values: Partial<Record<Setting, string>> = {}
+  const sources: Partial<Record<Setting, string>> = {}
+  for (const setting of SETTINGS) {
+    const value = env[VARIABLES[setting]]
+    if (value === undefined || value === '') continue
+    values[setting] = value
+    sources[setting] = VARIABLES[setting]
+  }
+  return { ...values, sources }
+}
+
+/** Flags over environment, each remembering where it came from. */
+export function mergeOverrides (flags: Overrides, environment: Overrides): Overrides {
+  const sources: Partial<Record<Setting, string>> = { ...environment.sources }
+  const values: Partial<Record<Setting, string>> = {}
+  for (const setting of SETTINGS) {
+    const value = flags[setting] ?? environment[setting]
+    if (value !== undefined) values[setting] = value
+    if (flags[setting] !== undefined) sources[setting] = sourceOf(flags, setting)
+  }
+  return { ...values, sources }
+}
+
+/** The flag or variable that a setting came from. */
+export function sourceOf (overrides: Overrides, setting: Setting): string {
+  return overrides.sources?.[setting] ?? FLAGS[setting]
+}
+
+/** Writes the overrides into a configuration as read from a file; problems name the flag or variable. */
+export function applyOverrides (value: unknown, overrides: Overrides): { source: string, problem: PathProblem }[] {
+  const problems: { source: string, problem: PathProblem }[] = []
+  for (const setting of SETTINGS) {
+    const given = overrides[setting]
+    if (given === undefined) continue
+    if (setting === 'upstream' && isMapping(value) && Array.isArray(value.agents) && value.agents.length !== 1) {
+      problems.push({
+        source: sourceOf(overrides, setting),
+        problem: { path: [], at: 'value', message: `needs a file with exactly one agent, and this one has ${value.agents.length}`, hint: 'set upstream.url of each agent in the file' }
+      })
+      continue
+    }
+    put(value, PLACES[setting], given)
+  }
+  return problems
+}
+
+/** The setting that was written to this place, if it was. */
+export function overriding (overrides: Overrides, path: readonly (string | number)[]): string | null {
+  const setting = SETTINGS.find((name) => overrides[name] !== undefined && PLACES[name].join('/') === path.join('/'))
+  return setting === undefined ? null : sourceOf(overrides, setting)
+}
+
+/** Sections on the way that the file leaves out are created; anything else in the way is left for validation to report. */
+function put (root: unknown, path: readonly (string | number)[], given: string): void {
+  let node = root
+  path.forEach((step, index) => {
+    if (!isMapping(node) && !Array.isArray(node)) return
+    const parent = node as Record<string | number, unknown>
+    if (index === path.length - 1) parent[step] = given
+    else if (parent[step] === undefined && isMapping(node) && step !== 'agents') parent[step] = {}
+    node = parent[step]
+  })
+}
+
+function isMapping (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,82 @@
+import { choice, flag, mapping, text } from './schema-kit.js'
+import type { Schema } from './schema-kit.js'
+
+const CLASSES = ['invalid', 'unsupportedContent', 'conflict', 'extensionRequired', 'forbidden']
+
+const presence = (what: string): Schema => choice(`Whether the message carries a ${what}.`, ['present', 'absent'])
+
+const condition = (description: string): Schema => ({
+  ...mapping(description, [], { taskId: presence('taskId'), contextId: presence('contextId') }),
+  minProperties: 1
+})
+
+const mediaType: Schema = {
+  description: 'Media types of the parts, any of which matches. A parameter value `*` matches any value and captures it under the parameter\'s name.',
+  type: ['string', 'array'],
+  'x-format': 'media-type',
+  items: { type: 'string', 'x-format': 'media-type' },
+  minItems: 1,
+  maxItems: 100,
+  uniqueItems: true
+}
+
+const selector = mapping('Which values of the message the rule looks at.', ['part'], {
+  part: mapping('Parts of the message; every condition given must hold.', [], {
+    data: flag('Only parts that carry data.', false),
+    mediaType,
+    take: choice('All matching parts, or the first.', ['first', 'all'], 'all')
+  })
+})
+
+const occurrences: Schema = {
+  ...mapping('How many values may be selected.', [], {
+    min: { type: 'integer', description: 'At least so many. Default: no lower bound. From 0 to 100000.', minimum: 0, maximum: 100000 },
+    max: { type: 'integer', description: 'At most so many; 0 forbids them. Default: no upper bound. From 0 to 100000.', minimum: 0, maximum: 100000 }
+  }),
+  minProperties: 1
+}
+
+const source: Schema = {
+  type: ['object', 'boolean'],
+  description: 'JSON Schema that every selected value must satisfy; or `fromCard` alone: JSON Pointers into the agent\'s card, of which the first that resolves is the schema. `{self}` is the index of the extension in `capabilities.extensions`, `{name}` the value captured by a media type parameter `name=*`.',
+  if: { type: 'object', required: ['fromCard'] },
+  then: {
+    type: 'object',
+    properties: { fromCard: { type: 'array', items: { type: 'string', 'x-format': 'json-pointer' }, minItems: 1, maxItems: 16 } },
+    additionalProperties: false
+  }
+}
+
+const refusal = mapping('How the refusal reads.', [], {
+  class: choice('What kind of refusal. Default: `invalid`.', CLASSES),
+  undeclared: choice('What kind when `fromCard` finds no schema. Default: that of `class`.', CLASSES),
+  message: { type: 'string', description: 'What the caller is told. Default: a sentence made from the rule.', minLength: 1, maxLength: 500 },
+  reason: text('Reason of the ErrorInfo in the refusal. Default: that of the class.', 'reason')
+})
+
+const rule = mapping('One rule; it needs `count` or `schema`, or both.', ['id', 'select'], {
+  id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
+  select: selector,
+  when: condition('The rule applies only if all of these hold.'),
+  unless: condition('The rule does not apply if all of these hold.'),
+  count: occurrences,
+  schema: source,
+  error: refusal
+})
+
+/** Schema of one policy: an entry of `extensions`, or a file of the built-in catalogue. */
+export const policySchema: Schema = mapping('Policy for one extension.', ['uri'], {
+  uri: { ...text('The extension\'s URI, compared character by character.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
+  mode: choice('Overrides the agent\'s mode for this extension; an agent that is `off` stays off. Default: the agent\'s.', ['enforce', 'observe', 'off']),
+  activation: mapping('How the extension comes to be active in a request.', [], {
+    required: choice('Must clients request it? `card` follows `required` of the agent\'s card.', ['card', 'always', 'never'], 'card'),
+    default: choice('`inject`: the gateway requests it on the client\'s behalf.', ['none', 'inject'], 'none'),
+    expose: flag('When injected: does the client see the agent\'s echo?', false)
+  }),
+  request: {
+    type: 'array',
+    description: 'Rules for what clients send.',
+    items: rule,
+    maxItems: 1000
+  }
+})

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { resolve as resolvePath } from 'node:path'
+import { parseHostPort } from './formats.js'
+import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ServerConfig, TelemetryConfig, UpstreamConfig } from './model.js'
+import { duration, size } from './units.js'
+
+/** The file's value once validation has passed and filled in the defaults: the model, with quantities still as text. */
+interface ConfigFile {
+  readonly server: Texts<ServerConfig, 'listen' | 'admin' | 'drainTimeout'>
+  readonly limits: Texts<Limits, 'body' | 'response' | 'card' | 'requestTimeout'>
+  readonly agents: readonly AgentFile[]
+  readonly extensions: Readonly<Record<string, PolicyConfig>>
+  readonly telemetry: TelemetryConfig
+}
+
+type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
+
+interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card'> {
+  readonly upstream: Omit<UpstreamConfig, 'timeouts'> & { readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>> }
+  readonly card: Texts<CardConfig, 'refresh' | 'maxStale'>
+}
+
+/**
+ * Turns a valid configuration file into what the gateway uses. The result is frozen.
+ * @param value the file's value, validated
+ * @param baseDir directory that its paths are relative to
+ */
+export function resolveConfig (value: unknown, baseDir: string): Config {
+  const file = value as ConfigFile
+  const config: Omit<Config, 'hash'> = {
+    server: {
+      listen: hostPort(file.server.listen),
+      admin: hostPort(file.server.admin),
+      publicUrl: file.server.publicUrl === null ? null : new URL(file.server.publicUrl).href.replace(/\/+$/, ''),
+      trustedProxies: file.server.trustedProxies,
+      drainTimeout: duration(file.server.drainTimeout)
+    },
+    limits: {
+      ...file.limits,
+      body: size(file.limits.body),
+      response: size(file.limits.response),
+      card: size(file.limits.card),
+      requestTimeout: duration(file.limits.requestTimeout)
+    },
+    agents: file.agents.map((agent) => resolveAgent(agent, baseDir)),
+    extensions: file.extensions,
+    telemetry: file.telemetry
+  }
+  return freeze({ ...config, hash: hashOf(config) })
+}
+
+function resolveAgent (agent: AgentFile, baseDir: string): AgentConfig {
+  const { upstream, card } = agent
+  const onDisk = (file: string | null) => file === null ? null : resolvePath(baseDir, file)
+  return {
+    ...agent,
+    path: agent.path === '/' ? '' : agent.path,
+    host: agent.host?.toLowerCase() ?? null,
+    upstream: {
+      ...upstream,
+      url: new URL(upstream.url).href,
+      timeouts: {
+        connect: duration(upstream.timeouts.connect),
+        headers: duration(upstream.timeouts.headers),
+        idle: duration(upstream.timeouts.idle)
+      },
+      tls: { ca: onDisk(upstream.tls.ca), cert: onDisk(upstream.tls.cert), key: onDisk(upstream.tls.key), serverName: upstream.tls.serverName }
+    },
+    card: { ...card, file: onDisk(card.file), refresh: duration(card.refresh), maxStale: duration(card.maxStale) }
+  }
+}
+
+function hostPort (text: string): HostPort {
+  const parsed = parseHostPort(text)
+  if (parsed === null) throw new RangeError(`not host:port: ${text}`)
+  return parsed
+}
+
+/** First 12 hex digits of SHA-256 over the configuration as JSON with sorted keys. */
+function hashOf (config: Omit<Config, 'hash'>): string {
+  return createHash('sha256').update(JSON.stringify(config, sorted)).digest('hex').slice(0, 12)
+}
+
+function sorted (_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => a < b ? -1 : 1))
+}
+
+function freeze<T> (value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const item of Object.values(value)) freeze(item)
+  }
+  return value
+}

@@ -1,0 +1,110 @@
+import { policySchema } from './policy-schema.js'
+import { choice, count, duration, flag, list, mapping, nullable, section, size, text } from './schema-kit.js'
+import type { Schema } from './schema-kit.js'
+
+/** The one version of the configuration format. */
+export const CONFIG_VERSION = 1
+
+const server = section('Where the gateway listens.', {
+  listen: text('Address of the main listener, which serves the agents. `:8080` is every IPv4 interface; port 0 lets the system choose.', 'host-port', '0.0.0.0:8080'),
+  admin: text('Address of the admin listener: probes, metrics, state of the agents.', 'host-port', '127.0.0.1:9901'),
+  publicUrl: nullable('URL at which clients reach the main listener; served cards point here. `null`: `http://` and `listen`. Absolute, http or https, without query and fragment.', 'base-url'),
+  trustedProxies: list('IP addresses and CIDRs of proxies in front whose X-Forwarded-* headers count.', { type: 'string', 'x-format': 'proxy' }, []),
+  drainTimeout: duration('How long a stop waits for calls and streams in flight.', '20s', '0s', '1h')
+})
+
+const limits = section('What one request may cost. More is refused.', {
+  body: size('Body of a request.', '4MiB', '1B', '256MiB'),
+  response: size('Body of an answer that the gateway has to read whole.', '16MiB', '1B', '256MiB'),
+  card: size('An agent\'s card.', '1MiB', '1B', '16MiB'),
+  jsonDepth: count('Nesting of JSON in a request.', 64, 1, 512),
+  jsonMembers: count('Members and items of JSON in a request.', 100000, 1, 10000000),
+  extensions: count('Extension URIs requested at once.', 64, 1, 1024),
+  requestTimeout: duration('Time to receive a whole request.', '30s', '1ms', '1h')
+})
+
+const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
+  url: { ...text('URL of the agent: absolute, http or https, without query, fragment and credentials. Its path is the base from which the agent\'s interfaces are mapped.', 'base-url'), examples: ['http://127.0.0.1:9999'] },
+  timeouts: section('How long to wait for the agent.', {
+    connect: duration('To open a connection.', '3s', '1ms', '5m'),
+    headers: duration('For the headers of its answer; 0s waits for ever.', '120s', '0s', '24h'),
+    idle: duration('Between two pieces of its answer; 0s waits for ever.', '0s', '0s', '24h')
+  }),
+  connections: count('Connections to the agent at once; further calls queue.', 128, 1, 65535),
+  tls: section('TLS towards an https agent. The agent\'s certificate is always verified. Paths are relative to the configuration file.', {
+    ca: nullable('PEM file of certificate authorities to trust instead of the system\'s.', 'file'),
+    cert: nullable('PEM file of the client certificate; needs `key`.', 'file'),
+    key: nullable('PEM file of the client certificate\'s key; needs `cert`.', 'file'),
+    serverName: nullable('Name to expect in the agent\'s certificate. `null`: the host of the URL.', 'host')
+  }),
+  extensionHeader: section('How requested extensions are written for this agent.', {
+    spelling: choice('`A2A-Extensions` (v1), `X-A2A-Extensions` (v03), both, or by the version of the interface (auto).', ['auto', 'v1', 'v03', 'both'], 'auto'),
+    form: choice('One header line per extension, or one line joined by commas.', ['repeated', 'joined'], 'repeated')
+  })
+})
+
+const card = section('The agent\'s AgentCard.', {
+  url: nullable('Where to fetch the card. `null`: below the upstream URL, `/.well-known/agent-card.json`, then `/.well-known/agent.json`. Excludes `file`.', 'url'),
+  file: nullable('Card on disk, used instead of fetching; relative to the configuration file. Excludes `url`.', 'file'),
+  refresh: duration('Least time between two fetches; Cache-Control and ETag are honoured above it.', '60s', '10ms', '24h'),
+  maxStale: duration('How long a card stays in use after it could last be fetched.', '1h', '0s', '720h'),
+  onUnavailable: choice('Without a usable card: refuse calls (503), or forward them uninspected.', ['reject', 'forward'], 'reject'),
+  signature: choice('`strip`: the served card is rewritten and loses its signatures. `verbatim`: it is served untouched.', ['strip', 'verbatim'], 'strip')
+})
+
+const agent = mapping('One agent.', ['name', 'upstream'], {
+  name: { ...text('Unique name, 1 to 63 of a-z, 0-9 and `-`; a metric label.', 'name'), examples: ['eightball'] },
+  path: text('Path under which the agent is served, matched by whole segments. No two agents share host and path.', 'path', '/'),
+  host: nullable('Host that requests must name, without port. `null`: any.', 'host'),
+  upstream,
+  card,
+  mode: choice('`enforce` refuses violations, `observe` only records them, `off` does not look.', ['enforce', 'observe', 'off'], 'enforce'),
+  enforceOn: choice('Operations on which required extensions are checked: those that send messages, or all.', ['messages', 'all'], 'messages'),
+  unlistedExtensions: choice('Requested extensions that neither the card nor a policy names.', ['forward', 'strip', 'reject'], 'forward'),
+  unknownMethods: choice('Methods that are not operations of A2A.', ['reject', 'forward'], 'reject'),
+  extensions: list('Policies in force, by name: those of `extensions`, else of the built-in catalogue.', { type: 'string' }, ['object-schemas']),
+  passthrough: list('Path prefixes below the agent\'s path that are forwarded without inspection. They must not cover the card.', { type: 'string', 'x-format': 'path-prefix' }, [])
+})
+
+const telemetry = section('What the gateway reports.', {
+  logs: section('Its own log, on stdout.', {
+    level: choice('Least severity logged.', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    format: choice('`json` for machines, `pretty` for people.', ['json', 'pretty'], 'json')
+  }),
+  traces: section('OpenTelemetry traces, set up by the OTEL_* variables.', {
+    enabled: flag('Whether to send traces.', false)
+  }),
+  audit: section('The audit log, on stdout.', {
+    enabled: flag('Whether to write one line per rejected request or observed violation.', true)
+  })
+})
+
+/**
+ * The configuration file as JSON Schema 2020-12: the source of truth for keys, types, defaults and bounds. Validation, the
+ * documentation and `config/gateway.schema.json` all come from it. Objects are closed; a key enters when it works.
+ */
+export const configSchema: Schema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'a2a-extension-gateway configuration',
+  ...mapping('The configuration file of a2a-gateway.', ['version', 'agents'], {
+    version: { type: 'integer', const: CONFIG_VERSION, description: 'Version of this format.', examples: [CONFIG_VERSION] },
+    server,
+    limits,
+    agents: { type: 'array', description: 'The agents served, at least one.', items: agent, minItems: 1, maxItems: 10000 },
+    extensions: {
+      type: 'object',
+      description: 'Policies of your own, by name; they take precedence over the built-in catalogue.',
+      default: {},
+      propertyNames: { type: 'string', 'x-format': 'name' },
+      additionalProperties: { $ref: '#/$defs/policy' },
+      maxProperties: 1000
+    },
+    telemetry
+  }),
+  $defs: { policy: policySchema }
+}
+
+/** The schema as published: `config/gateway.schema.json` and the output of `a2a-gateway schema`. */
+export function schemaText (): string {
+  return `${JSON.stringify(configSchema, null, 2)}\n`
+}

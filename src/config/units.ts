@@ -1,0 +1,72 @@
+/** Durations and sizes as the configuration writes them: a whole number and a unit, without blanks. */
+
+/** What was read, or what to write instead. */
+export type Reading = { readonly value: number } | { readonly hint: string }
+
+const DURATIONS: ReadonlyMap<string, number> = new Map([['ms', 1], ['s', 1000], ['m', 60_000], ['h', 3_600_000]])
+const SIZES: ReadonlyMap<string, number> = new Map([['B', 1], ['KiB', 1024], ['MiB', 1024 ** 2], ['GiB', 1024 ** 3]])
+
+/** For editors; the check itself is the reader below. */
+export const DURATION_PATTERN = '^\\d{1,9}(ms|s|m|h)$'
+/** For editors; the check itself is the reader below. */
+export const SIZE_PATTERN = '^\\d{1,9}(B|KiB|MiB|GiB)$'
+
+const QUANTITY = /^(\d{1,9})([A-Za-z]+)$/
+
+/** Reads `1500ms`, `3s`, `10m` or `1h` as milliseconds. */
+export function readDuration (text: string): Reading {
+  const value = read(text, DURATIONS)
+  if (value !== null) return { value }
+  if (/^\d+$/.test(text)) return { hint: `add a unit, such as "${text}s"` }
+  if (/^\d+\.\d+/.test(text)) return { hint: 'whole numbers only, such as "1500ms" for 1.5 seconds' }
+  return { hint: 'a whole number and one of ms, s, m, h, such as "1500ms"' }
+}
+
+/** Reads `512B`, `64KiB`, `4MiB` or `1GiB` as bytes. */
+export function readSize (text: string): Reading {
+  const value = read(text, SIZES)
+  if (value !== null) return { value }
+  if (/^\d+$/.test(text)) return { hint: `add a unit, such as "${text}B"` }
+  const loose = /^(\d{1,9}) ?([kmg])i?b?$/i.exec(text)
+  if (loose !== null) return { hint: `sizes are binary: write "${loose[1]}${loose[2]?.toUpperCase()}iB"` }
+  return { hint: 'a whole number and one of B, KiB, MiB, GiB, such as "4MiB"' }
+}
+
+/** Milliseconds of a duration known to be good; throws RangeError on any other. */
+export function duration (text: string): number {
+  return value(readDuration(text), text)
+}
+
+/** Bytes of a size known to be good; throws RangeError on any other. */
+export function size (text: string): number {
+  return value(readSize(text), text)
+}
+
+/** Writes milliseconds in the largest unit that divides them. */
+export function formatDuration (milliseconds: number): string {
+  return milliseconds === 0 ? '0s' : format(milliseconds, DURATIONS)
+}
+
+/** Writes bytes in the largest unit that divides them. */
+export function formatSize (bytes: number): string {
+  return bytes === 0 ? '0B' : format(bytes, SIZES)
+}
+
+function read (text: string, units: ReadonlyMap<string, number>): number | null {
+  const match = QUANTITY.exec(text)
+  const factor = units.get(match?.[2] ?? '')
+  return match === null || factor === undefined ? null : Number(match[1]) * factor
+}
+
+function value (reading: Reading, text: string): number {
+  if ('value' in reading) return reading.value
+  throw new RangeError(`"${text}": ${reading.hint}`)
+}
+
+function format (amount: number, units: ReadonlyMap<string, number>): string {
+  let best = String(amount)
+  for (const [unit, factor] of units) {
+    if (amount % factor === 0) best = `${amount / factor}${unit}`
+  }
+  return best
+}

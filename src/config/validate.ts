@@ -1,0 +1,180 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from 'ajv/dist/2020.js'
+import { didYouMean, dotted, shown } from './diagnostics.js'
+import type { Path, PathProblem } from './diagnostics.js'
+import { UNKNOWN } from './document.js'
+import { FORMATS } from './formats.js'
+import type { Fault, Format } from './formats.js'
+import { policySchema } from './policy-schema.js'
+import type { Bounds, Schema } from './schema-kit.js'
+import { configSchema } from './schema.js'
+import { duration, readDuration, readSize, size } from './units.js'
+import type { Reading } from './units.js'
+
+/** ajv's SchemaValidateFunction, which it does not export: errors are left on the function itself. */
+interface KeywordCheck<T> {
+  (schema: T, text: string): boolean
+  errors?: Partial<ErrorObject>[]
+}
+
+type Params = Readonly<Record<string, unknown>>
+
+/**
+ * After so many faults our own keywords let everything pass: the value is refused anyway, and ajv copies all earlier errors for
+ * every error of a custom keyword (65,000 bad items: 17 s).
+ */
+const MAX_FAULTS = 1000
+let faults = 0
+
+let validators: { readonly config: ValidateFunction, readonly policy: ValidateFunction } | null = null
+
+/** Checks a whole configuration and fills in its defaults, in place. */
+export function validateConfig (value: unknown): PathProblem[] {
+  return run(compiled().config, value)
+}
+
+/** Checks one policy and fills in its defaults, in place. */
+export function validatePolicy (value: unknown): PathProblem[] {
+  return run(compiled().policy, value)
+}
+
+function compiled () {
+  if (validators === null) {
+    const ajv = new Ajv2020({ allErrors: true, verbose: true, useDefaults: true, ownProperties: true, strict: true, strictRequired: false, allowUnionTypes: true })
+    ajv.addKeyword(keyword('x-format', (name: Format, text) => FORMATS[name](text)))
+    ajv.addKeyword(keyword('x-duration', (bounds: Bounds, text) => quantityFault('a duration', text, bounds, readDuration, duration)))
+    ajv.addKeyword(keyword('x-size', (bounds: Bounds, text) => quantityFault('a size', text, bounds, readSize, size)))
+    validators = { config: ajv.compile(configSchema), policy: ajv.compile(policySchema) }
+  }
+  return validators
+}
+
+function keyword<T> (name: string, check: (schema: T, text: string) => Fault | null): FuncKeywordDefinition {
+  const validate: KeywordCheck<T> = (schema, text) => {
+    const fault = faults < MAX_FAULTS ? check(schema, text) : null
+    if (fault !== null) faults++
+    validate.errors = fault === null ? [] : [{ keyword: name, message: fault.message, params: { hint: fault.hint } }]
+    return fault === null
+  }
+  return { keyword: name, type: 'string', validate, errors: true }
+}
+
+function quantityFault (kind: string, text: string, bounds: Bounds, read: (text: string) => Reading, exact: (text: string) => number): Fault | null {
+  const reading = read(text)
+  if ('hint' in reading) return { message: `must be ${kind}, not ${shown(text)}`, hint: reading.hint }
+  if (reading.value >= exact(bounds.minimum) && reading.value <= exact(bounds.maximum)) return null
+  return { message: `must be from ${bounds.minimum} to ${bounds.maximum}, not ${text}` }
+}
+
+function run (validate: ValidateFunction, value: unknown): PathProblem[] {
+  faults = 0
+  if (validate(value)) return []
+  return (validate.errors ?? []).flatMap((error) => error.data === UNKNOWN ? [] : translate(error, value))
+}
+
+/** One error of ajv as a sentence, at the key or the value at fault; nothing for errors that others explain. */
+function translate (error: ErrorObject, root: unknown): PathProblem[] {
+  const path = toPath(error.instancePath, root)
+  const params: Params = error.params
+  const schema = error.parentSchema as Schema
+  const name = path.length === 0 ? 'the configuration' : dotted(path)
+  const at = (message: string, hint?: string, where: Path = path, side: PathProblem['at'] = 'value'): PathProblem[] =>
+    [hint === undefined ? { path: where, at: side, message } : { path: where, at: side, message, hint }]
+
+  switch (error.keyword) {
+    case 'if':
+    case 'pattern':
+      return []
+    case 'propertyNames': {
+      const key = String(params.propertyName)
+      const format = schema.propertyNames?.['x-format']
+      const wrong = format === undefined ? null : FORMATS[format](key)
+      return at(`key ${shown(key)} in ${name} ${wrong?.message ?? 'is not valid'}`, undefined, [...path, key], 'key')
+    }
+    case 'additionalProperties': {
+      const key = String(params.additionalProperty)
+      const known = Object.keys(schema.properties ?? {})
+      const hint = didYouMean(key, known) ?? `known keys: ${known.join(', ')}`
+      return at(`unknown key ${shown(key)}${path.length === 0 ? '' : ` in ${name}`}`, hint, [...path, key], 'key')
+    }
+    case 'required': {
+      const key = String(params.missingProperty)
+      const [example] = schema.properties?.[key]?.examples ?? []
+      return at(`${dotted([...path, key])} is required`, example === undefined ? undefined : `such as "${key}: ${String(example)}"`)
+    }
+    case 'type':
+      return at(`${name} must be ${expected(schema)}, not ${actual(error.data)}`, typeHint(schema, error.data))
+    case 'enum': {
+      const values = (schema.enum ?? []).map(String)
+      return at(`${name} must be one of ${values.join(', ')}, not ${shown(error.data)}`, didYouMean(String(error.data), values))
+    }
+    case 'const':
+      return at(`${name} must be ${shown(params.allowedValue)}, not ${shown(error.data)}`)
+    case 'minimum':
+    case 'maximum':
+      return at(`${name} must be from ${schema.minimum} to ${schema.maximum}, not ${shown(error.data)}`)
+    case 'minLength':
+    case 'maxLength':
+      return at(`${name} must have from ${schema.minLength} to ${schema.maxLength} characters`)
+    case 'minItems':
+      return at(`${name} must have at least ${schema.minItems} entry`)
+    case 'maxItems':
+      return at(`${name} must have at most ${schema.maxItems} entries`)
+    case 'minProperties':
+      return at(`${name} must have at least ${schema.minProperties} key`, `known keys: ${Object.keys(schema.properties ?? {}).join(', ')}`)
+    case 'maxProperties':
+      return at(`${name} must have at most ${schema.maxProperties} keys`)
+    case 'uniqueItems': {
+      const index = Math.max(Number(params.i), Number(params.j))
+      const item: unknown = Array.isArray(error.data) ? error.data[index] : undefined
+      return item === UNKNOWN ? [] : at(`${name} lists ${shown(item)} twice`, undefined, [...path, index])
+    }
+    default: {
+      if (error.schemaPath.includes('/propertyNames/')) return []
+      return at(`${name} ${error.message ?? 'is not valid'}`, typeof params.hint === 'string' ? params.hint : undefined)
+    }
+  }
+}
+
+/** JSON Pointer to path; a step is a number where it indexes a list. */
+function toPath (pointer: string, root: unknown): Path {
+  let node: unknown = root
+  return pointer.split('/').slice(1).map((step) => {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const inList = Array.isArray(node)
+    node = typeof node === 'object' && node !== null ? (node as Params)[key] : undefined
+    return inList ? Number(key) : key
+  })
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  object: 'a mapping', array: 'a list', string: 'a string', integer: 'a whole number', boolean: 'true or false', null: 'null'
+}
+
+function expected (schema: Schema): string {
+  if (schema['x-duration'] !== undefined) return 'a duration'
+  if (schema['x-size'] !== undefined) return 'a size'
+  const types = typeof schema.type === 'string' ? [schema.type] : schema.type ?? []
+  return types.map((type) => TYPE_NAMES[type] ?? type).join(' or ')
+}
+
+function actual (value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'a mapping'
+  if (typeof value === 'number') return `the number ${value}`
+  return typeof value === 'boolean' ? `${value}` : 'a string'
+}
+
+function typeHint (schema: Schema, value: unknown): string | undefined {
+  if (typeof value === 'number') {
+    if (schema['x-duration'] !== undefined) return `add a unit, such as "${value}s"`
+    if (schema['x-size'] !== undefined) return `add a unit, such as "${value}B"`
+    if (schema['x-format'] === 'host-port') return `write ":${value}" for every interface`
+    if (schema.type === 'string') return 'put it in quotes'
+  }
+  if (value === null) return 'give it a value, or remove the key for the default'
+  if (schema.type === 'array' && typeof value === 'string') return `write [${value}]`
+  if (schema.type === 'boolean' && typeof value === 'string') return 'write true or false, without quotes'
+  return undefined
+}

@@ -1,0 +1,90 @@
+/** Everything a request to one agent looks up: routes, policies, served cards. Built when cards load, swapped whole, never changed. */
+import type { AgentCard } from '../a2a/card.js'
+import type { MappedInterface } from '../a2a/card-map.js'
+import { mapInterfaces } from '../a2a/card-map.js'
+import type { RenderedCard, RewriteOptions } from '../a2a/card-rewrite.js'
+import { renderCard } from '../a2a/card-rewrite.js'
+import { Router } from '../a2a/route.js'
+import type { Version } from '../a2a/versions.js'
+import { VERSIONS } from '../a2a/versions.js'
+import type { AgentConfig, PolicyConfig } from '../config/model.js'
+import type { AgentPolicy } from '../policy/compile.js'
+import { compileAgentPolicy } from '../policy/compile.js'
+import { SchemaCache } from '../policy/schema-source.js'
+import type { LoadedCards } from '../upstream/card-source.js'
+
+export interface AgentState {
+  readonly loaded: LoadedCards
+  readonly router: Router
+  readonly interfaces: readonly MappedInterface[]
+  readonly policy: Readonly<Record<Version, AgentPolicy>>
+  readonly served: Readonly<Record<Version, RenderedCard>>
+  /** When these bytes were first served: `Last-Modified`. */
+  readonly since: Date
+  readonly rewrite: RewriteOptions
+  readonly warnings: readonly string[]
+  readonly cache: SchemaCache
+}
+
+export interface AgentStateOptions {
+  readonly agent: AgentConfig
+  readonly policies: Readonly<Record<string, PolicyConfig>>
+  readonly maxExtensions: number
+  /** The gateway's public URL with the agent's path, no trailing slash. */
+  readonly publicBase: string
+  readonly previous: AgentState | null
+}
+
+/** @throws Error in plain words when the cards cannot be used */
+export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions): AgentState {
+  const { agent } = options
+  const upstreamUrl = new URL(agent.upstream.url)
+  const cards: Record<Version, AgentCard> = { 0.3: loaded.byVersion['0.3'].card, '1.0': loaded.byVersion['1.0'].card }
+  const { mapped, conflicts } = mapInterfaces([...cards['1.0'].interfaces, ...cards['0.3'].interfaces], upstreamUrl)
+  if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
+  const routed = new Set(mapped.map(routeKey))
+  const rewrite: RewriteOptions = {
+    publicBase: options.publicBase,
+    upstreamUrl,
+    signature: agent.card.signature,
+    routed: one => routed.has(routeKey(one))
+  }
+  const cache = new SchemaCache(options.previous?.cache)
+  const policyOf = (version: Version): AgentPolicy => compileAgentPolicy({
+    agent, maxExtensions: options.maxExtensions, policies: options.policies, card: cardFor(version, cards), cache
+  })
+  const serve = (version: Version): RenderedCard => renderCard({ bytes: loaded.byVersion[version].bytes, raw: cards[version].raw }, rewrite)
+  const policy = { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
+  return {
+    loaded,
+    router: new Router(mapped, cards['0.3'].legacyExtendedCard),
+    interfaces: mapped,
+    policy,
+    served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
+    since: new Date(loaded.fetchedAt),
+    rewrite,
+    warnings: unique([
+      ...conflicts,
+      ...cards['1.0'].warnings, ...cards['0.3'].warnings,
+      ...policy['1.0'].warnings, ...policy['0.3'].warnings,
+      ...[...policy['1.0'].unusable, ...policy['0.3'].unusable].map(problem => `schema at ${problem.pointer} cannot be used: ${problem.message}; data that names it is refused`)
+    ]),
+    cache
+  }
+}
+
+/** The card of a version is the one fetched for it, unless only the other one lists an interface of that version. */
+function cardFor (version: Version, cards: Readonly<Record<Version, AgentCard>>): AgentCard {
+  const speaks = (card: AgentCard): boolean => card.interfaces.some(one => one.version === version)
+  if (speaks(cards[version])) return cards[version]
+  const other = VERSIONS.find(one => one !== version) as Version
+  return speaks(cards[other]) ? cards[other] : cards[version]
+}
+
+function routeKey (one: MappedInterface): string {
+  return `${one.binding} ${one.version} ${one.publicPath}`
+}
+
+function unique (texts: readonly string[]): string[] {
+  return [...new Set(texts)]
+}

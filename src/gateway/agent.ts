@@ -1,0 +1,153 @@
+/** One configured agent while the gateway runs: its connections, its card and the state made of it. */
+import type { AgentConfig, Config, PolicyConfig } from '../config/model.js'
+import type { Log } from '../telemetry/log.js'
+import type { Metrics } from '../telemetry/metrics.js'
+import { CardSource } from '../upstream/card-source.js'
+import type { LoadedCards } from '../upstream/card-source.js'
+import { AgentPools } from '../upstream/pool.js'
+import type { AgentState } from './agent-state.js'
+import { buildAgentState } from './agent-state.js'
+
+export interface AgentOptions {
+  readonly config: AgentConfig
+  readonly limits: Config['limits']
+  readonly policies: Readonly<Record<string, PolicyConfig>>
+  readonly metrics: Metrics
+  readonly log: Log
+  /** The gateway's public URL, known once it listens. */
+  readonly publicUrl: string
+}
+
+export interface PastRefusal { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
+
+const KEPT_REFUSALS = 5
+
+export class Agent {
+  readonly config: AgentConfig
+  readonly name: string
+  readonly pools: AgentPools
+  readonly upstream: URL
+  /** Path of `upstream.url` without trailing slash. */
+  readonly upstreamBase: string
+  readonly publicBase: string
+  /** Null until a card is there, and again when it has become too old. */
+  state: AgentState | null = null
+  private readonly options: AgentOptions
+  private readonly source: CardSource
+  private readonly refusals: PastRefusal[] = []
+  /** Survives expiry, so that a card that comes back compiles nothing again. */
+  private lastState: AgentState | null = null
+
+  constructor (options: AgentOptions) {
+    const { config, metrics, log } = options
+    this.options = options
+    this.config = config
+    this.name = config.name
+    this.pools = new AgentPools(config.upstream)
+    this.upstream = new URL(config.upstream.url)
+    this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
+    this.publicBase = options.publicUrl + config.path
+    const agentLog = log.child({ agent: config.name })
+    this.source = new CardSource({
+      agent: config.name,
+      config: config.card,
+      upstream: this.upstream,
+      limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
+      dispatcher: origin => this.pools.for(origin),
+      onCards: cards => { this.use(cards, agentLog) },
+      onRefresh: outcome => { metrics.cardRefresh(config.name, outcome) },
+      onExpired: () => { this.state = null },
+      log: agentLog
+    })
+    metrics.cardAge(config.name, () => {
+      const { fetchedAt } = this.source.status
+      return fetchedAt === null ? null : (Date.now() - fetchedAt) / 1_000
+    })
+  }
+
+  start (): void {
+    this.source.start()
+  }
+
+  async close (): Promise<void> {
+    await this.source.close()
+    await this.pools.close()
+  }
+
+  get ready (): boolean {
+    return this.state !== null || this.config.card.onUnavailable === 'forward'
+  }
+
+  /** Why the agent is not ready, in words for an operator. */
+  get problem (): string {
+    const { state, problem } = this.source.status
+    if (problem !== null) return problem
+    return state === 'expired' ? 'its card has become too old' : 'its card has not been loaded yet'
+  }
+
+  refused (refusal: PastRefusal): void {
+    this.refusals.push(refusal)
+    if (this.refusals.length > KEPT_REFUSALS) this.refusals.shift()
+  }
+
+  private use (cards: LoadedCards, log: Log): void {
+    const { config, limits, policies } = this.options
+    const previous = this.lastState
+    const next = buildAgentState(cards, {
+      agent: config, policies, maxExtensions: limits.extensions, publicBase: this.publicBase, previous
+    })
+    this.state = next
+    this.lastState = next
+    const { policy } = next
+    log.info({
+      card: cards.byVersion['1.0'].card.name,
+      origin: cards.origin,
+      interfaces: next.interfaces.map(one => `${one.binding} ${one.version} ${this.publicBase}${one.publicPath}`),
+      required: [...new Set([...policy['1.0'].required, ...policy['0.3'].required].map(one => one.uri))]
+    }, 'card loaded')
+    for (const warning of next.warnings) {
+      if (previous === null || !previous.warnings.includes(warning)) log.warn({}, `card: ${warning}`)
+    }
+  }
+
+  /** For `/agents`. */
+  describe (): object {
+    const { config } = this
+    const status = this.source.status
+    const state = this.state
+    return {
+      name: config.name,
+      url: this.publicBase === '' ? '/' : this.publicBase,
+      host: config.host,
+      upstream: this.upstream.origin + this.upstream.pathname,
+      mode: config.mode,
+      ready: this.ready,
+      card: {
+        state: status.state,
+        origin: status.origin,
+        ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
+        etag: state === null ? null : { 0.3: state.served['0.3'].etag, '1.0': state.served['1.0'].etag },
+        problem: status.problem,
+        warnings: state?.warnings ?? []
+      },
+      interfaces: state?.interfaces.map(one => ({ binding: one.binding, version: one.version, path: one.publicPath === '' ? '/' : one.publicPath })) ?? [],
+      extensions: state === null ? null : { 0.3: describePolicy(state, '0.3'), '1.0': describePolicy(state, '1.0') },
+      policies: config.extensions,
+      enforceOn: config.enforceOn,
+      unlistedExtensions: config.unlistedExtensions,
+      passthrough: config.passthrough,
+      lastRefusals: this.refusals
+    }
+  }
+}
+
+function describePolicy (state: AgentState, version: '0.3' | '1.0'): object {
+  const policy = state.policy[version]
+  return {
+    declared: policy.declared,
+    required: policy.required.map(one => one.uri),
+    injected: policy.injected,
+    checked: policy.policies.map(one => ({ policy: one.name, uri: one.uri, mode: one.mode, rules: one.rules.map(rule => rule.id) })),
+    unusableSchemas: policy.unusable
+  }
+}

@@ -1,0 +1,74 @@
+/** Reads a request body into one buffer, bounded in bytes and in time. */
+import type { IncomingMessage } from 'node:http'
+
+export type BodyResult = { readonly ok: true, readonly bytes: Buffer } | { readonly ok: false, readonly why: 'too_large' | 'timeout' | 'aborted' }
+
+const EMPTY = Buffer.alloc(0)
+
+export interface BodyLimits {
+  /** Bytes. */
+  readonly size: number
+  /** Milliseconds for the whole body. */
+  readonly timeout: number
+}
+
+/**
+ * `done` is called exactly once. After `too_large` or `timeout` the rest of the body is not read: the caller answers and closes.
+ */
+export function readBody (request: IncomingMessage, limits: BodyLimits, done: (result: BodyResult) => void): void {
+  const declared = request.headers['content-length']
+  if (declared !== undefined && Number(declared) > limits.size) return done({ ok: false, why: 'too_large' })
+  if (declared === undefined && request.headers['transfer-encoding'] === undefined) return done({ ok: true, bytes: EMPTY })
+  new BodyReader(request, limits, done).start()
+}
+
+class BodyReader {
+  private readonly request: IncomingMessage
+  private readonly limits: BodyLimits
+  private readonly done: (result: BodyResult) => void
+  private readonly chunks: Buffer[] = []
+  private size = 0
+  private timer: NodeJS.Timeout | null = null
+  private finished = false
+
+  constructor (request: IncomingMessage, limits: BodyLimits, done: (result: BodyResult) => void) {
+    this.request = request
+    this.limits = limits
+    this.done = done
+  }
+
+  start (): void {
+    this.timer = setTimeout(() => { this.finish({ ok: false, why: 'timeout' }) }, this.limits.timeout)
+    this.request.on('data', this.onData)
+    this.request.once('end', this.onEnd)
+    this.request.once('close', this.onClose)
+    this.request.once('error', this.onClose)
+  }
+
+  private readonly onData = (chunk: Buffer): void => {
+    this.size += chunk.length
+    if (this.size > this.limits.size) this.finish({ ok: false, why: 'too_large' })
+    else this.chunks.push(chunk)
+  }
+
+  private readonly onEnd = (): void => {
+    const [first] = this.chunks
+    this.finish({ ok: true, bytes: this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks, this.size) })
+  }
+
+  private readonly onClose = (): void => {
+    this.finish({ ok: false, why: 'aborted' })
+  }
+
+  private finish (result: BodyResult): void {
+    if (this.finished) return
+    this.finished = true
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.request.off('data', this.onData)
+    this.request.off('end', this.onEnd)
+    this.request.off('close', this.onClose)
+    // An error that comes after the decision is nobody's: the connection closes anyway.
+    if (!result.ok) this.request.pause()
+    this.done(result)
+  }
+}

@@ -1,0 +1,188 @@
+/** One request and its answer: all state of it, and the one place where its end is recorded. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Refusal } from '../a2a/errors.js'
+import { decisionHeader, writeRefusal } from '../a2a/errors.js'
+import type { Operation } from '../a2a/operations.js'
+import type { Binding, Version } from '../a2a/versions.js'
+import type { Audit } from '../telemetry/audit.js'
+import type { Log } from '../telemetry/log.js'
+import type { Metrics, Outcome } from '../telemetry/metrics.js'
+import type { RequestSpan, Tracing } from '../telemetry/tracing.js'
+import type { Agent } from './agent.js'
+import type { AgentState } from './agent-state.js'
+import type { Forwarding } from '../upstream/forward.js'
+
+/** What every exchange needs of the running gateway. */
+export interface Services {
+  readonly metrics: Metrics
+  readonly tracing: Tracing
+  readonly audit: Audit
+  readonly log: Log
+  /** Exchanges in flight; `draining` makes answers close their connection. */
+  readonly live: LiveExchanges
+}
+
+/** Label of requests that reached no operation of a card. */
+export type Label = Operation | 'AgentCard' | 'Passthrough' | 'Preflight'
+
+let lastId = 0
+
+export class Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly services: Services
+  readonly startedAt: number
+  readonly span: RequestSpan
+  readonly id: string
+  agent: Agent | null = null
+  state: AgentState | null = null
+  label: Label = 'Other'
+  binding: Binding = 'HTTP+JSON'
+  version: Version = '1.0'
+  /** Raw JSON token of the JSON-RPC id. */
+  idToken: () => string = NO_ID
+  /** Media type of the request: decides that of a refusal. */
+  mediaType: string | null = null
+  forwarding: Forwarding | null = null
+  /** Set when an event stream is being relayed. */
+  streaming = false
+  private outcome: Outcome | null = null
+  private ended = false
+
+  constructor (request: IncomingMessage, response: ServerResponse, services: Services) {
+    this.request = request
+    this.response = response
+    this.services = services
+    this.startedAt = performance.now()
+    this.id = (++lastId).toString(36)
+    this.span = services.tracing.startRequest(request.headers, this.startedAt)
+    services.live.add(this)
+    response.once('close', () => { this.close() })
+  }
+
+  get agentName (): string {
+    return this.agent === null ? 'other' : this.agent.name
+  }
+
+  /** First one wins: what happens after an outcome is known is its consequence. */
+  settle (outcome: Outcome): void {
+    this.outcome ??= outcome
+  }
+
+  /** Answers with a refusal in the caller's binding and version, or breaks the connection when the answer has begun. */
+  refuse (refusal: Refusal, outcome: Outcome, httpStatus?: number): void {
+    this.settle(outcome)
+    const { response } = this
+    if (response.headersSent || response.destroyed) {
+      response.destroy()
+      return
+    }
+    const error = writeRefusal(refusal, { binding: this.binding, version: this.version, id: this.idToken(), eventStream: this.awaitsStream(), mediaType: this.mediaType })
+    const headers: string[] = [
+      'content-type', error.contentType,
+      'content-length', String(error.body.length),
+      'cache-control', 'no-store',
+      'gateway-decision', decisionHeader(refusal.rule)
+    ]
+    if (refusal.allow !== undefined) headers.push('allow', refusal.allow)
+    if (refusal.retryAfter !== undefined) headers.push('retry-after', String(refusal.retryAfter))
+    // What the client still sends cannot be told from its next request unless the connection ends.
+    if (!this.request.complete) headers.push('connection', 'close')
+    this.respond(httpStatus ?? error.status, headers, error.body)
+    this.span.set('a2a_gateway.decision', 'reject')
+    this.span.set('a2a_gateway.rule', refusal.rule)
+    if (outcome === 'rejected') {
+      this.agent?.refused({ at: new Date().toISOString(), rule: refusal.rule, reason: refusal.customReason ?? refusal.reason, message: refusal.message })
+    }
+  }
+
+  private awaitsStream (): boolean {
+    if (this.version !== '0.3' || (this.label !== 'SendStreamingMessage' && this.label !== 'SubscribeToTask')) return false
+    return (this.request.headers.accept ?? '').includes('text/event-stream')
+  }
+
+  /** @param headers flat list of names and values */
+  respond (status: number, headers: string[], body: Buffer | null): void {
+    this.begin(status, headers)
+    this.response.end(body !== null && this.request.method !== 'HEAD' ? body : undefined)
+  }
+
+  begin (status: number, headers: string[]): void {
+    if (this.services.live.draining && !headers.includes('connection')) headers.push('connection', 'close')
+    this.response.writeHead(status, headers)
+  }
+
+  /** The client's connection is done with this exchange, one way or the other. */
+  private close (): void {
+    if (this.ended) return
+    this.ended = true
+    const { response, services } = this
+    if (!response.writableFinished) {
+      this.settle('client_aborted')
+      this.forwarding?.abort()
+    }
+    const outcome = this.outcome ?? 'forwarded'
+    const seconds = (performance.now() - this.startedAt) / 1_000
+    if (this.streaming) services.metrics.streamClosed(this.agentName)
+    services.metrics.request(this.agentName, this.label, this.binding, this.version, outcome, seconds)
+    this.span.end(outcome, response.statusCode)
+    services.live.delete(this)
+    const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' ? 'error' : 'info'
+    services.log[level]({
+      agent: this.agentName,
+      operation: this.label,
+      binding: this.binding,
+      version: this.version,
+      status: response.statusCode,
+      outcome,
+      duration_ms: Math.round(seconds * 1e6) / 1e3,
+      request_id: this.id,
+      ...(this.span.traceId === null ? {} : { trace_id: this.span.traceId })
+    }, 'request')
+  }
+}
+
+const NO_ID = (): string => 'null'
+
+/** The exchanges in flight, for a graceful stop. */
+export class LiveExchanges {
+  draining = false
+  private readonly live = new Set<Exchange>()
+  private emptied: (() => void) | null = null
+
+  add (exchange: Exchange): void {
+    this.live.add(exchange)
+  }
+
+  delete (exchange: Exchange): void {
+    this.live.delete(exchange)
+    if (this.live.size === 0) this.emptied?.()
+  }
+
+  get size (): number {
+    return this.live.size
+  }
+
+  /** Waits until no exchange is left, for at most `timeout` ms. @returns whether none is left */
+  async settled (timeout: number): Promise<boolean> {
+    if (this.live.size === 0) return true
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, timeout)
+      this.emptied = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    return this.live.size === 0
+  }
+
+  /** Ends event streams with a comment that says why; breaks off everything else. */
+  endAll (): void {
+    for (const exchange of this.live) {
+      exchange.forwarding?.abort()
+      exchange.settle('gateway_error')
+      if (exchange.streaming && !exchange.response.destroyed) exchange.response.end(': the gateway is shutting down\n\n')
+      else exchange.response.destroy()
+    }
+  }
+}

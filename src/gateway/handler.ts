@@ -1,0 +1,202 @@
+/** One A2A request from its first byte to the agent: route, read, decide, forward or refuse. */
+import type { Call, CallProblem } from '../a2a/call.js'
+import { readCall } from '../a2a/call.js'
+import type { Route } from '../a2a/route.js'
+import type { Version } from '../a2a/versions.js'
+import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
+import type { Limits } from '../config/model.js'
+import type { AgentPolicy } from '../policy/compile.js'
+import type { Decision } from '../policy/decide.js'
+import { decide } from '../policy/decide.js'
+import { forward } from '../upstream/forward.js'
+import type { TrustedProxies } from '../wire/forwarded.js'
+import type { HeaderList } from '../wire/header-list.js'
+import { readList } from '../wire/header-list.js'
+import { parseMediaType } from '../wire/media-type.js'
+import { joinPath } from '../wire/target.js'
+import type { Agent } from './agent.js'
+import type { AgentState } from './agent-state.js'
+import { Answer } from './answer.js'
+import { readBody } from './body.js'
+import { serveCard } from './card.js'
+import type { Exchange } from './exchange.js'
+import { ExtendedCardAnswer } from './extended-card-answer.js'
+import { recordDecision } from './record.js'
+import * as refusals from './refusals.js'
+import { upstreamHeaders } from './request-headers.js'
+import type { Surface } from './surface.js'
+
+export interface HandlerOptions {
+  readonly limits: Limits
+  readonly trusted: TrustedProxies
+}
+
+type OperationRoute = Extract<Route, { kind: 'operation' }>
+
+const EXTENSION_HEADERS = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]
+const EMPTY = Buffer.alloc(0)
+
+export function handle (exchange: Exchange, surface: Surface, options: HandlerOptions): void {
+  const { agent } = surface
+  exchange.agent = agent
+  exchange.mediaType = mediaTypeOf(exchange)
+  const { request } = exchange
+  const asked = requestedVersion(request.headers[VERSION_HEADER] as string | undefined, surface.query)
+  const version = 'version' in asked ? asked.version : '1.0'
+  exchange.version = version
+  if (surface.refusal !== null) return exchange.refuse(surface.refusal, 'rejected')
+  if (agent === null) return exchange.refuse(refusals.unknownAgent, 'rejected')
+  const { state } = agent
+  exchange.state = state
+  if (state === null) return withoutCard(exchange, agent, surface, options)
+
+  const verb = request.method ?? 'GET'
+  const route = state.router.match(verb, surface.path, version)
+  if (route === null) return exchange.refuse(refusals.unknownRoute, 'rejected')
+  if (route.kind === 'card') return serveCard(exchange, agent, state, version)
+  if (route.kind === 'preflight') {
+    exchange.label = 'Preflight'
+    return passOn(exchange, agent, route.upstreamPath + surface.query, options, EMPTY)
+  }
+  exchange.binding = route.binding
+  exchange.version = route.version
+  if (route.kind === 'verb') return exchange.refuse(refusals.wrongVerb(route.allow), 'rejected')
+
+  if (route.operation !== null) exchange.label = route.operation
+  const problem = versionProblem(route, asked)
+  const stated = 'version' in asked && asked.stated
+  if (verb === 'GET') return judge(exchange, agent, state, { route, problem, stated, query: surface.query, bytes: EMPTY }, options)
+  read(exchange, options, bytes => { judge(exchange, agent, state, { route, problem, stated, query: surface.query, bytes }, options) })
+}
+
+interface Arrived {
+  readonly route: OperationRoute
+  readonly problem: CallProblem | null
+  /** Whether the client named its version. */
+  readonly stated: boolean
+  readonly query: string
+  readonly bytes: Buffer
+}
+
+function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, options: HandlerOptions): void {
+  const { route, bytes } = arrived
+  const { request, services } = exchange
+  const startedAt = performance.now()
+  const policy = state.policy[route.version]
+  const call = callOf(exchange, arrived, options.limits)
+  exchange.idToken = call.id
+  exchange.label = call.operation
+  const requested = readList(request.rawHeaders, EXTENSION_HEADERS)
+  const headerName = headerNameFor(requested, route.version)
+  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant) }, policy)
+  services.metrics.decision(agent.name, (performance.now() - startedAt) / 1_000)
+  recordDecision(exchange, call, requested.values, decision, policy)
+  if (decision.refusal !== null) return exchange.refuse(decision.refusal, 'rejected')
+  dispatch(exchange, agent, state, { ...arrived, bytes }, call, decision, policy, headerName, options)
+}
+
+function callOf (exchange: Exchange, arrived: Arrived, limits: Limits): Call {
+  const { route, bytes, problem } = arrived
+  const { headers } = exchange.request
+  const encoding = headers['content-encoding']
+  const call = readCall({
+    bytes,
+    binding: route.binding,
+    version: route.version,
+    contentType: headers['content-type'],
+    restOperation: route.operation,
+    limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
+  })
+  if (problem !== null) return { ...call, problem }
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return { ...call, problem: refusals.contentEncoding }
+  return call
+}
+
+function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, call: Call, decision: Decision, policy: AgentPolicy, headerName: string, options: HandlerOptions): void {
+  const { route } = arrived
+  const { request, span } = exchange
+  const extendedCard = call.operation === 'GetExtendedAgentCard' && state.rewrite.signature === 'strip'
+  const echo = policy.mode === 'off' ? null : { policy, headerName, outbound: decision.outbound, injected: decision.injected }
+  const answer = extendedCard
+    ? new ExtendedCardAnswer(exchange, echo, state.rewrite, { size: options.limits.response, json: { depth: options.limits.jsonDepth, members: options.limits.jsonMembers } })
+    : new Answer(exchange, echo)
+  const path = route.upstreamPath + arrived.query
+  span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
+  const negotiated = policy.mode === 'off' && !extendedCard
+    ? null
+    : { outbound: decision.outbound, version: route.version, stated: arrived.stated, read: extendedCard }
+  exchange.forwarding = forward({
+    dispatcher: agent.pools.main,
+    method: request.method ?? 'GET',
+    path,
+    headers: upstreamHeaders(request, agent.config.upstream, options.trusted, span.outgoing(), negotiated),
+    body: arrived.bytes.length === 0 ? null : arrived.bytes
+  }, answer)
+}
+
+/** `onUnavailable: forward` lets an agent work while its card cannot be had; nothing can be enforced then. */
+function withoutCard (exchange: Exchange, agent: Agent, surface: Surface, options: HandlerOptions): void {
+  const card = surface.path.startsWith('/.well-known/agent')
+  if (card) exchange.label = 'AgentCard'
+  if (card || agent.config.card.onUnavailable === 'reject') return exchange.refuse(refusals.noCard(agent.name), 'gateway_error')
+  const target = joinPath(agent.upstreamBase, surface.path) + surface.query
+  if (exchange.request.method === 'GET') return passOn(exchange, agent, target, options, EMPTY)
+  read(exchange, options, bytes => { passOn(exchange, agent, target, options, bytes) })
+}
+
+/** Forwards without reading: no negotiation, no rules. */
+function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Buffer): void {
+  const { request, span } = exchange
+  span.name(exchange.label)
+  span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname })
+  exchange.forwarding = forward({
+    dispatcher: agent.pools.main,
+    method: request.method ?? 'GET',
+    path: target,
+    headers: upstreamHeaders(request, agent.config.upstream, options.trusted, span.outgoing(), null),
+    body: bytes.length === 0 ? null : bytes
+  }, new Answer(exchange, null))
+}
+
+function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Buffer) => void): void {
+  const { limits } = options
+  readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout }, result => {
+    if (!result.ok) {
+      if (result.why === 'too_large') exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
+      else if (result.why === 'timeout') exchange.refuse(refusals.tooSlow(limits.requestTimeout), 'rejected')
+      return
+    }
+    try {
+      then(result.bytes)
+    } catch (error) {
+      exchange.services.log.error({ err: error, request_id: exchange.id }, 'a request could not be handled')
+      exchange.refuse(refusals.internal, 'gateway_error')
+    }
+  })
+}
+
+function versionProblem (route: OperationRoute, asked: ReturnType<typeof requestedVersion>): CallProblem | null {
+  if ('problem' in asked) return asked.problem === 'conflict' ? refusals.versionConflict : refusals.versionUnknown(route.versions)
+  return route.supported ? null : refusals.versionNotSpoken(asked.version, asked.stated, route.versions)
+}
+
+/** The spelling the client used, which its echo comes back in; that of its version where it asked for nothing. */
+function headerNameFor (requested: HeaderList, version: Version): string {
+  const first = requested.seen[0]
+  return first === undefined ? spelled(version) : first === EXTENSIONS_HEADER ? 'A2A-Extensions' : 'X-A2A-Extensions'
+}
+
+function spelled (version: Version): string {
+  return version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions'
+}
+
+function mediaTypeOf (exchange: Exchange): string | null {
+  const header = exchange.request.headers['content-type']
+  if (header === undefined || header === 'application/json') return header ?? null
+  return parseMediaType(header)?.essence ?? null
+}
+
+/** The target guard has refused paths that do not decode. */
+function decoded (tenant: string | null): string | null {
+  return tenant === null ? null : decodeURIComponent(tenant)
+}

@@ -1,0 +1,48 @@
+/** Tells span, metrics and audit what was decided. URIs and paths only, never data. */
+import type { Call } from '../a2a/call.js'
+import type { AgentPolicy } from '../policy/compile.js'
+import type { Decision } from '../policy/decide.js'
+import type { Exchange } from './exchange.js'
+
+export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision, policy: AgentPolicy): void {
+  const { span } = exchange
+  span.name(call.operation)
+  span.set('a2a.method.name', call.operation)
+  span.set('a2a_gateway.agent', exchange.agentName)
+  if (exchange.binding === 'JSONRPC') {
+    span.set('rpc.system', 'jsonrpc')
+    if (call.idValue !== null) span.set('jsonrpc.request.id', String(call.idValue))
+  }
+  if (requested.length > 0) {
+    span.set('a2a.extension.requested', requested as string[])
+    span.set('a2a.extension.active', requested.filter(uri => policy.declared.includes(uri)))
+  }
+  if (decision.injected.length > 0) span.set('a2a.extension.injected', decision.injected as string[])
+  if (decision.missing.length > 0) span.set('a2a.extension.missing', decision.missing as string[])
+  if (decision.refusal === null) span.set('a2a_gateway.decision', decision.violations.length === 0 ? 'forward' : 'observe')
+  if (decision.violations.length > 0) recordViolations(exchange, call, decision)
+}
+
+function recordViolations (exchange: Exchange, call: Call, decision: Decision): void {
+  const { metrics, audit } = exchange.services
+  const { violations } = decision
+  for (const found of violations) {
+    metrics.violation(exchange.agentName, found.extension, found.rule, 'request', found.mode === 'enforce' ? 'enforce' : 'observe')
+  }
+  const deciding = violations.find(found => found.mode === 'enforce') ?? violations[0]
+  if (deciding === undefined) return
+  audit.record({
+    agent: exchange.agentName,
+    operation: call.operation,
+    binding: exchange.binding,
+    version: exchange.version,
+    decision: decision.refusal === null ? 'observed' : 'rejected',
+    reason: deciding.customReason ?? deciding.reason,
+    extension: deciding.extension,
+    rule: deciding.rule,
+    violations: violations.map(found => ({ reason: found.customReason ?? found.reason, extension: found.extension, rule: found.rule, path: found.path, message: found.message })),
+    trace_id: exchange.span.traceId,
+    client: exchange.request.socket.remoteAddress ?? null,
+    request_id: exchange.id
+  })
+}

@@ -1,0 +1,73 @@
+/** The gateway's own refusals: transport, routing, versions. Each message alone tells the caller how to mend the request. */
+import type { CallProblem } from '../a2a/call.js'
+import type { Refusal } from '../a2a/errors.js'
+import type { Version } from '../a2a/versions.js'
+
+export const unknownAgent: Refusal = { reason: 'ROUTE_NOT_FOUND', message: 'No agent is served at this address.', rule: 'gateway/no-agent' }
+
+export const unknownRoute: Refusal = {
+  reason: 'ROUTE_NOT_FOUND',
+  message: 'This is not an operation of the agent. Its card at /.well-known/agent-card.json lists the addresses of its interfaces.',
+  rule: 'gateway/no-route'
+}
+
+export const internal: Refusal = { reason: 'INTERNAL_ERROR', message: 'The gateway could not handle the request.', rule: 'gateway/internal' }
+
+export const shuttingDown: Refusal = { reason: 'SHUTTING_DOWN', message: 'The gateway is shutting down; send the request again.', rule: 'gateway/shutting-down', retryAfter: 1 }
+
+export function wrongVerb (allow: string): Refusal {
+  return { reason: 'METHOD_NOT_ALLOWED', message: `The HTTP method is not allowed here; use ${allow}.`, rule: 'gateway/method', allow }
+}
+
+export function noCard (agent: string): Refusal {
+  return { reason: 'AGENT_NOT_READY', message: `The gateway has no usable AgentCard of the agent "${agent}" and cannot enforce it; try again later.`, rule: 'gateway/no-card', retryAfter: 1 }
+}
+
+export function tooLarge (bytes: number): Refusal {
+  return { reason: 'REQUEST_TOO_LARGE', message: `The request body is larger than ${bytes} bytes.`, rule: 'gateway/body-size', metadata: { limitBytes: String(bytes) } }
+}
+
+export function tooSlow (milliseconds: number): Refusal {
+  return { reason: 'REQUEST_TIMEOUT', message: `The request body did not arrive within ${milliseconds / 1_000} s.`, rule: 'gateway/request-timeout' }
+}
+
+export const contentEncoding: CallProblem = {
+  reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
+  rule: 'content-encoding',
+  path: 'header Content-Encoding',
+  message: 'Compressed request bodies are not accepted; send the body without Content-Encoding.'
+}
+
+export const versionConflict: CallProblem = {
+  reason: 'INVALID_PARAMS',
+  rule: 'version-conflict',
+  path: 'header A2A-Version',
+  message: 'The header A2A-Version and the query parameter A2A-Version differ; send only the header.'
+}
+
+export function versionUnknown (versions: readonly Version[]): CallProblem {
+  return {
+    reason: 'VERSION_NOT_SUPPORTED',
+    rule: 'version',
+    path: 'header A2A-Version',
+    message: `The A2A version that the request asks for is not supported here. ${mend(versions)}`,
+    metadata: { supportedVersions: versions.join(',') }
+  }
+}
+
+export function versionNotSpoken (version: Version, stated: boolean, versions: readonly Version[]): CallProblem {
+  const what = stated ? `The agent does not speak A2A ${version} at this address.` : 'The agent does not speak A2A 0.3 at this address, which is what a request without the header A2A-Version means.'
+  return {
+    reason: 'VERSION_NOT_SUPPORTED',
+    rule: 'version',
+    path: 'header A2A-Version',
+    message: `${what} ${mend(versions)}`,
+    metadata: { supportedVersions: versions.join(',') }
+  }
+}
+
+function mend (versions: readonly Version[]): string {
+  return versions.length === 1 && versions[0] === '0.3'
+    ? 'It speaks 0.3: send 0.3 requests, without the header A2A-Version.'
+    : `It speaks ${versions.join(' and ')}: send the header "A2A-Version: ${versions.includes('1.0') ? '1.0' : versions[0] ?? '1.0'}".`
+}

@@ -1,0 +1,73 @@
+/** The headers that go to the agent. */
+import type { IncomingMessage } from 'node:http'
+import type { Version } from '../a2a/versions.js'
+import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER } from '../a2a/versions.js'
+import type { UpstreamConfig } from '../config/model.js'
+import type { TraceHeaders } from '../telemetry/tracing.js'
+import type { TrustedProxies } from '../wire/forwarded.js'
+import { forwardedHeaders } from '../wire/forwarded.js'
+import { formatList } from '../wire/header-list.js'
+import { copyRequestHeaders } from '../wire/headers.js'
+
+/** Names never copied from the client, besides the forwarding headers: set anew by the gateway or by the HTTP client, or not the client's to say. */
+const OWN = ['host', 'content-length', 'gateway-decision']
+const NEGOTIATION = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER]
+const TRACE = ['traceparent', 'tracestate']
+
+const PLAIN = setOf(OWN)
+const PLAIN_TRACED = setOf(OWN, TRACE)
+const NEGOTIATED = setOf(OWN, NEGOTIATION)
+const NEGOTIATED_TRACED = setOf(OWN, NEGOTIATION, TRACE)
+/** The gateway reads these answers itself, so they must come uncompressed. */
+const READ = setOf(OWN, NEGOTIATION, ['accept-encoding'])
+const READ_TRACED = setOf(OWN, NEGOTIATION, TRACE, ['accept-encoding'])
+
+function setOf (...lists: readonly (readonly string[])[]): ReadonlySet<string> {
+  return new Set(lists.flat())
+}
+
+export interface Negotiated {
+  readonly outbound: readonly string[]
+  /** Version of the interface that is dialled. */
+  readonly version: Version
+  /** Whether the client named a version: an agent of 0.3 that was sent none gets none. */
+  readonly stated: boolean
+  /** Whether the gateway reads the answer (an extended card) rather than passing it on. */
+  readonly read: boolean
+}
+
+/**
+ * @param negotiated null leaves extension and version headers as the client sent them
+ * @returns flat list of names and values
+ */
+export function upstreamHeaders (request: IncomingMessage, config: UpstreamConfig, trusted: TrustedProxies, trace: TraceHeaders | null, negotiated: Negotiated | null): string[] {
+  const out: string[] = []
+  const traced = trace !== null
+  const drop = negotiated === null
+    ? (traced ? PLAIN_TRACED : PLAIN)
+    : negotiated.read ? (traced ? READ_TRACED : READ) : (traced ? NEGOTIATED_TRACED : NEGOTIATED)
+  copyRequestHeaders(request.rawHeaders, drop, out)
+  if (negotiated !== null) pushNegotiated(negotiated, config, out)
+  const { remoteAddress } = request.socket
+  forwardedHeaders(request.rawHeaders, { peer: remoteAddress, trusted: trusted.trusts(remoteAddress), scheme: 'http', host: request.headers.host }, out)
+  if (trace !== null) {
+    out.push('traceparent', trace.traceparent)
+    if (trace.tracestate !== null) out.push('tracestate', trace.tracestate)
+  }
+  return out
+}
+
+function pushNegotiated (negotiated: Negotiated, config: UpstreamConfig, out: string[]): void {
+  const { outbound, version } = negotiated
+  if (version === '1.0') out.push(VERSION_HEADER, '1.0')
+  else if (negotiated.stated) out.push(VERSION_HEADER, '0.3')
+  if (outbound.length === 0) return
+  const { spelling, form } = config.extensionHeader
+  const values = formatList(outbound, form)
+  const v1 = spelling === 'v1' || spelling === 'both' || (spelling === 'auto' && version === '1.0')
+  const v03 = spelling === 'v03' || spelling === 'both' || (spelling === 'auto' && version === '0.3')
+  for (const value of values) {
+    if (v1) out.push(EXTENSIONS_HEADER, value)
+    if (v03) out.push(LEGACY_EXTENSIONS_HEADER, value)
+  }
+}

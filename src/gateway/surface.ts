@@ -1,0 +1,56 @@
+/** Which agent, and which of its surfaces, a request is for. Worked out once, before routing and before any body is read. */
+import type { IncomingMessage } from 'node:http'
+import type { Refusal } from '../a2a/errors.js'
+import { duplicatedHeader } from '../wire/headers.js'
+import { checkTarget, splitTarget } from '../wire/target.js'
+import type { Agent } from './agent.js'
+import type { Agents } from './agents.js'
+import { hostName } from './agents.js'
+
+export interface Surface {
+  readonly kind: 'a2a' | 'passthrough'
+  readonly agent: Agent | null
+  /** Below the agent's path, undecoded. */
+  readonly path: string
+  /** With its leading `?`, or ''. */
+  readonly query: string
+  /** What the guard found; the request goes no further. */
+  readonly refusal: Refusal | null
+}
+
+const KEY = Symbol('a2a-gateway.surface')
+
+/** The request's surface; the same object however often it is asked. */
+export function surfaceOf (request: IncomingMessage & { [KEY]?: Surface }, agents: Agents): Surface {
+  request[KEY] ??= find(request, agents)
+  return request[KEY]
+}
+
+function find (request: IncomingMessage, agents: Agents): Surface {
+  const target = request.url ?? ''
+  const { path, query } = splitTarget(target)
+  const refusal = guard(request, target)
+  if (refusal !== null) return { kind: 'a2a', agent: null, path, query, refusal }
+  const found = agents.find(hostName(request.headers.host), path)
+  if (found === null) return { kind: 'a2a', agent: null, path, query, refusal: null }
+  const { agent, rest } = found
+  const kind = agent.config.passthrough.some(prefix => rest === prefix || rest.startsWith(`${prefix}/`)) ? 'passthrough' : 'a2a'
+  return { kind, agent, path: rest, query, refusal: null }
+}
+
+/** Requests that two readers could route, frame or attribute differently (node-stack §B.5, §B.2.7). */
+function guard (request: IncomingMessage, target: string): Refusal | null {
+  const reason = checkTarget(target)
+  if (reason !== null) return { reason: 'BAD_REQUEST_TARGET', message: `The request target is refused: ${reason}.`, rule: 'gateway/target' }
+  const twice = duplicatedHeader(request.rawHeaders)
+  if (twice !== null) return { reason: 'BAD_REQUEST_HEADER', message: `The header ${twice} is sent more than once; send it once.`, rule: 'gateway/duplicate-header' }
+  const { headers, method } = request
+  if ((method === 'GET' || method === 'HEAD') && (headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0')) {
+    return { reason: 'BAD_REQUEST_HEADER', message: `A ${method} request has no body; send it without Content-Length and Transfer-Encoding.`, rule: 'gateway/unexpected-body' }
+  }
+  // Offers of HTTP/2 (the JDK's client makes one with every first request) may be ignored, RFC 9110 §7.8; other protocols may not.
+  if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c') {
+    return { reason: 'BAD_REQUEST_HEADER', message: 'Connections cannot be upgraded here; A2A has no WebSocket binding.', rule: 'gateway/upgrade' }
+  }
+  return null
+}

@@ -1,0 +1,134 @@
+/** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
+import type { AgentCard } from '../a2a/card.js'
+import type { AgentConfig, ErrorClass, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
+import type { CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
+import { compileSource } from './schema-source.js'
+import type { Condition, Selector } from './select.js'
+import { compileCondition, compileSelector } from './select.js'
+
+export interface CompiledRule {
+  readonly id: string
+  readonly select: Selector
+  readonly condition: Condition | null
+  readonly min: number
+  readonly max: number
+  readonly schema: CompiledSource | null
+  readonly errorClass: ErrorClass
+  readonly undeclaredClass: ErrorClass
+  readonly message: string | null
+  readonly reason: string | null
+}
+
+export interface CompiledPolicy {
+  readonly name: string
+  readonly uri: string
+  readonly mode: Mode
+  readonly rules: readonly CompiledRule[]
+}
+
+export interface RequiredExtension { readonly uri: string, readonly label: string, readonly mode: Mode }
+
+/** What one agent, spoken to in one protocol version, demands of a request. Immutable. */
+export interface AgentPolicy {
+  readonly mode: Mode
+  readonly enforceOn: 'messages' | 'all'
+  readonly unlisted: 'forward' | 'strip' | 'reject'
+  readonly unknownMethods: 'reject' | 'forward'
+  readonly maxExtensions: number
+  readonly declared: readonly string[]
+  readonly required: readonly RequiredExtension[]
+  /** URIs that the gateway asks for on every operation. */
+  readonly injected: readonly string[]
+  /** Those of `injected` whose echo the client never sees. */
+  readonly hidden: ReadonlySet<string>
+  /** Every URI of card or policy, with its label for metrics: the policy's name, else the URI. */
+  readonly labels: ReadonlyMap<string, string>
+  /** Policies with rules for the request, on the card's extensions. */
+  readonly policies: readonly CompiledPolicy[]
+  readonly unusable: readonly UnusableSchema[]
+  readonly warnings: readonly string[]
+}
+
+export interface CompileOptions {
+  readonly agent: AgentConfig
+  readonly maxExtensions: number
+  /** Policies by name: the file's over the catalogue's. */
+  readonly policies: Readonly<Record<string, PolicyConfig>>
+  readonly card: AgentCard
+  readonly cache: SchemaCache
+}
+
+export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
+  const { agent, card } = options
+  const declared = new Map(card.extensions.map(extension => [extension.uri, extension]))
+  const labels = new Map<string, string>()
+  for (const uri of declared.keys()) labels.set(uri, uri)
+  const required: RequiredExtension[] = []
+  const injected: string[] = []
+  const hidden = new Set<string>()
+  const policies: CompiledPolicy[] = []
+  const unusable: UnusableSchema[] = []
+  const warnings: string[] = []
+  const spoken = new Set<string>()
+
+  for (const name of agent.extensions) {
+    const policy = options.policies[name]
+    if (policy === undefined) continue
+    const extension = declared.get(policy.uri)
+    const mode: Mode = agent.mode === 'off' ? 'off' : policy.mode ?? agent.mode
+    labels.set(policy.uri, name)
+    spoken.add(policy.uri)
+    if (mode === 'off') continue
+    const demand = policy.activation?.required ?? 'card'
+    if (demand === 'always' || (demand === 'card' && extension?.required === true)) required.push({ uri: policy.uri, label: name, mode })
+    if (policy.activation?.default === 'inject') {
+      injected.push(policy.uri)
+      if (policy.activation.expose !== true) hidden.add(policy.uri)
+    }
+    if (extension === undefined) {
+      if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${policy.uri}, so its rules do not run`)
+      continue
+    }
+    if (policy.request === undefined || policy.request.length === 0) continue
+    const report = (problem: UnusableSchema): void => {
+      if (!unusable.some(known => known.pointer === problem.pointer)) unusable.push(problem)
+    }
+    const context = { card: card.raw, self: extension.index, cache: options.cache, report }
+    policies.push({ name, uri: policy.uri, mode, rules: policy.request.map(rule => compileRule(rule, source => compileSource(source, context))) })
+  }
+  if (agent.mode !== 'off') {
+    for (const extension of card.extensions) {
+      if (extension.required && !spoken.has(extension.uri)) required.push({ uri: extension.uri, label: extension.uri, mode: agent.mode })
+    }
+  }
+  return {
+    mode: agent.mode,
+    enforceOn: agent.enforceOn,
+    unlisted: agent.unlistedExtensions,
+    unknownMethods: agent.unknownMethods,
+    maxExtensions: options.maxExtensions,
+    declared: [...declared.keys()],
+    required,
+    injected,
+    hidden,
+    labels,
+    policies,
+    unusable,
+    warnings
+  }
+}
+
+function compileRule (rule: RuleConfig, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource): CompiledRule {
+  return {
+    id: rule.id,
+    select: compileSelector(rule.select),
+    condition: compileCondition(rule.when, rule.unless),
+    min: rule.count?.min ?? 0,
+    max: rule.count?.max ?? Number.POSITIVE_INFINITY,
+    schema: rule.schema === undefined ? null : source(rule.schema),
+    errorClass: rule.error?.class ?? 'invalid',
+    undeclaredClass: rule.error?.undeclared ?? rule.error?.class ?? 'invalid',
+    message: rule.error?.message ?? null,
+    reason: rule.error?.reason ?? null
+  }
+}

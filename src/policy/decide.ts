@@ -1,0 +1,112 @@
+/**
+ * The centre: what becomes of one request. No clock, no I/O, no framework; the proxy and every offline tool call the same function.
+ * Order: reference a2a-protocol.md §10.1. The first refusal answers the client; every violation is recorded.
+ */
+import type { Call } from '../a2a/call.js'
+import type { Refusal } from '../a2a/errors.js'
+import type { MessageView, RequestView } from '../a2a/message.js'
+import { inMessageScope } from '../a2a/operations.js'
+import type { AgentPolicy } from './compile.js'
+import { runRules } from './rules.js'
+import type { Violation } from './violation.js'
+import { callViolation, GATEWAY, refusalOf, violation } from './violation.js'
+
+export interface DecisionRequest {
+  readonly call: Call
+  /** URIs of both header spellings, deduplicated, in order. */
+  readonly requested: readonly string[]
+  /** Header name to advise the client to send: the spelling of its protocol version. */
+  readonly headerName: string
+  /** Tenant of the path prefix, percent-decoded, or null. */
+  readonly pathTenant: string | null
+}
+
+export interface Decision {
+  /** Null: forward. */
+  readonly refusal: Refusal | null
+  /** All of them, observed ones included. */
+  readonly violations: readonly Violation[]
+  /** URIs to ask the agent for, the client's first. */
+  readonly outbound: readonly string[]
+  /** URIs that only the gateway asks for. */
+  readonly injected: readonly string[]
+  /** Required URIs that neither client nor gateway asks for. */
+  readonly missing: readonly string[]
+}
+
+export function decide (request: DecisionRequest, policy: AgentPolicy): Decision {
+  const { requested, call } = request
+  if (policy.mode === 'off') return { refusal: null, violations: NONE, outbound: requested, injected: NO_URIS, missing: NO_URIS }
+  const violations: Violation[] = []
+  if (call.problem !== null && !(call.problem.rule === 'unknown-method' && policy.unknownMethods === 'forward')) {
+    violations.push(callViolation(policy.mode, call.problem))
+    // What cannot be read cannot be judged further.
+    if (policy.mode === 'enforce') return { refusal: refusalOf(violations), violations, outbound: requested, injected: NO_URIS, missing: NO_URIS }
+  }
+  if (requested.length > policy.maxExtensions) {
+    violations.push(violation(policy.mode, 'INVALID_REQUEST', GATEWAY, 'too-many-extensions', `header ${request.headerName}`, `asks for more than ${policy.maxExtensions} extensions; ask only for those this agent lists in its card`))
+  }
+  if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
+
+  const injected = notIn(policy.injected, requested)
+  const missing = missingRequired(request, injected, policy, violations)
+  const outbound = outboundOf(request, injected, policy, violations)
+  const message = call.view?.message ?? null
+  if (message !== null) checkData(message, policy, violations)
+
+  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, outbound, injected, missing }
+}
+
+const NONE: readonly Violation[] = []
+const NO_URIS: readonly string[] = []
+
+function ambiguities (view: RequestView, pathTenant: string | null, policy: AgentPolicy, violations: Violation[]): void {
+  for (const problem of view.problems) {
+    violations.push(violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'ambiguous-fields', problem.path, problem.message))
+  }
+  if (pathTenant !== null && view.tenant !== null && view.tenant !== pathTenant) {
+    violations.push(violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'tenant', 'tenant', 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body'))
+  }
+}
+
+function missingRequired (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
+  if (policy.required.length === 0) return NO_URIS
+  if (policy.enforceOn === 'messages' && !inMessageScope(request.call.operation)) return NO_URIS
+  const missing: string[] = []
+  for (const extension of policy.required) {
+    if (request.requested.includes(extension.uri) || injected.includes(extension.uri)) continue
+    missing.push(extension.uri)
+    violations.push(violation(extension.mode, 'EXTENSION_SUPPORT_REQUIRED', extension.label, 'required', `header ${request.headerName}`, `must name the required extension ${extension.uri}`, extension.uri))
+  }
+  return missing
+}
+
+/** Unlisted: asked for by the client, known neither to the card nor to a policy. */
+function outboundOf (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
+  const { requested } = request
+  let unlisted = false
+  for (let i = 0; i < requested.length; i++) {
+    if (!policy.labels.has(requested[i] as string)) unlisted = true
+  }
+  if (!unlisted || policy.unlisted === 'forward') return injected.length === 0 ? requested : [...requested, ...injected]
+  if (policy.unlisted === 'reject') {
+    violations.push(violation(policy.mode, 'EXTENSION_NOT_ALLOWED', GATEWAY, 'unlisted', `header ${request.headerName}`, unlistedMessage(policy)))
+    return [...requested, ...injected]
+  }
+  const kept = policy.mode === 'observe' ? requested : requested.filter(uri => policy.labels.has(uri))
+  return [...kept, ...injected]
+}
+
+function unlistedMessage (policy: AgentPolicy): string {
+  const listed = policy.declared.length === 0 ? 'this agent lists none' : `this agent lists ${policy.declared.join(', ')}`
+  return `asks for an extension that this agent does not list; ${listed}`
+}
+
+function checkData (message: MessageView, policy: AgentPolicy, violations: Violation[]): void {
+  for (const extension of policy.policies) runRules(extension, message, violations)
+}
+
+function notIn (uris: readonly string[], others: readonly string[]): readonly string[] {
+  if (uris.length === 0) return NO_URIS
+  return uris.filter(uri => !others.includes(uri))
+}

@@ -1,0 +1,219 @@
+/**
+ * JSON Schema for data that strangers send against schemas that strangers wrote. Drafts 07, 2019-09 and 2020-12 by `$schema`,
+ * 2020-12 where it is absent. Compiled when a card or policy is loaded, never per request.
+ */
+import type { ErrorObject, Options, ValidateFunction } from 'ajv'
+import { Ajv } from 'ajv'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { memberPath } from '../a2a/fields.js'
+import { compilePattern } from './regexp.js'
+import type { SchemaProblem } from './schema-lint.js'
+import { lintSchema } from './schema-lint.js'
+
+export interface DataViolation {
+  /** Path from the validated value, to be appended to its own path: `.a[0]["odd name"]`, '' for the value itself. */
+  readonly path: string
+  /** What was expected; never what was sent. */
+  readonly message: string
+}
+
+export interface CompiledSchema {
+  /** @returns null when the value is valid, else up to `MAX_VIOLATIONS` violations */
+  validate (value: unknown): readonly DataViolation[] | null
+}
+
+export type CompileResult = { readonly ok: true, readonly schema: CompiledSchema } | { readonly ok: false, readonly problem: SchemaProblem }
+
+export const MAX_VIOLATIONS = 20
+
+type Draft = '2020-12' | '2019-09' | 'draft-07'
+
+const DRAFTS: ReadonlyMap<string, Draft> = new Map([
+  ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
+  ['https://json-schema.org/draft/2019-09/schema', '2019-09'],
+  ['http://json-schema.org/draft-07/schema', 'draft-07'],
+  ['https://json-schema.org/draft-07/schema', 'draft-07']
+])
+
+const regExp = Object.assign((pattern: string) => compilePattern(pattern), { code: 'compilePattern' })
+
+const OPTIONS: Options = {
+  // `{required: ["constructor"]}` must not be met by Object.prototype.
+  ownProperties: true,
+  // Unknown keywords and formats are annotations (2020-12 §6.5): published schemas are full of them.
+  strictSchema: false,
+  strictTypes: false,
+  strictRequired: false,
+  strictTuples: false,
+  strictNumbers: true,
+  allowUnionTypes: true,
+  // The schema is checked against its meta-schema once, by a shared instance.
+  validateSchema: false,
+  addUsedSchema: false,
+  inlineRefs: true,
+  logger: false,
+  code: { regExp }
+}
+
+function create (draft: Draft, allErrors: boolean): Ajv {
+  const options = { ...OPTIONS, allErrors }
+  const ajv = draft === '2020-12' ? new Ajv2020(options) : draft === '2019-09' ? new Ajv2019(options) : new Ajv(options)
+  addFormats.default(ajv as unknown as Parameters<typeof addFormats.default>[0])
+  // Ajv's own is quadratic on objects: 6,000 items took 570 ms.
+  ajv.removeKeyword('uniqueItems')
+  ajv.addKeyword({ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean', errors: false, validate: (unique: boolean, items: unknown[]) => !unique || areUnique(items) })
+  return ajv as unknown as Ajv
+}
+
+const metaValidators = new Map<Draft, Ajv>()
+
+function metaValidator (draft: Draft): Ajv {
+  let ajv = metaValidators.get(draft)
+  if (ajv === undefined) {
+    ajv = create(draft, false)
+    metaValidators.set(draft, ajv)
+  }
+  return ajv
+}
+
+/** Compiles an untrusted schema; every failure names the place in the schema. Nothing is fetched. */
+export function compileSchema (schema: unknown): CompileResult {
+  if (typeof schema === 'boolean') return { ok: true, schema: { validate: () => schema ? null : [{ path: '', message: 'is not allowed here' }] } }
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return failure('', 'a JSON Schema is an object or a boolean')
+  const draft = draftOf(schema)
+  if (draft === null) return failure('/$schema', 'the "$schema" is not one of draft-07, 2019-09 and 2020-12')
+  const lint = lintSchema(schema)
+  if (lint !== null) return { ok: false, problem: lint }
+  try {
+    const meta = metaValidator(draft)
+    if (meta.validateSchema(schema) !== true) {
+      const error = meta.errors?.[0]
+      return failure(error?.instancePath ?? '', `not valid against its meta-schema: ${error?.message ?? 'unknown error'}`)
+    }
+    // Two validators: the first stops at the first error, so that bad data costs no more than good data; the second lists them all.
+    const quick = compileWith(draft, false, schema)
+    const full = compileWith(draft, true, schema)
+    return { ok: true, schema: { validate: value => run(quick, full, value) } }
+  } catch (error) {
+    return failure('', (error as Error).message)
+  }
+}
+
+function failure (pointer: string, message: string): CompileResult {
+  return { ok: false, problem: { pointer, message } }
+}
+
+function draftOf (schema: object): Draft | null {
+  const declared = (schema as { $schema?: unknown }).$schema
+  if (declared === undefined) return '2020-12'
+  return typeof declared === 'string' ? DRAFTS.get(declared.replace(/#$/, '')) ?? null : null
+}
+
+/** A fresh instance per schema: one agent's `$id` can neither clash with another's nor be reached from it. */
+function compileWith (draft: Draft, allErrors: boolean, schema: object): ValidateFunction {
+  const validate = create(draft, allErrors).compile(schema)
+  if ('$async' in validate && validate.$async === true) throw new Error('asynchronous schemas are not supported')
+  return validate
+}
+
+/** Data above this many bytes of JSON members is not walked a second time for a longer list of errors. */
+const FULL_LIST_LIMIT = 10_000
+
+function run (quick: ValidateFunction, full: ValidateFunction, value: unknown): readonly DataViolation[] | null {
+  try {
+    if (quick(value) === true) return null
+    const first = quick.errors ?? []
+    if (!smallerThan(value, FULL_LIST_LIMIT)) return describe(first)
+    return full(value) === true ? describe(first) : describe(full.errors ?? first)
+  } catch {
+    // Recursion that consumes no data, or deeper than the stack: fail closed.
+    return [{ path: '', message: 'could not be validated: the schema recurses without end, or the data is nested too deeply for it' }]
+  }
+}
+
+function describe (errors: readonly ErrorObject[]): DataViolation[] {
+  const found: DataViolation[] = []
+  const seen = new Set<string>()
+  for (const error of errors) {
+    // Follow-up errors of these say less than the errors of the branches listed beside them.
+    if (error.keyword === 'if' && errors.length > 1) continue
+    const violation = { path: pathOf(error), message: messageOf(error) }
+    const key = `${violation.path} ${violation.message}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    found.push(violation)
+    if (found.length === MAX_VIOLATIONS) break
+  }
+  return found.length > 0 ? found : [{ path: '', message: 'does not match its schema' }]
+}
+
+function pathOf (error: ErrorObject): string {
+  let path = toPath(error.instancePath)
+  const params = error.params as Record<string, unknown>
+  const member = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty ?? params.propertyName
+  if (typeof member === 'string') path = memberPath(path === '' ? '\u0000' : path, member).replace('\u0000', '')
+  return path
+}
+
+function toPath (pointer: string): string {
+  let path = '\u0000'
+  if (pointer !== '') {
+    for (const raw of pointer.slice(1).split('/')) {
+      const key = raw.replaceAll('~1', '/').replaceAll('~0', '~')
+      path = /^(?:0|[1-9]\d{0,9})$/.test(key) ? `${path}[${key}]` : memberPath(path, key)
+    }
+  }
+  return path.replace('\u0000', '')
+}
+
+/** Ajv's words name what the schema wants, not what was sent; for closed sets the set is added. */
+function messageOf (error: ErrorObject): string {
+  const params = error.params as Record<string, unknown>
+  switch (error.keyword) {
+    case 'required': case 'dependentRequired': return 'is required'
+    case 'additionalProperties': case 'unevaluatedProperties': return 'is not a property the schema allows'
+    case 'enum': return `must be one of ${clip(JSON.stringify(params.allowedValues))}`
+    case 'const': return `must be ${clip(JSON.stringify(params.allowedValue))}`
+    case 'uniqueItems': return 'must not hold equal items'
+    case 'false schema': return 'is not allowed here'
+    default: return clip(error.message ?? `breaks "${error.keyword}"`)
+  }
+}
+
+function clip (text: string): string {
+  return text.length > 200 ? `${text.slice(0, 197)}...` : text
+}
+
+function smallerThan (value: unknown, limit: number): boolean {
+  const stack: unknown[] = [value]
+  let seen = 0
+  while (stack.length > 0) {
+    const item = stack.pop()
+    if (++seen > limit) return false
+    if (typeof item !== 'object' || item === null) continue
+    const children = Array.isArray(item) ? item : Object.values(item)
+    if (seen + children.length > limit) return false
+    for (let i = 0; i < children.length; i++) stack.push(children[i])
+  }
+  return true
+}
+
+/** Linear in the size of the items: equal JSON values have equal canonical text (key order does not count). */
+function areUnique (items: readonly unknown[]): boolean {
+  const seen = new Set<string>()
+  for (let i = 0; i < items.length; i++) {
+    const text = canonical(items[i])
+    if (seen.has(text)) return false
+    seen.add(text)
+  }
+  return true
+}
+
+function canonical (value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(Object.is(value, -0) ? 0 : value)
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  const object = value as Record<string, unknown>
+  return `{${Object.keys(object).sort().map(key => `${JSON.stringify(key)}:${canonical(object[key])}`).join(',')}}`
+}

@@ -1,0 +1,66 @@
+/** Runs one policy's request rules over the message view. No extension has code of its own. */
+import type { Reason } from '../a2a/errors.js'
+import type { MessageView } from '../a2a/message.js'
+import type { ErrorClass } from '../config/model.js'
+import type { CompiledPolicy, CompiledRule } from './compile.js'
+import type { Selected } from './select.js'
+import type { Violation } from './violation.js'
+import { MAX_VIOLATIONS, violation } from './violation.js'
+
+const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
+  invalid: 'EXTENSION_DATA_INVALID',
+  unsupportedContent: 'CONTENT_TYPE_NOT_SUPPORTED',
+  conflict: 'EXTENSION_CONFLICT',
+  extensionRequired: 'EXTENSION_SUPPORT_REQUIRED',
+  forbidden: 'EXTENSION_NOT_ALLOWED'
+}
+
+export function runRules (policy: CompiledPolicy, message: MessageView, violations: Violation[]): void {
+  for (const rule of policy.rules) {
+    if (rule.condition !== null && !rule.condition(message)) continue
+    const selected = rule.select(message)
+    if (!checkCount(policy, rule, message, selected, violations)) continue
+    for (const one of selected) {
+      if (violations.length >= MAX_VIOLATIONS) return
+      checkOne(policy, rule, one, violations)
+    }
+  }
+}
+
+/** @returns false when the count is wrong: the values are then not looked at */
+function checkCount (policy: CompiledPolicy, rule: CompiledRule, message: MessageView, selected: readonly Selected[], violations: Violation[]): boolean {
+  const count = selected.length
+  if (count >= rule.min && count <= rule.max) return true
+  const path = count > rule.max ? selected[rule.max]?.path ?? message.path : message.path
+  const expected = count > rule.max
+    ? (rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`)
+    : `must hold at least ${rule.min} of what rule "${rule.id}" selects`
+  add(policy, rule, rule.errorClass, path, rule.message ?? expected, violations)
+  return false
+}
+
+function checkOne (policy: CompiledPolicy, rule: CompiledRule, one: Selected, violations: Violation[]): void {
+  if (one.ambiguous !== null) return add(policy, rule, 'invalid', one.path, `cannot be judged: ${one.ambiguous}`, violations)
+  if (rule.schema === null) return
+  const found = rule.schema.find(one.captures)
+  if (found === null) {
+    const names = rule.schema.names
+    const declared = names.length === 0 ? 'the card declares none' : `the card declares ${names.slice(0, 20).join(', ')}`
+    return add(policy, rule, rule.undeclaredClass, one.path, `names a schema that the agent's card does not declare; ${declared}`, violations)
+  }
+  const { entry, name } = found
+  const label = name === null ? 'its schema' : `the schema "${name}" of the agent's card`
+  if (!entry.usable) {
+    return add(policy, rule, 'unsupportedContent', one.path, `cannot be accepted: ${label} is unusable (${entry.pointer}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
+  }
+  const problems = entry.schema.validate(one.value)
+  if (problems === null) return
+  for (const problem of problems) {
+    if (violations.length >= MAX_VIOLATIONS) return
+    add(policy, rule, rule.errorClass, `${one.path}${problem.path}`, rule.message ?? `${problem.message} (${label})`, violations)
+  }
+}
+
+function add (policy: CompiledPolicy, rule: CompiledRule, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = rule.reason): void {
+  violations.push(violation(policy.mode, REASON_OF_CLASS[errorClass], policy.name, rule.id, path, message, policy.uri, reason))
+}

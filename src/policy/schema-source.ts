@@ -1,0 +1,107 @@
+/** Where a rule's schema comes from: inline, or from the agent's card by JSON Pointer template. Everything is compiled here, once. */
+import { createHash } from 'node:crypto'
+import type { SchemaSource } from '../config/model.js'
+import type { CompiledSchema, CompileResult } from './json-schema.js'
+import { compileSchema } from './json-schema.js'
+import { escapePointer, resolvePointer } from './schema-lint.js'
+
+/** A schema that could not be compiled: data that names it is refused, the rest of the agent works. */
+export interface UnusableSchema { readonly pointer: string, readonly message: string }
+
+export type SchemaEntry = { readonly usable: true, readonly schema: CompiledSchema } | ({ readonly usable: false } & UnusableSchema)
+
+export interface CompiledSource {
+  /** Names the card declares, for the refusal of an undeclared one; empty for sources without a captured name. */
+  readonly names: readonly string[]
+  /** @returns null when the card has no schema of that name */
+  find (captures: ReadonlyMap<string, string>): { readonly name: string | null, readonly entry: SchemaEntry } | null
+}
+
+export interface SourceContext {
+  readonly card: Readonly<Record<string, unknown>>
+  /** Index of the extension in `capabilities.extensions`. */
+  readonly self: number
+  /** Receives one entry per schema that cannot be used, with its pointer from the root of the card. */
+  readonly report: (problem: UnusableSchema) => void
+  readonly cache: SchemaCache
+}
+
+export const MAX_SCHEMAS = 256
+
+/** Compiled schemas by content, so that a card that comes back unchanged, or with other changes, compiles nothing twice. */
+export class SchemaCache {
+  private readonly previous: ReadonlyMap<string, CompileResult>
+  private readonly current = new Map<string, CompileResult>()
+
+  /** @param previous the cache of the snapshot before; what this one does not use again is forgotten with it */
+  constructor (previous?: SchemaCache) {
+    this.previous = previous?.current ?? new Map()
+  }
+
+  compile (schema: unknown): CompileResult {
+    const key = createHash('sha256').update(JSON.stringify(schema) ?? 'undefined').digest('base64')
+    const known = this.current.get(key) ?? this.previous.get(key)
+    const result = known ?? (this.current.size >= MAX_SCHEMAS ? tooMany() : compileSchema(schema))
+    if (this.current.size < MAX_SCHEMAS) this.current.set(key, result)
+    return result
+  }
+}
+
+function tooMany (): CompileResult {
+  return { ok: false, problem: { pointer: '', message: `the card holds more than ${MAX_SCHEMAS} different schemas` } }
+}
+
+const CAPTURE = /^\{([a-z][a-z0-9_-]*)\}$/
+
+export function compileSource (source: SchemaSource, context: SourceContext): CompiledSource {
+  const templates = fromCard(source)
+  if (templates === null) {
+    const entry = compileEntry(source, '', context)
+    return { names: [], find: () => ({ name: null, entry }) }
+  }
+  const fixed: SchemaEntry[] = []
+  const named = new Map<string, SchemaEntry>()
+  let capture: string | null = null
+  for (const template of templates) {
+    const pointer = template.replaceAll('{self}', String(context.self))
+    const segments = pointer.split('/')
+    const at = segments.findIndex(segment => CAPTURE.test(segment))
+    if (at < 0) {
+      const schema = resolvePointer(context.card, pointer)
+      if (schema !== undefined) fixed.push(compileEntry(schema, pointer, context))
+      continue
+    }
+    capture = CAPTURE.exec(segments[at] as string)?.[1] ?? null
+    const parent = segments.slice(0, at).join('/')
+    const rest = segments.slice(at + 1).map(segment => `/${segment}`).join('')
+    const container = resolvePointer(context.card, parent)
+    if (typeof container !== 'object' || container === null || Array.isArray(container)) continue
+    for (const name of Object.keys(container)) {
+      if (named.has(name)) continue
+      const path = `${parent}/${escapePointer(name)}${rest}`
+      const schema = resolvePointer(context.card, path)
+      if (schema !== undefined) named.set(name, compileEntry(schema, path, context))
+    }
+  }
+  return {
+    names: [...named.keys()],
+    find: captures => {
+      const name = capture === null ? undefined : captures.get(capture)
+      const entry = name === undefined ? fixed[0] : named.get(name) ?? fixed[0]
+      return entry === undefined ? null : { name: name ?? null, entry }
+    }
+  }
+}
+
+function fromCard (source: SchemaSource): readonly string[] | null {
+  if (typeof source !== 'object' || !('fromCard' in source) || Object.keys(source).length !== 1) return null
+  return Array.isArray(source.fromCard) ? source.fromCard as string[] : null
+}
+
+function compileEntry (schema: unknown, pointer: string, context: SourceContext): SchemaEntry {
+  const result = context.cache.compile(schema)
+  if (result.ok) return { usable: true, schema: result.schema }
+  const problem = { pointer: `${pointer}${result.problem.pointer}`, message: result.problem.message }
+  context.report(problem)
+  return { usable: false, ...problem }
+}

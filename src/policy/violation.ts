@@ -1,0 +1,75 @@
+/** What was found wrong with a request, and the one refusal made of all of it. */
+import type { FieldViolation, Reason, Refusal } from '../a2a/errors.js'
+import type { CallProblem } from '../a2a/call.js'
+import type { Mode } from '../config/model.js'
+
+export interface Violation {
+  readonly mode: Mode
+  readonly reason: Reason
+  /** `ErrorInfo.reason` where a policy names its own. */
+  readonly customReason: string | null
+  /** Policy name or URI; `gateway` for the gateway's own checks. */
+  readonly extension: string
+  readonly rule: string
+  /** Path from the root of the request, or `header <name>`. */
+  readonly path: string
+  /** What is wrong and how to mend it, as a predicate of the path. Never holds values of the client's data. */
+  readonly message: string
+  /** URI of the extension, or null. */
+  readonly uri: string | null
+  /** True where `message` is a sentence of its own rather than a predicate of the path. */
+  readonly sentence: boolean
+  readonly metadata: Readonly<Record<string, string>> | null
+}
+
+/** Stands for the extension where a check is the gateway's own. */
+export const GATEWAY = 'gateway'
+
+/** Bound on what one request can make the gateway record and answer. */
+export const MAX_VIOLATIONS = 20
+
+export function violation (mode: Mode, reason: Reason, extension: string, rule: string, path: string, message: string, uri: string | null = null, customReason: string | null = null): Violation {
+  return { mode, reason, customReason, extension, rule, path, message, uri, sentence: false, metadata: null }
+}
+
+/** What the call itself got wrong, before any extension was looked at. */
+export function callViolation (mode: Mode, problem: CallProblem): Violation {
+  const { reason, rule, path, message } = problem
+  return { mode, reason, customReason: null, extension: GATEWAY, rule, path, message, uri: null, sentence: true, metadata: problem.metadata ?? null }
+}
+
+/** @returns null when nothing is enforced: the violations were only observed */
+export function refusalOf (violations: readonly Violation[]): Refusal | null {
+  const enforced = violations.filter(found => found.mode === 'enforce')
+  const first = enforced[0]
+  if (first === undefined) return null
+  const same = enforced.filter(found => found.reason === first.reason && found.extension === first.extension && found.rule === first.rule)
+  const shown = enforced.slice(0, MAX_VIOLATIONS)
+  const fields: FieldViolation[] = shown.map(found => ({ field: found.path, description: found.message }))
+  const metadata: Record<string, string> = { ...first.metadata, rule: first.rule }
+  if (first.extension !== GATEWAY) metadata.extension = first.uri ?? first.extension
+  const missing = enforced.filter(found => found.reason === 'EXTENSION_SUPPORT_REQUIRED').map(found => found.uri).filter(uri => uri !== null)
+  if (missing.length > 0) metadata.missingExtensions = missing.join(',')
+  return {
+    reason: first.reason,
+    ...(first.customReason === null ? {} : { customReason: first.customReason }),
+    message: first.sentence ? first.message : first.reason === 'EXTENSION_SUPPORT_REQUIRED' ? missingMessage(enforced, missing) : dataMessage(same, enforced.length),
+    rule: `${first.extension}/${first.rule}`,
+    metadata,
+    fields,
+    ...(first.uri === null ? {} : { helpUri: first.uri })
+  }
+}
+
+function missingMessage (enforced: readonly Violation[], missing: readonly string[]): string {
+  const header = enforced[0]?.path.replace(/^header /, '') ?? 'A2A-Extensions'
+  const others = enforced.length - missing.length
+  return `This agent requires ${missing.length === 1 ? 'an extension' : 'extensions'} that the request does not ask for: ${missing.join(', ')}. ` +
+    `Send the header "${header}: ${missing.join(',')}" with the request.${others > 0 ? ` ${others} more ${others === 1 ? 'problem' : 'problems'} in the details.` : ''}`
+}
+
+function dataMessage (same: readonly Violation[], total: number): string {
+  const shown = same.slice(0, 3).map(found => `${found.path} ${found.message}`)
+  const rest = total - shown.length
+  return `${shown.join('; ')}.${rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'} in the details.` : ''}`
+}

@@ -1,0 +1,117 @@
+import type { Writable } from 'node:stream'
+
+/** One broken rule. `message` and `path` say what is wrong and where; never the value that was found. */
+export interface AuditViolation {
+  readonly reason: string
+  readonly extension: string | null
+  readonly rule: string | null
+  /** Where in the message, in the client's own field names. */
+  readonly path: string | null
+  readonly message: string
+}
+
+/** One request with violations, under the names of the audit line. */
+export interface AuditEntry {
+  readonly agent: string
+  readonly operation: string
+  readonly binding: string
+  readonly version: string
+  /** rejected = the client was refused; observed = let through by mode `observe`. */
+  readonly decision: 'rejected' | 'observed'
+  /** Reason, extension and rule of the violation that decided. */
+  readonly reason: string
+  readonly extension: string | null
+  readonly rule: string | null
+  readonly violations: readonly AuditViolation[]
+  readonly trace_id: string | null
+  /** The client's address. */
+  readonly client: string | null
+  readonly request_id: string | null
+}
+
+export interface Audit {
+  /** Writes the entry as one line. Never throws: an audit that cannot be written does not stop a call. */
+  record (entry: AuditEntry): void
+}
+
+export interface AuditOptions {
+  readonly enabled: boolean
+  /** Where the lines go: stdout in production. */
+  readonly stream: Writable
+}
+
+const VIOLATIONS = 20
+const TEXT_LENGTH = 512
+/** Bytes that may wait for a slow reader before lines are dropped (and counted). */
+const BACKLOG = 4 * 1024 * 1024
+
+/** The audit trail: one JSON line per request that was refused, or would have been. */
+export function createAudit (options: AuditOptions): Audit {
+  return options.enabled ? new AuditTrail(options.stream) : { record () {} }
+}
+
+class AuditTrail implements Audit {
+  private readonly stream: Writable
+  private dropped: number
+
+  constructor (stream: Writable) {
+    this.stream = stream
+    this.dropped = 0
+    // A reader that went away (EPIPE) is no reason to stop serving; without a listener it would end the process.
+    if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore)
+  }
+
+  record (entry: AuditEntry): void {
+    try {
+      if (!this.stream.writable) return
+      if (this.stream.writableLength > BACKLOG) {
+        this.dropped++
+        return
+      }
+      const time = new Date().toISOString()
+      if (this.dropped > 0) {
+        this.stream.write(`{"audit":true,"time":"${time}","dropped":${this.dropped}}\n`)
+        this.dropped = 0
+      }
+      this.stream.write(formatLine(entry, time))
+    } catch {
+      this.dropped++
+    }
+  }
+}
+
+function ignore (): void {}
+
+function formatLine (entry: AuditEntry, time: string): string {
+  const shown = entry.violations.slice(0, VIOLATIONS)
+  const omitted = entry.violations.length - shown.length
+  return JSON.stringify({
+    audit: true,
+    time,
+    agent: clip(entry.agent),
+    operation: clip(entry.operation),
+    binding: clip(entry.binding),
+    version: clip(entry.version),
+    decision: entry.decision,
+    reason: clip(entry.reason),
+    extension: clip(entry.extension),
+    rule: clip(entry.rule),
+    violations: shown.map(violation => ({
+      reason: clip(violation.reason),
+      extension: clip(violation.extension),
+      rule: clip(violation.rule),
+      path: clip(violation.path),
+      message: clip(violation.message)
+    })),
+    violations_omitted: omitted > 0 ? omitted : undefined,
+    trace_id: entry.trace_id,
+    client: clip(entry.client),
+    request_id: clip(entry.request_id)
+  }) + '\n'
+}
+
+function clip (value: string): string
+function clip (value: string | null): string | null
+function clip (value: string | null): string | null {
+  return value === null || value.length <= TEXT_LENGTH ? value : value.slice(0, TEXT_LENGTH)
+}

@@ -1,0 +1,16 @@
+/** Writes one line. An Error goes into `fields.err`. */
+export interface LogMethod {
+  (fields: object, message?: string): void
+  (message: string): void
+}
+
+/** What the gateway needs of a logger. A pino instance is one. */
+export interface Log {
+  readonly fatal: LogMethod
+  readonly error: LogMethod
+  readonly warn: LogMethod
+  readonly info: LogMethod
+  readonly debug: LogMethod
+  readonly trace: LogMethod
+  child (bindings: Record<string, unknown>): Log
+}

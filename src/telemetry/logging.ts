@@ -1,0 +1,101 @@
+import { createRequire } from 'node:module'
+import { Writable } from 'node:stream'
+import pino from 'pino'
+import type { DestinationStream, Logger, LoggerOptions } from 'pino'
+import type { TelemetryConfig } from '../config/model.js'
+import { redactLine } from './redact.js'
+
+export type { Log } from './log.js'
+
+const ERROR_LEVEL = 50
+const CAUSES = 5
+const TEXT_LENGTH = 2_048
+
+/**
+ * The process log: one JSON object per line, ISO time, the level's name, secrets redacted. Goes to stdout unless told
+ * otherwise. `pretty` is for people at a terminal and needs the development package pino-pretty; without it the lines stay JSON.
+ * Fastify accepts it as `loggerInstance`.
+ */
+export function createLogger (config: TelemetryConfig['logs'], destination?: DestinationStream): Logger {
+  const options: LoggerOptions = {
+    level: config.level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: label => ({ level: label }) },
+    serializers: { err: withStack, req: request, res: response },
+    hooks: {
+      streamWrite: redactLine,
+      logMethod (args, method, level) {
+        if (level < ERROR_LEVEL) dropStack(args as unknown[])
+        method.apply(this, args)
+      }
+    }
+  }
+  if (config.format === 'json') return destination === undefined ? pino(options) : pino(options, destination)
+  const pretty = loadPretty()
+  if (pretty !== null) return pino(options, pretty(destination === undefined ? { sync: true } : { destination: asStream(destination) }))
+  const logger = destination === undefined ? pino(options) : pino(options, destination)
+  logger.warn('Logs stay JSON: telemetry.logs.format is "pretty", but the package pino-pretty is not installed.')
+  return logger
+}
+
+type Pretty = (options: { sync: true } | { destination: Writable }) => DestinationStream
+
+function loadPretty (): Pretty | null {
+  try {
+    return createRequire(import.meta.url)('pino-pretty') as Pretty
+  } catch {
+    return null
+  }
+}
+
+/** pino-pretty pipes, so it wants more than a `write`. */
+function asStream (destination: DestinationStream): Writable {
+  return new Writable({
+    write (chunk: Buffer, _encoding, done) {
+      destination.write(chunk.toString())
+      done()
+    }
+  })
+}
+
+interface ErrorFields { type: string, message: string, code?: unknown, stack?: string, cause?: unknown }
+
+function withStack (err: unknown): unknown {
+  return err instanceof Error ? describe(err, true, 0) : err
+}
+
+/** Below `error` a stack is noise: what happened is expected, its message says it. */
+function dropStack (args: unknown[]): void {
+  const first = args[0]
+  if (first instanceof Error) {
+    args[0] = { err: describe(first, false, 0) }
+  } else if (typeof first === 'object' && first !== null && 'err' in first && first.err instanceof Error) {
+    args[0] = { ...first, err: describe(first.err, false, 0) }
+  }
+}
+
+/** Named fields only: libraries hang requests, headers and whole configurations on their errors. */
+function describe (err: Error, stack: boolean, depth: number): ErrorFields {
+  const fields: ErrorFields = { type: err.name, message: err.message.slice(0, TEXT_LENGTH) }
+  const { code } = err as NodeJS.ErrnoException
+  if (typeof code === 'string' || typeof code === 'number') fields.code = code
+  if (stack && err.stack !== undefined) fields.stack = err.stack
+  if (err.cause instanceof Error) {
+    if (depth < CAUSES) fields.cause = describe(err.cause, stack, depth + 1)
+  } else if (typeof err.cause === 'string') {
+    fields.cause = err.cause.slice(0, TEXT_LENGTH)
+  }
+  return fields
+}
+
+interface RequestLike { method?: string, url?: string, ip?: string }
+
+/** Fastify's request, without headers and without the query, where some clients put keys. */
+function request (value: RequestLike): object {
+  return { method: value.method, url: value.url?.split('?', 1)[0], client: value.ip }
+}
+
+function response (value: { statusCode?: number }): object {
+  return { status: value.statusCode }
+}

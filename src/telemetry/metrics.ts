@@ -1,0 +1,214 @@
+/**
+ * The Prometheus metrics of design 2.5. The only file that imports prom-client: the package was renamed after 15.1.3, so a
+ * later swap is one line. Nothing is registered globally; every `Metrics` has its own registry.
+ */
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import type { Metric } from 'prom-client'
+import { CellTree, NumberCell, clipLabel } from './cells.js'
+import { Distribution } from './distribution.js'
+
+/** How a request ended. */
+export type Outcome = 'forwarded' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'
+
+/** Seconds: 1 ms to 2 min, for calls that may stream. */
+const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
+/** Seconds: 10 µs to 50 ms, for the gateway's own decision. */
+const DECISION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05]
+
+/** Distinct `extension` label values in one process; the rest is `other`. */
+const EXTENSIONS = 256
+const PREFIX = 'a2a_gateway_'
+
+export class Metrics {
+  /** Content type of {@link text}. */
+  readonly contentType: string
+  private readonly registry: Registry
+  private readonly extensions: Set<string>
+  private readonly ages: Map<string, () => number | null>
+  private readonly requests: CellTree<NumberCell>
+  private readonly durations: Distribution
+  private readonly decisions: Distribution
+  private readonly upstreams: Distribution
+  private readonly violations: CellTree<NumberCell>
+  private readonly activations: CellTree<NumberCell>
+  private readonly streams: CellTree<NumberCell>
+  private readonly events: CellTree<NumberCell>
+  private readonly refreshes: CellTree<NumberCell>
+  private readonly reloads: CellTree<NumberCell>
+  private readonly errors: CellTree<NumberCell>
+  private readonly info: Gauge
+
+  /** `process: false` leaves out Node's process metrics, whose observers cannot be stopped again: for tests. */
+  constructor (options: { readonly process?: boolean } = {}) {
+    const registry = new Registry()
+    this.registry = registry
+    this.contentType = registry.contentType
+    this.extensions = new Set()
+    this.ages = new Map()
+    this.requests = this.counter('requests_total', 'Requests by how they ended.', ['agent', 'operation', 'binding', 'version', 'outcome'])
+    this.durations = this.distribution('request_duration_seconds', 'Seconds from the request head to the end of the answer; for a stream, its whole life.', ['agent', 'operation', 'outcome'], REQUEST_BUCKETS)
+    this.decisions = this.distribution('decision_duration_seconds', 'Seconds the gateway took to scan, parse and decide on a request.', ['agent'], DECISION_BUCKETS)
+    this.upstreams = this.distribution('upstream_duration_seconds', 'Seconds from dialling the agent to the headers of its answer.', ['agent', 'operation'], REQUEST_BUCKETS)
+    this.violations = this.counter('violations_total', 'Broken rules, whether the message was refused (enforce) or let through (observe).', ['agent', 'extension', 'rule', 'phase', 'mode'])
+    this.activations = this.counter('activations_total', 'Extensions asked for, by who asked and whether the agent echoed them.', ['agent', 'extension', 'source', 'echo'])
+    this.streams = this.gauge('streams_active', 'Streams open now.', ['agent'])
+    this.events = this.counter('stream_events_total', 'Server-sent events relayed.', ['agent'])
+    this.ageCollector()
+    this.refreshes = this.counter('card_refreshes_total', 'Attempts to read an AgentCard again.', ['agent', 'outcome'])
+    this.reloads = this.counter('config_reloads_total', 'Attempts to load the configuration again.', ['outcome'])
+    this.info = new Gauge({ name: `${PREFIX}config_info`, help: 'Always 1; hash names the configuration in force.', labelNames: ['hash'], registers: [registry] })
+    this.errors = this.counter('upstream_errors_total', 'Calls to the agent that failed below HTTP, by kind.', ['agent', 'kind'])
+    // Present from the start, so that the first failed reload is an increase.
+    this.reloads.at('ok')
+    this.reloads.at('invalid')
+    if (options.process !== false) collectDefaultMetrics({ register: registry })
+  }
+
+  /** One request that has ended, `seconds` after its head arrived. */
+  request (agent: string, operation: string, binding: string, version: string, outcome: Outcome, seconds: number): void {
+    this.requests.at(agent, operation, binding, version, outcome).value++
+    this.durations.tree.at(agent, operation, outcome).observe(seconds)
+  }
+
+  /** One decision, refused or not. */
+  decision (agent: string, seconds: number): void {
+    this.decisions.tree.at(agent).observe(seconds)
+  }
+
+  /** The agent's response headers are in, `seconds` after the call was dialled. */
+  upstream (agent: string, operation: string, seconds: number): void {
+    this.upstreams.tree.at(agent, operation).observe(seconds)
+  }
+
+  violation (agent: string, extension: string, rule: string, phase: 'request' | 'response' | 'card', mode: 'enforce' | 'observe'): void {
+    this.violations.at(agent, this.extension(extension), rule, phase, mode).value++
+  }
+
+  activation (agent: string, extension: string, source: 'client' | 'gateway', echo: 'confirmed' | 'absent' | 'unexpected'): void {
+    this.activations.at(agent, this.extension(extension), source, echo).value++
+  }
+
+  streamOpened (agent: string): void {
+    this.streams.at(agent).value++
+  }
+
+  streamClosed (agent: string): void {
+    this.streams.at(agent).value--
+  }
+
+  streamEvents (agent: string, n: number): void {
+    if (n > 0) this.events.at(agent).value += n
+  }
+
+  /**
+   * Says how to learn the age of an agent's card. Asked at every scrape; null = no sample, so an agent that was removed should
+   * answer null. Calling again for the same agent replaces the function.
+   */
+  cardAge (agent: string, secondsSinceFetch: () => number | null): void {
+    this.ages.set(clipLabel(agent), secondsSinceFetch)
+  }
+
+  cardRefresh (agent: string, outcome: 'changed' | 'unchanged' | 'not_modified' | 'invalid' | 'unreachable'): void {
+    this.refreshes.at(agent, outcome).value++
+  }
+
+  configReload (outcome: 'ok' | 'invalid'): void {
+    this.reloads.at(outcome).value++
+  }
+
+  /** The configuration now in force. Only the last hash given is exposed. */
+  configInfo (hash: string): void {
+    this.info.reset()
+    this.info.set({ hash: clipLabel(hash) }, 1)
+  }
+
+  /** `kind`: refused, dns, connect_timeout, tls, reset, headers_timeout, body_timeout, protocol, too_large, other. */
+  upstreamError (agent: string, kind: string): void {
+    this.errors.at(agent, kind).value++
+  }
+
+  /** The exposition, in Prometheus text format 0.0.4. */
+  text (): Promise<string> {
+    return this.registry.metrics()
+  }
+
+  /** Forgets every metric. Numbers recorded afterwards go nowhere. */
+  close (): void {
+    this.ages.clear()
+    this.registry.clear()
+  }
+
+  /** The value to expose for an extension: the first {@link EXTENSIONS} of them, then `other`. */
+  private extension (uri: string): string {
+    const value = clipLabel(uri)
+    if (this.extensions.has(value)) return value
+    if (this.extensions.size >= EXTENSIONS) return 'other'
+    this.extensions.add(value)
+    return value
+  }
+
+  private counter (name: string, help: string, labelNames: string[]): CellTree<NumberCell> {
+    const tree = new CellTree(labelNames, labels => new NumberCell(labels))
+    const counter = new Counter({
+      name: PREFIX + name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect () {
+        for (const cell of tree.cells) {
+          counter.inc(cell.labels, cell.value)
+          cell.value = 0
+        }
+      }
+    })
+    return tree
+  }
+
+  private gauge (name: string, help: string, labelNames: string[]): CellTree<NumberCell> {
+    const tree = new CellTree(labelNames, labels => new NumberCell(labels))
+    const gauge = new Gauge({
+      name: PREFIX + name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect () {
+        for (const cell of tree.cells) gauge.set(cell.labels, cell.value)
+      }
+    })
+    return tree
+  }
+
+  private distribution (name: string, help: string, labelNames: string[], bounds: readonly number[]): Distribution {
+    const distribution = new Distribution(PREFIX + name, help, labelNames, bounds)
+    // The registry only ever calls get(), the one method a collectable metric needs.
+    this.registry.registerMetric(distribution as unknown as Metric<string>)
+    return distribution
+  }
+
+  private ageCollector (): void {
+    const ages = this.ages
+    const gauge: Gauge = new Gauge({
+      name: `${PREFIX}card_age_seconds`,
+      help: 'Seconds since the AgentCard in force was last read from the agent, or confirmed by it.',
+      labelNames: ['agent'],
+      registers: [this.registry],
+      collect () {
+        gauge.reset()
+        for (const [agent, age] of ages) {
+          const seconds = ask(age)
+          if (seconds !== null) gauge.set({ agent }, seconds)
+        }
+      }
+    })
+  }
+}
+
+/** A card that cannot tell its age must not take the whole scrape with it. */
+function ask (age: () => number | null): number | null {
+  try {
+    const seconds = age()
+    return seconds === null || !Number.isFinite(seconds) ? null : seconds
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,85 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** What to send along to hear "not modified". */
+export interface Validators {
+  /** Where they came from; another URL's validators mean nothing. */
+  readonly from: string
+  readonly etag: string | null
+  readonly lastModified: string | null
+}
+
+export interface DelayOptions {
+  /** Floor, ms. */
+  readonly refresh: number
+  readonly maxStale: number
+  readonly random: () => number
+}
+
+/** The first wait after a failure, ms: an agent that starts after the gateway is found quickly. */
+const FIRST_RETRY = 500
+const JITTER = 0.1
+/** setTimeout cannot wait longer. */
+export const MAX_TIMER = 2 ** 31 - 1
+
+/** A header's value; several lines are joined as HTTP does. */
+export function single (value: string | string[] | undefined): string {
+  if (value === undefined) return ''
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+export function readValidators (from: string, headers: IncomingHttpHeaders): Validators | null {
+  const etag = sendable(headers['etag'])
+  const lastModified = sendable(headers['last-modified'])
+  return etag === null && lastModified === null ? null : { from, etag, lastModified }
+}
+
+/**
+ * How long the answer stays fresh, ms, by RFC 9111 as a shared cache: `s-maxage` before `max-age`, less `Age`; 0 when it
+ * may not be reused unasked.
+ * @returns null when the answer does not say
+ */
+export function cacheLifetime (headers: IncomingHttpHeaders): number | null {
+  let maxAge: number | null = null
+  let shared: number | null = null
+  for (const directive of single(headers['cache-control']).toLowerCase().split(',')) {
+    const [name = '', value = ''] = directive.trim().split('=', 2).map((text) => text.trim())
+    if (name === 'no-store' || name === 'no-cache' || name === 'private') return 0
+    if (name !== 'max-age' && name !== 's-maxage') continue
+    const seconds = /^"?(\d+)"?$/.exec(value)?.[1]
+    // RFC 9111 §4.2.1: what cannot be read counts as stale; of two values the smaller.
+    const age = seconds === undefined ? 0 : Number(seconds) * 1000
+    if (name === 'max-age') maxAge = Math.min(maxAge ?? age, age)
+    else shared = Math.min(shared ?? age, age)
+  }
+  const lifetime = shared ?? maxAge
+  if (lifetime === null) return null
+  const age = /^\d+$/.test(single(headers['age'])) ? Number(single(headers['age'])) * 1000 : 0
+  return Math.max(0, lifetime - age)
+}
+
+/**
+ * Wait after a success: what the agent allows, at least `refresh`. At most half of `maxStale`, so that a first refresh
+ * that fails leaves time for more before the card expires (the SDK's `max-age=3600` would else eat up 1h of `maxStale`).
+ */
+export function nextRefresh (lifetime: number | null, options: DelayOptions): number {
+  const wanted = Math.max(options.refresh, Math.min(lifetime ?? 0, options.maxStale / 2))
+  return clamp(Math.min(jitter(wanted, options.random), options.maxStale * 0.9))
+}
+
+/** Wait after the nth failure in a row, from 1. */
+export function nextRetry (failures: number, options: DelayOptions): number {
+  return clamp(jitter(Math.min(options.refresh, FIRST_RETRY * 2 ** Math.min(failures - 1, 30)), options.random))
+}
+
+function jitter (delay: number, random: () => number): number {
+  return delay * (1 - JITTER + 2 * JITTER * random())
+}
+
+function clamp (delay: number): number {
+  return Math.min(MAX_TIMER, Math.max(10, Math.round(delay)))
+}
+
+/** What can be sent back as it came: short, visible ASCII and blanks. */
+function sendable (value: string | string[] | undefined): string | null {
+  return typeof value === 'string' && /^[\x20-\x7e]{1,256}$/.test(value) ? value : null
+}

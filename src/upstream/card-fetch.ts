@@ -1,0 +1,212 @@
+import { open, stat } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { readCard } from '../a2a/card.js'
+import type { AgentCard } from '../a2a/card.js'
+import { CARD_PATHS } from '../a2a/card-map.js'
+import { VERSION_HEADER } from '../a2a/versions.js'
+import { parseStrict } from '../wire/json.js'
+import { cacheLifetime, readValidators, single } from './card-cache.js'
+import type { Validators } from './card-cache.js'
+
+/** A card as it came: its bytes, their JSON, and what the gateway reads in it. */
+export interface CardDocument {
+  readonly bytes: Buffer
+  readonly value: unknown
+  readonly card: AgentCard
+}
+
+export interface CardLimits {
+  readonly card: number
+  readonly jsonDepth: number
+  readonly jsonMembers: number
+}
+
+export type CardAnswer =
+  | { readonly kind: 'fetched', readonly from: string, readonly status: number, readonly bytes: Buffer, readonly contentType: string, readonly validators: Validators | null, readonly lifetime: number | null }
+  | { readonly kind: 'notModified', readonly from: string, readonly lifetime: number | null }
+  /** An answer that is no card; `status` is null when the connection failed. */
+  | { readonly kind: 'failed', readonly status: number | null, readonly invalid: boolean, readonly problem: string }
+
+export interface CardRequest {
+  readonly dispatcher: (origin: string) => Dispatcher
+  /** Value of A2A-Version, or null to send none. */
+  readonly version: string | null
+  /** Sent only to the URL they came from. */
+  readonly validators: Validators | null
+  readonly limit: number
+  readonly signal: AbortSignal
+  /** ms for the whole request, to name in the problem. */
+  readonly timeout: number
+}
+
+/** The agent has no card at this path (or will not say so in another way): the older path may have one. */
+const TRY_NEXT: ReadonlySet<number> = new Set([404, 405, 410, 501])
+
+const NETWORK_PROBLEMS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'host name cannot be resolved',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
+  UND_ERR_BODY_TIMEOUT: 'the answer stalled',
+  UND_ERR_SOCKET: 'the connection broke',
+  UND_ERR_HEADERS_OVERFLOW: 'response headers too large'
+}
+
+/** The URLs at which the card of an agent is looked for, in order. */
+export function cardUrls (upstream: URL, configured: string | null): URL[] {
+  if (configured !== null) return [new URL(configured)]
+  const base = upstream.pathname.replace(/\/$/, '')
+  return CARD_PATHS.map((path) => new URL(base + path, upstream.origin))
+}
+
+/** Asks each URL in turn until one answers with something other than "not here". Never throws. */
+export async function fetchCard (urls: readonly URL[], request: CardRequest): Promise<CardAnswer> {
+  let first: CardAnswer | null = null
+  for (const url of urls) {
+    const answer = await fetchOne(url, request)
+    if (answer.kind !== 'failed') return answer
+    first ??= answer
+    if (answer.status === null || !TRY_NEXT.has(answer.status)) return answer
+  }
+  if (urls.length > 1 && first?.kind === 'failed') return { ...first, problem: `${first.problem}; so did ${urls.slice(1).map(shown).join(', ')}` }
+  return first ?? { kind: 'failed', status: null, invalid: false, problem: 'there is no URL to fetch the card from' }
+}
+
+async function fetchOne (url: URL, request: CardRequest): Promise<CardAnswer> {
+  const { signal, limit, timeout } = request
+  const from = shown(url)
+  const headers: Record<string, string> = { accept: 'application/json' }
+  if (request.version !== null) headers[VERSION_HEADER] = request.version
+  const validators = request.validators?.from === from ? request.validators : null
+  if (validators?.etag != null) headers['if-none-match'] = validators.etag
+  if (validators?.lastModified != null) headers['if-modified-since'] = validators.lastModified
+
+  const say = (status: number | null, invalid: boolean, problem: string): CardAnswer => ({ kind: 'failed', status, invalid, problem: `${from} ${problem}` })
+  let body: Dispatcher.ResponseData['body'] | null = null
+  try {
+    const response = await request.dispatcher(url.origin).request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: 'GET',
+      headers,
+      headersTimeout: timeout,
+      bodyTimeout: timeout,
+      signal
+    })
+    body = response.body
+    const status = response.statusCode
+    const { headers: answered } = response
+    if (status === 304 && validators !== null) return { kind: 'notModified', from, lifetime: cacheLifetime(answered) }
+    const problem = statusProblem(status)
+    if (problem !== null) return say(status, status < 500 && status !== 429 && status !== 408, problem)
+    const encoding = single(answered['content-encoding']).trim().toLowerCase()
+    if (encoding !== '' && encoding !== 'identity') return say(status, true, `answered ${status} with a content-encoding, although none was offered`)
+
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > limit) return say(status, true, `answered ${status} with more than ${limit} bytes (limits.card)`)
+      chunks.push(chunk)
+    }
+    return {
+      kind: 'fetched',
+      from,
+      status,
+      bytes: Buffer.concat(chunks, size),
+      contentType: mediaType(answered),
+      validators: readValidators(from, answered),
+      lifetime: cacheLifetime(answered)
+    }
+  } catch (error) {
+    if (signal.aborted) return say(null, false, `did not deliver the card within ${timeout} ms`)
+    return say(null, false, `cannot be reached: ${networkProblem(error)}`)
+  } finally {
+    if (body !== null && !body.destroyed && !body.readableEnded) discard(body, signal)
+  }
+}
+
+/** Reads away a body nobody wants, or cuts it when it is long: unread bodies hold their connection. */
+function discard (body: Dispatcher.ResponseData['body'], signal: AbortSignal): void {
+  body.on('error', () => {}) // the socket's end is of no interest here
+  body.dump({ limit: 16_384, signal }).catch(() => {})
+}
+
+/** Reads a card from disk. Never throws. */
+export async function readCardFile (path: string, limit: number): Promise<CardAnswer> {
+  const say = (invalid: boolean, problem: string): CardAnswer => ({ kind: 'failed', status: null, invalid, problem: `${path} ${problem}` })
+  try {
+    // A pipe or a device would block the read for ever.
+    if (!(await stat(path)).isFile()) return say(true, 'is not a file')
+    const file = await open(path, 'r')
+    try {
+      const buffer = Buffer.allocUnsafe(limit + 1)
+      let size = 0
+      while (size <= limit) {
+        const { bytesRead } = await file.read(buffer, size, limit + 1 - size, null)
+        if (bytesRead === 0) break
+        size += bytesRead
+      }
+      if (size > limit) return say(true, `has more than ${limit} bytes (limits.card)`)
+      return { kind: 'fetched', from: path, status: 200, bytes: Buffer.from(buffer.subarray(0, size)), contentType: '', validators: null, lifetime: null }
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    const code = codeOf(error)
+    return say(false, code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown error'})`)
+  }
+}
+
+/** Turns an answer into a document, or says in one sentence why it is no card. The card's text is never part of that. */
+export function readDocument (answer: CardAnswer & { kind: 'fetched' }, limits: CardLimits): CardDocument | string {
+  const { from, status, contentType } = answer
+  // A byte order mark is the editor's, not the agent's (RFC 8259 §8.1 lets a reader ignore it).
+  const bytes = answer.bytes.subarray(0, 3).equals(BOM) ? answer.bytes.subarray(3) : answer.bytes
+  const parsed = parseStrict(bytes, { depth: limits.jsonDepth, members: limits.jsonMembers })
+  if (!parsed.ok) {
+    const as = contentType === '' || contentType.endsWith('json') ? '' : ` It answered ${status} with content type "${contentType}".`
+    return `${from} does not hold a card: ${parsed.problem.message}.${as}`
+  }
+  const read = readCard(parsed.value)
+  return read.ok ? { bytes, value: parsed.value, card: read.card } : `${from} does not hold a usable card: ${read.problem}`
+}
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf])
+
+function statusProblem (status: number): string | null {
+  if (status >= 200 && status < 300) return null
+  if (status === 304) return 'answered 304, although the gateway did not ask for changes only'
+  if (status >= 300 && status < 400) return `answered ${status}; redirects are not followed; set card.url to the final address`
+  if (status === 401 || status === 403) return `answered ${status}; the gateway sends no credentials; set card.file, or card.url to a public address`
+  return `answered ${status}`
+}
+
+function mediaType (headers: IncomingHttpHeaders): string {
+  const type = single(headers['content-type']).split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : ''
+}
+
+function networkProblem (error: unknown): string {
+  const code = codeOf(error)
+  if (code === null) return 'unknown error'
+  const known = NETWORK_PROBLEMS[code]
+  return known === undefined ? code : `${known} (${code})`
+}
+
+function codeOf (error: unknown): string | null {
+  if (!(error instanceof Error)) return null
+  // Several addresses of one name failed: they fail alike.
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}
+
+/** The URL for logs: credentials and query are nobody's business. */
+function shown (url: URL): string {
+  return url.origin + url.pathname
+}

@@ -1,0 +1,116 @@
+import type { Dispatcher } from 'undici'
+import type { CardConfig } from '../config/model.js'
+import type { Version } from '../a2a/versions.js'
+import type { Validators } from './card-cache.js'
+import { cardUrls, fetchCard, readCardFile, readDocument } from './card-fetch.js'
+import type { CardAnswer, CardDocument, CardLimits } from './card-fetch.js'
+
+/** One variant of the last good load, for conditional requests. Null stands for a variant the agent does not serve. */
+export interface Kept {
+  readonly document: CardDocument
+  readonly validators: Validators | null
+  readonly lifetime: number | null
+}
+
+export type KeptByVersion = Readonly<Record<Version, Kept | null>>
+
+export type CardLoad =
+  | {
+    readonly ok: true
+    readonly byVersion: Readonly<Record<Version, CardDocument>>
+    readonly kept: KeptByVersion
+    readonly origin: string
+    /** How long the agent allows it to be used, ms, or null. */
+    readonly lifetime: number | null
+    /** The agent sent no card at all, only "not modified". */
+    readonly notModified: boolean
+  }
+  | { readonly ok: false, readonly outcome: 'invalid' | 'unreachable', readonly problem: string }
+
+export interface CardLoadOptions {
+  readonly config: CardConfig
+  readonly upstream: URL
+  readonly limits: CardLimits
+  readonly dispatcher: (origin: string) => Dispatcher
+  /** ms for everything together. */
+  readonly timeout: number
+  /** False once the cards held have expired: then any card is better than theirs. */
+  readonly inUse: boolean
+}
+
+type Failure = CardAnswer & { kind: 'failed' }
+type Variant = { readonly kept: Kept, readonly from: string, readonly notModified: boolean }
+
+/**
+ * Gets the card in its two variants: agents may serve another card to callers that send `A2A-Version: 1.0` (the JS SDK
+ * does). An agent that refuses one of them is taken to have one card only. Never throws.
+ */
+export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, signal: AbortSignal): Promise<CardLoad> {
+  const { config, limits, dispatcher, timeout } = options
+  if (config.file !== null) {
+    const one = settle(await readCardFile(config.file, limits.card), kept['0.3'], limits)
+    return 'problem' in one ? fail(one) : success(one, null)
+  }
+  const urls = cardUrls(options.upstream, config.url)
+  const ask = (version: string | null, before: Kept | null): Promise<CardAnswer> =>
+    fetchCard(urls, { dispatcher, version, validators: before?.validators ?? null, limit: limits.card, signal, timeout })
+  const held = options.inUse ? kept : { 0.3: null, '1.0': null }
+  const [plainAnswer, v1Answer] = await Promise.all([ask(null, kept['0.3']), ask('1.0', kept['1.0'])])
+
+  const plain = settle(plainAnswer, kept['0.3'], limits)
+  const v1 = sameBytes(plainAnswer, v1Answer) ? adopt(plain, v1Answer) : settle(v1Answer, kept['1.0'], limits)
+  if (!('problem' in plain)) {
+    if (!('problem' in v1)) return success(plain, v1)
+    return standsIn(v1, held['1.0']) ? success(plain, null) : fail({ ...v1, problem: `asked with A2A-Version: 1.0, ${v1.problem}` })
+  }
+  if (!('problem' in v1) && standsIn(plain, held['0.3'])) return success(null, v1)
+  return fail(plain)
+}
+
+/** May the other variant stand in for this one? Yes if the agent refused it; not while one we hold may just be out of order. */
+function standsIn (failure: Failure, kept: Kept | null): boolean {
+  const { status, invalid } = failure
+  return status !== null && (status < 200 || status > 299) && (invalid || kept === null)
+}
+
+function settle (answer: CardAnswer, kept: Kept | null, limits: CardLimits): Variant | Failure {
+  if (answer.kind === 'failed') return answer
+  const { from } = answer
+  if (answer.kind === 'notModified') {
+    if (kept === null) return { kind: 'failed', status: 304, invalid: true, problem: `${from} answered 304 without need` }
+    return { kept: { ...kept, lifetime: answer.lifetime ?? kept.lifetime }, from, notModified: true }
+  }
+  const { validators, lifetime, bytes } = answer
+  if (kept !== null && kept.document.bytes.equals(bytes)) return { kept: { document: kept.document, validators, lifetime }, from, notModified: false }
+  const document = readDocument(answer, limits)
+  if (typeof document === 'string') return { kind: 'failed', status: answer.status, invalid: true, problem: document }
+  return { kept: { document, validators, lifetime }, from, notModified: false }
+}
+
+function sameBytes (a: CardAnswer, b: CardAnswer): boolean {
+  return a.kind === 'fetched' && b.kind === 'fetched' && a.bytes.equals(b.bytes)
+}
+
+/** The same document for the other variant, with that variant's own cache headers. */
+function adopt (other: Variant | Failure, answer: CardAnswer): Variant | Failure {
+  if ('problem' in other || answer.kind !== 'fetched') return other
+  const { from, validators, lifetime } = answer
+  return { kept: { document: other.kept.document, validators, lifetime }, from, notModified: false }
+}
+
+function success (plain: Variant | null, v1: Variant | null): CardLoad {
+  const some = (plain ?? v1) as Variant
+  const lifetimes = [plain?.kept.lifetime ?? null, v1?.kept.lifetime ?? null].filter((one) => one !== null)
+  return {
+    ok: true,
+    byVersion: { 0.3: (plain ?? some).kept.document, '1.0': (v1 ?? some).kept.document },
+    kept: { 0.3: plain?.kept ?? null, '1.0': v1?.kept ?? null },
+    origin: some.from,
+    lifetime: lifetimes.length === 0 ? null : Math.min(...lifetimes),
+    notModified: (plain?.notModified ?? true) && (v1?.notModified ?? true)
+  }
+}
+
+function fail (failure: Failure): CardLoad {
+  return { ok: false, outcome: failure.invalid ? 'invalid' : 'unreachable', problem: failure.problem }
+}

@@ -1,0 +1,221 @@
+import type { Dispatcher } from 'undici'
+import type { Version } from '../a2a/versions.js'
+import type { CardConfig } from '../config/model.js'
+import { MAX_TIMER, nextRefresh, nextRetry } from './card-cache.js'
+import type { CardDocument, CardLimits } from './card-fetch.js'
+import { loadCards } from './card-load.js'
+import type { CardLoad, KeptByVersion } from './card-load.js'
+
+export type { CardDocument } from './card-fetch.js'
+
+/** The card in both variants; one and the same document when the agent serves the same bytes to both. */
+export interface LoadedCards {
+  readonly byVersion: Readonly<Record<Version, CardDocument>>
+  /** ms since the epoch. */
+  readonly fetchedAt: number
+  /** URL or path it came from, for logs and /agents. */
+  readonly origin: string
+}
+
+export type RefreshOutcome = 'changed' | 'unchanged' | 'not_modified' | 'invalid' | 'unreachable'
+
+interface CardLog {
+  info (values: object, message: string): void
+  warn (values: object, message: string): void
+  error (values: object, message: string): void
+}
+
+export interface CardSourceOptions {
+  readonly agent: string
+  readonly config: CardConfig
+  readonly upstream: URL
+  readonly limits: CardLimits
+  /** The connections to an origin. Only origins named in the configuration are asked for. */
+  readonly dispatcher: (origin: string) => Dispatcher
+  /** New cards, or the same ones after they expired. Throws when they cannot be used: the old ones stay. */
+  readonly onCards: (cards: LoadedCards) => void
+  readonly onRefresh: (outcome: RefreshOutcome) => void
+  /** `maxStale` has passed without a success. */
+  readonly onExpired: () => void
+  readonly log: CardLog
+  /** For one refresh altogether, ms. Default 10 s. */
+  readonly timeout?: number
+  readonly random?: () => number
+  readonly now?: () => number
+}
+
+export interface CardStatus {
+  readonly state: 'loading' | 'ok' | 'stale' | 'expired' | 'failed'
+  /** Last success, "not modified" included, ms since the epoch. */
+  readonly fetchedAt: number | null
+  readonly nextAt: number | null
+  /** Why the last refresh failed. */
+  readonly problem: string | null
+  readonly origin: string | null
+}
+
+const NOTHING: KeptByVersion = { 0.3: null, '1.0': null }
+
+/** Keeps one agent's card: fetches, refreshes, retries while the agent is away, says when it has become too old. */
+export class CardSource {
+  readonly #options: CardSourceOptions
+  readonly #timeout: number
+  readonly #random: () => number
+  readonly #now: () => number
+  #cards: LoadedCards | null = null
+  #kept: KeptByVersion = NOTHING
+  #fetchedAt: number | null = null
+  #expired = false
+  #failures = 0
+  #problem: string | null = null
+  #closed = false
+  #nextAt: number | null = null
+  #refreshTimer: NodeJS.Timeout | null = null
+  #expiryTimer: NodeJS.Timeout | null = null
+  #running: Promise<void> | null = null
+  #abort: AbortController | null = null
+
+  constructor (options: CardSourceOptions) {
+    this.#options = options
+    this.#timeout = options.timeout ?? 10_000
+    this.#random = options.random ?? Math.random
+    this.#now = options.now ?? Date.now
+  }
+
+  start (): void {
+    this.refreshNow()
+  }
+
+  /** Refreshes at once, or joins the refresh under way. Never rejects: the outcome is in `status`. */
+  refreshNow (): Promise<void> {
+    if (this.#closed) return Promise.resolve()
+    this.#running ??= this.#refresh().finally(() => { this.#running = null })
+    return this.#running
+  }
+
+  /** Stops for good; nothing is called afterwards. */
+  async close (): Promise<void> {
+    this.#closed = true
+    this.#clearRefresh()
+    this.#clearExpiry()
+    this.#abort?.abort()
+    await this.#running
+  }
+
+  get status (): CardStatus {
+    return {
+      state: this.#state(),
+      fetchedAt: this.#fetchedAt,
+      nextAt: this.#nextAt,
+      problem: this.#problem,
+      origin: this.#cards?.origin ?? null
+    }
+  }
+
+  #state (): CardStatus['state'] {
+    if (this.#expired) return 'expired'
+    if (this.#cards === null) return this.#failures === 0 ? 'loading' : 'failed'
+    return this.#failures === 0 ? 'ok' : 'stale'
+  }
+
+  async #refresh (): Promise<void> {
+    this.#clearRefresh()
+    const abort = this.#abort = new AbortController()
+    const deadline = setTimeout(() => abort.abort(), this.#timeout).unref()
+    const load = await loadCards({ ...this.#options, timeout: this.#timeout, inUse: !this.#expired }, this.#kept, abort.signal)
+    clearTimeout(deadline)
+    if (this.#closed) return
+
+    const outcome = load.ok ? this.#accept(load) : this.#fail(load.outcome, load.problem)
+    const delays = { ...this.#options.config, random: this.#random }
+    const delay = this.#failures > 0 ? nextRetry(this.#failures, delays) : nextRefresh(load.ok ? load.lifetime : null, delays)
+    this.#nextAt = this.#now() + delay
+    this.#refreshTimer = setTimeout(() => { this.refreshNow() }, delay).unref()
+    this.#options.onRefresh(outcome)
+  }
+
+  #accept (load: CardLoad & { ok: true }): RefreshOutcome {
+    const { byVersion, origin } = load
+    const before = this.#cards?.byVersion
+    const changed = before === undefined || !same(before['0.3'], byVersion['0.3']) || !same(before['1.0'], byVersion['1.0'])
+    const fetchedAt = this.#now()
+    if (changed || this.#expired) {
+      const cards = { byVersion, fetchedAt, origin }
+      try {
+        this.#options.onCards(cards)
+      } catch (error) {
+        return this.#fail('invalid', `${origin} does not hold a usable card: ${error instanceof Error ? error.message : 'unknown error'}`)
+      }
+      this.#cards = cards
+    }
+    this.#logSuccess(load, changed, before === undefined)
+    this.#kept = load.kept
+    this.#fetchedAt = fetchedAt
+    this.#expired = false
+    this.#failures = 0
+    this.#problem = null
+    this.#armExpiry(this.#options.config.maxStale)
+    if (changed) return 'changed'
+    return load.notModified ? 'not_modified' : 'unchanged'
+  }
+
+  #fail (outcome: 'invalid' | 'unreachable', problem: string): RefreshOutcome {
+    this.#failures++
+    if (problem !== this.#problem) {
+      this.#problem = problem
+      const { agent, log } = this.#options
+      const state = this.#state()
+      const kept = state === 'stale' ? `; the card of ${new Date(this.#fetchedAt ?? 0).toISOString()} stays in use` : ''
+      const text = `agent ${agent} has no ${state === 'stale' ? 'newer ' : ''}card: ${problem}${kept}; trying again`
+      log[outcome === 'invalid' ? 'error' : 'warn']({ agent, outcome, state }, text)
+    }
+    return outcome
+  }
+
+  #logSuccess (load: CardLoad & { ok: true }, changed: boolean, first: boolean): void {
+    const { agent, log } = this.#options
+    const { origin, byVersion } = load
+    if (changed) {
+      const documents = [...new Set([byVersion['0.3'], byVersion['1.0']])]
+      const warnings = [...new Set(documents.flatMap(({ card }) => card.warnings))]
+      const { name, interfaces, uncarried, extensions } = byVersion['1.0'].card
+      const values = { agent, origin, name, interfaces: interfaces.length, extensions: extensions.length, uncarried }
+      log.info(values, `agent ${agent}: card ${first ? 'loaded' : 'changed'}`)
+      if (warnings.length > 0) log.warn({ agent, warnings }, `agent ${agent}: the card has oddities: ${warnings.join('; ')}`)
+    } else if (this.#failures > 0) {
+      log.info({ agent, origin }, `agent ${agent}: the card can be fetched again`)
+    }
+  }
+
+  /** By the monotonic clock of timers: a change of the wall clock makes no card older. */
+  #armExpiry (left: number): void {
+    this.#clearExpiry()
+    const step = Math.min(left, MAX_TIMER)
+    this.#expiryTimer = setTimeout(() => {
+      if (left > step) this.#armExpiry(left - step)
+      else this.#expire()
+    }, step).unref()
+  }
+
+  #expire (): void {
+    const { agent, config, log, onExpired } = this.#options
+    this.#expired = true
+    log.error({ agent, problem: this.#problem }, `agent ${agent}: the card has expired: no refresh has succeeded for ${config.maxStale} ms (card.maxStale)`)
+    onExpired()
+  }
+
+  #clearRefresh (): void {
+    if (this.#refreshTimer !== null) clearTimeout(this.#refreshTimer)
+    this.#refreshTimer = null
+    this.#nextAt = null
+  }
+
+  #clearExpiry (): void {
+    if (this.#expiryTimer !== null) clearTimeout(this.#expiryTimer)
+    this.#expiryTimer = null
+  }
+}
+
+function same (a: CardDocument, b: CardDocument): boolean {
+  return a === b || a.bytes.equals(b.bytes)
+}

@@ -1,0 +1,67 @@
+/** What went wrong between gateway and agent, as one of a closed set: the `kind` label of `upstream_errors_total`. */
+import type { Refusal } from '../a2a/errors.js'
+
+export type FailureKind =
+  | 'refused' | 'dns' | 'connect_timeout' | 'tls' | 'reset' | 'headers_timeout' | 'body_timeout' | 'protocol' | 'too_large' | 'redirect' | 'other'
+
+const BY_CODE: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
+  ['ECONNREFUSED', 'refused'],
+  ['EHOSTUNREACH', 'refused'],
+  ['ENETUNREACH', 'refused'],
+  ['EADDRNOTAVAIL', 'refused'],
+  ['ENOTFOUND', 'dns'],
+  ['EAI_AGAIN', 'dns'],
+  ['EAI_FAIL', 'dns'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'connect_timeout'],
+  ['ETIMEDOUT', 'connect_timeout'],
+  ['ECONNRESET', 'reset'],
+  ['EPIPE', 'reset'],
+  ['UND_ERR_SOCKET', 'reset'],
+  ['UND_ERR_HEADERS_TIMEOUT', 'headers_timeout'],
+  ['UND_ERR_BODY_TIMEOUT', 'body_timeout'],
+  ['UND_ERR_HEADERS_OVERFLOW', 'protocol'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'protocol'],
+  ['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'too_large'],
+  ['UND_ERR_INVALID_ARG', 'other']
+])
+
+const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH_EXCEEDED|CRL_)/
+
+/** @param error as undici or Node's sockets raise it; AggregateErrors (several addresses tried) are judged by their first error */
+export function failureKind (error: unknown): FailureKind {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; depth++) {
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
+    const kind = BY_CODE.get(code)
+    if (kind !== undefined && (kind !== 'reset' || !(cause.cause instanceof Error))) return kind
+    if (TLS_CODE.test(code)) return 'tls'
+    if (code.startsWith('HPE_')) return 'protocol'
+    if (kind !== undefined) return kind
+    cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause
+  }
+  return 'other'
+}
+
+const SENTENCE: Readonly<Record<FailureKind, string>> = {
+  refused: 'The agent could not be reached: connection refused.',
+  dns: 'The agent could not be reached: its host name does not resolve.',
+  connect_timeout: 'The agent could not be reached: connecting took too long.',
+  tls: 'The agent could not be reached: its TLS certificate was not accepted.',
+  reset: 'The agent closed the connection before it had answered.',
+  headers_timeout: 'The agent did not answer in time.',
+  body_timeout: 'The agent stopped sending before its answer was complete.',
+  protocol: 'The agent answered with something that is not HTTP.',
+  too_large: 'The agent\'s answer is larger than the gateway accepts.',
+  redirect: 'The agent answered with a redirect; the gateway follows none. The interface URL in the agent\'s card must be the final address.',
+  other: 'The call to the agent failed.'
+}
+
+export function failureRefusal (kind: FailureKind): Refusal {
+  const timeout = kind === 'headers_timeout' || kind === 'body_timeout' || kind === 'connect_timeout'
+  const unreachable = kind === 'refused' || kind === 'dns' || kind === 'tls'
+  return {
+    reason: timeout ? 'UPSTREAM_TIMEOUT' : unreachable ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_FAILED',
+    message: SENTENCE[kind],
+    rule: `gateway/upstream-${kind.replace('_', '-')}`,
+    metadata: { kind }
+  }
+}

@@ -1,0 +1,61 @@
+/** Connection pools: one per agent, never shared, TLS verified. */
+import { readFileSync } from 'node:fs'
+import type { Dispatcher } from 'undici'
+import { Pool } from 'undici'
+import type { UpstreamConfig } from '../config/model.js'
+
+/**
+ * HTTP/1.1 without pipelining: on a shared connection a well-formed early answer would be the next caller's answer.
+ * Idle connections are given up after 4 s, before Node's and most servers' 5 s, so that a request seldom meets a closing socket.
+ */
+export function createPool (origin: string, config: UpstreamConfig): Pool {
+  const { timeouts, tls } = config
+  return new Pool(origin, {
+    connections: config.connections,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: 4_000,
+    keepAliveMaxTimeout: 60_000,
+    headersTimeout: timeouts.headers,
+    bodyTimeout: timeouts.idle,
+    maxHeaderSize: 32_768,
+    strictContentLength: true,
+    connect: {
+      timeout: timeouts.connect,
+      rejectUnauthorized: true,
+      ...(tls.ca === null ? {} : { ca: readFileSync(tls.ca) }),
+      ...(tls.cert === null ? {} : { cert: readFileSync(tls.cert) }),
+      ...(tls.key === null ? {} : { key: readFileSync(tls.key) }),
+      ...(tls.serverName === null ? {} : { servername: tls.serverName })
+    }
+  })
+}
+
+/** The pools of one agent: its own origin, and that of a card kept elsewhere. */
+export class AgentPools {
+  readonly main: Pool
+  private readonly origin: string
+  private readonly config: UpstreamConfig
+  private readonly others = new Map<string, Pool>()
+
+  constructor (config: UpstreamConfig) {
+    this.origin = new URL(config.url).origin
+    this.config = config
+    this.main = createPool(this.origin, config)
+  }
+
+  /** Only origins that the configuration names are ever asked for. */
+  for (origin: string): Dispatcher {
+    if (origin === this.origin) return this.main
+    let pool = this.others.get(origin)
+    if (pool === undefined) {
+      pool = createPool(origin, { ...this.config, tls: { ...this.config.tls, serverName: null } })
+      this.others.set(origin, pool)
+    }
+    return pool
+  }
+
+  async close (): Promise<void> {
+    await Promise.all([this.main, ...this.others.values()].map(pool => pool.destroy()))
+  }
+}

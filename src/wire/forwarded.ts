@@ -1,0 +1,82 @@
+import type { Network } from './ip.js'
+import { contains, parseAddress, parseNetwork, plainAddress } from './ip.js'
+
+/** Peers whose word on where a request came from counts. */
+export class TrustedProxies {
+  readonly #networks: readonly Network[]
+
+  /**
+   * @param cidrs IP addresses and CIDRs
+   * @throws {RangeError} naming the entry that is neither
+   */
+  constructor (cidrs: readonly string[]) {
+    this.#networks = cidrs.map((cidr) => {
+      const network = parseNetwork(cidr)
+      if (network === null) throw new RangeError(`"${cidr}" is not an IP address or CIDR (an IPv4 network is written a.b.c.d/n)`)
+      return network
+    })
+  }
+
+  /** @param address the socket's remote address; undefined once it is closed, and then nobody's */
+  trusts (address: string | undefined): boolean {
+    if (this.#networks.length === 0 || address === undefined) return false
+    const parsed = parseAddress(address)
+    if (parsed === null) return false
+    for (let i = 0; i < this.#networks.length; i++) {
+      const network = this.#networks[i]
+      if (network !== undefined && contains(network, parsed)) return true
+    }
+    return false
+  }
+}
+
+/** Whether a (lower-case) header says where a request came from. Such headers are never copied, see `forwardedHeaders`. */
+export function isForwarding (name: string): boolean {
+  return name.startsWith('x-forwarded-') || name === 'forwarded' || name === 'x-real-ip'
+}
+
+/** The connection that a request came in by. */
+export interface Hop {
+  /** The socket's remote address; undefined once it is closed. */
+  readonly peer: string | undefined
+  /** `TrustedProxies.trusts(peer)`. */
+  readonly trusted: boolean
+  /** Of our own listener. */
+  readonly scheme: 'http' | 'https'
+  /** The request's Host header. */
+  readonly host: string | undefined
+}
+
+/**
+ * Writes the X-Forwarded headers of the request that goes to the agent. What an untrusted peer says of them is dropped
+ * whole (CVE-2026-3635), `Forwarded` (RFC 7239) and X-Real-IP included. A trusted peer's word is passed on, with the peer
+ * appended to X-Forwarded-For and what it left unsaid filled in.
+ * @param rawHeaders the request's headers, name, value, name, value
+ * @param out gets name, value, name, value, in lower case
+ */
+export function forwardedHeaders (rawHeaders: readonly string[], hop: Hop, out: string[]): void {
+  let chain = ''
+  let proto = false
+  let host = false
+  if (hop.trusted) {
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i]?.toLowerCase()
+      const value = rawHeaders[i + 1]
+      if (name === undefined || value === undefined || !isForwarding(name)) continue
+      if (name === 'x-forwarded-for') {
+        if (value !== '') chain = chain === '' ? value : `${chain}, ${value}`
+        continue
+      }
+      if (name === 'x-forwarded-proto') proto = true
+      else if (name === 'x-forwarded-host') host = true
+      out.push(name, value)
+    }
+  }
+  if (hop.peer !== undefined) {
+    const peer = plainAddress(hop.peer)
+    chain = chain === '' ? peer : `${chain}, ${peer}`
+  }
+  if (chain !== '') out.push('x-forwarded-for', chain)
+  if (!proto) out.push('x-forwarded-proto', hop.scheme)
+  if (!host && hop.host !== undefined) out.push('x-forwarded-host', hop.host)
+}

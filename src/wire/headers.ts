@@ -1,0 +1,138 @@
+import { isForwarding } from './forwarded.js'
+import { splitList } from './header-list.js'
+import { isToken } from './tokens.js'
+
+export { formatList, readList } from './header-list.js'
+
+/**
+ * Headers that end at the gateway, in either direction: RFC 9110 §7.6.1 and Caddy's `hopHeaders` (reverseproxy.go), and
+ * what only makes sense between two neighbours. undici throws on some of them, so none may reach it.
+ */
+export const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection', // RFC 9110 §7.6.1, names the others
+  'keep-alive', // about this connection
+  'proxy-connection', // what old clients send for it
+  'proxy-authenticate', // RFC 9110 §11.7: between a client and the next proxy only
+  'proxy-authorization', // the same, and a credential that is not the agent's
+  'te', // RFC 9110 §10.1.4: about this connection; the gateway relays no trailers
+  'trailer', // announces trailers, which are not relayed
+  'transfer-encoding', // framing; both HTTP libraries frame anew
+  'upgrade', // never dialled
+  'http2-settings', // RFC 7540 §3.2.1, belongs to an h2c upgrade
+  'expect', // RFC 9110 §10.1.1: Node has answered 100-continue by itself
+  'alt-svc' // RFC 7838: would send the client past the gateway
+])
+
+/** End-to-end headers that a Connection header must not take away from the agent or the client (reply-from c815dc4). */
+const ESSENTIAL: ReadonlySet<string> = new Set([
+  'authorization', 'content-encoding', 'content-length', 'content-type', 'cookie', 'host', 'forwarded', 'x-real-ip', 'traceparent', 'tracestate',
+  'www-authenticate'
+])
+const ESSENTIAL_PREFIXES = ['a2a-', 'x-a2a-', 'x-forwarded-'] as const
+
+/** @returns the lower-cased tokens of a Connection header's value */
+export function connectionTokens (value: string | undefined): string[] {
+  const tokens: string[] = []
+  if (value !== undefined) splitList(value.toLowerCase(), tokens)
+  return tokens
+}
+
+/**
+ * Finds a header that two readers could read differently because it is sent twice: Node keeps the first of some, joins
+ * others with a comma, and takes two Host headers.
+ * @param rawHeaders Node's flat list, name, value, name, value
+ * @returns its name in lower case, or null
+ */
+export function duplicatedHeader (rawHeaders: readonly string[]): string | null {
+  let seen = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toLowerCase()
+    const bit = singleBit(name)
+    if (bit === 0 || name === undefined) continue
+    if ((seen & bit) !== 0) return name
+    seen |= bit
+  }
+  return null
+}
+
+/** A bit for each header that may occur once. */
+function singleBit (name: string | undefined): number {
+  switch (name) {
+    case 'host': return 1
+    case 'content-type': return 2
+    case 'content-length': return 4
+    case 'authorization': return 8
+    case 'a2a-version': return 16
+    case 'transfer-encoding': return 32
+    case 'traceparent': return 64
+  }
+  return 0
+}
+
+/**
+ * Copies a request's end-to-end headers, without those that say where it came from: `forwardedHeaders` writes them anew.
+ * Names and values are not checked again: Node's parser refuses what undici would throw on.
+ * @param rawHeaders Node's flat list, name, value, name, value
+ * @param drop lower-case names to leave out as well
+ * @param out gets name, value, name, value, names in lower case
+ */
+export function copyRequestHeaders (rawHeaders: readonly string[], drop: ReadonlySet<string>, out: string[]): void {
+  const named = namedByConnection(rawHeaders)
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toLowerCase() ?? ':'
+    if (name.charCodeAt(0) === COLON) continue // an HTTP/2 pseudo-header
+    if (HOP_BY_HOP.has(name) || drop.has(name) || isForwarding(name) || named?.has(name)) continue
+    out.push(name, rawHeaders[i + 1] ?? '')
+  }
+}
+
+/**
+ * Copies a response's end-to-end headers, also without those that its Connection header names. A header whose name or
+ * value Node would throw on is left out: a broken agent must not break the gateway.
+ * @param rawHeaders undici's flat list, of latin1 buffers or of strings
+ * @param drop lower-case names to leave out as well
+ * @param out gets name, value, name, value, names in lower case
+ */
+export function copyResponseHeaders (rawHeaders: readonly Buffer[] | readonly string[], drop: ReadonlySet<string>, out: string[]): void {
+  const named = namedByConnection(rawHeaders)
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = text(rawHeaders[i]).toLowerCase()
+    if (HOP_BY_HOP.has(name) || drop.has(name) || named?.has(name)) continue
+    const value = text(rawHeaders[i + 1])
+    if (isToken(name) && isFieldValue(value)) out.push(name, value)
+  }
+}
+
+const COLON = 0x3a
+
+function text (part: Buffer | string | undefined): string {
+  return typeof part === 'string' ? part : part === undefined ? '' : part.toString('latin1')
+}
+
+/** Names that Connection headers declare to be hop-by-hop, without those that they may not; null for none. */
+function namedByConnection (rawHeaders: readonly Buffer[] | readonly string[]): ReadonlySet<string> | null {
+  let named: Set<string> | null = null
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    if (name?.length !== 10 || text(name).toLowerCase() !== 'connection') continue
+    const value = text(rawHeaders[i + 1])
+    if (value === 'keep-alive' || value === 'close') continue // nearly every message
+    for (const token of connectionTokens(value)) {
+      if (!HOP_BY_HOP.has(token) && !isEssential(token)) (named ??= new Set()).add(token)
+    }
+  }
+  return named
+}
+
+function isEssential (name: string): boolean {
+  return ESSENTIAL.has(name) || ESSENTIAL_PREFIXES.some((prefix) => name.startsWith(prefix))
+}
+
+/** What Node's `writeHead` and undici accept: blank, tab, visible ASCII, and latin1 beyond it. */
+function isFieldValue (value: string): boolean {
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i)
+    if ((code < 0x20 && code !== 0x09) || code === 0x7f || code > 0xff) return false
+  }
+  return true
+}

@@ -1,0 +1,116 @@
+/**
+ * IP addresses as eight 16-bit groups, an IPv4 address as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2), which is how a dual-stack
+ * listener reports its IPv4 peers. node:net's BlockList is not used: a check costs 3 µs, `::/0` matches IPv4 peers, and
+ * `::ffff:10.0.0.0/8` matches everyone (the mistake of CVE-2026-92395).
+ */
+export type Address = readonly number[]
+
+export interface Network {
+  readonly address: Address
+  /** Leading bits that count, 0 to 128; IPv4 prefixes have 96 added. */
+  readonly prefix: number
+}
+
+/** How Node writes the start of an IPv4 peer on a dual-stack listener. */
+const MAPPED = '::ffff:'
+
+/** @returns null when the text is not an IP address; an IPv6 zone (`%eth0`) is ignored */
+export function parseAddress (text: string): Address | null {
+  if (text.startsWith(MAPPED) || !text.includes(':')) {
+    const low = parseV4(text.startsWith(MAPPED) ? text.slice(MAPPED.length) : text)
+    if (low !== -1) return [0, 0, 0, 0, 0, 0xffff, Math.floor(low / 65536), low % 65536]
+    if (!text.includes(':')) return null
+  }
+  const zone = text.indexOf('%')
+  const bare = zone === -1 ? text : text.slice(0, zone)
+  if (bare.length > 45 || zone === text.length - 1) return null
+  const gap = bare.indexOf('::')
+  if (gap === -1) {
+    const groups = parseGroups(bare, true)
+    return groups?.length === 8 ? groups : null
+  }
+  const head = gap === 0 ? [] : parseGroups(bare.slice(0, gap), false)
+  const tail = gap + 2 === bare.length ? [] : parseGroups(bare.slice(gap + 2), true)
+  if (head === null || tail === null || head.length + tail.length > 7) return null
+  return [...head, ...new Array<number>(8 - head.length - tail.length).fill(0), ...tail]
+}
+
+/**
+ * Reads an address or a CIDR.
+ * @returns null when it is neither, or a mapped IPv4 network whose prefix reaches into the mapping: what it would mean is
+ * every IPv4 address, which `0.0.0.0/0` says in the open
+ */
+export function parseNetwork (text: string): Network | null {
+  const slash = text.indexOf('/')
+  const base = slash === -1 ? text : text.slice(0, slash)
+  const address = base.includes('%') ? null : parseAddress(base)
+  if (address === null) return null
+  if (slash === -1) return { address, prefix: 128 }
+  const digits = text.slice(slash + 1)
+  if (!/^(?:0|[1-9]\d{0,2})$/.test(digits)) return null
+  const prefix = Number(digits) + (base.includes(':') ? 0 : 96)
+  return prefix > 128 || (isV4(address) && prefix < 96) ? null : { address, prefix }
+}
+
+/** Whether the address lies in the network. Networks of IPv6 hold no IPv4 address, however short their prefix. */
+export function contains (network: Network, address: Address): boolean {
+  if (isV4(network.address) !== isV4(address)) return false
+  let bits = network.prefix
+  for (let i = 0; i < 8 && bits > 0; i++, bits -= 16) {
+    const shift = bits >= 16 ? 0 : 16 - bits
+    if (((network.address[i] ?? 0) >> shift) !== ((address[i] ?? 0) >> shift)) return false
+  }
+  return true
+}
+
+/** The address as other software expects it: IPv4 without its mapping, no zone. */
+export function plainAddress (text: string): string {
+  if (!text.includes(':')) return text
+  if (text.startsWith(MAPPED) && text.includes('.')) return text.slice(MAPPED.length)
+  const zone = text.indexOf('%')
+  return zone === -1 ? text : text.slice(0, zone)
+}
+
+function isV4 (address: Address): boolean {
+  return address[5] === 0xffff && address[0] === 0 && address[1] === 0 && address[2] === 0 && address[3] === 0 && address[4] === 0
+}
+
+/**
+ * Reads dotted decimal; no leading zeros, which some readers take for octal.
+ * @returns the address as one number, or -1
+ */
+function parseV4 (text: string): number {
+  let address = 0
+  let dots = 0
+  let part = -1
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 0x2e) {
+      if (part === -1 || ++dots > 3) return -1
+      address = address * 256 + part
+      part = -1
+    } else {
+      if (code < 0x30 || code > 0x39 || part === 0) return -1
+      part = (part === -1 ? 0 : part * 10) + code - 0x30
+      if (part > 255) return -1
+    }
+  }
+  return dots === 3 && part !== -1 ? address * 256 + part : -1
+}
+
+/** Groups between colons; the last may be dotted decimal where the address ends with it. */
+function parseGroups (text: string, last: boolean): number[] | null {
+  const groups: number[] = []
+  const parts = text.split(':')
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i] ?? ''
+    if (/^[0-9A-Fa-f]{1,4}$/.test(part)) {
+      groups.push(Number.parseInt(part, 16))
+    } else {
+      const low = last && i === parts.length - 1 ? parseV4(part) : -1
+      if (low === -1) return null
+      groups.push(Math.floor(low / 65536), low % 65536)
+    }
+  }
+  return groups
+}

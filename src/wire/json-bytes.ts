@@ -1,0 +1,108 @@
+/**
+ * Steps over the bytes of JSON text, shared by everything in this folder that reads JSON without parsing it.
+ * UTF-8 is safe to read byte by byte here: no byte of a multi-byte character is below 0x80.
+ */
+
+export const QUOTE = 0x22
+export const COMMA = 0x2c
+export const COLON = 0x3a
+export const OPEN_ARRAY = 0x5b
+export const BACKSLASH = 0x5c
+export const CLOSE_ARRAY = 0x5d
+export const OPEN_OBJECT = 0x7b
+export const CLOSE_OBJECT = 0x7d
+
+/** Bytes of a string looked at one by one before the native search, whose call costs about as much, takes over. */
+const SHORT = 32
+
+/** RFC 8259 §2: blank, tab, line feed, carriage return. */
+export function isSpace (byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
+/** @returns the offset of the first byte at or after `at` that is not JSON white space; the length when there is none */
+export function skipSpace (bytes: Buffer, at: number): number {
+  let i = at
+  while (isSpace(bytes[i])) i++
+  return i
+}
+
+/**
+ * Steps over a string. Escapes are stepped over, not checked.
+ * @param open offset of the opening quote
+ * @returns the offset after the closing quote, or -1 when there is none
+ */
+export function skipString (bytes: Buffer, open: number): number {
+  const stop = Math.min(open + 1 + SHORT, bytes.length)
+  let i = open + 1
+  while (i < stop) {
+    const byte = bytes[i++]
+    if (byte === QUOTE) return i
+    if (byte === BACKSLASH) i++
+  }
+  return skipLongString(bytes, i)
+}
+
+/**
+ * The rest of a long string. A quote that turns out to be escaped sends the search back to the byte loop, so that a
+ * string made of escaped quotes costs a native call for every 32 bytes and not for every two.
+ */
+function skipLongString (bytes: Buffer, at: number): number {
+  const length = bytes.length
+  let i = at
+  while (i < length) {
+    const quote = bytes.indexOf(QUOTE, i)
+    if (quote === -1) return -1
+    let run = quote
+    while (run > i && bytes[run - 1] === BACKSLASH) run--
+    if (((quote - run) & 1) === 0) return quote + 1
+    i = quote + 1
+    const stop = Math.min(i + SHORT, length)
+    while (i < stop) {
+      const byte = bytes[i++]
+      if (byte === QUOTE) return i
+      if (byte === BACKSLASH) i++
+    }
+  }
+  return -1
+}
+
+/**
+ * Steps over any value of valid JSON, without recursion.
+ * @param start offset of the value's first byte
+ * @returns the offset after its last byte
+ */
+export function skipValue (bytes: Buffer, start: number): number {
+  const length = bytes.length
+  let depth = 0
+  let i = start
+  while (i < length) {
+    const byte = bytes[i]
+    if (byte === QUOTE) {
+      i = skipString(bytes, i)
+      if (i === -1) return length
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      depth++
+      i++
+      continue
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      depth--
+      i++
+    } else if (depth === 0) {
+      return scalarEnd(bytes, i)
+    } else {
+      i++
+    }
+    if (depth === 0) return i
+  }
+  return length
+}
+
+function scalarEnd (bytes: Buffer, start: number): number {
+  let i = start
+  for (; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || isSpace(byte)) break
+  }
+  return i
+}

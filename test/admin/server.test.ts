@@ -1,0 +1,111 @@
+import t from 'tap'
+import { connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { buildAdmin } from '../../src/admin/server.js'
+import type { AdminState } from '../../src/admin/server.js'
+import { createLogger } from '../../src/telemetry/logging.js'
+import { Metrics } from '../../src/telemetry/metrics.js'
+
+function build (state: Partial<AdminState> = {}, log: string[] = []): ReturnType<typeof buildAdmin> {
+  return buildAdmin({
+    state: { live: () => true, ready: () => ({ ready: true, reasons: [] }), agents: () => [], ...state },
+    metrics: new Metrics({ process: false }),
+    log: createLogger({ level: 'info', format: 'json' }, { write (line) { log.push(line) } })
+  })
+}
+
+t.test('/livez', async t => {
+  const app = build()
+  const response = await app.inject('/livez')
+  t.equal(response.statusCode, 200)
+  t.equal(response.body, '{"status":"ok"}')
+  t.equal(response.headers['cache-control'], 'no-store')
+  t.equal((await build({ live: () => false }).inject('/livez?verbose')).statusCode, 503)
+})
+
+t.test('/readyz says why not', async t => {
+  let reasons = ['agent weather: no card yet']
+  const app = build({ ready: () => ({ ready: reasons.length === 0, reasons }) })
+  const before = await app.inject('/readyz')
+  t.equal(before.statusCode, 503)
+  t.same(before.json(), { status: 'not ready', reasons: ['agent weather: no card yet'] })
+  reasons = []
+  const after = await app.inject('/readyz')
+  t.equal(after.statusCode, 200)
+  t.same(after.json(), { status: 'ready', reasons: [] })
+})
+
+t.test('/metrics is the exposition', async t => {
+  const response = await build().inject('/metrics')
+  t.equal(response.statusCode, 200)
+  t.equal(response.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8')
+  t.match(response.body, /^# HELP a2a_gateway_requests_total /)
+})
+
+t.test('/agents is JSON for people', async t => {
+  const agents = [{ name: 'weather', card: { hash: 'abc' } }]
+  const response = await build({ agents: () => agents }).inject('/agents')
+  t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+  t.equal(response.body, JSON.stringify(agents, null, 2) + '\n')
+})
+
+t.test('HEAD answers like GET, without a body', async t => {
+  const app = build({ ready: () => ({ ready: false, reasons: ['x'] }) })
+  for (const [url, status] of [['/livez', 200], ['/readyz', 503], ['/metrics', 200], ['/agents', 200]] as const) {
+    const response = await app.inject({ method: 'HEAD', url })
+    t.equal(response.statusCode, status, url)
+    t.equal(response.body, '')
+  }
+})
+
+t.test('other paths and methods', async t => {
+  const app = build()
+  const unknown = await app.inject('/')
+  t.equal(unknown.statusCode, 404)
+  t.same(unknown.json(), { error: 'not found', endpoints: ['/livez', '/readyz', '/metrics', '/agents'] })
+  t.equal(unknown.headers['cache-control'], 'no-store')
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+    const response = await app.inject({ method, url: '/metrics', headers: { 'content-type': 'text/odd' }, payload: 'x'.repeat(5000) })
+    t.equal(response.statusCode, 405, method)
+    t.equal(response.headers.allow, 'GET, HEAD')
+    t.equal(response.headers['cache-control'], 'no-store')
+    t.equal((await app.inject({ method, url: '/nowhere', headers: { 'content-type': 'text/odd' }, payload: 'x' })).statusCode, 404)
+  }
+  const odd = await app.inject('/%zz')
+  t.equal(odd.statusCode, 400)
+  t.same(odd.json(), { error: 'bad request' })
+})
+
+t.test('over a socket: methods Fastify does not know', async t => {
+  const app = build()
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  for (const method of ['PROPFIND', 'TRACE', 'SEARCH']) {
+    const answer = await new Promise<string>((resolve, reject) => {
+      let text = ''
+      const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+      socket.on('data', chunk => { text += chunk.toString() }).on('close', () => resolve(text)).on('error', reject)
+      socket.write(`${method} /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+    })
+    t.match(answer, /^HTTP\/1\.1 40[45] /, method)
+    t.notOk(answer.includes('    at '), 'no stack')
+  }
+})
+
+t.test('a failure is answered without details and logged with them', async t => {
+  const log: string[] = []
+  const response = await build({ agents: () => { throw new Error('SECRET detail') } }, log).inject('/agents')
+  t.equal(response.statusCode, 500)
+  t.equal(response.body, '{"error":"internal error"}')
+  t.equal(response.headers['cache-control'], 'no-store')
+  t.match(log.join(''), /SECRET detail.*stack|stack.*SECRET detail/)
+})
+
+t.test('probes leave no log lines', async t => {
+  const log: string[] = []
+  const app = build({}, log)
+  await app.inject('/livez')
+  await app.inject('/nowhere')
+  await app.inject('/metrics')
+  t.same(log, [])
+})

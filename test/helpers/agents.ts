@@ -1,0 +1,399 @@
+/**
+ * Agents made with the official SDKs, for tests. One behaviour drives both generations, and every request is recorded as it
+ * arrived on the wire.
+ */
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import type { Express, Request } from 'express'
+import { AgentCard, Role, TaskState } from '@a2a-js/sdk'
+import type { Message, Part } from '@a2a-js/sdk'
+import { duplicateInterfacesForLegacy } from '@a2a-js/sdk/compat/v0_3'
+import * as v1 from '@a2a-js/sdk/server'
+import * as v1Express from '@a2a-js/sdk/server/express'
+import type * as legacy from 'a2a-sdk-03'
+import * as v03 from 'a2a-sdk-03/server'
+import * as v03Express from 'a2a-sdk-03/server/express'
+
+/** v1: SDK 1.3.0, 1.0 only · dual: SDK 1.3.0 with its compatibility layer, 1.0 and 0.3 · v03: SDK 0.3.14, 0.3 only. */
+export type AgentKind = 'v1' | 'dual' | 'v03'
+
+export interface CardOptions {
+  readonly name?: string
+  readonly extensions?: ReadonlyArray<{ uri: string, description?: string, required?: boolean, params?: Record<string, unknown> }>
+  /** The root key of object-schemas. */
+  readonly schemas?: Record<string, unknown>
+  readonly streaming?: boolean
+  readonly pushNotifications?: boolean
+  /** Offers an extended card: callers with an Authorization header see one skill more. */
+  readonly extendedCard?: boolean
+  readonly inputModes?: readonly string[]
+  /** Any other root keys, spread over the served card. */
+  readonly extra?: Record<string, unknown>
+}
+
+export interface AgentOptions {
+  readonly kind: AgentKind
+  readonly card?: CardOptions
+  readonly behaviour?: Behaviour
+  /** Which of the extensions it sees the agent says it activated. Default all. */
+  readonly activate?: 'all' | 'none'
+  readonly port?: number
+  readonly host?: string
+}
+
+export interface ReceivedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: readonly string[]
+  /** What has arrived so far; complete once the agent has answered. */
+  body: Buffer
+}
+
+export interface TestAgent {
+  readonly kind: AgentKind
+  readonly url: string
+  readonly cardUrl: string
+  /** Every request, card fetches included, oldest first. */
+  readonly received: ReceivedRequest[]
+  /** The same without card fetches. */
+  calls (): ReceivedRequest[]
+  close (): Promise<void>
+}
+
+export type State = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled' | 'input-required'
+export type TestPart = { readonly text: string } | { readonly data: Record<string, unknown>, readonly mediaType?: string }
+
+export interface Turn {
+  readonly text: string
+  /** The parts as this generation's SDK hands them over. */
+  readonly parts: readonly unknown[]
+  readonly data: Record<string, unknown> | null
+  /** True on a later turn of an existing task. */
+  readonly continued: boolean
+  readonly extensions: readonly string[]
+  /** Aborts when the client cancels the task or the agent closes. */
+  readonly cancelled: AbortSignal
+  message (...parts: TestPart[]): void
+  task (state: State): void
+  status (state: State, text?: string): void
+  artifact (id: string, parts: TestPart[], options?: { append?: boolean, lastChunk?: boolean }): void
+}
+
+export type Behaviour = (turn: Turn) => void | Promise<void>
+
+/** message: a Message · long: runs until cancelled · pause: asks for input · anything else: a Task echoing text and data. */
+export const echo: Behaviour = async (turn) => {
+  if (turn.text === 'message') {
+    turn.message({ text: `echo: ${turn.text}` })
+    return
+  }
+  turn.task(turn.continued ? 'working' : 'submitted')
+  if (turn.text === 'pause') {
+    turn.status('input-required', 'say more')
+    return
+  }
+  turn.status('working')
+  if (turn.text === 'long') {
+    if (!turn.cancelled.aborted) await once(turn.cancelled, 'abort')
+    return
+  }
+  turn.artifact('echo', [{ text: 'echo: ' }])
+  turn.artifact('echo', [{ text: turn.text }], { append: true, lastChunk: true })
+  if (turn.data !== null) turn.artifact('data', [{ data: turn.data, mediaType: 'application/json' }], { lastChunk: true })
+  turn.status('completed')
+}
+
+/** The SDKs print a stack trace for every refusal they send; a test that provokes refusals calls this first. */
+export function quietSdk (): void {
+  console.error = console.warn = console.info = () => {}
+}
+
+export async function startAgent (options: AgentOptions): Promise<TestAgent> {
+  const host = options.host ?? '127.0.0.1'
+  const received: ReceivedRequest[] = []
+  const running = new Map<string, AbortController>()
+  const server = createServer()
+  server.listen(options.port ?? 0, host)
+  await once(server, 'listening')
+  const url = `http://${host}:${(server.address() as AddressInfo).port}`
+
+  const app = express().disable('x-powered-by')
+  if (options.kind === 'v03') mountV03(app, url, options, running)
+  else mountV1(app, url, options, running)
+  server.on('request', (req, res) => {
+    received.push(record(req))
+    app(req, res)
+  })
+
+  return {
+    kind: options.kind,
+    url,
+    cardUrl: `${url}/.well-known/agent-card.json`,
+    received,
+    calls: () => received.filter(({ url }) => !url.startsWith('/.well-known/')),
+    async close () {
+      for (const controller of running.values()) controller.abort()
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    }
+  }
+}
+
+/** Sees the bytes as the parser hands them over; a `data` listener would start the stream before the SDK reads it. */
+function record (req: IncomingMessage): ReceivedRequest {
+  const entry: ReceivedRequest = {
+    method: req.method ?? '',
+    url: req.url ?? '',
+    headers: req.headers,
+    rawHeaders: req.rawHeaders,
+    body: Buffer.alloc(0)
+  }
+  const push = req.push.bind(req)
+  req.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (Buffer.isBuffer(chunk)) entry.body = Buffer.concat([entry.body, chunk])
+    return push(chunk, encoding)
+  }
+  return entry
+}
+
+function controllerOf (running: Map<string, AbortController>, taskId: string): AbortController {
+  const controller = new AbortController()
+  running.set(taskId, controller)
+  return controller
+}
+
+const userBuilder = async (req: Request) => {
+  const { authorization } = req.headers
+  return { isAuthenticated: authorization !== undefined, userName: authorization ?? '' }
+}
+
+const skill = (id: string) => ({ id, name: id, description: `Does ${id}.`, tags: ['test'] })
+
+// ---- 1.0 ----
+
+function mountV1 (app: Express, url: string, options: AgentOptions, running: Map<string, AbortController>): void {
+  const dual = options.kind === 'dual'
+  const { schemas, extra } = options.card ?? {}
+  const root = { ...(schemas === undefined ? {} : { schemas }), ...extra }
+  const card = v1Card(url, options.card ?? {}, dual)
+  const extended = AgentCard.fromJSON({ ...AgentCard.toJSON(card) as object, skills: [skill('echo'), skill('secret')] })
+  const requestHandler = new v1.DefaultRequestHandler(
+    card, new v1.InMemoryTaskStore(), v1Executor(options, running), undefined, undefined, undefined, extended)
+  const handlers = { requestHandler, userBuilder, legacyCompat: { enabled: dual } }
+
+  if (dual && Object.keys(root).length > 0) {
+    // The SDK's 0.3 card knows no further root keys, so the agent serves one card for both generations by itself.
+    const body = { ...legacyFields(url), ...AgentCard.toJSON(card) as object, ...root }
+    app.get('/.well-known/agent-card.json', (_req, res) => { res.json(body) })
+  } else {
+    app.use('/.well-known/agent-card.json', v1Express.agentCardHandler({
+      agentCardProvider: async () => ({ ...card, ...root }),
+      legacyCompat: { enabled: dual }
+    }))
+  }
+  app.use('/a2a/jsonrpc', v1Express.jsonRpcHandler(handlers))
+  app.use('/a2a/rest', v1Express.restHandler(handlers))
+}
+
+function v1Card (url: string, options: CardOptions, dual: boolean): AgentCard {
+  const interfaces = [
+    { url: `${url}/a2a/jsonrpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: '' },
+    { url: `${url}/a2a/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant: '' }
+  ]
+  return AgentCard.fromJSON({
+    name: options.name ?? 'Echo',
+    description: 'Says what it hears.',
+    version: '1.0.0',
+    supportedInterfaces: dual ? duplicateInterfacesForLegacy(interfaces, ['JSONRPC', 'HTTP+JSON']) : interfaces,
+    capabilities: {
+      streaming: options.streaming ?? true,
+      pushNotifications: options.pushNotifications ?? true,
+      extendedAgentCard: options.extendedCard ?? true,
+      extensions: options.extensions ?? []
+    },
+    defaultInputModes: options.inputModes ?? ['text/plain', 'application/json'],
+    defaultOutputModes: ['text/plain', 'application/json'],
+    skills: [skill('echo')]
+  })
+}
+
+const v1States: Record<State, TaskState> = {
+  submitted: TaskState.TASK_STATE_SUBMITTED,
+  working: TaskState.TASK_STATE_WORKING,
+  completed: TaskState.TASK_STATE_COMPLETED,
+  failed: TaskState.TASK_STATE_FAILED,
+  canceled: TaskState.TASK_STATE_CANCELED,
+  'input-required': TaskState.TASK_STATE_INPUT_REQUIRED
+}
+
+function v1Part (part: TestPart): Part {
+  return 'text' in part
+    ? { content: { $case: 'text', value: part.text }, mediaType: '', filename: '', metadata: undefined }
+    : {
+        content: { $case: 'data', value: part.data },
+        mediaType: part.mediaType ?? '',
+        filename: '',
+        metadata: part.mediaType === undefined ? undefined : { mimeType: part.mediaType }
+      }
+}
+
+function v1Executor (options: AgentOptions, running: Map<string, AbortController>): v1.AgentExecutor {
+  const contexts = new Map<string, string>()
+  const v1Status = (state: State, message?: Message) => ({
+    state: v1States[state], message, timestamp: new Date().toISOString()
+  })
+  return {
+    async execute ({ userMessage, taskId, contextId, task, context }, bus) {
+      const extensions = context.requestedExtensions ?? []
+      if (options.activate !== 'none') for (const uri of extensions) context.addActivatedExtension(uri)
+      contexts.set(taskId, contextId)
+      const message = (parts: TestPart[], ofTask: boolean): Message => ({
+        messageId: randomUUID(),
+        contextId,
+        taskId: ofTask ? taskId : '',
+        role: Role.ROLE_AGENT,
+        parts: parts.map(v1Part),
+        metadata: { seen: extensions },
+        extensions: [],
+        referenceTaskIds: []
+      })
+      const data = userMessage.parts.find((part) => part.content?.$case === 'data')?.content
+      await (options.behaviour ?? echo)({
+        text: userMessage.parts.flatMap((part) => part.content?.$case === 'text' ? [part.content.value] : []).join(''),
+        parts: userMessage.parts,
+        data: data?.$case === 'data' ? data.value as Record<string, unknown> : null,
+        continued: task !== undefined,
+        extensions,
+        cancelled: controllerOf(running, taskId).signal,
+        message: (...parts) => bus.publish(v1.AgentEvent.message(message(parts, false))),
+        task: (state) => bus.publish(v1.AgentEvent.task({
+          id: taskId, contextId, status: v1Status(state), artifacts: [], history: task?.history ?? [userMessage], metadata: undefined
+        })),
+        status: (state, text) => bus.publish(v1.AgentEvent.statusUpdate({
+          taskId,
+          contextId,
+          status: v1Status(state, text === undefined ? undefined : message([{ text }], true)),
+          metadata: undefined
+        })),
+        artifact: (artifactId, parts, { append = false, lastChunk = false } = {}) => bus.publish(v1.AgentEvent.artifactUpdate({
+          taskId,
+          contextId,
+          artifact: { artifactId, name: '', description: '', parts: parts.map(v1Part), metadata: undefined, extensions: [] },
+          append,
+          lastChunk,
+          metadata: undefined
+        }))
+      })
+    },
+    async cancelTask (taskId, bus) {
+      bus.publish(v1.AgentEvent.statusUpdate({
+        taskId, contextId: contexts.get(taskId) ?? '', status: v1Status('canceled'), metadata: undefined
+      }))
+      running.get(taskId)?.abort()
+    }
+  }
+}
+
+// ---- 0.3 ----
+
+const legacyFields = (url: string) => ({
+  protocolVersion: '0.3.0',
+  url: `${url}/a2a/jsonrpc`,
+  preferredTransport: 'JSONRPC',
+  additionalInterfaces: [{ url: `${url}/a2a/jsonrpc`, transport: 'JSONRPC' }, { url: `${url}/a2a/rest`, transport: 'HTTP+JSON' }]
+})
+
+function mountV03 (app: Express, url: string, options: AgentOptions, running: Map<string, AbortController>): void {
+  const card = v03Card(url, options.card ?? {})
+  const extended: legacy.AgentCard = { ...card, skills: [skill('echo'), skill('secret')] }
+  const requestHandler = new v03.DefaultRequestHandler(
+    card, new v03.InMemoryTaskStore(), v03Executor(options, running), undefined, undefined, undefined, extended)
+  const handlers = { requestHandler, userBuilder }
+  app.use('/.well-known/agent-card.json', v03Express.agentCardHandler({ agentCardProvider: requestHandler }))
+  app.use('/a2a/jsonrpc', v03Express.jsonRpcHandler(handlers))
+  app.use('/a2a/rest', v03Express.restHandler(handlers))
+}
+
+function v03Card (url: string, options: CardOptions): legacy.AgentCard {
+  const { schemas, extra } = options
+  return {
+    ...legacyFields(url),
+    name: options.name ?? 'Echo',
+    description: 'Says what it hears.',
+    version: '1.0.0',
+    capabilities: {
+      streaming: options.streaming ?? true,
+      pushNotifications: options.pushNotifications ?? true,
+      extensions: [...options.extensions ?? []]
+    },
+    supportsAuthenticatedExtendedCard: options.extendedCard ?? true,
+    defaultInputModes: [...options.inputModes ?? ['text/plain', 'application/json']],
+    defaultOutputModes: ['text/plain', 'application/json'],
+    skills: [skill('echo')],
+    ...(schemas === undefined ? {} : { schemas }),
+    ...extra
+  }
+}
+
+function v03Part (part: TestPart): legacy.Part {
+  return 'text' in part
+    ? { kind: 'text', text: part.text }
+    : { kind: 'data', data: part.data, ...(part.mediaType === undefined ? {} : { metadata: { mimeType: part.mediaType } }) }
+}
+
+function v03Executor (options: AgentOptions, running: Map<string, AbortController>): v03.AgentExecutor {
+  const contexts = new Map<string, string>()
+  const final = new Set<State>(['completed', 'failed', 'canceled', 'input-required'])
+  const update = (taskId: string, contextId: string, state: State, message?: legacy.Message): legacy.TaskStatusUpdateEvent => ({
+    kind: 'status-update',
+    taskId,
+    contextId,
+    status: { state, timestamp: new Date().toISOString(), ...(message === undefined ? {} : { message }) },
+    final: final.has(state)
+  })
+  return {
+    async execute ({ userMessage, taskId, contextId, task, context }, bus) {
+      const extensions = context?.requestedExtensions ?? []
+      if (options.activate !== 'none') for (const uri of extensions) context?.addActivatedExtension(uri)
+      contexts.set(taskId, contextId)
+      const message = (parts: TestPart[], ofTask: boolean): legacy.Message => ({
+        kind: 'message',
+        messageId: randomUUID(),
+        contextId,
+        ...(ofTask ? { taskId } : {}),
+        role: 'agent',
+        parts: parts.map(v03Part),
+        metadata: { seen: extensions }
+      })
+      const data = userMessage.parts.find((part) => part.kind === 'data')
+      await (options.behaviour ?? echo)({
+        text: userMessage.parts.flatMap((part) => part.kind === 'text' ? [part.text] : []).join(''),
+        parts: userMessage.parts,
+        data: data === undefined ? null : data.data,
+        continued: task !== undefined,
+        extensions,
+        cancelled: controllerOf(running, taskId).signal,
+        message: (...parts) => bus.publish(message(parts, false)),
+        task: (state) => bus.publish({
+          kind: 'task', id: taskId, contextId, status: { state, timestamp: new Date().toISOString() }, history: task?.history ?? [userMessage], artifacts: []
+        }),
+        status: (state, text) => bus.publish(update(taskId, contextId, state, text === undefined ? undefined : message([{ text }], true))),
+        artifact: (artifactId, parts, { append = false, lastChunk = false } = {}) => bus.publish({
+          kind: 'artifact-update', taskId, contextId, artifact: { artifactId, parts: parts.map(v03Part) }, append, lastChunk
+        })
+      })
+      bus.finished()
+    },
+    async cancelTask (taskId, bus) {
+      bus.publish(update(taskId, contexts.get(taskId) ?? '', 'canceled'))
+      running.get(taskId)?.abort()
+    }
+  }
+}

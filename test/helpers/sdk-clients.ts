@@ -1,0 +1,182 @@
+/** The official clients behind one small interface, so that one list of operations can drive both generations. */
+import { randomUUID } from 'node:crypto'
+import { Role, TaskState } from '@a2a-js/sdk'
+import type { AgentCard, Message, Part, StreamResponse, Task } from '@a2a-js/sdk'
+import * as v1 from '@a2a-js/sdk/client'
+import type * as legacy from 'a2a-sdk-03'
+import * as v03 from 'a2a-sdk-03/client'
+
+/** v1: SDK 1.3.0 speaking 1.0 · v1-as-03: SDK 1.3.0 speaking 0.3 · v03: SDK 0.3.14. */
+export type ClientKind = 'v1' | 'v1-as-03' | 'v03'
+export type Transport = 'JSONRPC' | 'HTTP+JSON'
+
+export interface ClientOptions {
+  readonly client: ClientKind
+  /** Of the card: the agent's own or the gateway's. */
+  readonly cardUrl: string
+  readonly transport: Transport
+  /** Activated on every call. */
+  readonly extensions?: readonly string[]
+  readonly authorization?: string
+  readonly fetch?: typeof fetch
+}
+
+export interface SendOptions {
+  readonly taskId?: string
+  /** A DataPart after the text, tagged the way the generation tags it: `mediaType` in 1.0, `metadata.mimeType` in 0.3. */
+  readonly data?: Record<string, unknown>
+  readonly mediaType?: string
+  readonly metadata?: Record<string, unknown>
+  /** Return at once rather than when the task stops. */
+  readonly nonBlocking?: boolean
+}
+
+export interface AgentClient {
+  send (text: string, options?: SendOptions): Promise<unknown>
+  stream (text: string, options?: SendOptions): AsyncIterable<unknown>
+  getTask (id: string): Promise<unknown>
+  listTasks (contextId: string): Promise<unknown>
+  cancelTask (id: string): Promise<unknown>
+  subscribe (id: string): AsyncIterable<unknown>
+  createPush (taskId: string, id: string, url: string): Promise<unknown>
+  getPush (taskId: string, id: string): Promise<unknown>
+  listPush (taskId: string): Promise<unknown>
+  deletePush (taskId: string, id: string): Promise<unknown>
+  extendedCard (): Promise<unknown>
+}
+
+export function connect (options: ClientOptions): Promise<AgentClient> {
+  return options.client === 'v03' ? connectV03(options) : connectV1(options)
+}
+
+/** Id of the task in a send result or a stream event of either generation. */
+export function taskIdOf (value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  if ('payload' in value) return taskIdOf((value.payload as { value: unknown }).value)
+  if ('taskId' in value && typeof value.taskId === 'string' && value.taskId !== '') return value.taskId
+  return 'id' in value && typeof value.id === 'string' ? value.id : null
+}
+
+function headers ({ authorization }: ClientOptions): Record<string, string> {
+  return authorization === undefined ? {} : { Authorization: authorization }
+}
+
+// ---- 1.3.0 ----
+
+/** What the SDK offers to select a generation: it always prefers 1.0, so a 0.3 client is shown the 0.3 interfaces only. */
+class LegacyOnlyResolver extends v1.DefaultAgentCardResolver {
+  override normalizeAgentCard (raw: unknown): AgentCard {
+    const card = super.normalizeAgentCard(raw)
+    return {
+      ...card,
+      supportedInterfaces: (card.supportedInterfaces ?? []).filter(({ protocolVersion }) => protocolVersion.startsWith('0.3'))
+    }
+  }
+}
+
+async function connectV1 (options: ClientOptions): Promise<AgentClient> {
+  const legacyCompat = { enabled: options.client === 'v1-as-03' }
+  const http = options.fetch === undefined ? { legacyCompat } : { fetchImpl: options.fetch, legacyCompat }
+  const factory = new v1.ClientFactory({
+    transports: [options.transport === 'JSONRPC' ? new v1.JsonRpcTransportFactory(http) : new v1.RestTransportFactory(http)],
+    cardResolver: legacyCompat.enabled ? new LegacyOnlyResolver(http) : new v1.DefaultAgentCardResolver(http)
+  })
+  const client = await factory.createFromUrl(options.cardUrl, '')
+  const request: v1.RequestOptions = {
+    serviceParameters: v1.ServiceParameters.createFrom(
+      headers(options),
+      ...(options.extensions === undefined ? [] : [v1.withA2AExtensions(...options.extensions)])
+    )
+  }
+  const params = (text: string, { taskId = '', data, mediaType = '', metadata, nonBlocking = false }: SendOptions = {}) => {
+    const parts: Part[] = [{ content: { $case: 'text', value: text }, mediaType: '', filename: '', metadata: undefined }]
+    if (data !== undefined) {
+      parts.push({
+        content: { $case: 'data', value: data },
+        mediaType,
+        filename: '',
+        // The compatibility layer drops `mediaType` of a DataPart, so a 0.3 caller has to write the 0.3 tag.
+        metadata: legacyCompat.enabled && mediaType !== '' ? { mimeType: mediaType } : undefined
+      })
+    }
+    const message: Message = {
+      messageId: randomUUID(),
+      contextId: '',
+      taskId,
+      role: Role.ROLE_USER,
+      parts,
+      metadata: undefined,
+      extensions: [],
+      referenceTaskIds: []
+    }
+    return {
+      tenant: '',
+      message,
+      configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: nonBlocking },
+      metadata
+    }
+  }
+  const tenant = ''
+  return {
+    send: (text, send): Promise<Message | Task> => client.sendMessage(params(text, send), request),
+    stream: (text, send): AsyncIterable<StreamResponse> => client.sendMessageStream(params(text, send), request),
+    getTask: (id) => client.getTask({ tenant, id }, request),
+    listTasks: (contextId) => client.listTasks({
+      tenant, contextId, status: TaskState.TASK_STATE_UNSPECIFIED, pageToken: '', statusTimestampAfter: undefined, includeArtifacts: true
+    }, request),
+    cancelTask: (id) => client.cancelTask({ tenant, id, metadata: undefined }, request),
+    subscribe: (id) => client.resubscribeTask({ tenant, id }, request),
+    createPush: (taskId, id, url) => client.createTaskPushNotificationConfig(
+      { tenant, id, taskId, url, token: 'token', authentication: undefined }, request),
+    getPush: (taskId, id) => client.getTaskPushNotificationConfig({ tenant, id, taskId }, request),
+    listPush: (taskId) => client.listTaskPushNotificationConfig({ tenant, taskId, pageSize: 0, pageToken: '' }, request),
+    deletePush: (taskId, id) => client.deleteTaskPushNotificationConfig({ tenant, id, taskId }, request),
+    extendedCard: () => client.getAgentCard(request)
+  }
+}
+
+// ---- 0.3.14 ----
+
+async function connectV03 (options: ClientOptions): Promise<AgentClient> {
+  const http = options.fetch === undefined ? {} : { fetchImpl: options.fetch }
+  const factory = new v03.ClientFactory({
+    transports: [options.transport === 'JSONRPC' ? new v03.JsonRpcTransportFactory(http) : new v03.RestTransportFactory(http)],
+    cardResolver: new v03.DefaultAgentCardResolver(http)
+  })
+  const client = await factory.createFromUrl(options.cardUrl, '')
+  const request: v03.RequestOptions = {
+    serviceParameters: v03.ServiceParameters.createFrom(
+      headers(options),
+      ...(options.extensions === undefined ? [] : [v03.withA2AExtensions(...options.extensions)])
+    )
+  }
+  const params = (text: string, { taskId, data, mediaType, metadata, nonBlocking = false }: SendOptions = {}): legacy.MessageSendParams => {
+    const parts: legacy.Part[] = [{ kind: 'text', text }]
+    if (data !== undefined) {
+      parts.push({ kind: 'data', data, ...(mediaType === undefined ? {} : { metadata: { mimeType: mediaType } }) })
+    }
+    return {
+      message: { kind: 'message', messageId: randomUUID(), role: 'user', parts, ...(taskId === undefined ? {} : { taskId }) },
+      configuration: { blocking: !nonBlocking },
+      ...(metadata === undefined ? {} : { metadata })
+    }
+  }
+  return {
+    send: (text, send) => client.sendMessage(params(text, send), request),
+    stream: (text, send) => client.sendMessageStream(params(text, send), request),
+    getTask: (id) => client.getTask({ id }, request),
+    listTasks: async () => { throw new Error('The 0.3.14 client has no listTasks.') },
+    cancelTask: (id) => client.cancelTask({ id }, request),
+    subscribe: (id) => client.resubscribeTask({ id }, request),
+    createPush: (taskId, id, url) => client.setTaskPushNotificationConfig(
+      { taskId, pushNotificationConfig: { id, url, token: 'token' } }, request),
+    getPush: (taskId, id) => {
+      // The client's type lacks the field its transport sends.
+      const params: legacy.TaskIdParams & { pushNotificationConfigId: string } = { id: taskId, pushNotificationConfigId: id }
+      return client.getTaskPushNotificationConfig(params, request)
+    },
+    listPush: (taskId) => client.listTaskPushNotificationConfig({ id: taskId }, request),
+    deletePush: (taskId, id) => client.deleteTaskPushNotificationConfig({ id: taskId, pushNotificationConfigId: id }, request),
+    extendedCard: () => client.getAgentCard(request)
+  }
+}

@@ -1,0 +1,138 @@
+/** A real Prometheus server reads our metrics. Needs the Debian package `prometheus` (server and promtool). */
+import t from 'tap'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buildAdmin } from '../../src/admin/server.js'
+import { createLogger } from '../../src/telemetry/logging.js'
+import { Metrics } from '../../src/telemetry/metrics.js'
+
+const MISSING = 'not found: install the Debian package "prometheus" (apt-get install -y prometheus)'
+
+function record (metrics: Metrics): void {
+  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
+  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.2)
+  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'rejected', 0.001)
+  metrics.decision('weather', 0.00004)
+  metrics.upstream('weather', 'SendMessage', 0.015)
+  metrics.violation('weather', 'https://a.example/ext?q="x"\\y', 'schema', 'request', 'enforce')
+  metrics.activation('weather', 'https://a.example/ext', 'client', 'confirmed')
+  metrics.streamOpened('weather')
+  metrics.streamEvents('weather', 3)
+  metrics.cardAge('weather', () => 4.5)
+  metrics.cardRefresh('weather', 'unchanged')
+  metrics.configReload('ok')
+  metrics.configInfo('0123456789ab')
+  metrics.upstreamError('weather', 'refused')
+}
+
+async function freePort (): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+async function until<T> (what: string, seconds: number, ask: () => Promise<T | null>): Promise<T> {
+  const end = Date.now() + seconds * 1000
+  for (;;) {
+    const answer = await ask().catch(() => null)
+    if (answer !== null) return answer
+    if (Date.now() > end) throw new Error(`no ${what} within ${seconds} s`)
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+}
+
+t.test('promtool finds nothing to say about our metrics', async t => {
+  const check = (input: string): { status: number | null, stderr: string } => {
+    const { status, stderr, error } = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' })
+    if (error !== undefined) throw new Error(`promtool ${MISSING}: ${error.message}`)
+    return { status, stderr }
+  }
+  const own = new Metrics({ process: false })
+  record(own)
+  t.same(check(await own.text()), { status: 0, stderr: '' })
+  const all = new Metrics()
+  t.teardown(() => { all.close() })
+  record(all)
+  // Some of prom-client's names of Node's own gauges end in _total: a matter of taste (status 3), not an error (1).
+  const { status, stderr } = check(await all.text())
+  t.ok(status === 0 || status === 3, stderr)
+  t.same(stderr.split('\n').filter(line => line !== '' && !line.startsWith('nodejs_')), [])
+})
+
+t.test('Prometheus scrapes the admin listener', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'a2agw-prometheus-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const metrics = new Metrics()
+  record(metrics)
+  const admin = buildAdmin({
+    state: { live: () => true, ready: () => ({ ready: true, reasons: [] }), agents: () => [] },
+    metrics,
+    log: createLogger({ level: 'silent', format: 'json' })
+  })
+  await admin.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => admin.close())
+
+  const target = `127.0.0.1:${(admin.server.address() as AddressInfo).port}`
+  const address = `127.0.0.1:${await freePort()}`
+  const config = join(directory, 'prometheus.yml')
+  await writeFile(config, `global: { scrape_interval: 1s, scrape_timeout: 1s }\nscrape_configs:\n  - job_name: gateway\n    static_configs: [{ targets: ['${target}'] }]\n`)
+  const server = spawn('prometheus', [`--config.file=${config}`, `--storage.tsdb.path=${join(directory, 'data')}`, `--web.listen-address=${address}`], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let output = ''
+  let failed: Error | null = null
+  server.stderr.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  server.on('error', error => { failed = error })
+  const gone = new Promise<void>(resolve => { server.on('close', () => resolve()) })
+  t.teardown(async () => {
+    if (server.pid === undefined) return
+    server.kill('SIGKILL')
+    await gone
+  })
+
+  const get = async <T>(path: string): Promise<T> => {
+    if (failed !== null) throw new Error(`prometheus ${MISSING}: ${String(failed)}`)
+    return (await (await fetch(`http://${address}${path}`)).json()) as T
+  }
+  interface Vector { data: { result: Array<{ metric: Record<string, string>, value: [number, string] }> } }
+  const query = async (expression: string): Promise<Vector['data']['result']> => (await get<Vector>(`/api/v1/query?query=${encodeURIComponent(expression)}`)).data.result
+
+  await new Promise(resolve => setTimeout(resolve, 100))
+  if (failed !== null) throw new Error(`prometheus ${MISSING}: ${String(failed)}`)
+  try {
+    await until('successful scrape', 30, async () => (await query('up'))[0]?.value[1] === '1' ? true : null)
+  } catch (error) {
+    throw new Error(`${String(error)}\n${output}`)
+  }
+
+  interface Targets { data: { activeTargets: Array<{ health: string, lastError: string, scrapeUrl: string }> } }
+  const targets = (await get<Targets>('/api/v1/targets')).data.activeTargets
+  t.equal(targets.length, 1)
+  t.match(targets[0], { health: 'up', lastError: '', scrapeUrl: `http://${target}/metrics` })
+
+  const requests = await query('a2a_gateway_requests_total')
+  const by = (outcome: string): string | undefined => requests.find(({ metric }) => metric.outcome === outcome)?.value[1]
+  t.equal(by('forwarded'), '2')
+  t.equal(by('rejected'), '1')
+  t.same(requests.find(({ metric }) => metric.outcome === 'forwarded')?.metric, {
+    __name__: 'a2a_gateway_requests_total', agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', instance: target, job: 'gateway'
+  })
+  const violations = await query('a2a_gateway_violations_total')
+  t.equal(violations[0]?.metric.extension, 'https://a.example/ext?q="x"\\y', 'labels survive quoting')
+  t.equal((await query('a2a_gateway_card_age_seconds'))[0]?.value[1], '4.5')
+  t.equal((await query('a2a_gateway_config_info'))[0]?.metric.hash, '0123456789ab')
+  t.equal((await query('histogram_quantile(0.5, a2a_gateway_decision_duration_seconds_bucket) < 0.00005'))[0]?.metric.agent, 'weather', 'histograms compute')
+  t.equal((await query('process_start_time_seconds')).length, 1)
+
+  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
+  await until('later value', 15, async () => (await query('a2a_gateway_requests_total{outcome="forwarded"}'))[0]?.value[1] === '3' ? true : null)
+
+  interface Metadata { data: Record<string, Array<{ type: string, help: string }>> }
+  const metadata = (await get<Metadata>('/api/v1/metadata')).data
+  t.match(metadata.a2a_gateway_requests_total, [{ type: 'counter' }])
+  t.match(metadata.a2a_gateway_request_duration_seconds, [{ type: 'histogram' }])
+})

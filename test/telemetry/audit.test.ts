@@ -1,0 +1,117 @@
+import t from 'tap'
+import { spawn } from 'node:child_process'
+import { Writable } from 'node:stream'
+import { createAudit } from '../../src/telemetry/audit.js'
+import type { AuditEntry } from '../../src/telemetry/audit.js'
+
+const ENTRY: AuditEntry = {
+  agent: 'weather',
+  operation: 'SendMessage',
+  binding: 'JSONRPC',
+  version: '1.0',
+  decision: 'rejected',
+  reason: 'SCHEMA_VIOLATION',
+  extension: 'https://a.example/ext',
+  rule: 'payload',
+  violations: [{ reason: 'SCHEMA_VIOLATION', extension: 'https://a.example/ext', rule: 'payload', path: '/message/parts/0/data/age', message: 'must be integer' }],
+  trace_id: '0af7651916cd43dd8448eb211c80319c',
+  client: '192.0.2.7',
+  request_id: 'req-1'
+}
+
+/** A stream whose reader is as slow as told. */
+class Sink extends Writable {
+  text = ''
+  waiting: Array<() => void> = []
+  slow = false
+
+  override _write (chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString()
+    if (this.slow) this.waiting.push(done)
+    else done()
+  }
+
+  lines (): Array<Record<string, unknown>> {
+    return this.text.split('\n').filter(Boolean).map(line => JSON.parse(line) as Record<string, unknown>)
+  }
+}
+
+t.test('one line per entry, with every field', async t => {
+  const stream = new Sink()
+  createAudit({ enabled: true, stream }).record(ENTRY)
+  const [line] = stream.lines()
+  t.ok(stream.text.endsWith('}\n'))
+  t.match(line?.time, /^\d{4}-.*Z$/)
+  t.same(line, { audit: true, time: line?.time, ...ENTRY })
+})
+
+t.test('disabled writes nothing', async t => {
+  const stream = new Sink()
+  createAudit({ enabled: false, stream }).record(ENTRY)
+  t.equal(stream.text, '')
+  t.equal(stream.listenerCount('error'), 0)
+})
+
+t.test('bounded: 20 violations, texts of 512 characters, one line whatever they hold', async t => {
+  const stream = new Sink()
+  const violation = { reason: 'R', extension: null, rule: null, path: null, message: 'x\n"\u2028'.repeat(400) }
+  createAudit({ enabled: true, stream }).record({ ...ENTRY, extension: null, rule: null, violations: new Array(33).fill(violation) })
+  const [line, ...rest] = stream.lines()
+  t.same(rest, [])
+  t.equal((line?.violations as unknown[]).length, 20)
+  t.equal(line?.violations_omitted, 13)
+  t.equal((line?.violations as Array<{ message: string }>)[0]?.message.length, 512)
+  t.equal(line?.extension, null)
+})
+
+t.test('a reader that is too slow loses lines, and is told how many', async t => {
+  const stream = new Sink()
+  stream.slow = true
+  const audit = createAudit({ enabled: true, stream })
+  const big = { ...ENTRY, violations: new Array(20).fill({ ...ENTRY.violations[0], message: 'x'.repeat(512) }) }
+  for (let i = 0; i < 500; i++) audit.record(big)
+  t.ok(stream.writableLength < 5 * 1024 * 1024, 'memory is bounded')
+  stream.slow = false
+  for (const done of stream.waiting) done()
+  await new Promise(resolve => setTimeout(resolve, 50))
+  audit.record(ENTRY)
+  const lines = stream.lines()
+  const gap = lines.find(line => 'dropped' in line)
+  t.equal(Number(gap?.dropped) + lines.length - 2, 500)
+  t.equal(lines.at(-1)?.agent, 'weather')
+})
+
+t.test('a broken stream is survived: error event, throwing write, ended', async t => {
+  const broken = new Writable({ write (_chunk, _encoding, done) { done(Object.assign(new Error('EPIPE'), { code: 'EPIPE' })) } })
+  const audit = createAudit({ enabled: true, stream: broken })
+  audit.record(ENTRY)
+  await new Promise(resolve => setTimeout(resolve, 10))
+  audit.record(ENTRY)
+  const throwing = new Sink()
+  throwing.write = () => { throw new Error('no') }
+  createAudit({ enabled: true, stream: throwing }).record(ENTRY)
+  const ended = new Sink()
+  ended.end()
+  createAudit({ enabled: true, stream: ended }).record(ENTRY)
+  await new Promise(resolve => setTimeout(resolve, 10))
+  t.equal(ended.text, '')
+  createAudit({ enabled: true, stream: broken })
+  t.equal(broken.listenerCount('error'), 1, 'listens once per stream')
+})
+
+t.test('a process whose stdout is closed by its reader lives on', async t => {
+  const script = `
+    const { createAudit } = await import(process.argv[1])
+    const audit = createAudit({ enabled: true, stream: process.stdout })
+    const entry = JSON.parse(process.argv[2])
+    let n = 0
+    const timer = setInterval(() => { audit.record(entry); if (++n === 50) { clearInterval(timer); process.stderr.write('alive') } }, 5)`
+  const file = new URL('../../src/telemetry/audit.ts', import.meta.url).href
+  const child = spawn(process.execPath, [...process.execArgv, '--input-type=module', '-e', script, file, JSON.stringify(ENTRY)])
+  child.stdout.once('data', () => child.stdout.destroy())
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => { stderr += chunk.toString() })
+  const code = await new Promise(resolve => child.on('close', resolve))
+  t.equal(code, 0)
+  t.match(stderr, /alive$/)
+})

@@ -1,0 +1,192 @@
+import t from 'tap'
+import { Metrics } from '../../src/telemetry/metrics.js'
+
+interface Sample { name: string, labels: Record<string, string>, value: number }
+interface Family { type: string, help: string, samples: Sample[] }
+
+/** A strict reader of the text format 0.0.4: anything it does not know is an error. */
+function parse (text: string): Map<string, Family> {
+  const families = new Map<string, Family>()
+  let name = ''
+  for (const line of text.split('\n')) {
+    if (line === '') continue
+    const head = /^# (HELP|TYPE) (\S+) (.+)$/.exec(line)
+    if (head !== null) {
+      name = head[2] as string
+      const family = families.get(name) ?? { type: '', help: '', samples: [] }
+      family[head[1] === 'HELP' ? 'help' : 'type'] = head[3] as string
+      families.set(name, family)
+      continue
+    }
+    const sample = /^([a-z0-9_]+)(?:\{(.*)\})? (\S+)$/.exec(line)
+    if (sample === null || !(sample[1] as string).startsWith(name)) throw new Error(`not a sample of ${name}: ${line}`)
+    const labels: Record<string, string> = {}
+    const rest = (sample[2] ?? '').replace(/([a-z_]+)="((?:[^"\\\n]|\\.)*)",?/g, (_all, key: string, value: string) => {
+      if (key in labels) throw new Error(`label ${key} twice: ${line}`)
+      labels[key] = value
+      return ''
+    })
+    if (rest !== '') throw new Error(`labels: ${line}`)
+    families.get(name)?.samples.push({ name: sample[1] as string, labels, value: Number(sample[3]) })
+  }
+  return families
+}
+
+/** design 2.5, word for word. */
+const DESIGN: Record<string, [string, string[]]> = {
+  requests_total: ['counter', ['agent', 'operation', 'binding', 'version', 'outcome']],
+  request_duration_seconds: ['histogram', ['agent', 'operation', 'outcome']],
+  decision_duration_seconds: ['histogram', ['agent']],
+  upstream_duration_seconds: ['histogram', ['agent', 'operation']],
+  violations_total: ['counter', ['agent', 'extension', 'rule', 'phase', 'mode']],
+  activations_total: ['counter', ['agent', 'extension', 'source', 'echo']],
+  streams_active: ['gauge', ['agent']],
+  stream_events_total: ['counter', ['agent']],
+  card_age_seconds: ['gauge', ['agent']],
+  card_refreshes_total: ['counter', ['agent', 'outcome']],
+  config_reloads_total: ['counter', ['outcome']],
+  config_info: ['gauge', ['hash']],
+  upstream_errors_total: ['counter', ['agent', 'kind']]
+}
+
+function recordEverything (metrics: Metrics): void {
+  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
+  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 3)
+  metrics.request('weather', 'SendMessage', 'HTTP+JSON', '0.3', 'rejected', 0.0005)
+  metrics.decision('weather', 0.00002)
+  metrics.upstream('weather', 'SendMessage', 0.015)
+  metrics.violation('weather', 'https://a.example/ext', 'schema', 'request', 'enforce')
+  metrics.activation('weather', 'https://a.example/ext', 'client', 'confirmed')
+  metrics.streamOpened('weather')
+  metrics.streamOpened('weather')
+  metrics.streamClosed('weather')
+  metrics.streamEvents('weather', 5)
+  metrics.streamEvents('weather', 0)
+  metrics.cardAge('weather', () => 12.5)
+  metrics.cardRefresh('weather', 'not_modified')
+  metrics.configReload('ok')
+  metrics.configInfo('0123456789ab')
+  metrics.upstreamError('weather', 'refused')
+}
+
+t.test('the metrics are those of the design: names, types and label sets', async t => {
+  const metrics = new Metrics({ process: false })
+  recordEverything(metrics)
+  const families = parse(await metrics.text())
+  t.same([...families.keys()].sort(), Object.keys(DESIGN).map(name => `a2a_gateway_${name}`).sort())
+  for (const [name, [type, labels]] of Object.entries(DESIGN)) {
+    const family = families.get(`a2a_gateway_${name}`)
+    t.equal(family?.type, type, `${name} is a ${type}`)
+    t.ok((family?.help.length ?? 0) > 10, `${name} has a help text`)
+    t.ok((family?.samples.length ?? 0) > 0, `${name} has samples`)
+    for (const sample of family?.samples ?? []) {
+      const expected = sample.name.endsWith('_bucket') ? [...labels, 'le'] : labels
+      t.same(Object.keys(sample.labels).sort(), [...expected].sort(), `${sample.name} has the labels ${expected.join(', ')}`)
+    }
+  }
+})
+
+t.test('values are what was recorded, also at the second scrape', async t => {
+  const metrics = new Metrics({ process: false })
+  recordEverything(metrics)
+  const first = await metrics.text()
+  t.equal(await metrics.text(), first, 'a scrape changes nothing')
+  recordEverything(metrics)
+  for (const [text, times] of [[first, 1], [await metrics.text(), 2]] as const) {
+    const get = (name: string, labels: Record<string, string>): number | undefined => {
+      const family = [...parse(text)].find(([family]) => name.startsWith(family))?.[1]
+      return family?.samples.find(sample => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value))?.value
+    }
+    t.equal(get('a2a_gateway_requests_total', { agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }), 2 * times)
+    t.equal(get('a2a_gateway_requests_total', { binding: 'HTTP+JSON', version: '0.3', outcome: 'rejected' }), times)
+    t.equal(get('a2a_gateway_violations_total', { extension: 'https://a.example/ext', rule: 'schema', phase: 'request', mode: 'enforce' }), times)
+    t.equal(get('a2a_gateway_activations_total', { source: 'client', echo: 'confirmed' }), times)
+    t.equal(get('a2a_gateway_streams_active', { agent: 'weather' }), times)
+    t.equal(get('a2a_gateway_stream_events_total', { agent: 'weather' }), 5 * times)
+    t.equal(get('a2a_gateway_card_age_seconds', { agent: 'weather' }), 12.5)
+    t.equal(get('a2a_gateway_card_refreshes_total', { outcome: 'not_modified' }), times)
+    t.equal(get('a2a_gateway_config_reloads_total', { outcome: 'ok' }), times)
+    t.equal(get('a2a_gateway_config_reloads_total', { outcome: 'invalid' }), 0, 'present before the first failure')
+    t.equal(get('a2a_gateway_config_info', { hash: '0123456789ab' }), 1)
+    t.equal(get('a2a_gateway_upstream_errors_total', { kind: 'refused' }), times)
+    t.equal(get('a2a_gateway_request_duration_seconds_count', { outcome: 'forwarded' }), 2 * times)
+    t.equal(get('a2a_gateway_upstream_duration_seconds_sum', { agent: 'weather' }), 0.015 * times)
+    t.equal(get('a2a_gateway_decision_duration_seconds_bucket', { le: '0.00001' }), 0)
+    t.equal(get('a2a_gateway_decision_duration_seconds_bucket', { le: '0.000025' }), times)
+  }
+})
+
+t.test('a histogram is cumulative, ends in +Inf and survives strange numbers', async t => {
+  const metrics = new Metrics({ process: false })
+  for (const seconds of [0.001, 0.0011, 120, 121, -1, NaN, Infinity]) metrics.upstream('a', 'GetTask', seconds)
+  const samples = parse(await metrics.text()).get('a2a_gateway_upstream_duration_seconds')?.samples ?? []
+  const buckets = samples.filter(sample => sample.name.endsWith('_bucket')).map(sample => [sample.labels.le, sample.value])
+  t.same(buckets, [
+    ['0.001', 2], ['0.0025', 3], ['0.005', 3], ['0.01', 3], ['0.025', 3], ['0.05', 3], ['0.1', 3], ['0.25', 3], ['0.5', 3],
+    ['1', 3], ['2.5', 3], ['5', 3], ['10', 3], ['30', 3], ['120', 4], ['+Inf', 5]
+  ])
+  t.equal(samples.find(sample => sample.name.endsWith('_count'))?.value, 5)
+  t.equal(samples.find(sample => sample.name.endsWith('_sum'))?.value, 0.001 + 0.0011 + 120 + 121)
+})
+
+t.test('labels are bounded and escaped', async t => {
+  const metrics = new Metrics({ process: false })
+  metrics.request('a', 'x'.repeat(201), 'b"\\\nc', '1.0', 'rejected', 1)
+  metrics.request('a', 'x'.repeat(300), 'b"\\\nc', '1.0', 'rejected', 1)
+  const samples = parse(await metrics.text()).get('a2a_gateway_requests_total')?.samples ?? []
+  t.equal(samples.length, 1, 'both are the same after the cut')
+  t.equal(samples[0]?.value, 2)
+  t.equal(samples[0]?.labels.operation, 'x'.repeat(200))
+  t.equal(samples[0]?.labels.binding, 'b\\"\\\\\\nc')
+})
+
+t.test('at most 256 extensions are told apart, over all metrics', async t => {
+  const metrics = new Metrics({ process: false })
+  for (let i = 0; i < 200; i++) metrics.violation('a', `urn:v:${i}`, 'r', 'request', 'observe')
+  for (let i = 0; i < 200; i++) metrics.activation('a', `urn:a:${i}`, 'gateway', 'absent')
+  metrics.violation('a', 'urn:v:0', 'r', 'request', 'observe')
+  const families = parse(await metrics.text())
+  const violations = families.get('a2a_gateway_violations_total')?.samples ?? []
+  const activations = families.get('a2a_gateway_activations_total')?.samples ?? []
+  t.equal(violations.length, 200)
+  t.equal(violations.find(sample => sample.labels.extension === 'urn:v:0')?.value, 2)
+  t.equal(activations.length, 57)
+  t.equal(activations.find(sample => sample.labels.extension === 'other')?.value, 200 - 56)
+})
+
+t.test('card age is asked for at the scrape; no answer means no sample', async t => {
+  const metrics = new Metrics({ process: false })
+  let age: number | null = 1
+  metrics.cardAge('a', () => 99)
+  metrics.cardAge('a', () => age)
+  metrics.cardAge('broken', () => { throw new Error('no') })
+  metrics.cardAge('unknown', () => NaN)
+  const samples = async (): Promise<Sample[]> => parse(await metrics.text()).get('a2a_gateway_card_age_seconds')?.samples ?? []
+  t.same(await samples(), [{ name: 'a2a_gateway_card_age_seconds', labels: { agent: 'a' }, value: 1 }])
+  age = 61.5
+  t.equal((await samples())[0]?.value, 61.5)
+  age = null
+  t.same(await samples(), [])
+})
+
+t.test('only the configuration in force is shown', async t => {
+  const metrics = new Metrics({ process: false })
+  metrics.configInfo('old')
+  metrics.configInfo('new')
+  t.same(parse(await metrics.text()).get('a2a_gateway_config_info')?.samples, [{ name: 'a2a_gateway_config_info', labels: { hash: 'new' }, value: 1 }])
+})
+
+t.test('process metrics are included unless told otherwise, and two instances do not meet', async t => {
+  const one = new Metrics()
+  const two = new Metrics({ process: false })
+  t.teardown(() => { one.close() })
+  one.decision('a', 1)
+  const text = await one.text()
+  for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_open_fds', 'nodejs_eventloop_lag_seconds', 'nodejs_heap_size_used_bytes', 'nodejs_version_info']) {
+    t.ok(parse(text).has(name), name)
+  }
+  t.notOk((await two.text()).includes('agent="a"'))
+  t.equal(one.contentType, 'text/plain; version=0.0.4; charset=utf-8')
+  two.close()
+  t.equal((await two.text()).trim(), '')
+})

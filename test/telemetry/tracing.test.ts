@@ -1,0 +1,307 @@
+import t from 'tap'
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import { createTracing } from '../../src/telemetry/tracing.js'
+import type { Tracing } from '../../src/telemetry/tracing.js'
+import type { Log, LogMethod } from '../../src/telemetry/log.js'
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c'
+const SPAN = 'b7ad6b7169203331'
+
+interface OtlpValue { stringValue?: string, intValue?: number, boolValue?: boolean, doubleValue?: number, arrayValue?: { values: OtlpValue[] } }
+interface OtlpAttribute { key: string, value: OtlpValue }
+interface OtlpSpan {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  traceState?: string
+  name: string
+  kind: number
+  startTimeUnixNano: string
+  endTimeUnixNano: string
+  attributes: OtlpAttribute[]
+  events: Array<{ name: string, attributes: OtlpAttribute[] }>
+  status: { code: number, message?: string }
+}
+interface OtlpRequest { resourceSpans: Array<{ resource: { attributes: OtlpAttribute[] }, scopeSpans: Array<{ scope: { name: string, version: string }, spans: OtlpSpan[] }> }> }
+interface Post { url: string, headers: IncomingHttpHeaders, body: Buffer }
+
+/** A collector: a real HTTP server that keeps what is posted to it. */
+async function collector (t: { teardown (fn: () => unknown): unknown }, status = 200): Promise<{ url: string, posts: Post[] }> {
+  const posts: Post[] = []
+  const server = createServer((req, res) => {
+    const chunks: Buffer[] = []
+    req.on('data', (chunk: Buffer) => chunks.push(chunk))
+    req.on('end', () => {
+      posts.push({ url: req.url ?? '', headers: req.headers, body: Buffer.concat(chunks) })
+      res.writeHead(status, { 'content-type': 'application/json' }).end('{}')
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posts }
+}
+
+function memoryLog (): { log: Log, lines: Array<{ level: string, fields: object, message: string }> } {
+  const lines: Array<{ level: string, fields: object, message: string }> = []
+  const at = (level: string): LogMethod => (fields: object | string, message?: string) => {
+    lines.push(typeof fields === 'string' ? { level, fields: {}, message: fields } : { level, fields, message: message ?? '' })
+  }
+  const log: Log = { fatal: at('fatal'), error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug'), trace: at('trace'), child: () => log }
+  return { log, lines }
+}
+
+async function tracingTo (env: NodeJS.ProcessEnv): Promise<Tracing> {
+  return createTracing({ enabled: true, version: '1.2.3', env, log: memoryLog().log })
+}
+
+function spansOf (posts: Post[]): OtlpSpan[] {
+  return posts.flatMap(post => (JSON.parse(post.body.toString()) as OtlpRequest).resourceSpans.flatMap(resource => resource.scopeSpans.flatMap(scope => scope.spans)))
+}
+
+function plain (attributes: OtlpAttribute[]): Record<string, unknown> {
+  const value = (v: OtlpValue): unknown => v.arrayValue ? v.arrayValue.values.map(value) : v.stringValue ?? v.intValue ?? v.boolValue ?? v.doubleValue
+  return Object.fromEntries(attributes.map(attribute => [attribute.key, value(attribute.value)]))
+}
+
+t.test('exports a request over OTLP http/json, field by field', async t => {
+  const { url, posts } = await collector(t)
+  const tracing = await tracingTo({
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=blue',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,team=a%2Cb'
+  })
+  const before = Date.now()
+  const span = tracing.startRequest({ traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'rojo=00f067aa0ba902b7, congo=t61rcWkgMzE' }, performance.now() - 20)
+  t.equal(span.traceId, TRACE)
+  span.name('SendMessage')
+  span.set('rpc.system', 'jsonrpc')
+  span.set('a2a.method.name', 'SendMessage')
+  span.set('jsonrpc.request.id', 7)
+  span.set('a2a.extension.requested', ['https://a.example/ext', 'urn:b'])
+  span.set('flag', true)
+  span.set('long', 'x'.repeat(1000))
+  span.set('many', new Array<string>(100).fill('y'.repeat(300)))
+  span.upstreamStarted({ 'server.address': 'agent.example', 'server.port': 8443 })
+  const outgoing = span.outgoing()
+  span.upstreamEnded(200)
+  span.upstreamEnded(500)
+  span.event('violation', { rule: 'schema' })
+  span.end('forwarded', 200)
+  span.end('gateway_error', 500)
+  span.set('late', 'ignored')
+  await tracing.shutdown()
+
+  t.equal(posts.length, 1)
+  t.equal(posts[0]?.url, '/v1/traces')
+  t.equal(posts[0]?.headers['content-type'], 'application/json')
+  t.equal(posts[0]?.headers['x-tenant'], 'blue')
+  const resourceSpans = (JSON.parse(posts[0]?.body.toString() ?? '') as OtlpRequest).resourceSpans
+  t.match(plain(resourceSpans[0]?.resource.attributes ?? []), {
+    'service.name': 'a2a-extension-gateway', 'service.version': '1.2.3', 'telemetry.sdk.language': 'nodejs', 'deployment.environment.name': 'test', team: 'a,b'
+  })
+  t.match(resourceSpans[0]?.scopeSpans[0]?.scope, { name: 'a2a-extension-gateway', version: '1.2.3' })
+
+  const spans = spansOf(posts)
+  t.equal(spans.length, 2)
+  const server = spans.find(span => span.kind === 2) as OtlpSpan
+  const client = spans.find(span => span.kind === 3) as OtlpSpan
+  t.equal(server.name, 'SendMessage')
+  t.equal(server.traceId, TRACE)
+  t.equal(server.parentSpanId, SPAN)
+  t.match(server.spanId, /^[0-9a-f]{16}$/)
+  t.equal(server.traceState, 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE')
+  t.same(plain(server.attributes), {
+    'rpc.system': 'jsonrpc',
+    'a2a.method.name': 'SendMessage',
+    'jsonrpc.request.id': 7,
+    'a2a.extension.requested': ['https://a.example/ext', 'urn:b'],
+    flag: true,
+    long: 'x'.repeat(256),
+    many: new Array<string>(64).fill('y'.repeat(256)),
+    'http.response.status_code': 200,
+    'a2a_gateway.outcome': 'forwarded'
+  })
+  t.equal(server.status.code, 0)
+  t.equal(server.events.length, 1)
+  t.match(server.events[0], { name: 'violation' })
+  t.same(plain(server.events[0]?.attributes ?? []), { rule: 'schema' })
+
+  t.equal(client.name, 'SendMessage')
+  t.equal(client.traceId, TRACE)
+  t.equal(client.parentSpanId, server.spanId)
+  t.same(plain(client.attributes), { 'server.address': 'agent.example', 'server.port': 8443, 'http.response.status_code': 200 })
+  t.equal(client.status.code, 0)
+  t.same(outgoing, { traceparent: `00-${TRACE}-${client.spanId}-01`, tracestate: 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE' })
+
+  const [start, end] = [Number(BigInt(server.startTimeUnixNano) / 1000n) / 1000, Number(BigInt(server.endTimeUnixNano) / 1000n) / 1000]
+  t.ok(start > before - 30 && start < before - 15, 'starts when the request arrived')
+  t.ok(end - start >= 20 && end - start < 1000, `lasts what it took (${end - start} ms)`)
+  t.ok(BigInt(client.startTimeUnixNano) >= BigInt(server.startTimeUnixNano) && BigInt(client.endTimeUnixNano) <= BigInt(server.endTimeUnixNano), 'the call lies within the request')
+})
+
+t.test('exports http/protobuf by default', async t => {
+  const { url, posts } = await collector(t)
+  const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/custom`, OTEL_SERVICE_NAME: 'edge' })
+  const span = tracing.startRequest({}, performance.now())
+  span.name('GetTask')
+  span.end('forwarded', 200)
+  await tracing.shutdown()
+  t.equal(posts.length, 1)
+  t.equal(posts[0]?.url, '/custom')
+  t.equal(posts[0]?.headers['content-type'], 'application/x-protobuf')
+  t.ok(posts[0]?.body.includes('GetTask'), 'holds the span name')
+  t.ok(posts[0]?.body.includes(Buffer.from(span.traceId ?? '', 'hex')), 'holds the trace id')
+  t.ok(posts[0]?.body.includes('edge'), 'holds the service name')
+})
+
+t.test('a failed call is an error without the text of the error', async t => {
+  const { url, posts } = await collector(t)
+  const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' })
+  const span = tracing.startRequest({}, performance.now())
+  span.name('SendMessage')
+  span.upstreamStarted({})
+  span.upstreamEnded(null, Object.assign(new Error('SECRET in a message'), { code: 'ECONNREFUSED' }))
+  span.end('upstream_error', 502)
+  const refused = tracing.startRequest({}, performance.now())
+  refused.name('Refused')
+  refused.upstreamStarted({})
+  refused.upstreamEnded(404)
+  refused.end('rejected', 400)
+  const aborted = tracing.startRequest({}, performance.now())
+  aborted.name('Aborted')
+  aborted.upstreamStarted({})
+  aborted.end('client_aborted', 499)
+  await tracing.shutdown()
+  const spans = spansOf(posts)
+  t.equal(spans.length, 6, 'end() also closes an open call')
+  const find = (name: string, kind: number): OtlpSpan => spans.find(span => span.name === name && span.kind === kind) as OtlpSpan
+  t.same(find('SendMessage', 3).status, { code: 2, message: 'ECONNREFUSED' })
+  t.same(plain(find('SendMessage', 3).attributes), { 'error.type': 'ECONNREFUSED' })
+  t.same(find('SendMessage', 2).status, { code: 2, message: 'upstream_error' })
+  t.match(plain(find('SendMessage', 2).attributes), { 'error.type': 'upstream_error', 'http.response.status_code': 502 })
+  t.same(find('Refused', 3).status, { code: 2, message: '404' })
+  t.equal(find('Refused', 2).status.code, 0, 'a refusal is not an error of the gateway')
+  t.equal(find('Aborted', 2).status.code, 0)
+  t.notOk(posts.some(post => post.body.includes('SECRET')))
+})
+
+t.test('a new trace starts where the client sent none or an invalid one', async t => {
+  const { url, posts } = await collector(t)
+  const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
+  for (const headers of [{}, { traceparent: `ff-${TRACE}-${SPAN}-01`, tracestate: 'a=b' }]) {
+    const span = tracing.startRequest(headers, performance.now())
+    t.match(span.traceId, /^[0-9a-f]{32}$/)
+    t.not(span.traceId, TRACE)
+    t.equal(span.outgoing()?.tracestate, null, 'a tracestate without its traceparent is dropped')
+    span.end('forwarded', 200)
+  }
+  await tracing.shutdown()
+  t.ok(spansOf(posts).every(span => !span.parentSpanId))
+})
+
+t.test('samplers: the client decides, and OTEL_TRACES_SAMPLER', async t => {
+  const { url, posts } = await collector(t)
+  const base = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }
+  const parentBased = await tracingTo(base)
+  const unsampled = parentBased.startRequest({ traceparent: `00-${TRACE}-${SPAN}-00` }, performance.now())
+  unsampled.upstreamStarted({})
+  t.equal(unsampled.traceId, TRACE)
+  t.match(unsampled.outgoing()?.traceparent, new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`), 'the decision travels on')
+  unsampled.end('forwarded', 200)
+  await parentBased.shutdown()
+  const off = await tracingTo({ ...base, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' })
+  const span = off.startRequest({ traceparent: `00-${TRACE}-${SPAN}-01` }, performance.now())
+  span.end('forwarded', 200)
+  await off.shutdown()
+  t.same(posts, [])
+  const { log, lines } = memoryLog()
+  const odd = await createTracing({ enabled: true, version: '1', env: { ...base, OTEL_TRACES_SAMPLER: 'sometimes', OTEL_RESOURCE_ATTRIBUTES: 'a=b=c' }, log })
+  await odd.shutdown()
+  t.same(lines.map(line => line.level), ['warn', 'warn'])
+  t.match(lines[0]?.message, /OTEL_TRACES_SAMPLER is none of always_on/)
+  t.match(lines[1]?.message, /OTEL_RESOURCE_ATTRIBUTES/)
+})
+
+t.test('OTEL_BSP_* is honoured', async t => {
+  const { url, posts } = await collector(t)
+  const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2', OTEL_BSP_SCHEDULE_DELAY: '10' })
+  for (let i = 0; i < 4; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  for (let i = 0; i < 100 && posts.length < 2; i++) await new Promise(resolve => setTimeout(resolve, 20))
+  t.ok(posts.length >= 2, 'sent in batches, without a shutdown')
+  t.equal(spansOf(posts).length, 4)
+  await tracing.shutdown()
+})
+
+t.test('a collector that refuses is reported once, and a stop does not wait for it', async t => {
+  const { url } = await collector(t, 400)
+  const { log, lines } = memoryLog()
+  const tracing = await createTracing({ enabled: true, version: '1', env: { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1' }, log })
+  for (let i = 0; i < 3; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  const started = Date.now()
+  await tracing.shutdown()
+  t.ok(Date.now() - started < 6000)
+  t.equal(lines.filter(line => /does not take our spans/.test(line.message)).length, 1)
+})
+
+t.test('a stop waits at most 5 seconds for a collector that does not answer', async t => {
+  const server = createServer(() => {})
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  const { log, lines } = memoryLog()
+  const tracing = await createTracing({ enabled: true, version: '1', env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }, log })
+  tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  const started = performance.now()
+  await tracing.shutdown()
+  const waited = performance.now() - started
+  t.ok(waited > 4900 && waited < 6500, `${waited} ms`)
+  t.same(lines.map(line => line.message), ['Some spans were lost while stopping.'])
+})
+
+t.test('an exporter we do not carry is refused with the legal values', async t => {
+  for (const [name, value] of [['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'], ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'zipkin']] as const) {
+    await t.rejects(tracingTo({ [name]: value }), { message: `${name} is "${value}". Traces can be exported with http/protobuf (the default) or http/json.` })
+  }
+})
+
+t.test('off: the client\'s trace id is known, its headers are left alone', async t => {
+  const { log } = memoryLog()
+  for (const env of [{}, { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }]) {
+    const tracing = await createTracing({ enabled: 'OTEL_SDK_DISABLED' in env, version: '1', env, log })
+    const span = tracing.startRequest({ traceparent: `00-${TRACE}-${SPAN}-01` }, performance.now())
+    t.equal(span.traceId, TRACE)
+    span.name('SendMessage')
+    span.set('a', 'b')
+    span.upstreamStarted({})
+    t.equal(span.outgoing(), null)
+    span.upstreamEnded(200)
+    span.event('x', {})
+    span.end('forwarded', 200)
+    t.equal(tracing.startRequest({}, 0).traceId, null)
+    t.equal(tracing.startRequest({ traceparent: 'nonsense' }, 0).traceId, null)
+    t.equal(tracing.startRequest({}, 0), tracing.startRequest({}, 0), 'nothing is allocated')
+    await tracing.shutdown()
+  }
+})
+
+t.test('off: no OpenTelemetry module is loaded; on: nothing is registered globally', async t => {
+  const script = `
+    import { createRequire } from 'node:module'
+    const { createTracing } = await import(process.argv[1])
+    const loaded = () => Object.keys(createRequire(process.argv[1].slice(7)).cache).filter(file => file.includes('@opentelemetry')).length
+    const log = { info () {}, warn () {} }
+    const off = await createTracing({ enabled: false, version: '1', env: {}, log })
+    off.startRequest({}, 0).end('forwarded', 200)
+    const before = loaded()
+    const on = await createTracing({ enabled: true, version: '1', env: {}, log })
+    const globals = Object.getOwnPropertySymbols(globalThis).filter(symbol => String(symbol).includes('opentelemetry')).flatMap(symbol => Object.keys(globalThis[symbol]))
+    console.log(JSON.stringify([before, loaded() > 0, globals.filter(name => name !== 'version')]))
+    await on.shutdown()`
+  const file = new URL('../../src/telemetry/tracing.ts', import.meta.url).href
+  const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, '--input-type=module', '-e', script, file])
+  t.same(JSON.parse(stdout), [0, true, []])
+})
