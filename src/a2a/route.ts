@@ -78,6 +78,16 @@ export class Router {
     return rest
   }
 
+  /**
+   * Whether a path is, or a lenient agent could take it for, an address of an operation or of the card: then no `passthrough` prefix
+   * may carry it past inspection.
+   */
+  claims (path: string): boolean {
+    const plain = path.replace(/%3a/gi, ':')
+    const trimmed = plain.endsWith('/') ? plain.slice(0, -1) : plain
+    return this.rpc.has(trimmed) || CARD_PATHS.includes(trimmed) || this.legacyExtended.has(trimmed) || this.matchRest('POST', trimmed, '1.0') !== null
+  }
+
   /** The version asked for first; a route that only another version has is an unsupported version, not an unknown path. */
   private matchRest (verb: string, path: string, version: Version): Route | null {
     let mismatch: Route | null = null

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { diagnostic, formatDiagnostic } from './diagnostics.js'
+import { policyProblems } from './checks.js'
+import { diagnostic, formatDiagnostic, sortDiagnostics } from './diagnostics.js'
 import { locate, readYaml } from './document.js'
 import type { PolicyConfig } from './model.js'
 import { packageRoot } from './paths.js'
-import { policyProblems } from './checks.js'
 import { validatePolicy } from './validate.js'
 
 const SUFFIX = '.yaml'
@@ -30,15 +30,17 @@ export function loadCatalogue (): Readonly<Record<string, PolicyConfig>> {
  */
 export function readPolicy (file: string): PolicyConfig {
   const yaml = readYaml(readFileSync(file, 'utf8'), {})
-  const value = yaml.root?.value
-  const problems = yaml.problems.map(({ offset, ...problem }) => ({ ...yaml.position(offset), ...problem }))
+  const value = yaml.root?.value ?? null
+  const place = (offset: number, problem: { readonly message: string, readonly hint?: string }) => {
+    const { line, col } = yaml.position(offset)
+    return diagnostic(file, line, col, problem)
+  }
+  const problems = yaml.problems.map((problem) => place(problem.offset, problem))
   if (yaml.readable) {
     for (const problem of [...validatePolicy(value), ...policyProblems(value, [])]) {
-      problems.push({ ...yaml.position(locate(yaml.root, problem.path, problem.at)), ...problem })
+      problems.push(place(locate(yaml.root, problem.path, problem.at), problem))
     }
   }
-  if (problems.length > 0) {
-    throw new Error(problems.map((problem) => formatDiagnostic(diagnostic(file, problem.line, problem.col, problem))).join('\n'))
-  }
+  if (problems.length > 0) throw new Error(sortDiagnostics(problems).map(formatDiagnostic).join('\n'))
   return value as PolicyConfig
 }

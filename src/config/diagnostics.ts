@@ -30,11 +30,12 @@ export const MAX_LISTED = 100
 
 const LONGEST_SHOWN = 60
 
-/** `file:line:col: message (hint)`; without position when there is none. */
+/** `file:line:col: message (hint)`; without position when there is none. Always one line: control characters are escaped. */
 export function formatDiagnostic (diagnostic: Diagnostic): string {
   const { file, line, col, message, hint } = diagnostic
   const where = line === 0 ? file : `${file}:${line}:${col}`
-  return `${where}: ${message}${hint === undefined ? '' : ` (${hint})`}`
+  const text = `${where}: ${message}${hint === undefined ? '' : ` (${hint})`}`
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Builds a Diagnostic, leaving the hint out when there is none. */

@@ -7,7 +7,7 @@ export const MAX_FILE_BYTES = 1024 * 1024
 export const MAX_FLOW_DEPTH = 64
 /** Rightmost column of a block collection; each level of nesting needs a column of its own. */
 export const MAX_INDENT = 256
-/** Most lexical tokens: bounds the time of the parser proper to about a second. */
+/** Most lexical tokens: bounds the time of the parser proper to seconds on the worst text. */
 export const MAX_TOKENS = 400_000
 
 /** The lexer's mark before the text of a plain or block scalar. */

@@ -30,12 +30,12 @@ let validators: { readonly config: ValidateFunction, readonly policy: ValidateFu
 
 /** Checks a whole configuration and fills in its defaults, in place. */
 export function validateConfig (value: unknown): PathProblem[] {
-  return run(compiled().config, value)
+  return run(compiled().config, value, 'the configuration')
 }
 
 /** Checks one policy and fills in its defaults, in place. */
 export function validatePolicy (value: unknown): PathProblem[] {
-  return run(compiled().policy, value)
+  return run(compiled().policy, value, 'the policy')
 }
 
 function compiled () {
@@ -66,18 +66,18 @@ function quantityFault (kind: string, text: string, bounds: Bounds, read: (text:
   return { message: `must be from ${bounds.minimum} to ${bounds.maximum}, not ${text}` }
 }
 
-function run (validate: ValidateFunction, value: unknown): PathProblem[] {
+function run (validate: ValidateFunction, value: unknown, subject: string): PathProblem[] {
   faults = 0
   if (validate(value)) return []
-  return (validate.errors ?? []).flatMap((error) => error.data === UNKNOWN ? [] : translate(error, value))
+  return (validate.errors ?? []).flatMap((error) => error.data === UNKNOWN ? [] : translate(error, value, subject))
 }
 
 /** One error of ajv as a sentence, at the key or the value at fault; nothing for errors that others explain. */
-function translate (error: ErrorObject, root: unknown): PathProblem[] {
+function translate (error: ErrorObject, root: unknown, subject: string): PathProblem[] {
   const path = toPath(error.instancePath, root)
   const params: Params = error.params
   const schema = error.parentSchema as Schema
-  const name = path.length === 0 ? 'the configuration' : dotted(path)
+  const name = path.length === 0 ? subject : dotted(path)
   const at = (message: string, hint?: string, where: Path = path, side: PathProblem['at'] = 'value'): PathProblem[] =>
     [hint === undefined ? { path: where, at: side, message } : { path: where, at: side, message, hint }]
 
@@ -103,7 +103,7 @@ function translate (error: ErrorObject, root: unknown): PathProblem[] {
       return at(`${dotted([...path, key])} is required`, example === undefined ? undefined : `such as "${key}: ${String(example)}"`)
     }
     case 'type':
-      return at(`${name} must be ${expected(schema)}, not ${actual(error.data)}`, typeHint(schema, error.data))
+      return at(`${name} must be ${expected(schema)}, not ${actual(error.data)}`, path.length === 0 ? undefined : typeHint(schema, error.data))
     case 'enum': {
       const values = (schema.enum ?? []).map(String)
       return at(`${name} must be one of ${values.join(', ')}, not ${shown(error.data)}`, didYouMean(String(error.data), values))
@@ -159,7 +159,7 @@ function expected (schema: Schema): string {
 }
 
 function actual (value: unknown): string {
-  if (value === null) return 'null'
+  if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a mapping'
   if (typeof value === 'number') return `the number ${value}`

@@ -1,5 +1,5 @@
 /** Everything a request to one agent looks up: routes, policies, served cards. Built when cards load, swapped whole, never changed. */
-import type { AgentCard } from '../a2a/card.js'
+import type { AgentCard, CardInterface } from '../a2a/card.js'
 import type { MappedInterface } from '../a2a/card-map.js'
 import { mapInterfaces } from '../a2a/card-map.js'
 import type { RenderedCard, RewriteOptions } from '../a2a/card-rewrite.js'
@@ -22,6 +22,9 @@ export interface AgentState {
   /** When these bytes were first served: `Last-Modified`. */
   readonly since: Date
   readonly rewrite: RewriteOptions
+  /** Oddities of the cards themselves; the card source has logged them. */
+  readonly cardWarnings: readonly string[]
+  /** What the gateway cannot route or use of them. */
   readonly warnings: readonly string[]
   readonly cache: SchemaCache
 }
@@ -40,7 +43,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const { agent } = options
   const upstreamUrl = new URL(agent.upstream.url)
   const cards: Record<Version, AgentCard> = { 0.3: loaded.byVersion['0.3'].card, '1.0': loaded.byVersion['1.0'].card }
-  const { mapped, conflicts } = mapInterfaces([...cards['1.0'].interfaces, ...cards['0.3'].interfaces], upstreamUrl)
+  const { mapped, conflicts } = mapInterfaces(distinct([...cards['1.0'].interfaces, ...cards['0.3'].interfaces]), upstreamUrl)
   if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
   const routed = new Set(mapped.map(routeKey))
   const rewrite: RewriteOptions = {
@@ -63,9 +66,9 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
     since: new Date(loaded.fetchedAt),
     rewrite,
+    cardWarnings: unique([...cards['1.0'].warnings, ...cards['0.3'].warnings]),
     warnings: unique([
       ...conflicts,
-      ...cards['1.0'].warnings, ...cards['0.3'].warnings,
       ...policy['1.0'].warnings, ...policy['0.3'].warnings,
       ...[...policy['1.0'].unusable, ...policy['0.3'].unusable].map(problem => `schema at ${problem.pointer} cannot be used: ${problem.message}; data that names it is refused`)
     ]),
@@ -83,6 +86,11 @@ function cardFor (version: Version, cards: Readonly<Record<Version, AgentCard>>)
 
 function routeKey (one: MappedInterface): string {
   return `${one.binding} ${one.version} ${one.publicPath}`
+}
+
+/** The two variants of a card mostly list the same interfaces. */
+function distinct (interfaces: readonly CardInterface[]): CardInterface[] {
+  return [...new Map(interfaces.map(one => [`${one.binding} ${one.version} ${one.url.href}`, one])).values()]
 }
 
 function unique (texts: readonly string[]): string[] {

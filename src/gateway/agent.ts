@@ -1,4 +1,5 @@
 /** One configured agent while the gateway runs: its connections, its card and the state made of it. */
+import type { Router } from '../a2a/route.js'
 import type { AgentConfig, Config, PolicyConfig } from '../config/model.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
@@ -65,13 +66,20 @@ export class Agent {
     })
   }
 
-  start (): void {
+  /** Resolves when the first attempt to load the card has ended, well or not; later attempts go on by themselves. */
+  async start (): Promise<void> {
     this.source.start()
+    await this.source.refreshNow()
   }
 
   async close (): Promise<void> {
     await this.source.close()
     await this.pools.close()
+  }
+
+  /** Routes of the newest card ever used, expired or not; null when there was none. */
+  get knownRouter (): Router | null {
+    return this.lastState?.router ?? null
   }
 
   get ready (): boolean {
@@ -98,15 +106,8 @@ export class Agent {
     })
     this.state = next
     this.lastState = next
-    const { policy } = next
-    log.info({
-      card: cards.byVersion['1.0'].card.name,
-      origin: cards.origin,
-      interfaces: next.interfaces.map(one => `${one.binding} ${one.version} ${this.publicBase}${one.publicPath}`),
-      required: [...new Set([...policy['1.0'].required, ...policy['0.3'].required].map(one => one.uri))]
-    }, 'card loaded')
     for (const warning of next.warnings) {
-      if (previous === null || !previous.warnings.includes(warning)) log.warn({}, `card: ${warning}`)
+      if (previous === null || !previous.warnings.includes(warning)) log.warn({}, `agent ${config.name}: ${warning}`)
     }
   }
 
@@ -128,7 +129,7 @@ export class Agent {
         ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
         etag: state === null ? null : { 0.3: state.served['0.3'].etag, '1.0': state.served['1.0'].etag },
         problem: status.problem,
-        warnings: state?.warnings ?? []
+        warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
       },
       interfaces: state?.interfaces.map(one => ({ binding: one.binding, version: one.version, path: one.publicPath === '' ? '/' : one.publicPath })) ?? [],
       extensions: state === null ? null : { 0.3: describePolicy(state, '0.3'), '1.0': describePolicy(state, '1.0') },

@@ -1,6 +1,6 @@
 /** The main listener. Fastify routes; what a request means is decided in handler.ts. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import fastify from 'fastify'
+import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Config } from '../config/model.js'
 import { TrustedProxies } from '../wire/forwarded.js'
@@ -39,7 +39,7 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
 
   const app: FastifyInstance = fastify({
     loggerInstance: log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => '',
     exposeHeadRoutes: false,
     // A net under the body reader's own timer, for what it does not read: idle header senders and passthrough uploads.

@@ -10,7 +10,11 @@ import { formatList } from '../wire/header-list.js'
 import { copyRequestHeaders } from '../wire/headers.js'
 
 /** Names never copied from the client, besides the forwarding headers: set anew by the gateway or by the HTTP client, or not the client's to say. */
-const OWN = ['host', 'content-length', 'gateway-decision']
+const OWN = [
+  'host', 'content-length', 'gateway-decision',
+  // Some frameworks route by these instead of by what the gateway has judged.
+  'x-http-method-override', 'x-http-method', 'x-method-override', 'x-original-url', 'x-rewrite-url'
+]
 const NEGOTIATION = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER]
 const TRACE = ['traceparent', 'tracestate']
 

@@ -1,6 +1,7 @@
 /** A whole gateway: both listeners, agents, telemetry, and its graceful end. */
 import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { AdminState } from '../admin/server.js'
 import { buildAdmin } from '../admin/server.js'
@@ -16,6 +17,9 @@ import { Agents } from './agents.js'
 import { buildApp } from './app.js'
 import { LiveExchanges } from './exchange.js'
 import type { Services } from './exchange.js'
+
+/** How long a start waits for the agents' cards, so that the first calls need not be turned away. */
+const FIRST_CARDS_MS = 1_000
 
 export interface StartOptions {
   readonly env?: NodeJS.ProcessEnv
@@ -54,7 +58,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     const policies = { ...loadCatalogue(), ...config.extensions }
     agents = new Agents(config.agents.map(agent => new Agent({ config: agent, limits: config.limits, policies, metrics, log, publicUrl })))
     const adminUrl = await listen(admin, config.server.admin)
-    for (const agent of agents.all) agent.start()
+    await Promise.race([Promise.all(agents.all.map(agent => agent.start())), sleep(FIRST_CARDS_MS, undefined, { ref: false })])
     log.info({ url, publicUrl, admin: adminUrl, agents: agents.all.map(agent => agent.name), version: packageVersion() }, 'listening')
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {

@@ -34,8 +34,15 @@ function find (request: IncomingMessage, agents: Agents): Surface {
   const found = agents.find(hostName(request.headers.host), path)
   if (found === null) return { kind: 'a2a', agent: null, path, query, refusal: null }
   const { agent, rest } = found
-  const kind = agent.config.passthrough.some(prefix => rest === prefix || rest.startsWith(`${prefix}/`)) ? 'passthrough' : 'a2a'
-  return { kind, agent, path: rest, query, refusal: null }
+  return { kind: isPassthrough(agent, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, refusal: null }
+}
+
+/** What is an operation of the card is inspected, whatever prefix covers it; while no card was ever seen, nobody can tell. */
+function isPassthrough (agent: Agent, path: string): boolean {
+  const { passthrough, card } = agent.config
+  if (passthrough.length === 0 || !passthrough.some(prefix => path === prefix || path.startsWith(`${prefix}/`))) return false
+  const { knownRouter } = agent
+  return knownRouter === null ? card.onUnavailable === 'forward' : !knownRouter.claims(path)
 }
 
 /** Requests that two readers could route, frame or attribute differently (node-stack §B.5, §B.2.7). */

@@ -63,7 +63,7 @@ export function cacheLifetime (headers: IncomingHttpHeaders): number | null {
  */
 export function nextRefresh (lifetime: number | null, options: DelayOptions): number {
   const wanted = Math.max(options.refresh, Math.min(lifetime ?? 0, options.maxStale / 2))
-  return clamp(Math.min(jitter(wanted, options.random), options.maxStale * 0.9))
+  return clamp(jitter(wanted, options.random))
 }
 
 /** Wait after the nth failure in a row, from 1. */

@@ -35,7 +35,7 @@ export interface CardSourceOptions {
   /** New cards, or the same ones after they expired. Throws when they cannot be used: the old ones stay. */
   readonly onCards: (cards: LoadedCards) => void
   readonly onRefresh: (outcome: RefreshOutcome) => void
-  /** `maxStale` has passed without a success. */
+  /** `maxStale` has passed without a success, and at least one refresh has failed. */
   readonly onExpired: () => void
   readonly log: CardLog
   /** For one refresh altogether, ms. Default 10 s. */
@@ -66,6 +66,8 @@ export class CardSource {
   #kept: KeptByVersion = NOTHING
   #fetchedAt: number | null = null
   #expired = false
+  /** `maxStale` has passed, but no refresh has failed yet: it is shorter than the wait between two. */
+  #overdue = false
   #failures = 0
   #problem: string | null = null
   #closed = false
@@ -152,6 +154,7 @@ export class CardSource {
     this.#kept = load.kept
     this.#fetchedAt = fetchedAt
     this.#expired = false
+    this.#overdue = false
     this.#failures = 0
     this.#problem = null
     this.#armExpiry(this.#options.config.maxStale)
@@ -169,6 +172,7 @@ export class CardSource {
       const text = `agent ${agent} has no ${state === 'stale' ? 'newer ' : ''}card: ${problem}${kept}; trying again`
       log[outcome === 'invalid' ? 'error' : 'warn']({ agent, outcome, state }, text)
     }
+    if (this.#overdue) this.#expire()
     return outcome
   }
 
@@ -193,13 +197,15 @@ export class CardSource {
     const step = Math.min(left, MAX_TIMER)
     this.#expiryTimer = setTimeout(() => {
       if (left > step) this.#armExpiry(left - step)
-      else this.#expire()
+      else if (this.#failures > 0) this.#expire()
+      else this.#overdue = true
     }, step).unref()
   }
 
   #expire (): void {
     const { agent, config, log, onExpired } = this.#options
     this.#expired = true
+    this.#overdue = false
     log.error({ agent, problem: this.#problem }, `agent ${agent}: the card has expired: no refresh has succeeded for ${config.maxStale} ms (card.maxStale)`)
     onExpired()
   }

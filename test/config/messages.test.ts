@@ -1,3 +1,4 @@
+/* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
 import t from 'tap'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 
@@ -28,7 +29,7 @@ const YAML: readonly Row[] = [
   ['directive', `%YAML 1.1\n---\n${AGENT}`, 'g.yaml:1:1: YAML directives are not supported (remove the line)'],
   ['documents', `${AGENT}---\n${AGENT}`, 'g.yaml:5:1: the file holds more than one YAML document (keep one, without "---" between)'],
   ['syntax', `${AGENT}server: {listen: ":1"\n`, 'g.yaml:6:1: Flow map in block collection must be sufficiently indented and end with a }'],
-  ['unquoted variable in brackets', `${AGENT}server: {publicUrl: $\{U}}\n`, 'g.yaml:5:21: "$\{" inside [ ] or { } must be quoted (write "$\{VAR}" with the quotes)'],
+  ['unquoted variable in brackets', `${AGENT}server: {publicUrl: $\{U}}\n`, 'g.yaml:5:21: "${" inside [ ] or { } must be quoted (write "${VAR}" with the quotes)'],
   ['duplicate key', `version: 1\n${AGENT}`, 'g.yaml:2:1: duplicate key "version"'],
   ['key that is no string', `? [a]\n: 1\n${AGENT}`, 'g.yaml:1:3: keys must be strings'],
   ['merge key', `${AGENT}limits:\n  <<: {}\n`, 'g.yaml:6:3: merge keys ("<<") are not supported (use an alias for a whole value)'],
@@ -38,9 +39,9 @@ const YAML: readonly Row[] = [
   ['alias to itself', `${AGENT}limits: &x {body: *x}\n`,
     'g.yaml:5:19: alias *x contains itself', 'g.yaml:5:19: limits.body must be a size, not null (give it a value, or remove the key for the default)'],
   ['anchor twice', `${AGENT}limits: &x {}\ntelemetry: &x {}\n`, 'g.yaml:6:15: anchor &x is defined twice'],
-  ['variable', `${AGENT}server:\n  publicUrl: $\{NOT_SET}\n`, 'g.yaml:6:14: environment variable NOT_SET is not set (set it, or write $\{NOT_SET:-default})'],
-  ['bad name', `${AGENT}server:\n  publicUrl: $\{1x}\n`, 'g.yaml:6:14: "$\{1x}" does not name an environment variable (write $$ for a literal $)'],
-  ['not closed', `${AGENT}server:\n  publicUrl: "$\{X"\n`, 'g.yaml:6:14: "$\{" is never closed (write $$ for a literal $)']
+  ['variable', `${AGENT}server:\n  publicUrl: $\{NOT_SET}\n`, 'g.yaml:6:14: environment variable NOT_SET is not set (set it, or write ${NOT_SET:-default})'],
+  ['bad name', `${AGENT}server:\n  publicUrl: $\{1x}\n`, 'g.yaml:6:14: "${1x}" does not name an environment variable (write $$ for a literal $)'],
+  ['not closed', `${AGENT}server:\n  publicUrl: "$\{X"\n`, 'g.yaml:6:14: "${" is never closed (write $$ for a literal $)']
 ]
 
 const SCHEMA: readonly Row[] = [
@@ -165,11 +166,11 @@ t.test('a hundred problems are listed, the rest counted', t => {
 })
 
 t.test('all problems come at once, in the order of the file', t => {
-  t.same(lines('version: 2\nserver: {lisen: 1}\nagents:\n  - upstream: {url: "$\{NOPE}", timeouts: {connect: 3}}\n'), [
+  t.same(lines('version: 2\nserver: {lisen: 1}\nagents:\n  - upstream: {url: "${NOPE}", timeouts: {connect: 3}}\n'), [
     'g.yaml:1:10: version must be 1, not 2',
     'g.yaml:2:10: unknown key "lisen" in server (did you mean "listen"?)',
     'g.yaml:4:5: agents[0].name is required (such as "name: eightball")',
-    'g.yaml:4:21: environment variable NOPE is not set (set it, or write $\{NOPE:-default})',
+    'g.yaml:4:21: environment variable NOPE is not set (set it, or write ${NOPE:-default})',
     'g.yaml:4:52: agents[0].upstream.timeouts.connect must be a duration, not the number 3 (add a unit, such as "3s")'
   ])
   t.end()

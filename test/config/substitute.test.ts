@@ -1,41 +1,42 @@
+/* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
 import fc from 'fast-check'
 import t from 'tap'
 import { parse } from 'yaml'
 import { readYaml } from '../../src/config/document.js'
 import { retype, substitute } from '../../src/config/substitute.js'
 
-const env = { HOST: 'h.example', EMPTY: '', PORT: '8080', FLAG: 'false', NULL: 'null', LIST: '[1, 2]', NEST: '$\{HOST}', MULTI: 'a: 1\nb: 2' }
+const env = { HOST: 'h.example', EMPTY: '', PORT: '8080', FLAG: 'false', NULL: 'null', LIST: '[1, 2]', NEST: '${HOST}', MULTI: 'a: 1\nb: 2' }
 
 t.test('references', t => {
   const cases: Record<string, string> = {
-    'http://$\{HOST}:$\{PORT}/': 'http://h.example:8080/',
-    '$\{EMPTY}': '',
-    '$\{EMPTY:-x}': 'x',
-    '$\{NOT_SET:-}': '',
-    '$\{NOT_SET:-a:-b c}': 'a:-b c',
-    '$${HOST}': '$\{HOST}',
+    'http://${HOST}:${PORT}/': 'http://h.example:8080/',
+    '${EMPTY}': '',
+    '${EMPTY:-x}': 'x',
+    '${NOT_SET:-}': '',
+    '${NOT_SET:-a:-b c}': 'a:-b c',
+    '$${HOST}': '${HOST}',
     $$$: '$$',
-    '$$$\{PORT}': '$8080',
+    '$$${PORT}': '$8080',
     '^a$': '^a$',
-    '$HOST': '$HOST',
-    '$\{NEST}': '$\{HOST}'
+    $HOST: '$HOST',
+    '${NEST}': '${HOST}'
   }
   for (const [text, expected] of Object.entries(cases)) t.same(substitute(text, env), { text: expected }, text)
-  for (const text of ['$\{}', '$\{1}', '$\{A B}', '$\{A-x}', '$\{A', '$\{NOT_SET}', '$\{toString}', '$\{__proto__}']) t.equal('message' in substitute(text, env), true, text)
+  for (const text of ['${}', '${1}', '${A B}', '${A-x}', '${A', '${NOT_SET}', '${toString}', '${__proto__}']) t.equal('message' in substitute(text, env), true, text)
   t.end()
 })
 
 t.test('a plain scalar is typed after substitution, a quoted one stays a string', t => {
   const read = (text: string) => readYaml(text, env).root?.value
-  t.same(read('- $\{PORT}\n- "$\{PORT}"\n- $\{FLAG}\n- $\{NULL}\n- $\{EMPTY}\n- "$\{EMPTY}"\n- >-\n  $\{PORT}\n'), [8080, '8080', false, null, null, '', '8080'])
+  t.same(read('- ${PORT}\n- "${PORT}"\n- ${FLAG}\n- ${NULL}\n- ${EMPTY}\n- "${EMPTY}"\n- >-\n  ${PORT}\n'), [8080, '8080', false, null, null, '', '8080'])
   t.same(read('- $5\n- 1$\n'), ['$5', '1$'])
   t.end()
 })
 
 t.test('a variable adds no structure, and keys are left alone', t => {
   const read = (text: string) => readYaml(text, env).root?.value
-  t.same(read('- $\{LIST}\n- $\{MULTI}\n'), ['[1, 2]', 'a: 1\nb: 2'])
-  t.same(read('"$\{HOST}": $\{HOST}\n'), { '$\{HOST}': 'h.example' })
+  t.same(read('- ${LIST}\n- ${MULTI}\n'), ['[1, 2]', 'a: 1\nb: 2'])
+  t.same(read('"${HOST}": ${HOST}\n'), { '${HOST}': 'h.example' })
   t.end()
 })
 

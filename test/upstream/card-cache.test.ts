@@ -28,7 +28,7 @@ t.test('next refresh', async (t) => {
   t.equal(nextRefresh(300 * s, at(0)), 270 * s)
   t.equal(nextRefresh(300 * s, at(1)), 330 * s)
   t.equal(nextRefresh(24 * hour, at(0.5)), hour / 2, 'soon enough to try again before the card expires')
-  t.equal(nextRefresh(null, at(1, 60 * s, 30 * s)), 27 * s, 'maxStale below refresh')
+  t.equal(nextRefresh(hour, at(0.5, 60 * s, 0)), 60 * s, 'maxStale below refresh')
   t.equal(nextRefresh(null, at(0.5, 0, hour)), 10, 'never a busy loop')
   t.equal(nextRefresh(9e15, at(0.5, 9e15, 9e15)), MAX_TIMER)
 })

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
@@ -444,6 +445,18 @@ t.test('expiry', async (t) => {
   t.match(w.lines, [/card loaded/, /has no newer card/, /^error agent a: the card has expired/, /can be fetched again/])
 })
 
+t.test('maxStale below refresh: the card lives until a refresh fails', async (t) => {
+  let up = true
+  const { url, seen } = await serve(t, at(NEW, (_req, res) => { res.writeHead(up ? 200 : 503).end(up ? card('x') : '') }))
+  const w = watch(t, url, { refresh: 100, maxStale: 0 }, { random: () => 0.5 })
+  w.source.start()
+  await w.until(() => w.outcomes.length === 3)
+  t.same([w.expired, seen.length], [0, 6], 'and the agent is not hammered')
+  up = false
+  await w.until(() => w.outcomes.length === 5)
+  t.same([w.expired, w.source.status.state], [1, 'expired'])
+})
+
 t.test('after expiry a variant that is out of order is replaced', async (t) => {
   let up = true
   const { url } = await serve(t, at(NEW, (req, res) => {
@@ -491,7 +504,10 @@ t.test('warnings of a card are said once', async (t) => {
 })
 
 t.test('a card on disk', async (t) => {
-  const path = join(t.testdir({ 'card.json': card('one') }), 'card.json')
+  const dir = mkdtempSync(join(tmpdir(), 'card-'))
+  t.teardown(() => rmSync(dir, { recursive: true }))
+  const path = join(dir, 'card.json')
+  writeFileSync(path, card('one'))
   const w = watch(t, 'http://127.0.0.1:1', { file: path, refresh: 20 }, { dispatcher: () => { throw new Error('dialled') } })
   w.source.start()
   await w.until(() => w.outcomes.at(-1) === 'unchanged')
@@ -508,9 +524,9 @@ t.test('a card on disk', async (t) => {
   await w.until(() => w.source.status.problem?.includes('limits.card') === true)
   writeFileSync(path, card('two'))
   await w.until(() => w.source.status.state === 'ok')
-  const dir = watch(t, 'http://127.0.0.1:1', { file: t.testdir({}) })
-  await dir.source.refreshNow()
-  t.match(dir.source.status.problem, /is not a file$/)
+  const folder = watch(t, 'http://127.0.0.1:1', { file: dir })
+  await folder.source.refreshNow()
+  t.match(folder.source.status.problem, /is not a file$/)
 })
 
 t.test('joined refreshes, close', async (t) => {

@@ -159,6 +159,14 @@ t.test('members and elements are counted exactly', async (t) => {
   t.equal(problem(`[${'0,'.repeat(100_000)}0]`).kind, 'members')
 })
 
+t.test('long strings end where they end, whatever is escaped on the way', async () => {
+  const piece = fc.constantFrom('a'.repeat(31), 'b'.repeat(40), '\\\\', '\\"', '\\\\\\"', '\\n', ':', '{', 'é')
+  fc.assert(fc.property(fc.array(piece, { maxLength: 30 }), fc.array(piece), (one, two) => {
+    const text = `{"${one.join('')}":"${two.join('')}","x":["${two.join('')}"]}`
+    same(parse(text), { ok: true, value: JSON.parse(text) })
+  }), { numRuns: 1000 })
+})
+
 t.test('hostile strings stay linear', async (t) => {
   for (const text of [`"${'\\"'.repeat(500_000)}"`, `"${'\\\\'.repeat(500_000)}"`, `"${'a'.repeat(40)}${'\\'.repeat(999_999)}`, `[${'"",'.repeat(90_000)}""]`, `[${' '.repeat(1_000_000)}]`, `"${(`\\"${'a'.repeat(33)}`).repeat(28_000)}"`]) {
     const start = process.hrtime.bigint()
