@@ -1,0 +1,80 @@
+/** A real gateway for tests, silent and on free ports, from a configuration written as YAML text. */
+import { PassThrough } from 'node:stream'
+import type { Test } from 'tap'
+import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
+import type { Gateway } from '../../src/gateway/start.js'
+import { startGateway } from '../../src/gateway/start.js'
+
+export interface TestGateway extends Gateway {
+  /** Audit lines so far, parsed. */
+  audits (): Record<string, unknown>[]
+  /** Log lines so far, parsed; empty unless the configuration sets a level. */
+  logs (): Record<string, unknown>[]
+  /** Value of one sample of `/metrics`, by its full text `name{labels}`; 0 when there is none. */
+  metric (sample: string): Promise<number>
+}
+
+export interface GatewayOptions {
+  /** YAML below the root keys `version`, `server.listen` and `server.admin`; `agents:` at least. */
+  readonly yaml: string
+  readonly env?: NodeJS.ProcessEnv
+  readonly baseDir?: string
+}
+
+/** One agent at `/`, in front of `upstream`, with extra keys of the agent as indented YAML lines. */
+export function oneAgent (upstream: string, extra: readonly string[] = [], root: readonly string[] = []): string {
+  return ['agents:', '  - name: agent', `    upstream: {url: "${upstream}"}`, ...extra.map(line => `    ${line}`), ...root].join('\n')
+}
+
+/** Starts it and closes it with the test. Fails when a card cannot be loaded within 5 s, unless `waitReady` is false. */
+export async function gatewayFor (t: Test, options: GatewayOptions, waitReady = true): Promise<TestGateway> {
+  const text = withDefaults(options.yaml)
+  const env = options.env ?? {}
+  const loaded = parseConfig(text, { file: 'test.yaml', baseDir: options.baseDir ?? process.cwd(), env })
+  if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'))
+  const audit = new PassThrough()
+  const logs = new PassThrough()
+  const auditText = collect(audit)
+  const logText = collect(logs)
+  const gateway = await startGateway(loaded.config, { env, audit, logs, processMetrics: false })
+  t.teardown(() => gateway.close())
+  if (waitReady) await ready(gateway.adminUrl)
+  return {
+    ...gateway,
+    audits: () => parseLines(auditText()),
+    logs: () => parseLines(logText()),
+    metric: async sample => {
+      const response = await fetch(`${gateway.adminUrl}/metrics`)
+      const line = (await response.text()).split('\n').find(one => one.startsWith(`${sample} `))
+      return line === undefined ? 0 : Number(line.slice(sample.length + 1))
+    }
+  }
+}
+
+function withDefaults (yaml: string): string {
+  const parts = ['version: 1']
+  if (!/^server:/m.test(yaml)) parts.push('server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms}')
+  if (!/^telemetry:/m.test(yaml)) parts.push('telemetry: {logs: {level: silent}}')
+  parts.push(yaml)
+  return parts.join('\n')
+}
+
+async function ready (adminUrl: string): Promise<void> {
+  for (const end = Date.now() + 5_000; ;) {
+    const response = await fetch(`${adminUrl}/readyz`)
+    const text = await response.text()
+    if (response.ok) return
+    if (Date.now() > end) throw new Error(`the gateway is not ready: ${text}`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+function collect (stream: PassThrough): () => string {
+  let text = ''
+  stream.on('data', (chunk: Buffer) => { text += chunk.toString() })
+  return () => text
+}
+
+function parseLines (text: string): Record<string, unknown>[] {
+  return text.split('\n').filter(line => line !== '').map(line => JSON.parse(line) as Record<string, unknown>)
+}
