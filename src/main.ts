@@ -64,7 +64,7 @@ async function main (argv: readonly string[]): Promise<number> {
   }
   const text = (name: string): string | undefined => typeof values[name] === 'string' ? values[name] : undefined
   const { env } = process
-  const config = text('config') ?? (env.A2A_GATEWAY_CONFIG === '' ? undefined : env.A2A_GATEWAY_CONFIG) ?? null
+  const config = text('config') ?? null
   switch (command) {
     case 'serve': return await runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
     case 'check': return runCheck({ config, env }, { out, err })

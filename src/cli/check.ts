@@ -1,17 +1,14 @@
 import { defaultConfig, formatDiagnostic, loadConfig, overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model.js'
-
-interface Io {
-  readonly out: (text: string) => void
-  readonly err: (text: string) => void
-}
+import { inlineSchemaProblems } from '../policy/inline-schemas.js'
+import type { Output } from './output.js'
 
 /**
  * `a2a-gateway check`: reports every problem of the configuration, one per line, on stdout.
  * @param args.config the file, or null: A2A_GATEWAY_CONFIG, else the defaults that `serve --upstream` would run with
  * @returns exit code: 0 when the gateway would start with it, else 1
  */
-export function runCheck (args: { readonly config: string | null, readonly env: NodeJS.ProcessEnv }, io: Io): number {
+export function runCheck (args: { readonly config: string | null, readonly env: NodeJS.ProcessEnv }, io: Output): number {
   const { env } = args
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
   const overrides = overridesFromEnvironment(env)
@@ -22,6 +19,11 @@ export function runCheck (args: { readonly config: string | null, readonly env: 
   const result = file === null ? defaultConfig({ env, overrides }) : loadConfig({ file, env, overrides })
   if (!result.ok) {
     for (const problem of result.problems) io.out(`${formatDiagnostic(problem)}\n`)
+    return 1
+  }
+  const schemas = inlineSchemaProblems(result.config.extensions)
+  if (schemas.length > 0) {
+    for (const problem of schemas) io.out(`${file ?? 'defaults'}: ${problem}\n`)
     return 1
   }
   for (const warning of result.warnings) io.out(`${formatDiagnostic({ ...warning, message: `warning: ${warning.message}` })}\n`)

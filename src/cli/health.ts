@@ -1,6 +1,6 @@
 /** `health`: asks the admin listener of a running gateway whether it is live. The container's HEALTHCHECK, where there is no shell and no curl. */
 import { get } from 'node:http'
-import type { Output } from './serve.js'
+import type { Output } from './output.js'
 
 const DEFAULT_ADMIN = '127.0.0.1:9901'
 const TIMEOUT_MS = 2_000

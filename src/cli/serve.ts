@@ -3,6 +3,7 @@ import closeWithGrace from 'close-with-grace'
 import type { LoadResult } from '../config/load.js'
 import { defaultConfig, formatDiagnostic, loadConfig, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
 import { startGateway } from '../gateway/start.js'
+import type { Output } from './output.js'
 
 export interface ServeArguments {
   readonly config: string | null
@@ -12,13 +13,12 @@ export interface ServeArguments {
   readonly env: NodeJS.ProcessEnv
 }
 
-export interface Output { readonly out: (text: string) => void, readonly err: (text: string) => void }
-
 /** @returns the exit code: 0 after a drained stop, 1 when the gateway could not start */
 export async function runServe (args: ServeArguments, io: Output): Promise<number> {
   const { env } = args
   const overrides = mergeOverrides({ upstream: args.upstream, listen: args.listen, admin: args.admin }, overridesFromEnvironment(env))
-  const loaded: LoadResult = args.config === null ? defaultConfig({ env, overrides }) : loadConfig({ file: args.config, env, overrides })
+  const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
+  const loaded: LoadResult = file === null ? defaultConfig({ env, overrides }) : loadConfig({ file, env, overrides })
   if (!loaded.ok) {
     for (const problem of loaded.problems) io.err(formatDiagnostic(problem))
     return 1

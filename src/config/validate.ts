@@ -21,7 +21,7 @@ type Params = Readonly<Record<string, unknown>>
 
 /**
  * After so many faults our own keywords let everything pass: the value is refused anyway, and ajv copies all earlier errors for
- * every error of a custom keyword (65,000 bad items: 17 s).
+ * every error of a custom keyword (65,000 bad items: many seconds).
  */
 const MAX_FAULTS = 1000
 let faults = 0
@@ -40,7 +40,8 @@ export function validatePolicy (value: unknown): PathProblem[] {
 
 function compiled () {
   if (validators === null) {
-    const ajv = new Ajv2020({ allErrors: true, verbose: true, useDefaults: true, ownProperties: true, strict: true, strictRequired: false, allowUnionTypes: true })
+    // Both schemas are ours: the tests check them against the meta-schema, start-up does not (60 ms of 110).
+    const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, useDefaults: true, ownProperties: true, strict: true, strictRequired: false, allowUnionTypes: true })
     ajv.addKeyword(keyword('x-format', (name: Format, text) => FORMATS[name](text)))
     ajv.addKeyword(keyword('x-duration', (bounds: Bounds, text) => quantityFault('a duration', text, bounds, readDuration, duration)))
     ajv.addKeyword(keyword('x-size', (bounds: Bounds, text) => quantityFault('a size', text, bounds, readSize, size)))

@@ -54,7 +54,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   }
   const cache = new SchemaCache(options.previous?.cache)
   const policyOf = (version: Version): AgentPolicy => compileAgentPolicy({
-    agent, maxExtensions: options.maxExtensions, policies: options.policies, card: cardFor(version, cards), cache
+    agent, maxExtensions: options.maxExtensions, policies: options.policies, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache
   })
   const serve = (version: Version): RenderedCard => renderCard({ bytes: loaded.byVersion[version].bytes, raw: cards[version].raw }, rewrite)
   const policy = { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
@@ -82,6 +82,11 @@ function cardFor (version: Version, cards: Readonly<Record<Version, AgentCard>>)
   if (speaks(cards[version])) return cards[version]
   const other = VERSIONS.find(one => one !== version) as Version
   return speaks(cards[other]) ? cards[other] : cards[version]
+}
+
+function otherCard (version: Version, cards: Readonly<Record<Version, AgentCard>>): AgentCard | null {
+  const used = cardFor(version, cards)
+  return VERSIONS.map(one => cards[one]).find(card => card !== used) ?? null
 }
 
 function routeKey (one: MappedInterface): string {

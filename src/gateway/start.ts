@@ -8,6 +8,7 @@ import { buildAdmin } from '../admin/server.js'
 import { loadCatalogue } from '../config/load.js'
 import type { Config, HostPort } from '../config/model.js'
 import { packageVersion } from '../config/paths.js'
+import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import { createAudit } from '../telemetry/audit.js'
 import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics.js'
@@ -39,7 +40,10 @@ export interface Gateway {
   close (): Promise<void>
 }
 
+/** @throws Error in plain words when it cannot start: an address that is taken, a policy's schema that does not compile */
 export async function startGateway (config: Config, options: StartOptions = {}): Promise<Gateway> {
+  const problems = inlineSchemaProblems(config.extensions)
+  if (problems.length > 0) throw new Error(problems.join('\n'))
   const log = createLogger(config.telemetry.logs, options.logs)
   const tracing = await createTracing({ enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log })
   const metrics = new Metrics({ process: options.processMetrics ?? true })

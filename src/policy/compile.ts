@@ -1,7 +1,7 @@
 /** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
 import type { AgentCard } from '../a2a/card.js'
 import type { AgentConfig, ErrorClass, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
-import type { CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
+import type { CardToSearch, CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileSource } from './schema-source.js'
 import type { Condition, Selector } from './select.js'
 import { compileCondition, compileSelector } from './select.js'
@@ -55,6 +55,8 @@ export interface CompileOptions {
   /** Policies by name: the file's over the catalogue's. */
   readonly policies: Readonly<Record<string, PolicyConfig>>
   readonly card: AgentCard
+  /** The agent's card in its other version, searched for schemas after `card`: the JavaScript SDK's 0.3 card drops unknown root keys. */
+  readonly otherCard: AgentCard | null
   readonly cache: SchemaCache
 }
 
@@ -93,7 +95,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     const report = (problem: UnusableSchema): void => {
       if (!unusable.some(known => known.pointer === problem.pointer)) unusable.push(problem)
     }
-    const context = { card: card.raw, self: extension.index, cache: options.cache, report }
+    const context = { cards: cardsToSearch(policy.uri, card, options.otherCard), cache: options.cache, report }
     policies.push({ name, uri: policy.uri, mode, rules: policy.request.map(rule => compileRule(rule, source => compileSource(source, context))) })
   }
   if (agent.mode !== 'off') {
@@ -116,6 +118,11 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     unusable,
     warnings
   }
+}
+
+function cardsToSearch (uri: string, card: AgentCard, other: AgentCard | null): CardToSearch[] {
+  const cards = other === null || other.raw === card.raw ? [card] : [card, other]
+  return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => extension.uri === uri)?.index ?? -1 }))
 }
 
 function compileRule (rule: RuleConfig, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource): CompiledRule {

@@ -17,10 +17,12 @@ export interface CompiledSource {
   find (captures: ReadonlyMap<string, string>): { readonly name: string | null, readonly entry: SchemaEntry } | null
 }
 
+/** A card to look in, with the index of the extension in its `capabilities.extensions`. */
+export interface CardToSearch { readonly raw: Readonly<Record<string, unknown>>, readonly self: number }
+
 export interface SourceContext {
-  readonly card: Readonly<Record<string, unknown>>
-  /** Index of the extension in `capabilities.extensions`. */
-  readonly self: number
+  /** In order: the card of the request's version, then the agent's other one, which may hold root keys that this one lost. */
+  readonly cards: readonly CardToSearch[]
   /** Receives one entry per schema that cannot be used, with its pointer from the root of the card. */
   readonly report: (problem: UnusableSchema) => void
   readonly cache: SchemaCache
@@ -54,32 +56,31 @@ function tooMany (): CompileResult {
 const CAPTURE = /^\{([a-z][a-z0-9_-]*)\}$/
 
 export function compileSource (source: SchemaSource, context: SourceContext): CompiledSource {
-  const templates = fromCard(source)
-  if (templates === null) {
+  if (!isFromCard(source)) {
     const entry = compileEntry(source, '', context)
     return { names: [], find: () => ({ name: null, entry }) }
   }
   const fixed: SchemaEntry[] = []
   const named = new Map<string, SchemaEntry>()
   let capture: string | null = null
-  for (const template of templates) {
-    const pointer = template.replaceAll('{self}', String(context.self))
+  for (const { card, template } of searches(source.fromCard, context.cards)) {
+    const pointer = template.replaceAll('{self}', String(card.self))
     const segments = pointer.split('/')
     const at = segments.findIndex(segment => CAPTURE.test(segment))
     if (at < 0) {
-      const schema = resolvePointer(context.card, pointer)
+      const schema = resolvePointer(card.raw, pointer)
       if (schema !== undefined) fixed.push(compileEntry(schema, pointer, context))
       continue
     }
     capture = CAPTURE.exec(segments[at] as string)?.[1] ?? null
     const parent = segments.slice(0, at).join('/')
     const rest = segments.slice(at + 1).map(segment => `/${segment}`).join('')
-    const container = resolvePointer(context.card, parent)
+    const container = resolvePointer(card.raw, parent)
     if (typeof container !== 'object' || container === null || Array.isArray(container)) continue
     for (const name of Object.keys(container)) {
       if (named.has(name)) continue
       const path = `${parent}/${escapePointer(name)}${rest}`
-      const schema = resolvePointer(context.card, path)
+      const schema = resolvePointer(card.raw, path)
       if (schema !== undefined) named.set(name, compileEntry(schema, path, context))
     }
   }
@@ -93,9 +94,13 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
   }
 }
 
-function fromCard (source: SchemaSource): readonly string[] | null {
-  if (typeof source !== 'object' || !('fromCard' in source) || Object.keys(source).length !== 1) return null
-  return Array.isArray(source.fromCard) ? source.fromCard as string[] : null
+function searches (templates: readonly string[], cards: readonly CardToSearch[]): { card: CardToSearch, template: string }[] {
+  return cards.flatMap(card => templates.map(template => ({ card, template })))
+}
+
+/** Tells the two kinds of source apart: `fromCard` as the only key, with a list, is not a JSON Schema anyone writes. */
+export function isFromCard (source: SchemaSource): source is { readonly fromCard: readonly string[] } {
+  return typeof source === 'object' && 'fromCard' in source && Object.keys(source).length === 1 && Array.isArray(source.fromCard)
 }
 
 function compileEntry (schema: unknown, pointer: string, context: SourceContext): SchemaEntry {

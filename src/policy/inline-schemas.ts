@@ -1,0 +1,17 @@
+/** Schemas written in the configuration itself must compile before the gateway starts; those of cards may fail one by one. */
+import type { PolicyConfig } from '../config/model.js'
+import { compileSchema } from './json-schema.js'
+import { isFromCard } from './schema-source.js'
+
+/** @returns one sentence per schema that cannot be used, with the place in it */
+export function inlineSchemaProblems (policies: Readonly<Record<string, PolicyConfig>>): string[] {
+  const problems: string[] = []
+  for (const [name, policy] of Object.entries(policies)) {
+    for (const rule of policy.request ?? []) {
+      if (rule.schema === undefined || isFromCard(rule.schema)) continue
+      const result = compileSchema(rule.schema)
+      if (!result.ok) problems.push(`extensions.${name}, rule "${rule.id}": the schema cannot be used: ${result.problem.pointer === '' ? '' : `${result.problem.pointer}: `}${result.problem.message}`)
+    }
+  }
+  return problems
+}
