@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
 import { configurationPage } from './configuration-page.js'
+import { refusalsPage } from './refusals-page.js'
 
 /** A file of the repository that is made from the sources. */
 export interface Generator {
@@ -16,7 +17,8 @@ export interface Generator {
 /** Add a generator here, and the build writes its file and the tests keep it from drifting. */
 export const GENERATORS: readonly Generator[] = [
   { file: 'config/gateway.schema.json', render: schemaText },
-  { file: 'docs/configuration.md', render: configurationPage }
+  { file: 'docs/configuration.md', render: configurationPage },
+  { file: 'docs/refusals.md', render: refusalsPage }
 ]
 
 /** The generated files whose content is not what their generator says. */
