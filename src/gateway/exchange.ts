@@ -86,9 +86,8 @@ export class Exchange {
     ]
     if (refusal.allow !== undefined) headers.push('allow', refusal.allow)
     if (refusal.retryAfter !== undefined) headers.push('retry-after', String(refusal.retryAfter))
-    // What the client still sends cannot be told from its next request unless the connection ends.
-    if (!this.request.complete) headers.push('connection', 'close')
     this.respond(httpStatus ?? error.status, headers, error.body)
+    if (!this.request.complete) readOff(this.request)
     this.span.set('a2a_gateway.decision', 'reject')
     this.span.set('a2a_gateway.rule', refusal.rule)
     if (outcome === 'rejected') {
@@ -143,6 +142,24 @@ export class Exchange {
 }
 
 const NO_ID = (): string => 'null'
+
+const READ_OFF_BYTES = 16 * 1024 * 1024
+const READ_OFF_MS = 5_000
+
+/**
+ * Reads and forgets what a refused client still sends. Closing at once would reset the connection, and the client might never see the
+ * answer (RFC 9112 §9.6); reading without bounds would let it send for ever.
+ */
+function readOff (request: IncomingMessage): void {
+  let left = READ_OFF_BYTES
+  const timer = setTimeout(() => { request.socket.destroy() }, READ_OFF_MS).unref()
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) request.socket.destroy()
+  })
+  request.once('close', () => { clearTimeout(timer) })
+  request.resume()
+}
 
 /** The exchanges in flight, for a graceful stop. */
 export class LiveExchanges {
