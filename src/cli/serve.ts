@@ -29,7 +29,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
     const gateway = await startGateway(config, { env })
     return await new Promise<number>(resolve => {
       // Twice the drain time is enough for any stop that works; after it the process ends anyway.
-      closeWithGrace({ delay: config.server.drainTimeout + 10_000, logger: null }, async ({ err }) => {
+      closeWithGrace({ delay: config.server.drainTimeout + 10_000, logger: { error: (message: unknown) => { io.err(`a2a-gateway: ${message instanceof Error ? message.stack ?? message.message : String(message)}`) } } }, async ({ err }) => {
         if (err !== undefined) io.err(`a2a-gateway: ${err.stack ?? err.message}`)
         await gateway.close()
         resolve(err === undefined ? 0 : 1)

@@ -48,17 +48,16 @@ export class Agent {
     this.upstream = new URL(config.upstream.url)
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
     this.publicBase = options.publicUrl + config.path
-    const agentLog = log.child({ agent: config.name })
     this.source = new CardSource({
       agent: config.name,
       config: config.card,
       upstream: this.upstream,
       limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
       dispatcher: origin => this.pools.for(origin),
-      onCards: cards => { this.use(cards, agentLog) },
+      onCards: cards => { this.use(cards, log) },
       onRefresh: outcome => { metrics.cardRefresh(config.name, outcome) },
       onExpired: () => { this.state = null },
-      log: agentLog
+      log
     })
     metrics.cardAge(config.name, () => {
       const { fetchedAt } = this.source.status
@@ -107,7 +106,7 @@ export class Agent {
     this.state = next
     this.lastState = next
     for (const warning of next.warnings) {
-      if (previous === null || !previous.warnings.includes(warning)) log.warn({}, `agent ${config.name}: ${warning}`)
+      if (previous === null || !previous.warnings.includes(warning)) log.warn({ agent: config.name }, `agent ${config.name}: ${warning}`)
     }
   }
 

@@ -86,8 +86,15 @@ export class Exchange {
     ]
     if (refusal.allow !== undefined) headers.push('allow', refusal.allow)
     if (refusal.retryAfter !== undefined) headers.push('retry-after', String(refusal.retryAfter))
-    this.respond(httpStatus ?? error.status, headers, error.body)
-    if (!this.request.complete) readOff(this.request)
+    const status = httpStatus ?? error.status
+    if (this.request.complete) {
+      this.respond(status, headers, error.body)
+    } else {
+      // Ended only when the request has: a client that said `Connection: close` is cut off at the end of the answer.
+      this.begin(status, headers)
+      response.write(error.body)
+      readOff(this.request, () => { response.end() })
+    }
     this.span.set('a2a_gateway.decision', 'reject')
     this.span.set('a2a_gateway.rule', refusal.rule)
     if (outcome === 'rejected') {
@@ -150,13 +157,14 @@ const READ_OFF_MS = 5_000
  * Reads and forgets what a refused client still sends. Closing at once would reset the connection, and the client might never see the
  * answer (RFC 9112 §9.6); reading without bounds would let it send for ever.
  */
-function readOff (request: IncomingMessage): void {
+function readOff (request: IncomingMessage, done: () => void): void {
   let left = READ_OFF_BYTES
   const timer = setTimeout(() => { request.socket.destroy() }, READ_OFF_MS).unref()
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length
     if (left < 0) request.socket.destroy()
   })
+  request.once('end', done)
   request.once('close', () => { clearTimeout(timer) })
   request.resume()
 }

@@ -53,8 +53,10 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   metrics.configInfo(config.hash)
 
   let agents = new Agents([])
-  const app = await buildApp({ config, services, agents: () => agents, log: log as unknown as FastifyBaseLogger })
-  const admin = buildAdmin({ state: stateOf(() => agents, live), metrics, log: log as unknown as FastifyBaseLogger })
+  // Fastify's own lines below a warning say nothing that ours do not.
+  const frameworkLog = log.child({}, { level: config.telemetry.logs.level === 'silent' ? 'silent' : 'warn' }) as unknown as FastifyBaseLogger
+  const app = await buildApp({ config, services, agents: () => agents, log: frameworkLog })
+  const admin = buildAdmin({ state: stateOf(() => agents, live), metrics, log: frameworkLog })
 
   try {
     const url = await listen(app, config.server.listen)

@@ -1,0 +1,134 @@
+/** A plain HTTP client and small parts of calls, for tests that look at bytes and raw headers. */
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { plainCard } from './raw.js'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: readonly string[]
+  readonly bytes: Buffer
+  readonly text: string
+  json (): Json
+}
+
+/** JSON as tests look at it: any member of any member. */
+export interface Json { readonly [key: string]: Json }
+
+export interface CallOptions {
+  readonly method?: string
+  /** Flat list, names and values; duplicates stay separate lines. */
+  readonly headers?: readonly string[]
+  /** A list is sent in chunks, without Content-Length. */
+  readonly body?: Buffer | string | readonly (Buffer | string)[]
+}
+
+export const JSON_TYPE = ['content-type', 'application/json']
+export const V1 = ['a2a-version', '1.0']
+
+/** One request on a connection of its own. */
+export async function call (url: string, options: CallOptions = {}): Promise<Answer> {
+  const outgoing = open(url, options)
+  const { body } = options
+  // Node's client stops sending once the answer is complete, and then complains of it.
+  outgoing.once('response', () => { outgoing.on('error', () => {}) })
+  if (Array.isArray(body)) for (const chunk of body as (Buffer | string)[]) outgoing.write(chunk)
+  outgoing.end(Array.isArray(body) ? undefined : body)
+  const [incoming] = await once(outgoing, 'response') as [IncomingMessage]
+  return await readAnswer(incoming)
+}
+
+export async function readAnswer (incoming: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  const bytes = Buffer.concat(chunks)
+  const text = bytes.toString()
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers, rawHeaders: incoming.rawHeaders, bytes, text, json: () => JSON.parse(text) as Json }
+}
+
+/** The request, not ended. */
+export function open (url: string, options: CallOptions = {}): ClientRequest {
+  const { method = options.body === undefined ? 'GET' : 'POST', headers = [], body } = options
+  const { hostname, port, host, pathname, search } = new URL(url)
+  const all = [...headers]
+  const has = (name: string): boolean => headers.some((one, i) => i % 2 === 0 && one.toLowerCase() === name)
+  if (!has('host')) all.unshift('host', host)
+  if (body !== undefined && !Array.isArray(body) && !has('content-length')) all.push('content-length', String(Buffer.byteLength(body as string)))
+  else if (Array.isArray(body)) all.push('transfer-encoding', 'chunked')
+  return request({ hostname, port, path: pathname + search, method, headers: all, agent: false })
+}
+
+/** A JSON-RPC request; `id` is the raw JSON token. */
+export function rpcBody (method: string, params: unknown = {}, id = '1'): string {
+  return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(params)}}`
+}
+
+export const MESSAGE = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
+export const MESSAGE_03 = { messageId: 'm1', role: 'user', kind: 'message', parts: [{ kind: 'text', text: 'hello' }] }
+
+/** One JSON-RPC call in 1.0. */
+export function rpc (url: string, method = 'SendMessage', params: unknown = { message: MESSAGE }, headers: readonly string[] = [], id = '1'): Promise<Answer> {
+  return call(url, { method: 'POST', headers: [...JSON_TYPE, ...V1, ...headers], body: rpcBody(method, params, id) })
+}
+
+/** Values of a header as separate lines. */
+export function lines (rawHeaders: readonly string[], name: string): string[] {
+  return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name)
+}
+
+/** Waits for a condition; machines are slow, so it waits long. */
+export async function until (done: () => boolean | Promise<boolean>, what = 'a condition', timeout = 10_000): Promise<void> {
+  for (const end = Date.now() + timeout; !await done();) {
+    if (Date.now() > end) throw new Error(`waited in vain for ${what}`)
+    await sleep(5)
+  }
+}
+
+export interface RawAgent {
+  readonly url: string
+  /** Heads and bodies as they came, one per request that is not for the card. */
+  readonly requests: string[]
+  readonly sockets: ReadonlySet<Socket>
+}
+
+/** An agent on a bare socket: serves its card, and lets `answer` write what it likes once a request's head is in. */
+export async function rawAgent (t: Test, answer: (socket: Socket, head: string) => void): Promise<RawAgent> {
+  const requests: string[] = []
+  const sockets = new Set<Socket>()
+  let url = ''
+  const server = createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('close', () => sockets.delete(socket))
+    let text = ''
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1')
+      const end = text.indexOf('\r\n\r\n')
+      if (end === -1) return
+      const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0)
+      if (text.length < end + 4 + length) return
+      const head = text
+      text = ''
+      if (head.startsWith('GET') && head.includes('/.well-known/')) {
+        const card = JSON.stringify(plainCard(url))
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(card)}\r\n\r\n${card}`)
+        return
+      }
+      requests.push(head)
+      answer(socket, head)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { url, requests, sockets }
+}
