@@ -1,16 +1,11 @@
 /** A real Prometheus server reads our metrics. Needs the Debian package `prometheus` (server and promtool). */
 import t from 'tap'
-import { spawn, spawnSync } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { spawnSync } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { buildAdmin } from '../../src/admin/server.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics.js'
-
-const MISSING = 'not found: install the Debian package "prometheus" (apt-get install -y prometheus)'
+import { MISSING, startPrometheus, until } from '../helpers/prometheus.js'
 
 function record (metrics: Metrics): void {
   metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
@@ -27,24 +22,6 @@ function record (metrics: Metrics): void {
   metrics.configReload('ok')
   metrics.configInfo('0123456789ab')
   metrics.upstreamError('weather', 'refused')
-}
-
-async function freePort (): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
-
-async function until<T> (what: string, seconds: number, ask: () => Promise<T | null>): Promise<T> {
-  const end = Date.now() + seconds * 1000
-  for (;;) {
-    const answer = await ask().catch(() => null)
-    if (answer !== null) return answer
-    if (Date.now() > end) throw new Error(`no ${what} within ${seconds} s`)
-    await new Promise(resolve => setTimeout(resolve, 200))
-  }
 }
 
 t.test('promtool finds nothing to say about our metrics', async t => {
@@ -66,8 +43,6 @@ t.test('promtool finds nothing to say about our metrics', async t => {
 })
 
 t.test('Prometheus scrapes the admin listener', async t => {
-  const directory = await mkdtemp(join(tmpdir(), 'a2agw-prometheus-'))
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
   const metrics = new Metrics()
   record(metrics)
   const admin = buildAdmin({
@@ -79,38 +54,9 @@ t.test('Prometheus scrapes the admin listener', async t => {
   t.teardown(() => admin.close())
 
   const target = `127.0.0.1:${(admin.server.address() as AddressInfo).port}`
-  const address = `127.0.0.1:${await freePort()}`
-  const config = join(directory, 'prometheus.yml')
-  await writeFile(config, `global: { scrape_interval: 1s, scrape_timeout: 1s }\nscrape_configs:\n  - job_name: gateway\n    static_configs: [{ targets: ['${target}'] }]\n`)
-  const server = spawn('prometheus', [`--config.file=${config}`, `--storage.tsdb.path=${join(directory, 'data')}`, `--web.listen-address=${address}`], { stdio: ['ignore', 'ignore', 'pipe'] })
-  let output = ''
-  let failed: Error | null = null
-  server.stderr.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  server.on('error', error => { failed = error })
-  const gone = new Promise<void>(resolve => { server.on('close', () => resolve()) })
-  t.teardown(async () => {
-    if (server.pid === undefined) return
-    server.kill('SIGKILL')
-    await gone
-  })
+  const { query, ...prometheus } = await startPrometheus(t, target)
 
-  const get = async <T>(path: string): Promise<T> => {
-    if (failed !== null) throw new Error(`prometheus ${MISSING}: ${String(failed)}`)
-    return (await (await fetch(`http://${address}${path}`)).json()) as T
-  }
-  interface Vector { data: { result: Array<{ metric: Record<string, string>, value: [number, string] }> } }
-  const query = async (expression: string): Promise<Vector['data']['result']> => (await get<Vector>(`/api/v1/query?query=${encodeURIComponent(expression)}`)).data.result
-
-  await new Promise(resolve => setTimeout(resolve, 100))
-  if (failed !== null) throw new Error(`prometheus ${MISSING}: ${String(failed)}`)
-  try {
-    await until('successful scrape', 30, async () => (await query('up'))[0]?.value[1] === '1' ? true : null)
-  } catch (error) {
-    throw new Error(`${String(error)}\n${output}`)
-  }
-
-  interface Targets { data: { activeTargets: Array<{ health: string, lastError: string, scrapeUrl: string }> } }
-  const targets = (await get<Targets>('/api/v1/targets')).data.activeTargets
+  const targets = await prometheus.targets()
   t.equal(targets.length, 1)
   t.match(targets[0], { health: 'up', lastError: '', scrapeUrl: `http://${target}/metrics` })
 
@@ -131,8 +77,7 @@ t.test('Prometheus scrapes the admin listener', async t => {
   metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
   await until('later value', 15, async () => (await query('a2a_gateway_requests_total{outcome="forwarded"}'))[0]?.value[1] === '3' ? true : null)
 
-  interface Metadata { data: Record<string, Array<{ type: string, help: string }>> }
-  const metadata = (await get<Metadata>('/api/v1/metadata')).data
+  const metadata = await prometheus.metadata()
   t.match(metadata.a2a_gateway_requests_total, [{ type: 'counter' }])
   t.match(metadata.a2a_gateway_request_duration_seconds, [{ type: 'histogram' }])
 })

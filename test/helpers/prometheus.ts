@@ -1,0 +1,73 @@
+/** A real Prometheus server scraping one target every second. Needs the Debian package `prometheus`; fails without it. */
+import type { Test } from 'tap'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export const MISSING = 'not found: install the Debian package "prometheus" (apt-get install -y prometheus)'
+
+export interface Sample { readonly metric: Record<string, string>, readonly value: [number, string] }
+export interface Target { readonly health: string, readonly lastError: string, readonly scrapeUrl: string }
+
+export interface Prometheus {
+  query (expression: string): Promise<Sample[]>
+  targets (): Promise<Target[]>
+  metadata (): Promise<Record<string, Array<{ type: string, help: string }>>>
+}
+
+/** Resolves after the first successful scrape of `target` (host:port). */
+export async function startPrometheus (t: Test, target: string): Promise<Prometheus> {
+  const directory = await mkdtemp(join(tmpdir(), 'a2agw-prometheus-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const address = `127.0.0.1:${await freePort()}`
+  const config = join(directory, 'prometheus.yml')
+  await writeFile(config, `global: { scrape_interval: 1s, scrape_timeout: 1s }\nscrape_configs:\n  - job_name: gateway\n    static_configs: [{ targets: ['${target}'] }]\n`)
+  const server = spawn('prometheus', [`--config.file=${config}`, `--storage.tsdb.path=${join(directory, 'data')}`, `--web.listen-address=${address}`], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let output = ''
+  let failed: Error | null = null
+  server.stderr.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  server.on('error', error => { failed = error })
+  const gone = new Promise<void>(resolve => { server.on('close', () => resolve()) })
+  t.teardown(async () => {
+    if (server.pid === undefined) return
+    server.kill('SIGKILL')
+    await gone
+  })
+
+  const get = async <T>(path: string): Promise<T> => {
+    if (failed !== null) throw new Error(`prometheus ${MISSING}: ${String(failed)}`)
+    return ((await (await fetch(`http://${address}${path}`)).json()) as { data: T }).data
+  }
+  const query = async (expression: string): Promise<Sample[]> => (await get<{ result: Sample[] }>(`/api/v1/query?query=${encodeURIComponent(expression)}`)).result
+
+  await new Promise(resolve => setTimeout(resolve, 100))
+  if (failed !== null) throw new Error(`prometheus ${MISSING}: ${String(failed)}`)
+  try {
+    await until('successful scrape', 30, async () => (await query('up'))[0]?.value[1] === '1' ? true : null)
+  } catch (error) {
+    throw new Error(`${String(error)}\n${output}`)
+  }
+  return { query, targets: async () => (await get<{ activeTargets: Target[] }>('/api/v1/targets')).activeTargets, metadata: () => get('/api/v1/metadata') }
+}
+
+/** Asks until the answer is not null; failures count as null. */
+export async function until<T> (what: string, seconds: number, ask: () => Promise<T | null>): Promise<T> {
+  const end = Date.now() + seconds * 1000
+  for (;;) {
+    const answer = await ask().catch(() => null)
+    if (answer !== null) return answer
+    if (Date.now() > end) throw new Error(`no ${what} within ${seconds} s`)
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+}
+
+async function freePort (): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
