@@ -9,7 +9,7 @@ import type { Resource } from '@opentelemetry/resources'
 import type { Log } from './log.js'
 import { RecordedSpan } from './recorded-span.js'
 import { ReportingExporter } from './reporting-exporter.js'
-import type { ExporterProtocol, Tracing, TracingOptions } from './tracing.js'
+import type { ExporterProtocol, Tracing, TracingOptions } from './span.js'
 
 const SERVICE_NAME = 'a2a-extension-gateway'
 /** Milliseconds a stop waits for the collector. */

@@ -3,7 +3,7 @@ import type { Context, Span, SpanContext, SpanOptions, Tracer } from '@opentelem
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Outcome } from './metrics.js'
 import { formatTraceParent, parseTraceParent } from './trace-context.js'
-import type { Attribute, Attributes, RequestSpan, TraceHeaders } from './tracing.js'
+import type { Attribute, Attributes, RequestSpan, TraceHeaders } from './span.js'
 
 const STRING_LENGTH = 256
 const ARRAY_LENGTH = 64

@@ -1,51 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import type { Log } from './log.js'
-import type { Outcome } from './metrics.js'
+import type { ExporterProtocol, RequestSpan, Tracing, TracingOptions } from './span.js'
 import { parseTraceParent } from './trace-context.js'
 
-/** A span attribute. Strings are cut at 256 characters and arrays at 64 elements. */
-export type Attribute = string | number | boolean | string[]
-export type Attributes = Readonly<Record<string, Attribute>>
-
-/** Trace headers for the agent. A null `tracestate` means: send none, even where the client sent one. */
-export interface TraceHeaders { readonly traceparent: string, readonly tracestate: string | null }
-
-/**
- * The trace of one request: a SERVER span, and a CLIENT span below it while the agent is called. Records only what it is
- * given: never pass part contents, metadata values or credentials.
- */
-export interface RequestSpan {
-  /** The trace this request belongs to, for logs: ours when tracing, else the client's, else null. */
-  readonly traceId: string | null
-  /** Names the span after the operation, e.g. `SendMessage`. */
-  name (operation: string): void
-  set (key: string, value: Attribute): void
-  /** The agent is being dialled: opens the CLIENT span. */
-  upstreamStarted (attributes: Attributes): void
-  /** The agent answered with this status, or null with the error that prevented it: closes the CLIENT span. */
-  upstreamEnded (statusCode: number | null, error?: Error): void
-  /** Headers to send to the agent, or null: let the client's own pass through unchanged. */
-  outgoing (): TraceHeaders | null
-  event (name: string, attributes: Attributes): void
-  /** Closes everything. Calls after the first do nothing. */
-  end (outcome: Outcome, statusCode: number): void
-}
-
-export interface Tracing {
-  /** `at`: when the request head arrived, milliseconds on the clock of `performance.now()`. */
-  startRequest (headers: IncomingHttpHeaders, at: number): RequestSpan
-  /** Sends what is left, for at most 5 seconds. Never rejects. */
-  shutdown (): Promise<void>
-}
-
-export interface TracingOptions {
-  readonly enabled: boolean
-  /** The gateway's version, for `service.version`. */
-  readonly version: string
-  /** Where the standard `OTEL_*` variables are read from. */
-  readonly env: NodeJS.ProcessEnv
-  readonly log: Log
-}
+export type { Attribute, Attributes, RequestSpan, TraceHeaders, Tracing, TracingOptions } from './span.js'
 
 /**
  * Tracing as configured. The OpenTelemetry packages are loaded only when it is on; `OTEL_SDK_DISABLED=true` turns it off
@@ -61,8 +17,6 @@ export async function createTracing (options: TracingOptions): Promise<Tracing> 
   const { createRecorder } = await import('./otel.js')
   return createRecorder(options, protocol)
 }
-
-export type ExporterProtocol = 'http/protobuf' | 'http/json'
 
 function exporterProtocol (env: NodeJS.ProcessEnv): ExporterProtocol {
   const name = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ? 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL' : 'OTEL_EXPORTER_OTLP_PROTOCOL'
