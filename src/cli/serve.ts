@@ -25,20 +25,22 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   }
   for (const warning of loaded.warnings) io.err(`warning: ${formatDiagnostic(warning)}`)
   const { config } = loaded
-  try {
-    const gateway = await startGateway(config, { env })
-    return await new Promise<number>(resolve => {
-      // Twice the drain time is enough for any stop that works; after it the process ends anyway.
-      closeWithGrace({ delay: config.server.drainTimeout + 10_000, logger: { error: (message: unknown) => { io.err(`a2a-gateway: ${message instanceof Error ? message.stack ?? message.message : String(message)}`) } } }, async ({ err }) => {
-        if (err !== undefined) io.err(`a2a-gateway: ${err.stack ?? err.message}`)
-        await gateway.close()
-        resolve(err === undefined ? 0 : 1)
-      })
+  const starting = startGateway(config, { env })
+  return await new Promise<number>(resolve => {
+    const say = (message: unknown): void => { io.err(`a2a-gateway: ${message instanceof Error ? message.stack ?? message.message : String(message)}`) }
+    // Signals count from the first moment. A stop that works is done well within the drain time; past the delay the process ends anyway.
+    const grace = closeWithGrace({ delay: config.server.drainTimeout + 10_000, logger: { error: say } }, async ({ err }) => {
+      if (err !== undefined) say(err)
+      const gateway = await starting
+      await gateway.close()
+      resolve(err === undefined ? 0 : 1)
     })
-  } catch (error) {
-    io.err(`a2a-gateway: ${startProblem(error)}`)
-    return 1
-  }
+    starting.catch(error => {
+      grace.uninstall()
+      io.err(`a2a-gateway: ${startProblem(error)}`)
+      resolve(1)
+    })
+  })
 }
 
 function startProblem (error: unknown): string {

@@ -19,6 +19,10 @@ export interface EchoPlan {
 }
 
 const DROP: ReadonlySet<string> = new Set(['gateway-decision'])
+/** The longest end of an event: two line ends of two bytes. */
+const TAIL = 4
+/** Of an error page that is replaced, what clients act upon. */
+const KEPT: readonly string[] = ['www-authenticate', 'retry-after']
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 export class Answer implements Receiver {
@@ -41,12 +45,22 @@ export class Answer implements Receiver {
     exchange.span.upstreamEnded(status)
     const headers: string[] = []
     copyResponseHeaders(rawHeaders, DROP, headers)
-    if (REDIRECTS.has(status)) return this.give('redirect')
     const type = valueOf(headers, 'content-type')
-    // An error page of the agent's framework may hold a stack trace, and no A2A client can read it.
-    if (status >= 400 && type !== null && /^text\/html\b/i.test(type)) return this.replacePage(status)
+    if (this.replaced(status, headers, type)) return
     if (this.echo !== null) this.translateEcho(this.echo, status, headers)
     this.pass(status, headers, type)
+  }
+
+  /** @returns whether the agent's answer is none that an A2A client could read, and was replaced */
+  protected replaced (status: number, headers: readonly string[], type: string | null): boolean {
+    if (REDIRECTS.has(status)) {
+      this.give('redirect')
+      return true
+    }
+    // An error page of the agent's framework may hold a stack trace.
+    if (status < 400 || type === null || !/^text\/html\b/i.test(type)) return false
+    this.replacePage(status, headers)
+    return true
   }
 
   protected pass (status: number, headers: string[], type: string | null): void {
@@ -71,6 +85,7 @@ export class Answer implements Receiver {
     if (this.counter !== null) {
       const events = this.counter.count(chunk)
       if (events > 0) exchange.services.metrics.streamEvents(exchange.agentName, events)
+      exchange.streamTail = (exchange.streamTail + chunk.toString('latin1', Math.max(0, chunk.length - TAIL))).slice(-TAIL)
     }
     return exchange.response.write(chunk)
   }
@@ -98,7 +113,7 @@ export class Answer implements Receiver {
     exchange.refuse(failureRefusal(kind), 'upstream_error')
   }
 
-  private replacePage (status: number): void {
+  private replacePage (status: number, headers: readonly string[]): void {
     this.closed = true
     const { exchange } = this
     exchange.forwarding?.abort()
@@ -108,7 +123,7 @@ export class Answer implements Receiver {
       message: `The agent answered HTTP ${status} with an HTML page instead of an A2A answer.`,
       rule: 'gateway/upstream-html',
       metadata: { kind: 'protocol', status: String(status) }
-    }, 'upstream_error', status)
+    }, 'upstream_error', status, headers.filter((_, i) => KEPT.includes(headers[i - i % 2] as string)))
   }
 
   /** The client sees the echo in the spelling it used, without URIs that only the gateway asked for. */

@@ -46,6 +46,8 @@ export class Exchange {
   forwarding: Forwarding | null = null
   /** Set when an event stream is being relayed. */
   streaming = false
+  /** Its last bytes, latin1. */
+  streamTail = ''
   private outcome: Outcome | null = null
   private ended = false
 
@@ -69,20 +71,21 @@ export class Exchange {
     this.outcome ??= outcome
   }
 
-  /** Answers with a refusal in the caller's binding and version, or breaks the connection when the answer has begun. */
-  refuse (refusal: Refusal, outcome: Outcome, httpStatus?: number): void {
+  /**
+   * Answers with a refusal in the caller's binding and version, or breaks the connection when the answer has begun.
+   * @param more further headers, names and values
+   */
+  refuse (refusal: Refusal, outcome: Outcome, httpStatus?: number, more: readonly string[] = []): void {
     this.settle(outcome)
     const { response } = this
-    if (response.headersSent || response.destroyed) {
-      response.destroy()
-      return
-    }
-    const error = writeRefusal(refusal, { binding: this.binding, version: this.version, id: this.idToken(), eventStream: this.awaitsStream(), mediaType: this.mediaType })
+    if (response.headersSent || response.destroyed) return this.breakOff()
+    const error = writeRefusal(refusal, { binding: this.binding, version: this.version, id: this.idToken(), eventStream: this.awaitsStream(), mediaType: this.mediaType }, httpStatus)
     const headers: string[] = [
       'content-type', error.contentType,
       'content-length', String(error.body.length),
       'cache-control', 'no-store',
-      'gateway-decision', decisionHeader(refusal.rule)
+      'gateway-decision', decisionHeader(refusal.rule),
+      ...more
     ]
     if (refusal.allow !== undefined) headers.push('allow', refusal.allow)
     if (refusal.retryAfter !== undefined) headers.push('retry-after', String(refusal.retryAfter))
@@ -100,6 +103,18 @@ export class Exchange {
     if (outcome === 'rejected') {
       this.agent?.refused({ at: new Date().toISOString(), rule: refusal.rule, reason: refusal.customReason ?? refusal.reason, message: refusal.message })
     }
+  }
+
+  /** Ends an answer that has begun so that nobody takes it for whole. A client of HTTP/1.0 may only know the end of the connection. */
+  breakOff (): void {
+    if (this.request.httpVersion === '1.0') this.request.socket.resetAndDestroy()
+    this.response.destroy()
+  }
+
+  /** Ends an event stream with a comment that says why; a stream that stands within an event is broken off, so that the cut shows. */
+  endStream (why: string): void {
+    if (/(?:^|\n\n|\r\r|\n\r|\n\r\n|\r\r\n)$/.test(this.streamTail)) this.response.end(`: ${why}\n\n`)
+    else this.breakOff()
   }
 
   private awaitsStream (): boolean {
@@ -133,7 +148,7 @@ export class Exchange {
     services.metrics.request(this.agentName, this.label, this.binding, this.version, outcome, seconds)
     this.span.end(outcome, response.statusCode)
     services.live.delete(this)
-    const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' ? 'error' : 'info'
+    const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' && response.statusCode === 500 ? 'error' : 'info'
     services.log[level]({
       agent: this.agentName,
       operation: this.label,
@@ -206,8 +221,8 @@ export class LiveExchanges {
     for (const exchange of this.live) {
       exchange.forwarding?.abort()
       exchange.settle('gateway_error')
-      if (exchange.streaming && !exchange.response.destroyed) exchange.response.end(': the gateway is shutting down\n\n')
-      else exchange.response.destroy()
+      if (exchange.streaming && !exchange.response.destroyed) exchange.endStream('the gateway is shutting down')
+      else exchange.breakOff()
     }
   }
 }

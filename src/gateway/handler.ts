@@ -1,6 +1,7 @@
 /** One A2A request from its first byte to the agent: route, read, decide, forward or refuse. */
 import type { Call, CallProblem } from '../a2a/call.js'
 import { readCall } from '../a2a/call.js'
+import type { Refusal } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
@@ -35,6 +36,8 @@ type OperationRoute = Extract<Route, { kind: 'operation' }>
 
 const EXTENSION_HEADERS = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]
 const EMPTY = Buffer.alloc(0)
+/** Problems of a call whose envelope is whole. */
+const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', 'version'])
 
 export function handle (exchange: Exchange, surface: Surface, options: HandlerOptions): void {
   const { agent } = surface
@@ -44,7 +47,7 @@ export function handle (exchange: Exchange, surface: Surface, options: HandlerOp
   const asked = requestedVersion(request.headers[VERSION_HEADER] as string | undefined, surface.query)
   const version = 'version' in asked ? asked.version : '1.0'
   exchange.version = version
-  if (surface.refusal !== null) return exchange.refuse(surface.refusal, 'rejected')
+  if (surface.refusal !== null) return guarded(exchange, surface, surface.refusal, version)
   if (agent === null) return exchange.refuse(refusals.unknownAgent, 'rejected')
   const { state } = agent
   exchange.state = state
@@ -67,6 +70,16 @@ export function handle (exchange: Exchange, surface: Surface, options: HandlerOp
   const stated = 'version' in asked && asked.stated
   if (verb === 'GET') return judge(exchange, agent, state, { route, problem, stated, query: surface.query, bytes: EMPTY }, options)
   read(exchange, options, bytes => { judge(exchange, agent, state, { route, problem, stated, query: surface.query, bytes }, options) })
+}
+
+/** What the guard found is answered in the binding of the address all the same. */
+function guarded (exchange: Exchange, surface: Surface, refusal: Refusal, version: Version): void {
+  const route = surface.agent?.state?.router.match(exchange.request.method ?? 'GET', surface.path, version) ?? null
+  if (route !== null && 'binding' in route) {
+    exchange.binding = route.binding
+    exchange.version = route.version
+  }
+  exchange.refuse(refusal, 'rejected')
 }
 
 interface Arrived {
@@ -124,7 +137,7 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived:
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
   const negotiated = policy.mode === 'off' && !extendedCard
     ? null
-    : { outbound: decision.outbound, version: route.version, stated: arrived.stated, read: extendedCard }
+    : { outbound: decision.outbound, version: route.version, stated: arrived.stated, versionAsSent: arrived.problem !== null, read: extendedCard }
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,
     method: request.method ?? 'GET',
@@ -138,10 +151,33 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived:
 function withoutCard (exchange: Exchange, agent: Agent, surface: Surface, options: HandlerOptions): void {
   const card = surface.path.startsWith('/.well-known/agent')
   if (card) exchange.label = 'AgentCard'
-  if (card || agent.config.card.onUnavailable === 'reject') return exchange.refuse(refusals.noCard(agent.name), 'gateway_error')
+  if (card || agent.config.card.onUnavailable === 'reject') return refuseWithoutCard(exchange, agent, options)
   const target = joinPath(agent.upstreamBase, surface.path) + surface.query
   if (exchange.request.method === 'GET') return passOn(exchange, agent, target, options, EMPTY)
   read(exchange, options, bytes => { passOn(exchange, agent, target, options, bytes) })
+}
+
+/** No card says which binding an address has; a JSON-RPC envelope does, and its sender waits for an answer with its id. */
+function refuseWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
+  const refuse = (): void => { exchange.refuse(refusals.noCard(agent.name), 'gateway_error') }
+  if (exchange.request.method !== 'POST') return refuse()
+  read(exchange, options, bytes => {
+    const { limits } = options
+    const call = readCall({
+      bytes,
+      binding: 'JSONRPC',
+      version: exchange.version,
+      contentType: exchange.request.headers['content-type'],
+      restOperation: null,
+      limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
+    })
+    if (call.problem === null || METHOD_RULES.has(call.problem.rule)) {
+      exchange.binding = 'JSONRPC'
+      exchange.idToken = call.id
+      exchange.label = call.operation
+    }
+    refuse()
+  })
 }
 
 /** Forwards without reading: no negotiation, no rules. */

@@ -4,7 +4,9 @@
  * Its releases that run on Node 20 have open advisories (SECURITY.md), so it is mounted with what they demand: no WebSockets, the target
  * guard in front, a handler of our own. Its default handler would verify no TLS, re-encode JSON and retry.
  */
-import type { Readable } from 'node:stream'
+import type { IncomingMessage } from 'node:http'
+import type { TransformCallback } from 'node:stream'
+import { Transform } from 'node:stream'
 import httpProxy from '@fastify/http-proxy'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Limits } from '../config/model.js'
@@ -45,22 +47,22 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
     const exchange = begin(request, reply)
     const { agent, path, query } = surfaceOf(request.raw, agents())
     if (agent === null) return exchange.refuse(refusals.unknownAgent, 'rejected')
-    const body = request.body === undefined || request.body === null ? null : request.raw
-    if (Number(request.headers['content-length'] ?? 0) > limits.body) return exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
+    const length = request.headers['content-length']
+    if (Number(length ?? 0) > limits.body) return exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
+    const headers = upstreamHeaders(request.raw, agent.config.upstream, trusted, exchange.span.outgoing(), null)
+    const body = bodyOf(request.raw, limits.body, () => {
+      exchange.forwarding?.abort()
+      exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
+    })
+    if (body !== null && length !== undefined) headers.push('content-length', length)
     exchange.span.upstreamStarted({ 'http.request.method': request.method, 'server.address': agent.upstream.hostname })
     exchange.forwarding = forward({
       dispatcher: agent.pools.main,
       method: request.method,
       path: joinPath(agent.upstreamBase, path) + query,
-      headers: upstreamHeaders(request.raw, agent.config.upstream, trusted, exchange.span.outgoing(), null),
+      headers,
       body
-    }, new Answer(exchange, null))
-    if (body !== null) {
-      limitStream(body, limits.body, () => {
-        exchange.forwarding?.abort()
-        exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
-      })
-    }
+    }, new PlainAnswer(exchange, null))
   }
 
   await app.register(async scope => {
@@ -69,6 +71,8 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
       services.log.info({ err: error, agent: exchange.agentName }, 'a passthrough request was refused')
       exchange.refuse({ reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be passed on.', rule: 'gateway/passthrough' }, 'rejected', error.statusCode ?? 400)
     })
+    // Fastify's own parser of text/plain would read the body; the library replaces only that of JSON.
+    scope.removeAllContentTypeParsers()
     await scope.register(httpProxy, {
       upstream: '',
       websocket: false,
@@ -79,10 +83,39 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
   })
 }
 
-function limitStream (stream: Readable, limit: number, exceeded: () => void): void {
-  let size = 0
-  stream.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    if (size > limit && size - chunk.length <= limit) exceeded()
+/** Redirects and HTML error pages are what they are: no A2A client asked. */
+class PlainAnswer extends Answer {
+  protected override replaced (): boolean {
+    return false
+  }
+}
+
+/** A stream of its own: undici destroys the body of a call that fails, and the request's own stream would take the connection along. */
+function bodyOf (request: IncomingMessage, limit: number, exceeded: () => void): Transform | null {
+  const { headers } = request
+  if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return null
+  const body = new Limited(limit, () => {
+    request.unpipe(body)
+    exceeded()
   })
+  return request.pipe(body)
+}
+
+class Limited extends Transform {
+  private left: number
+  private readonly exceeded: () => void
+
+  constructor (limit: number, exceeded: () => void) {
+    super()
+    this.left = limit
+    this.exceeded = exceeded
+    // What destroys it has told the exchange.
+    this.on('error', () => {})
+  }
+
+  override _transform (chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.left -= chunk.length
+    if (this.left >= 0) done(null, chunk)
+    else this.exceeded()
+  }
 }

@@ -36,6 +36,8 @@ export interface Negotiated {
   readonly version: Version
   /** Whether the client named a version: an agent of 0.3 that was sent none gets none. */
   readonly stated: boolean
+  /** An observed request of a version that nobody speaks keeps what it said. */
+  readonly versionAsSent: boolean
   /** Whether the gateway reads the answer (an extended card) rather than passing it on. */
   readonly read: boolean
 }
@@ -51,7 +53,7 @@ export function upstreamHeaders (request: IncomingMessage, config: UpstreamConfi
     ? (traced ? PLAIN_TRACED : PLAIN)
     : negotiated.read ? (traced ? READ_TRACED : READ) : (traced ? NEGOTIATED_TRACED : NEGOTIATED)
   copyRequestHeaders(request.rawHeaders, drop, out)
-  if (negotiated !== null) pushNegotiated(negotiated, config, out)
+  if (negotiated !== null) pushNegotiated(negotiated, config, request.headers[VERSION_HEADER], out)
   const { remoteAddress } = request.socket
   forwardedHeaders(request.rawHeaders, { peer: remoteAddress, trusted: trusted.trusts(remoteAddress), scheme: 'http', host: request.headers.host }, out)
   if (trace !== null) {
@@ -61,9 +63,11 @@ export function upstreamHeaders (request: IncomingMessage, config: UpstreamConfi
   return out
 }
 
-function pushNegotiated (negotiated: Negotiated, config: UpstreamConfig, out: string[]): void {
+function pushNegotiated (negotiated: Negotiated, config: UpstreamConfig, sent: string | string[] | undefined, out: string[]): void {
   const { outbound, version } = negotiated
-  if (version === '1.0') out.push(VERSION_HEADER, '1.0')
+  if (negotiated.versionAsSent) {
+    if (typeof sent === 'string') out.push(VERSION_HEADER, sent)
+  } else if (version === '1.0') out.push(VERSION_HEADER, '1.0')
   else if (negotiated.stated) out.push(VERSION_HEADER, '0.3')
   if (outbound.length === 0) return
   const { spelling, form } = config.extensionHeader

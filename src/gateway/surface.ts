@@ -29,11 +29,13 @@ export function surfaceOf (request: IncomingMessage & { [KEY]?: Surface }, agent
 function find (request: IncomingMessage, agents: Agents): Surface {
   const target = request.url ?? ''
   const { path, query } = splitTarget(target)
-  const refusal = guard(request, target)
-  if (refusal !== null) return { kind: 'a2a', agent: null, path, query, refusal }
+  const reason = checkTarget(target)
+  if (reason !== null) return { kind: 'a2a', agent: null, path, query, refusal: badTarget(reason) }
+  const refusal = guard(request)
   const found = agents.find(hostName(request.headers.host), path)
-  if (found === null) return { kind: 'a2a', agent: null, path, query, refusal: null }
+  if (found === null) return { kind: 'a2a', agent: null, path, query, refusal }
   const { agent, rest } = found
+  if (refusal !== null) return { kind: 'a2a', agent, path: rest, query, refusal }
   return { kind: isPassthrough(agent, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, refusal: null }
 }
 
@@ -45,10 +47,12 @@ function isPassthrough (agent: Agent, path: string): boolean {
   return knownRouter === null ? card.onUnavailable === 'forward' : !knownRouter.claims(path)
 }
 
+function badTarget (reason: string): Refusal {
+  return { reason: 'BAD_REQUEST_TARGET', message: `The request target is refused: ${reason}.`, rule: 'gateway/target' }
+}
+
 /** Requests that two readers could route, frame or attribute differently (node-stack §B.5, §B.2.7). */
-function guard (request: IncomingMessage, target: string): Refusal | null {
-  const reason = checkTarget(target)
-  if (reason !== null) return { reason: 'BAD_REQUEST_TARGET', message: `The request target is refused: ${reason}.`, rule: 'gateway/target' }
+function guard (request: IncomingMessage): Refusal | null {
   const twice = duplicatedHeader(request.rawHeaders)
   if (twice !== null) return { reason: 'BAD_REQUEST_HEADER', message: `The header ${twice} is sent more than once; send it once.`, rule: 'gateway/duplicate-header' }
   const { headers, method } = request

@@ -29,16 +29,19 @@ const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO
 
 /** @param error as undici or Node's sockets raise it; AggregateErrors (several addresses tried) are judged by their first error */
 export function failureKind (error: unknown): FailureKind {
+  let fallback: FailureKind = 'other'
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; depth++) {
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
     const kind = BY_CODE.get(code)
-    if (kind !== undefined && (kind !== 'reset' || !(cause.cause instanceof Error))) return kind
+    // A socket that closed may say why in its cause.
+    if (kind === 'reset') fallback = kind
+    else if (kind !== undefined) return kind
     if (TLS_CODE.test(code)) return 'tls'
-    if (code.startsWith('HPE_')) return 'protocol'
-    if (kind !== undefined) return kind
+    // undici 7 means to give its parser's errors an HPE_ code, and leaves it out.
+    if (code.startsWith('HPE_') || cause.name === 'HTTPParserError') return 'protocol'
     cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause
   }
-  return 'other'
+  return fallback
 }
 
 const SENTENCE: Readonly<Record<FailureKind, string>> = {

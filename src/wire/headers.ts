@@ -71,6 +71,7 @@ function singleBit (name: string | undefined): number {
 
 /**
  * Copies a request's end-to-end headers, without those that say where it came from: `forwardedHeaders` writes them anew.
+ * A name with `_` where one of those has `-` ends here too: to a CGI-like agent the two are one variable (CVE-2024-45614).
  * Names and values are not checked again: Node's parser refuses what undici would throw on.
  * @param rawHeaders Node's flat list, name, value, name, value
  * @param drop lower-case names to leave out as well
@@ -81,9 +82,14 @@ export function copyRequestHeaders (rawHeaders: readonly string[], drop: Readonl
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase() ?? ':'
     if (name.charCodeAt(0) === COLON) continue // an HTTP/2 pseudo-header
-    if (HOP_BY_HOP.has(name) || drop.has(name) || isForwarding(name) || named?.has(name)) continue
+    if (ends(name, drop) || named?.has(name)) continue
+    if (name.includes('_') && ends(name.replaceAll('_', '-'), drop)) continue
     out.push(name, rawHeaders[i + 1] ?? '')
   }
+}
+
+function ends (name: string, drop: ReadonlySet<string>): boolean {
+  return HOP_BY_HOP.has(name) || drop.has(name) || isForwarding(name)
 }
 
 /**

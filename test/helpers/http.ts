@@ -38,7 +38,8 @@ export async function call (url: string, options: CallOptions = {}): Promise<Ans
   // Node's client stops sending once the answer is complete, and then complains of it.
   outgoing.once('response', () => { outgoing.on('error', () => {}) })
   if (Array.isArray(body)) for (const chunk of body as (Buffer | string)[]) outgoing.write(chunk)
-  outgoing.end(Array.isArray(body) ? undefined : body)
+  // As a buffer: Node's client would write the head of a text in UTF-8.
+  outgoing.end(Array.isArray(body) || body === undefined ? undefined : Buffer.from(body as string))
   const [incoming] = await once(outgoing, 'response') as [IncomingMessage]
   return await readAnswer(incoming)
 }

@@ -1,0 +1,123 @@
+/** The command line, as a process. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Test } from 'tap'
+import { rpc, until } from '../helpers/http.js'
+import { fakeAgent } from '../helpers/raw.js'
+
+const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
+if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
+
+interface Run { readonly output: () => string, readonly errors: () => string, readonly exited: Promise<number | null>, readonly stop: (signal: NodeJS.Signals) => void }
+
+function run (t: Test, args: readonly string[], env: NodeJS.ProcessEnv = {}): Run {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env.PATH, ...env }, cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => { child.kill('SIGKILL') })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
+  return { output: () => output, errors: () => errors, exited: once(child, 'close').then(([code]) => code as number | null), stop: signal => { child.kill(signal) } }
+}
+
+async function ended (t: Test, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<{ code: number | null, out: string, err: string }> {
+  const child = run(t, args, env)
+  const code = await child.exited
+  return { code, out: child.output(), err: child.errors() }
+}
+
+async function freePort (): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => { server.close(resolve) })
+  return port
+}
+
+function configFile (t: Test, text: string): string {
+  const directory = mkdtempSync(join(tmpdir(), 'serve-'))
+  t.teardown(() => { rmSync(directory, { recursive: true }) })
+  const file = join(directory, 'gateway.yaml')
+  writeFileSync(file, text)
+  return file
+}
+
+const listening = (child: Run): Promise<void> => until(() => child.output().includes('"msg":"listening"') || child.errors() !== '', `the gateway to listen: ${child.errors()}`, 30_000)
+
+t.test('help and version', async t => {
+  for (const flag of ['--help', '-h', 'help']) t.match(await ended(t, [flag]), { code: 0, out: /a2a-gateway serve/, err: '' }, flag)
+  t.match(await ended(t, ['serve', '--help']), { code: 0, out: /--upstream/ })
+  t.match(await ended(t, ['--version']), { code: 0, out: /^\d+\.\d+\.\d+\n$/ })
+  t.match(await ended(t, []), { code: /[12]/, out: /Environment/ })
+})
+
+t.test('what is not understood is said, with what would be', async t => {
+  t.match(await ended(t, ['dance']), { code: 2, out: '', err: /no command "dance".*serve, check/ })
+  t.match(await ended(t, ['constructor']), { code: 2, err: /no command/ })
+  t.match(await ended(t, ['serve', '--upstraem', 'x']), { code: 2, err: /--upstraem.*--upstream/ })
+  t.match(await ended(t, ['serve', '--listen']), { code: 2, err: /--listen/ })
+  t.match(await ended(t, ['serve', 'file.yaml']), { code: 2, err: /file\.yaml/ })
+  t.match(await ended(t, ['schema', '--config', 'x']), { code: 2, err: /takes no flags/ })
+})
+
+t.test('a problem of the configuration is file:line:col, and exit code 1', async t => {
+  const file = configFile(t, 'version: 1\nagents:\n  - name: a\n    upstream: {url: "http://127.0.0.1:1"}\n    pathh: /x\n')
+  t.match(await ended(t, ['serve', '--config', file]), { code: 1, err: /gateway\.yaml:5:5: .*"pathh".*did you mean "path"/ })
+  t.match(await ended(t, ['serve', '--config', join(file, 'none')]), { code: 1, err: /none/ })
+  t.match(await ended(t, ['serve']), { code: 1, err: /upstream/i })
+  t.match(await ended(t, ['serve', '--upstream', 'not a url']), { code: 1, err: /--upstream/ })
+  t.match(await ended(t, ['serve'], { A2A_GATEWAY_UPSTREAM: 'nope' }), { code: 1, err: /A2A_GATEWAY_UPSTREAM/ })
+})
+
+t.test('--upstream alone stands in front of one agent; health asks it; SIGINT stops it', async t => {
+  const agent = await fakeAgent(t)
+  const listen = `127.0.0.1:${await freePort()}`
+  const admin = `127.0.0.1:${await freePort()}`
+  const child = run(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', admin])
+  await listening(child)
+  await until(async () => (await fetch(`http://${admin}/readyz`)).ok)
+  t.equal((await rpc(`http://${listen}/rpc`)).status, 200)
+  t.match(await ended(t, ['health', '--admin', admin]), { code: 0, out: 'live\n' })
+  t.match(await ended(t, ['health'], { A2A_GATEWAY_ADMIN: admin }), { code: 0 })
+  t.match(await ended(t, ['health', '--admin', `127.0.0.1:${await freePort()}`]), { code: 1, err: /ECONNREFUSED/ })
+  t.match(await ended(t, ['health', '--admin', 'nonsense::x']), { code: 1 })
+
+  const taken = await ended(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', '127.0.0.1:0'])
+  t.match(taken, { code: 1, err: /is taken; choose another with --listen/ })
+  t.notMatch(taken.err, / at /, 'no stack')
+  t.match(await ended(t, ['serve', '--upstream', agent.url, '--listen', '127.0.0.1:0', '--admin', admin]), { code: 1, err: /is taken/ })
+
+  child.stop('SIGINT')
+  t.equal(await child.exited, 0)
+  t.equal(child.errors(), '')
+})
+
+t.test('flags win over the environment, the environment over the file', async t => {
+  const agent = await fakeAgent(t)
+  const [fromFile, fromEnvironment, fromFlag, admin] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
+  const file = configFile(t, `version: 1\nserver: {listen: "127.0.0.1:${fromFile}", admin: "127.0.0.1:${admin}"}\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\ntelemetry: {logs: {level: error}}\n`)
+  const env = { A2A_GATEWAY_CONFIG: file, A2A_GATEWAY_UPSTREAM: agent.url, A2A_GATEWAY_LOG_LEVEL: 'info' }
+  for (const [args, more, port] of [[[], {}, fromFile], [[], { A2A_GATEWAY_LISTEN: `127.0.0.1:${fromEnvironment}` }, fromEnvironment], [['--listen', `127.0.0.1:${fromFlag}`], { A2A_GATEWAY_LISTEN: `127.0.0.1:${fromEnvironment}` }, fromFlag]] as const) {
+    const child = run(t, ['serve', ...args], { ...env, ...more })
+    await listening(child)
+    t.equal(child.errors(), '')
+    t.match(child.output(), `"url":"http://127.0.0.1:${port}"`)
+    await until(async () => (await rpc(`http://127.0.0.1:${port}/rpc`)).status === 200, 'the agent of the environment')
+    child.stop('SIGTERM')
+    t.equal(await child.exited, 0)
+  }
+})
+
+t.test('a signal while the gateway starts still ends it', async t => {
+  const child = run(t, ['serve', '--upstream', 'http://127.0.0.1:1', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'])
+  await new Promise(resolve => setTimeout(resolve, 100))
+  child.stop('SIGTERM')
+  await child.exited
+  t.ok(true)
+})

@@ -1,0 +1,220 @@
+/** What a running gateway tells: metrics, spans, logs and audit lines; and what none of them may ever hold. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import type { Test } from 'tap'
+import { gatewayFor } from '../helpers/gateway.js'
+import type { TestGateway } from '../helpers/gateway.js'
+import { call, JSON_TYPE, MESSAGE, open, rpc, rpcBody, until, V1 } from '../helpers/http.js'
+import { fakeAgent, plainCard } from '../helpers/raw.js'
+
+const REQUIRED = 'https://example.com/ext/required/v1'
+const OBSERVED = 'https://example.com/ext/observed/v1'
+const SCHEMAS = 'https://example.com/ext/data/v1'
+
+interface OtlpValue { stringValue?: string, intValue?: number, boolValue?: boolean, doubleValue?: number, arrayValue?: { values: OtlpValue[] } }
+interface OtlpSpan { traceId: string, spanId: string, parentSpanId?: string, name: string, kind: number, attributes: Array<{ key: string, value: OtlpValue }>, status: { code: number } }
+interface Collector { readonly url: string, readonly texts: string[], spans (): Span[] }
+interface Span { readonly traceId: string, readonly spanId: string, readonly parent: string, readonly name: string, readonly kind: number, readonly attributes: Record<string, unknown> }
+
+const SERVER = 2
+const CLIENT = 3
+
+async function collector (t: Test): Promise<Collector> {
+  const texts: string[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      texts.push(Buffer.concat(chunks).toString())
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  const value = (v: OtlpValue): unknown => v.arrayValue !== undefined ? v.arrayValue.values.map(value) : v.stringValue ?? v.intValue ?? v.boolValue ?? v.doubleValue
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    texts,
+    spans: () => texts.flatMap(text => (JSON.parse(text) as { resourceSpans: Array<{ scopeSpans: Array<{ spans: OtlpSpan[] }> }> }).resourceSpans)
+      .flatMap(resource => resource.scopeSpans).flatMap(scope => scope.spans)
+      .map(span => ({ traceId: span.traceId, spanId: span.spanId, parent: span.parentSpanId ?? '', name: span.name, kind: span.kind, attributes: Object.fromEntries(span.attributes.map(one => [one.key, value(one.value)])) }))
+  }
+}
+
+const traced = (url: string): NodeJS.ProcessEnv => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_SCHEDULE_DELAY: '50' })
+
+t.test('every outcome is counted once, under labels of closed sets', async t => {
+  const agent = await fakeAgent(t, {
+    answer: (request, response) => {
+      if (request.url.includes('die')) response.socket?.resetAndDestroy()
+      else if (request.url.includes('wait')) response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+      else response.setHeader('content-type', 'application/json').end('{}')
+    },
+    card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED, required: true }] } })
+  })
+  const dead = await fakeAgent(t, { card: () => 'broken' })
+  const gateway = await gatewayFor(t, { yaml: `agents:\n  - {name: agent, upstream: {url: "${agent.url}"}, passthrough: [/docs]}\n  - {name: dead, path: /dead, upstream: {url: "${dead.url}"}}` }, false)
+  await until(async () => (await rpc(`${gateway.url}/rpc`, 'GetTask', {})).status === 200)
+  await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['a2a-extensions', REQUIRED])
+  await rpc(`${gateway.url}/rpc`)
+  await rpc(`${gateway.url}/rpc`, 'client-made-name')
+  await call(`${gateway.url}/rest/v1/tasks/1`)
+  await call(`${gateway.url}/rest/tasks/die`, { headers: V1 })
+  await call(`${gateway.url}/nowhere/client-made-path`, { headers: [...V1, 'x', 'y'] })
+  await call(`${gateway.url}/.well-known/agent-card.json`)
+  await call(`${gateway.url}/docs/x`)
+  await call(`${gateway.url}/rpc`, { method: 'OPTIONS', headers: V1 })
+  await call(`${gateway.url}/dead/rpc`, { headers: [...JSON_TYPE, 'a2a-version', '99.99'], body: '{}' })
+  const outgoing = open(`${gateway.url}/rest/tasks/wait:subscribe`, { headers: V1 })
+  outgoing.on('error', () => {})
+  outgoing.end()
+  const [incoming] = await once(outgoing, 'response')
+  incoming.on('error', () => {})
+  outgoing.destroy()
+  const expected = [
+    'agent="agent",operation="GetTask",binding="JSONRPC",version="1.0",outcome="forwarded"',
+    'agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"',
+    'agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="rejected"',
+    'agent="agent",operation="Other",binding="JSONRPC",version="1.0",outcome="rejected"',
+    'agent="agent",operation="GetTask",binding="HTTP+JSON",version="0.3",outcome="forwarded"',
+    'agent="agent",operation="GetTask",binding="HTTP+JSON",version="1.0",outcome="upstream_error"',
+    'agent="agent",operation="Other",binding="HTTP+JSON",version="1.0",outcome="rejected"',
+    'agent="agent",operation="AgentCard",binding="HTTP+JSON",version="0.3",outcome="forwarded"',
+    'agent="agent",operation="Passthrough",binding="HTTP+JSON",version="1.0",outcome="forwarded"',
+    'agent="agent",operation="Preflight",binding="HTTP+JSON",version="1.0",outcome="forwarded"',
+    'agent="dead",operation="Other",binding="HTTP+JSON",version="1.0",outcome="gateway_error"',
+    'agent="agent",operation="SubscribeToTask",binding="HTTP+JSON",version="1.0",outcome="client_aborted"'
+  ]
+  for (const labels of expected) {
+    await until(async () => await gateway.metric(`a2a_gateway_requests_total{${labels}}`) >= 1, labels)
+    t.ok(true, labels)
+  }
+  const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  t.equal(text.split('\n').filter(line => line.startsWith('a2a_gateway_requests_total{')).length, expected.length, 'and nothing else')
+  t.notMatch(text, /client-made|99\.99|127\.0\.0\.1|nowhere/)
+  t.match(text, /a2a_gateway_request_duration_seconds_count\{agent="agent",operation="SendMessage",outcome="rejected"\} 1/)
+  t.match(text, /a2a_gateway_decision_duration_seconds_count\{agent="agent"\} \d/)
+  t.match(text, /a2a_gateway_upstream_duration_seconds_count\{agent="agent",operation="SendMessage"\} 1/)
+  t.match(text, /a2a_gateway_upstream_errors_total\{agent="agent",kind="reset"\} 1/)
+  t.match(text, new RegExp(`a2a_gateway_violations_total\\{agent="agent",extension="${REQUIRED}",rule="required",phase="request",mode="enforce"\\} 1`))
+  t.match(text, /a2a_gateway_card_age_seconds\{agent="agent"\} /)
+  t.match(text, /a2a_gateway_card_refreshes_total\{agent="dead",outcome="invalid"\} [1-9]/)
+  t.match(text, /a2a_gateway_config_info\{hash="[^"]+"\} 1/)
+  t.match(text, /a2a_gateway_streams_active\{agent="agent"\} 0/)
+})
+
+const POLICIES = `extensions:
+  mine: {uri: "${OBSERVED}", activation: {default: inject}}
+  data: {uri: "${SCHEMAS}", request: [{id: shape, select: {part: {data: true}}, schema: {type: object, required: [total], properties: {total: {type: number}}}}]}`
+
+async function observable (t: Test): Promise<{ agent: Awaited<ReturnType<typeof fakeAgent>>, gateway: TestGateway, collected: Collector }> {
+  const collected = await collector(t)
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED, required: true }, { uri: OBSERVED }, { uri: SCHEMAS }] } }),
+    answer: (request, response) => {
+      if (request.url.includes('die')) response.socket?.resetAndDestroy()
+      else response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"result":{"message":{"parts":[{"text":"MARKER-answer"}],"metadata":{"k":"MARKER-answer-metadata"}}}}')
+    }
+  })
+  const gateway = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [mine, data], passthrough: [/docs]}]\n${POLICIES}\ntelemetry: {logs: {level: trace}, traces: {enabled: true}}`,
+    env: traced(collected.url)
+  })
+  return { agent, gateway, collected }
+}
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c'
+const PARENT = 'b7ad6b7169203331'
+
+t.test('a call is a SERVER and a CLIENT span in the caller\'s trace, and the agent goes on from there', async t => {
+  const { agent, gateway, collected } = await observable(t)
+  await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['traceparent', `00-${TRACE}-${PARENT}-01`, 'tracestate', 'a=b', 'a2a-extensions', `${REQUIRED},urn:unknown`], '"id-7"')
+  const refused = await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['traceparent', `00-${TRACE}-${PARENT}-01`])
+  t.match(refused.json(), { error: { code: -32008 } })
+  await gateway.close()
+  const spans = collected.spans().filter(span => span.traceId === TRACE)
+  const servers = spans.filter(span => span.kind === SERVER)
+  t.equal(servers.length, 2)
+  const [forwarded, rejected] = [servers.find(span => span.attributes['a2a_gateway.decision'] === 'forward'), servers.find(span => span.attributes['a2a_gateway.decision'] === 'reject')]
+  t.match(forwarded, { name: 'SendMessage', parent: PARENT })
+  t.match(forwarded?.attributes, {
+    'a2a.method.name': 'SendMessage',
+    'rpc.system': 'jsonrpc',
+    'jsonrpc.request.id': 'id-7',
+    'a2a_gateway.agent': 'agent',
+    'a2a.extension.requested': [REQUIRED, 'urn:unknown'],
+    'a2a.extension.active': [REQUIRED],
+    'a2a.extension.injected': [OBSERVED]
+  })
+  t.match(rejected?.attributes, { 'a2a.extension.missing': [REQUIRED], 'a2a_gateway.rule': `${REQUIRED}/required` })
+  const clients = spans.filter(span => span.kind === CLIENT)
+  t.equal(clients.length, 1, 'nothing was dialled for the refused one')
+  t.equal(clients[0]?.parent, forwarded?.spanId)
+  t.equal(agent.received.length, 1)
+  t.equal(agent.received[0]?.headers.traceparent, `00-${TRACE}-${clients[0]?.spanId}-01`)
+  t.equal(agent.received[0]?.headers.tracestate, 'a=b')
+  t.match(gateway.audits(), [{ trace_id: TRACE, decision: 'rejected' }])
+})
+
+t.test('without tracing the caller\'s trace passes as it is', async t => {
+  const agent = await fakeAgent(t)
+  const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}}]` })
+  await rpc(`${gateway.url}/rpc`, 'GetTask', {}, ['traceparent', `00-${TRACE}-${PARENT}-01`, 'tracestate', 'a=b'])
+  t.match(agent.received[0]?.headers, { traceparent: `00-${TRACE}-${PARENT}-01`, tracestate: 'a=b' })
+  await rpc(`${gateway.url}/rpc`, 'GetTask', {})
+  t.equal(agent.received[1]?.headers.traceparent, undefined)
+})
+
+t.test('no content, no metadata and no credential is told to anybody', async t => {
+  const { agent, gateway, collected } = await observable(t)
+  const secret = ['authorization', 'Bearer MARKER-token-1234567890', 'cookie', 'session=MARKER-cookie', 'x-api-key', 'MARKER-key', 'proxy-authorization', 'Basic TUFSS0VS', 'x-custom', 'MARKER-custom']
+  const ok = ['a2a-extensions', REQUIRED]
+  const message = (data: unknown): object => ({ message: { messageId: 'MARKER-mid', role: 'ROLE_USER', parts: [{ text: 'MARKER-text' }, { data, mediaType: 'application/json', filename: 'MARKER-file' }, { raw: 'TUFSS0VS', filename: 'MARKER-raw' }, { url: 'https://x.example/MARKER-url' }], metadata: { 'MARKER-key': 'MARKER-value' } }, metadata: { k: 'MARKER-meta' }, configuration: { taskPushNotificationConfig: { url: 'https://hook.example/MARKER-hook', token: 'MARKER-hook-token' } } })
+  t.match((await rpc(`${gateway.url}/rpc`, 'SendMessage', message({ total: 1, note: 'MARKER-data' }), [...secret, ...ok])).text, 'MARKER-answer', 'forwarded')
+  t.match((await rpc(`${gateway.url}/rpc`, 'SendMessage', message({ total: 'MARKER-data' }), [...secret, ...ok])).json(), { error: { code: -32602 } }, 'refused for its data')
+  t.match((await rpc(`${gateway.url}/rpc`, 'SendMessage', message({ total: 1 }), secret)).json(), { error: { code: -32008 } }, 'refused for its headers')
+  const broken = await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, ...secret], body: '{"MARKER-broken": "MARKER-broken", ' })
+  t.notMatch(broken.text, 'MARKER')
+  for (const body of [rpcBody('MARKER-method', {}), rpcBody('SendMessage', 'MARKER-params'), '{"jsonrpc":"MARKER","id":1,"method":"SendMessage"}', '["MARKER"]', '"MARKER"']) {
+    const got = await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, ...secret, ...ok], body })
+    t.notMatch(got.text, 'MARKER', body)
+  }
+  await call(`${gateway.url}/rest/message:send?key=MARKER-query`, { headers: [...JSON_TYPE, ...V1, ...secret, ...ok], body: JSON.stringify(message({ total: 2 })) })
+  await call(`${gateway.url}/rest/tasks/die?key=MARKER-query`, { headers: [...V1, ...secret] })
+  await call(`${gateway.url}/docs/x?key=MARKER-query`, { headers: secret, body: 'MARKER-body' })
+  await call(`${gateway.url}/rest/tasks/1`, { headers: [...V1, ...secret, 'upgrade', 'MARKER', 'connection', 'upgrade'] }).catch(() => {})
+  t.ok(agent.received.length >= 3)
+  await gateway.close()
+  const logs = JSON.stringify(gateway.logs())
+  const audits = JSON.stringify(gateway.audits())
+  t.ok(logs.length > 500 && gateway.audits().length >= 7 && collected.spans().length >= 10, 'there is something to look through')
+  for (const [name, text] of [['logs', logs], ['audit lines', audits], ['spans', collected.texts.join('\n')]] as const) {
+    const at = text.search(/MARKER|TUFSS0VS/)
+    t.equal(at === -1 ? '' : text.slice(Math.max(0, at - 200), at + 60), '', name)
+  }
+})
+
+t.test('a request is one log line, at the level of its outcome', async t => {
+  const agent = await fakeAgent(t, { answer: (request, response) => { if (request.url.includes('die')) response.socket?.resetAndDestroy(); else response.end('{}') } })
+  const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}}]\ntelemetry: {logs: {level: debug}}` })
+  await rpc(`${gateway.url}/rpc`, 'GetTask', {})
+  await call(`${gateway.url}/nowhere`, { headers: V1 })
+  await call(`${gateway.url}/rest/tasks/die`, { headers: V1 })
+  await until(() => gateway.logs().filter(line => line.msg === 'request').length === 3)
+  t.match(gateway.logs().filter(line => line.msg === 'request'), [
+    { level: 'debug', agent: 'agent', operation: 'GetTask', binding: 'JSONRPC', version: '1.0', status: 200, outcome: 'forwarded', duration_ms: Number, request_id: String },
+    { level: 'info', operation: 'Other', status: 404, outcome: 'rejected' },
+    { level: 'info', operation: 'GetTask', status: 502, outcome: 'upstream_error' }
+  ])
+  t.equal(gateway.logs().filter(line => line.level === 'error').length, 0)
+})
+
+t.test('a collector that is away changes nothing for callers', async t => {
+  const agent = await fakeAgent(t)
+  const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}}]\ntelemetry: {logs: {level: silent}, traces: {enabled: true}}`, env: traced('http://127.0.0.1:1') })
+  for (let i = 0; i < 20; i++) t.equal((await rpc(`${gateway.url}/rpc`)).status, 200)
+  await gateway.close()
+})
