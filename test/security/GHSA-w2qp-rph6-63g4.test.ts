@@ -1,0 +1,19 @@
+/** fastify below 5.12.1 coerced a primitive root to what a body schema wanted. No body schema of fastify is used, and no root but an object passes. */
+import t from 'tap'
+import { FORMS, nameOf, refusalIn, sending, target } from './kit.js'
+import { sourceFiles } from './sources.js'
+
+t.test('a body whose root is no object is refused', async (t) => {
+  const one = await target(t)
+  for (const form of FORMS) {
+    for (const body of ['5', '"x"', 'true', 'null', '[]', '""', '0', '[{}]', '"{\\"message\\":{}}"', ' ', '']) {
+      const answer = await one.send(sending(form, body))
+      t.match(refusalIn(answer).reason, /^(?:INVALID_REQUEST|PARSE_ERROR)$/, `${nameOf(form)}, ${JSON.stringify(body)}`)
+      t.equal(one.agent.received.length, 0, 'nothing arrived')
+    }
+  }
+})
+
+t.test('no route has a schema', async (t) => {
+  for (const [file, text] of sourceFiles().filter(([file]) => /^src\/(?:gateway|admin)\//.test(file))) t.notOk(/schema:\s*\{\s*(?:body|headers|querystring|params)/.test(text), file)
+})
