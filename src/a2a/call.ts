@@ -105,7 +105,7 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   if (!parsed.ok) return blank(operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
   if (!isObject(parsed.value)) return blank(operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
   const body: JsonObject = parsed.value
-  const view = viewRequest(body, '', input.version, 'HTTP+JSON')
+  const view = carriesMessage(operation) ? viewRequest(body, '', input.version, 'HTTP+JSON') : null
   return { operation, id: NO_ID, idValue: null, view, problem: null }
 }
 

@@ -33,7 +33,7 @@ export function readEnvelope (value: unknown): EnvelopeResult {
   const problems: FieldProblem[] = []
   Fields.read(value, ENVELOPE, '', problems)
   const first = problems[0]
-  if (first !== undefined) return bad(first.path, `Ambiguous envelope: ${first.message}.`)
+  if (first !== undefined) return bad(first.path, `Ambiguous envelope: the member ${first.path} ${first.message}.`)
   if (own(value, 'jsonrpc') !== '2.0') return bad('jsonrpc', 'The member "jsonrpc" must be the string "2.0".')
   const id = own(value, 'id')
   if (id !== undefined && id !== null && typeof id !== 'string' && !(typeof id === 'number' && Number.isInteger(id))) {

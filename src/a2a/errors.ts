@@ -127,31 +127,35 @@ export interface Caller {
   readonly mediaType: string | null
 }
 
-/** Writes a refusal in the caller's binding and version. */
-export function writeRefusal (refusal: Refusal, caller: Caller): WireError {
+/**
+ * Writes a refusal in the caller's binding and version.
+ * @param status HTTP status, where it is not the reason's own: that of an agent's error page
+ */
+export function writeRefusal (refusal: Refusal, caller: Caller, status?: number): WireError {
   const row = REASONS[refusal.reason]
+  const http = status ?? row.http
   const details = detailsOf(refusal, row)
   if (caller.binding === 'JSONRPC') {
     const error = JSON.stringify({ code: row.rpc, message: refusal.message, data: details })
     const answer = `{"jsonrpc":"2.0","id":${caller.id},"error":${error}}`
     if (caller.eventStream && !row.infrastructure) return { status: 200, contentType: 'text/event-stream', body: Buffer.from(`data: ${answer}\n\n`) }
     return {
-      status: row.infrastructure ? row.http : 200,
+      status: row.infrastructure ? http : 200,
       contentType: 'application/json',
       body: Buffer.from(answer)
     }
   }
   if (caller.version === '0.3') {
     return {
-      status: row.http,
+      status: http,
       contentType: 'application/json',
       body: Buffer.from(JSON.stringify({ code: row.rpc, message: refusal.message, data: details }))
     }
   }
   return {
-    status: row.http,
+    status: http,
     contentType: caller.mediaType === 'application/json' ? 'application/json' : A2A_MEDIA_TYPE,
-    body: Buffer.from(JSON.stringify({ error: { code: row.http, status: row.status, message: refusal.message, details } }))
+    body: Buffer.from(JSON.stringify({ error: { code: http, status: row.status, message: refusal.message, details } }))
   }
 }
 
@@ -172,13 +176,15 @@ function detailsOf (refusal: Refusal, row: ReasonEntry): object[] {
   return details
 }
 
+const MAX_RULE = 512
+
 /**
  * Value of the `gateway-decision` header: a token and one parameter with a quoted string (RFC 9110 §5.6.6).
- * Characters that may not stand in a quoted string are percent-encoded.
+ * Characters that may not stand in a quoted string are percent-encoded; a rule of a card's endless URI is clipped.
  */
 export function decisionHeader (rule: string): string {
   let safe = ''
-  for (const byte of Buffer.from(rule)) {
+  for (const byte of Buffer.from(rule.length > MAX_RULE ? `${rule.slice(0, MAX_RULE)}...` : rule)) {
     const quotable = byte > 0x20 && byte < 0x7f && byte !== 0x22 && byte !== 0x5c
     safe += quotable ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, '0').toUpperCase()}`
   }

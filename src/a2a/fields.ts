@@ -41,11 +41,20 @@ function snakeCase (field: string): string {
   return field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
+/** Upper case first: Go's encoding/json folds the long s (U+017F) and the Kelvin sign too, which lower case alone leaves apart. */
 function fold (key: string): string {
-  return key.replaceAll('_', '').toLowerCase()
+  return key.replaceAll('_', '').toUpperCase().toLowerCase()
 }
 
+/** `message` is a predicate of the path: `params.message.parts[0]` `holds both "text" and "data"; ...`. */
 export interface FieldProblem { readonly path: string, readonly message: string }
+
+/** Bound on the problems noted of one request: a message of 50,000 odd parts says no more than one of twenty. */
+export const MAX_PROBLEMS = 20
+
+export function addProblem (problems: FieldProblem[], path: string, message: string): void {
+  if (problems.length < MAX_PROBLEMS) problems.push({ path, message })
+}
 
 /** One object of the protocol, read by field name whatever its spelling. */
 export class Fields {
@@ -73,7 +82,7 @@ export class Fields {
       if (field === key) continue
       if (field !== undefined) {
         if (Object.hasOwn(object, field)) {
-          problems.push({ path: memberPath(path, key), message: `${where(path)} holds both "${field}" and "${key}", two spellings of one field; send only "${field}"` })
+          addProblem(problems, memberPath(path, key), `stands beside "${field}", another spelling of the same field; send only "${field}"`)
         } else {
           aliases ??= new Map()
           aliases.set(field, key)
@@ -82,7 +91,7 @@ export class Fields {
       }
       const variant = key.length > 64 ? undefined : set.folded.get(fold(key))
       if (variant !== undefined) {
-        problems.push({ path: memberPath(path, key), message: `${where(path)} holds "${key}", which some agents read as "${variant}"; spell it "${variant}"` })
+        addProblem(problems, memberPath(path, key), `is read as "${variant}" by some agents; spell it "${variant}" or leave it out`)
       }
     }
     return new Fields(object, path, aliases)
@@ -110,10 +119,30 @@ const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/
 /** Appends one member to a path: `.name` where that reads well, `["other name"]` otherwise; long names are clipped. */
 export function memberPath (path: string, key: string): string {
   if (IDENTIFIER.test(key) && key.length <= 64) return path === '' ? key : `${path}.${key}`
-  const clipped = key.length > 64 ? `${key.slice(0, 61)}...` : key
-  return `${path}[${JSON.stringify(clipped)}]`
+  return `${path}[${quoted(key, 64)}]`
 }
 
-function where (path: string): string {
-  return path === '' ? 'the root object' : path
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu
+
+/**
+ * Text from a client or a card, made fit for messages, headers and logs: clipped, with JSON escapes for what a terminal or a reader
+ * would not show as it stands (control, format and bidirectional characters).
+ */
+export function visible (text: string, limit: number): string {
+  return clip(text, limit).replace(INVISIBLE, escaped)
+}
+
+/** The same between quotes, its own quotes and backslashes escaped. */
+export function quoted (text: string, limit: number): string {
+  return `"${clip(text, limit).replace(/["\\]/g, '\\$&').replace(INVISIBLE, escaped)}"`
+}
+
+function clip (text: string, limit: number): string {
+  return text.length > limit ? `${text.slice(0, limit - 3)}...` : text
+}
+
+function escaped (character: string): string {
+  let text = ''
+  for (let i = 0; i < character.length; i++) text += `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
+  return text
 }

@@ -3,8 +3,13 @@
  * Rules see only this; paths name the client's own fields.
  */
 import type { FieldProblem, JsonObject } from './fields.js'
-import { Fields, FieldSet, isObject, own } from './fields.js'
+import { addProblem, Fields, FieldSet, isObject, own } from './fields.js'
 import type { Binding, Version } from './versions.js'
+
+/** Where a part may state its media type; agents differ on which places they read. */
+export type MediaTypePlace = 'mediaType' | 'metadata.mediaType' | 'metadata.mimeType'
+
+export interface StatedMediaType { readonly text: string, readonly path: string, readonly place: MediaTypePlace }
 
 export interface PartView {
   /** `params.message.parts[0]` */
@@ -15,7 +20,9 @@ export interface PartView {
   /** `params.message.parts[0].data` */
   readonly dataPath: string
   /** Every media type stated for the part, most authoritative first, with the path of each. */
-  readonly mediaTypes: readonly { readonly text: string, readonly path: string }[]
+  readonly mediaTypes: readonly StatedMediaType[]
+  /** Why some agents may not take it for a DataPart, as a predicate of its path, or null. Matters to rules that count or order DataParts. */
+  readonly doubt: string | null
 }
 
 export interface MessageView {
@@ -63,7 +70,7 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   let field = 'message'
   // proto 0.3.0 names the field `request` with json_name `message`: ProtoJSON parsers read both.
   if (version === '0.3' && binding === 'HTTP+JSON' && isObject(request.get('request'))) {
-    if (request.get('message') !== undefined) problems.push({ path: request.pathOf('request'), message: 'the body holds both "message" and "request", two spellings of one field; send only "message"' })
+    if (request.get('message') !== undefined) addProblem(problems, request.pathOf('request'), 'stands beside "message", another spelling of the same field; send only "message"')
     else field = 'request'
   }
   const raw = request.get(field)
@@ -88,7 +95,7 @@ function viewParts (message: Fields, version: Version, problems: FieldProblem[])
   const parts = message.get('parts')
   const content = message.get('content')
   if (parts !== undefined && content !== undefined && version === '0.3') {
-    problems.push({ path: message.pathOf('content'), message: `${message.path} holds both "parts" and "content"; send only the one that this binding defines` })
+    addProblem(problems, message.pathOf('content'), 'stands beside "parts"; send only the one that this binding defines')
   }
   const nested = version === '0.3' && !Array.isArray(parts) && Array.isArray(content)
   const list = nested ? content : parts
@@ -106,20 +113,22 @@ function viewPart (raw: JsonObject, path: string, version: Version, nested: bool
   const part = Fields.read(raw, PART, path, problems)
   const members = version === '1.0' ? MEMBERS_1_0 : MEMBERS_0_3
   let present: string | null = null
+  let several = false
   for (let i = 0; i < members.length; i++) {
     const member = members[i] as string
     const value = part.get(member)
     // A null sibling is an absent one to every SDK, so it makes no second member.
     if (value === undefined || value === null) continue
-    if (present !== null) problems.push({ path, message: `${path} holds both "${present}" and "${member}"; a part has exactly one of ${members.join(', ')}` })
+    several = present !== null
+    if (several) addProblem(problems, path, `holds both "${present}" and "${member}"; a part has exactly one of ${members.join(', ')}`)
     present ??= member
   }
   const kind = own(raw, 'kind')
-  if (version === '0.3' && present !== null && kind !== present && (kind === 'text' || kind === 'file' || kind === 'data')) {
-    problems.push({ path, message: `${path} says kind "${kind}" and carries "${present}"; make them agree` })
+  if (version === '0.3' && present !== null && !several && kind !== present && (kind === 'text' || kind === 'file' || kind === 'data')) {
+    addProblem(problems, path, `says kind "${kind}" and carries "${present}"; make them agree`)
   }
   const isData = present === 'data' || (present === null && part.key('data') !== null)
-  if (!isData) return { path, isData: false, data: undefined, dataPath: part.pathOf('data'), mediaTypes: [] }
+  if (!isData) return { path, isData: false, data: undefined, dataPath: part.pathOf('data'), mediaTypes: [], doubt: null }
   let data = part.get('data')
   let dataPath = part.pathOf('data')
   // 0.3 REST is ProtoJSON of DataPart { Struct data }: the document is one level deeper (reference §5.2).
@@ -127,22 +136,29 @@ function viewPart (raw: JsonObject, path: string, version: Version, nested: bool
     data = data.data
     dataPath = `${dataPath}.data`
   }
-  return { path, isData: true, data, dataPath, mediaTypes: mediaTypesOf(part, version, problems) }
+  const doubt = version === '0.3' && !nested && kind !== 'data'
+    ? 'carries "data" without kind "data", so some agents do not read it as data; set kind to "data"'
+    : data === null || data === undefined ? 'carries null as data, which some agents read as no data; send a value' : null
+  return { path, isData: true, data, dataPath, mediaTypes: mediaTypesOf(part, version, problems), doubt }
 }
 
-function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[]): { text: string, path: string }[] {
-  const found: { text: string, path: string }[] = []
-  const add = (fields: Fields, field: string): void => {
+function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[]): StatedMediaType[] {
+  const found: StatedMediaType[] = []
+  const add = (fields: Fields, field: 'mediaType' | 'mimeType', place: MediaTypePlace): void => {
     const value = fields.get(field)
-    if (typeof value === 'string' && value !== '') found.push({ text: value, path: fields.pathOf(field) })
+    if (value === undefined || value === null || value === '') return
+    if (typeof value === 'string') found.push({ text: value, path: fields.pathOf(field), place })
+    // `String(["a/b"])` is "a/b": readers made by ts-proto take it for the media type.
+    else addProblem(problems, fields.pathOf(field), 'must be a string')
   }
-  if (version === '1.0') add(part, 'mediaType')
+  if (version === '1.0') add(part, 'mediaType', 'mediaType')
   const metadata = part.get('metadata')
   if (isObject(metadata)) {
     const fields = Fields.read(metadata, PART_METADATA, part.pathOf('metadata'), problems)
-    add(fields, version === '1.0' ? 'mediaType' : 'mimeType')
-    add(fields, version === '1.0' ? 'mimeType' : 'mediaType')
+    if (version === '1.0') add(fields, 'mediaType', 'metadata.mediaType')
+    add(fields, 'mimeType', 'metadata.mimeType')
+    if (version === '0.3') add(fields, 'mediaType', 'metadata.mediaType')
   }
-  if (version === '0.3') add(part, 'mediaType')
+  if (version === '0.3') add(part, 'mediaType', 'mediaType')
   return found
 }

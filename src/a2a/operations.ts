@@ -77,24 +77,47 @@ const NOT_TENANTS: ReadonlySet<string> = new Set(['tasks', 'message:send', 'mess
 /**
  * Matches the rest of a request path below an HTTP+JSON interface's base, undecoded: `:` is literal and `%3A` is not `:`.
  * @param rest path below the interface's base, beginning with `/`
- * @param basePath the interface's base path; a 0.3 base that ends in `/v1` already holds the prefix (types.ts 0.3.0 example)
+ * @param basePath the interface's base path; a 0.3 base that ends in `/v1` may already hold the prefix (types.ts 0.3.0 example), or
+ *   be followed by another one (the SDKs always append it): both are taken, and the path is forwarded as it is
  * @returns the match, the verbs that would match, or null when no route of that version has this path
  */
 export function matchRest (verb: string, rest: string, version: Version, basePath: string): RestMatch | RestVerbMismatch | null {
   if (rest.length < 2 || rest.charCodeAt(0) !== 0x2f) return null
   const segments = rest.slice(1).split('/')
   if (version === '0.3') {
-    if (!basePath.endsWith('/v1')) {
-      if (segments[0] !== 'v1') return null
-      segments.shift()
-    }
+    if (segments[0] === 'v1') segments.shift()
+    else if (!basePath.endsWith('/v1')) return null
     return match(verb, segments, '0.3', null)
   }
   const direct = match(verb, segments, '1.0', null)
   if (direct !== null) return direct
   const tenant = segments[0]
-  if (tenant === undefined || tenant === '' || segments.length < 2 || NOT_TENANTS.has(tenant)) return null
+  if (tenant === undefined || tenant === '' || segments.length < 2 || NOT_TENANTS.has(decode(tenant))) return null
   return match(verb, segments.slice(1), '1.0', tenant)
+}
+
+function decode (text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/**
+ * A path as the most lenient agent reads it: decoded, without matrix parameters (JAX-RS) and a last slash, letter case ignored (Express).
+ * For finding what must not pass by unread; what is forwarded is matched as it stands.
+ */
+export function lenientPath (path: string): string {
+  const loose = decode(path).replace(/;[^/]*/g, '').toLowerCase()
+  return loose.endsWith('/') ? loose.slice(0, -1) : loose
+}
+
+const WORDS: ReadonlyMap<string, string> = new Map(['extendedAgentCard', 'pushNotificationConfigs'].map(word => [word.toLowerCase(), word]))
+
+/** Whether a lenient path below an HTTP+JSON interface's base is an operation, whatever its verb. */
+export function isLenientRest (rest: string, version: Version, basePath: string): boolean {
+  return matchRest('POST', rest.split('/').map(segment => WORDS.get(segment) ?? segment).join('/'), version, basePath) !== null
 }
 
 function match (verb: string, segments: readonly string[], version: Version, tenant: string | null): RestMatch | RestVerbMismatch | null {

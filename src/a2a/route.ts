@@ -2,7 +2,7 @@
 import type { MappedInterface } from './card-map.js'
 import { CARD_PATHS } from './card-map.js'
 import type { Operation } from './operations.js'
-import { matchRest } from './operations.js'
+import { isLenientRest, lenientPath, matchRest } from './operations.js'
 import type { Binding, Version } from './versions.js'
 
 export type Route =
@@ -35,6 +35,8 @@ export class Router {
   private readonly rest: readonly RestAddress[]
   /** 0.2: public path of the extended card to its path at the agent. */
   private readonly legacyExtended: ReadonlyMap<string, string>
+  /** Addresses of JSON-RPC, card and 0.2 extended card, in lower case. */
+  private readonly claimed: ReadonlySet<string>
 
   constructor (interfaces: readonly MappedInterface[], legacyExtendedCard: boolean) {
     const rpc = new Map<string, Map<Version, string>>()
@@ -53,6 +55,7 @@ export class Router {
     this.rpc = new Map([...rpc].map(([path, byVersion]) => [path, { byVersion, versions: [...byVersion.keys()] }]))
     this.rest = rest.sort((a, b) => b.publicPath.length - a.publicPath.length)
     this.legacyExtended = legacy
+    this.claimed = new Set([...rpc.keys(), ...CARD_PATHS, ...legacy.keys()].map(path => path.toLowerCase()))
   }
 
   /**
@@ -83,9 +86,12 @@ export class Router {
    * may carry it past inspection.
    */
   claims (path: string): boolean {
-    const plain = path.replace(/%3a/gi, ':')
-    const trimmed = plain.endsWith('/') ? plain.slice(0, -1) : plain
-    return this.rpc.has(trimmed) || CARD_PATHS.includes(trimmed) || this.legacyExtended.has(trimmed) || this.matchRest('POST', trimmed, '1.0') !== null
+    const loose = lenientPath(path)
+    if (this.claimed.has(loose)) return true
+    return this.rest.some(({ publicPath, version }) => {
+      const base = publicPath.toLowerCase()
+      return under(loose, base) && isLenientRest(loose.slice(base.length), version, base)
+    })
   }
 
   /** The version asked for first; a route that only another version has is an unsupported version, not an unknown path. */

@@ -43,6 +43,7 @@ export function readVersion (text: string): Version | null {
  */
 export function requestedVersion (header: string | undefined, query: string): { readonly version: Version, readonly stated: boolean } | { readonly problem: 'conflict' | 'unknown' } {
   const param = query === '' ? null : queryVersion(query)
+  if (param === AMBIGUOUS) return { problem: 'conflict' }
   if (header !== undefined && header.trim() !== '') {
     const version = readVersion(header)
     if (version === null) return { problem: 'unknown' }
@@ -54,10 +55,16 @@ export function requestedVersion (header: string | undefined, query: string): { 
   return version === null ? { problem: 'unknown' } : { version, stated: true }
 }
 
-function queryVersion (query: string): string | null {
-  if (!/a2a-version/i.test(query)) return null
+const AMBIGUOUS = Symbol('the parameter is repeated with different values')
+
+/** A percent sign may hide the parameter's name: agents compare names decoded. */
+function queryVersion (query: string): string | typeof AMBIGUOUS | null {
+  if (!/a2a-version|%/i.test(query)) return null
+  let found: string | null = null
   for (const [name, value] of new URLSearchParams(query)) {
-    if (name.toLowerCase() === VERSION_HEADER) return value
+    if (name.toLowerCase() !== VERSION_HEADER) continue
+    if (found !== null && found !== value) return AMBIGUOUS
+    found = value
   }
-  return null
+  return found
 }

@@ -72,6 +72,12 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const unusable: UnusableSchema[] = []
   const warnings: string[] = []
   const spoken = new Set<string>()
+  /** Several policies may speak of one URI: it is asked for once, in the strictest mode. */
+  const require = (extension: RequiredExtension): void => {
+    const at = required.findIndex(known => known.uri === extension.uri)
+    if (at < 0) required.push(extension)
+    else if (extension.mode === 'enforce') required[at] = extension
+  }
 
   for (const name of agent.extensions) {
     const policy = options.policies[name]
@@ -82,9 +88,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     spoken.add(policy.uri)
     if (mode === 'off') continue
     const demand = policy.activation?.required ?? 'card'
-    if (demand === 'always' || (demand === 'card' && extension?.required === true)) required.push({ uri: policy.uri, label: name, mode })
+    if (demand === 'always' || (demand === 'card' && extension?.required === true)) require({ uri: policy.uri, label: name, mode })
     if (policy.activation?.default === 'inject') {
-      injected.push(policy.uri)
+      if (!injected.includes(policy.uri)) injected.push(policy.uri)
       if (policy.activation.expose !== true) hidden.add(policy.uri)
     }
     if (extension === undefined) {
@@ -100,7 +106,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   }
   if (agent.mode !== 'off') {
     for (const extension of card.extensions) {
-      if (extension.required && !spoken.has(extension.uri)) required.push({ uri: extension.uri, label: extension.uri, mode: agent.mode })
+      if (extension.required && !spoken.has(extension.uri)) require({ uri: extension.uri, label: extension.uri, mode: agent.mode })
     }
   }
   return {

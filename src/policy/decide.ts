@@ -9,7 +9,7 @@ import { inMessageScope } from '../a2a/operations.js'
 import type { AgentPolicy } from './compile.js'
 import { runRules } from './rules.js'
 import type { Violation } from './violation.js'
-import { callViolation, GATEWAY, refusalOf, violation } from './violation.js'
+import { callViolation, GATEWAY, note, refusalOf, violation } from './violation.js'
 
 export interface DecisionRequest {
   readonly call: Call
@@ -62,10 +62,10 @@ const NO_URIS: readonly string[] = []
 
 function ambiguities (view: RequestView, pathTenant: string | null, policy: AgentPolicy, violations: Violation[]): void {
   for (const problem of view.problems) {
-    violations.push(violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'ambiguous-fields', problem.path, problem.message))
+    note(violations, violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'ambiguous-fields', problem.path, problem.message))
   }
   if (pathTenant !== null && view.tenant !== null && view.tenant !== pathTenant) {
-    violations.push(violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'tenant', 'tenant', 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body'))
+    note(violations, violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'tenant', 'tenant', 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body'))
   }
 }
 

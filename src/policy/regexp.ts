@@ -4,20 +4,21 @@
  * over 1000) and what only RE2 understands is an error when the pattern is compiled, never a different match.
  */
 import { RE2JS } from 're2js'
+import { quoted, visible } from '../a2a/fields.js'
 
 export interface Matcher { test (text: string): boolean }
 
-/** Escapes and classes to which RE2 gives a meaning that ECMA-262 does not. */
-const RE2_ONLY = /\\[QEAzaCpP]|\[\[:/
+/** Escapes that mean one thing to RE2 and another to ECMA-262 without the `u` flag, where `\Q` is a letter and `\u{61}` is 61 times one. */
+const RE2_ONLY = /\\(?:[QEAzaCpPk1-9]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2})|c(?![A-Za-z])|0\d)/
 
 /** @throws Error in plain words when the pattern cannot be used */
 export function compilePattern (pattern: string): Matcher {
-  if (!isEcma(pattern)) throw new Error(`the pattern ${JSON.stringify(pattern)} is not a valid ECMA-262 regular expression`)
+  if (!isEcma(pattern)) throw new Error(`the pattern ${quoted(pattern, 100)} is not a valid ECMA-262 regular expression`)
   let compiled: RE2JS
   try {
-    compiled = RE2JS.compile(RE2JS.translateRegExp(pattern))
+    compiled = RE2JS.compile(RE2JS.translateRegExp(toRe2(pattern)))
   } catch (error) {
-    throw new Error(`the pattern ${JSON.stringify(pattern)} cannot run in linear time (${(error as Error).message.replace('error parsing regexp: ', '')}); look-around, back-references and repeat counts over 1000 are not supported`)
+    throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time (${visible((error as Error).message.replace('error parsing regexp: ', ''), 100)}); look-around, back-references and repeat counts over 1000 are not supported`)
   }
   return { test: text => compiled.matcher(text).find() }
 }
@@ -37,5 +38,58 @@ function isEcma (pattern: string): boolean {
     return true
   } catch {
     return false
+  }
+}
+
+/** ECMA-262 WhiteSpace and LineTerminator, and all the rest, as ranges of a class. RE2's `\s` is five ASCII characters. */
+const SPACE = '\\t-\\r\\u0020\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
+const NO_SPACE = '\\u0000-\\u0008\\u000e-\\u001f\\u0021-\\u009f\\u00a1-\\u167f\\u1681-\\u1fff\\u200b-\\u2027\\u202a-\\u202e\\u2030-\\u205e\\u2060-\\u2fff\\u3001-\\ufefe\\uff00-\\u{10ffff}'
+
+const ATOM = /\\c[A-Za-z]|\\u\{[^}]*\}|\\u[\dA-Fa-f]{4}|\\x[\dA-Fa-f]{2}|\\[pP]\{[^}]*\}|\\?[^]/uy
+const CLASS_ESCAPE = /^\\[dDwWsSpP]/
+
+/**
+ * Says in RE2's terms what RE2 reads differently: `.`, `\s` and `\S` everywhere; in a class `[`, where RE2 looks for `[:alpha:]`, and a
+ * dash beside a class escape, as in `[\w-.]`.
+ */
+function toRe2 (pattern: string): string {
+  let at = 0
+  const next = (): string => {
+    ATOM.lastIndex = at
+    const atom = ATOM.exec(pattern)?.[0] ?? ''
+    at += atom.length
+    return atom
+  }
+  let text = ''
+  while (at < pattern.length) {
+    const atom = next()
+    if (atom === '.') text += '[^\\n\\r\\u2028\\u2029]'
+    else if (atom === '\\s' || atom === '\\S') text += `[${inClass(atom)}]`
+    else if (atom !== '[') text += atom
+    else {
+      text += atom
+      if (pattern[at] === '^') text += next()
+      while (at < pattern.length && pattern[at] !== ']') {
+        const low = next()
+        const isRange = pattern[at] === '-' && at + 1 < pattern.length && pattern[at + 1] !== ']'
+        text += inClass(low)
+        if (!isRange) continue
+        const dash = next()
+        const high = next()
+        text += (CLASS_ESCAPE.test(low) || CLASS_ESCAPE.test(high) ? `\\${dash}` : dash) + inClass(high)
+      }
+      text += next()
+    }
+  }
+  return text
+}
+
+function inClass (atom: string): string {
+  switch (atom) {
+    case '\\s': return SPACE
+    case '\\S': return NO_SPACE
+    case '\\b': return '\\u0008'
+    case '[': case '-': case '^': return `\\${atom}`
+    default: return atom
   }
 }

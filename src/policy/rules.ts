@@ -1,11 +1,12 @@
 /** Runs one policy's request rules over the message view. No extension has code of its own. */
 import type { Reason } from '../a2a/errors.js'
+import { quoted, visible } from '../a2a/fields.js'
 import type { MessageView } from '../a2a/message.js'
 import type { ErrorClass } from '../config/model.js'
 import type { CompiledPolicy, CompiledRule } from './compile.js'
 import type { Selected } from './select.js'
 import type { Violation } from './violation.js'
-import { MAX_VIOLATIONS, violation } from './violation.js'
+import { isFull, note, violation } from './violation.js'
 
 const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
   invalid: 'EXTENSION_DATA_INVALID',
@@ -17,11 +18,12 @@ const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
 
 export function runRules (policy: CompiledPolicy, message: MessageView, violations: Violation[]): void {
   for (const rule of policy.rules) {
+    if (isFull(violations, policy.mode)) return
     if (rule.condition !== null && !rule.condition(message)) continue
     const selected = rule.select(message)
     if (!checkCount(policy, rule, message, selected, violations)) continue
     for (const one of selected) {
-      if (violations.length >= MAX_VIOLATIONS) return
+      if (isFull(violations, policy.mode)) return
       checkOne(policy, rule, one, violations)
     }
   }
@@ -35,32 +37,48 @@ function checkCount (policy: CompiledPolicy, rule: CompiledRule, message: Messag
   const expected = count > rule.max
     ? (rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`)
     : `must hold at least ${rule.min} of what rule "${rule.id}" selects`
-  add(policy, rule, rule.errorClass, path, rule.message ?? expected, violations)
+  add(policy, rule, rule.errorClass, path, expected, violations)
   return false
 }
 
 function checkOne (policy: CompiledPolicy, rule: CompiledRule, one: Selected, violations: Violation[]): void {
-  if (one.ambiguous !== null) return add(policy, rule, 'invalid', one.path, `cannot be judged: ${one.ambiguous}`, violations)
+  if (one.ambiguous !== null) return fault(policy, rule, 'invalid', one.path, `cannot be judged: ${one.ambiguous}`, violations)
   if (rule.schema === null) return
   const found = rule.schema.find(one.captures)
   if (found === null) {
-    const names = rule.schema.names
-    const declared = names.length === 0 ? 'the card declares none' : `the card declares ${names.slice(0, 20).join(', ')}`
-    return add(policy, rule, rule.undeclaredClass, one.path, `names a schema that the agent's card does not declare; ${declared}`, violations)
+    return fault(policy, rule, rule.undeclaredClass, one.typePath ?? one.path, `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`, violations)
   }
   const { entry, name } = found
-  const label = name === null ? 'its schema' : `the schema "${name}" of the agent's card`
+  const label = name === null ? 'its schema' : `the schema ${quoted(name, NAME)} of the agent's card`
   if (!entry.usable) {
-    return add(policy, rule, 'unsupportedContent', one.path, `cannot be accepted: ${label} is unusable (${entry.pointer}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
+    return fault(policy, rule, 'unsupportedContent', one.path, `cannot be accepted: ${label} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
   }
   const problems = entry.schema.validate(one.value)
   if (problems === null) return
   for (const problem of problems) {
-    if (violations.length >= MAX_VIOLATIONS) return
-    add(policy, rule, rule.errorClass, `${one.path}${problem.path}`, rule.message ?? `${problem.message} (${label})`, violations)
+    if (isFull(violations, policy.mode)) return
+    add(policy, rule, rule.errorClass, `${one.path}${problem.path}`, `${problem.message} (${label})`, violations)
   }
 }
 
-function add (policy: CompiledPolicy, rule: CompiledRule, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = rule.reason): void {
-  violations.push(violation(policy.mode, REASON_OF_CLASS[errorClass], policy.name, rule.id, path, message, policy.uri, reason))
+/** Characters of a schema's name and pointer, and names of a card, that a message shows. */
+const NAME = 64
+const POINTER = 200
+const NAMES = 20
+
+/** Names of the card are for the caller to read; they are a stranger's text all the same. */
+function declared (names: readonly string[]): string {
+  if (names.length === 0) return 'the card declares none'
+  const more = names.length > NAMES ? ` and ${names.length - NAMES} more` : ''
+  return `the card declares ${names.slice(0, NAMES).map(name => visible(name, NAME)).join(', ')}${more}`
+}
+
+/** The rule is broken: the policy's own words and reason, where it has some. */
+function add (policy: CompiledPolicy, rule: CompiledRule, errorClass: ErrorClass, path: string, message: string, violations: Violation[]): void {
+  note(violations, violation(policy.mode, REASON_OF_CLASS[errorClass], policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
+}
+
+/** The rule cannot be applied: its words for a broken rule would mislead. */
+function fault (policy: CompiledPolicy, rule: CompiledRule, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): void {
+  note(violations, violation(policy.mode, REASON_OF_CLASS[errorClass], policy.name, rule.id, path, message, policy.uri, reason))
 }

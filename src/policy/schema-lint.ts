@@ -2,6 +2,7 @@
  * One walk over a JSON Schema before it is compiled. Schemas come from cards, so they are untrusted: this bounds their size,
  * refuses what the gateway will not do for a stranger (remote references, async validation, slow patterns) and says where.
  */
+import { quoted } from '../a2a/fields.js'
 import { compilePattern } from './regexp.js'
 
 export interface SchemaProblem {
@@ -10,7 +11,7 @@ export interface SchemaProblem {
   readonly message: string
 }
 
-export const SCHEMA_LIMITS = { nodes: 5_000, depth: 64, unfolded: 50_000 } as const
+export const SCHEMA_LIMITS = { nodes: 5_000, depth: 64, unfolded: 50_000, chain: 500 } as const
 
 /** Keywords whose value is one schema. */
 const ONE = new Set(['additionalItems', 'additionalProperties', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties', 'contentSchema'])
@@ -21,56 +22,96 @@ const MAP = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternPropert
 /** Where sub-schemas are stored rather than applied: they cost nothing until referenced. */
 const STORED = new Set(['$defs', 'definitions'])
 
-const KNOWN_REMOTE = new Set([
-  'https://json-schema.org/draft/2020-12/schema', 'https://json-schema.org/draft/2019-09/schema', 'http://json-schema.org/draft-07/schema', 'http://json-schema.org/draft-07/schema#'
-])
+/** Keywords whose value maps property names to something. */
+const NAMED = new Set(['properties', 'dependentSchemas', 'dependencies', 'dependentRequired'])
+/** Names to which the validator's comparison of objects would give a meaning of their own. */
+const UNCOMPARABLE = new Set(['constructor', 'toString', 'valueOf'])
+
+const META_SCHEMAS = ['https://json-schema.org/draft/2020-12/schema', 'https://json-schema.org/draft/2019-09/schema', 'http://json-schema.org/draft-07/schema']
+
+/** How a value is reached says what it means: a property may well be called `pattern` or `$ref`. */
+type Role = 'schema' | 'schemas' | 'map' | 'patterns' | 'constant' | 'other'
 
 interface Walk {
   nodes: number
-  ids: boolean
+  /** Absolute URIs that stand for a schema inside this one. */
+  readonly ids: Set<string>
+  readonly references: { readonly uri: string, readonly text: string, readonly pointer: string }[]
   problem: SchemaProblem | null
 }
 
 /** @returns the first problem, or null when the schema may be compiled */
 export function lintSchema (schema: unknown): SchemaProblem | null {
-  const walk: Walk = { nodes: 0, ids: false, problem: null }
-  visit(schema, '', 0, walk)
+  const walk: Walk = { nodes: 0, ids: new Set([ROOT, ...META_SCHEMAS]), references: [], problem: null }
+  visit(schema, 'schema', '', ROOT, 0, walk)
   if (walk.problem !== null) return walk.problem
+  const outside = walk.references.find(({ uri }) => !walk.ids.has(uri))
+  if (outside !== undefined) {
+    return { pointer: outside.pointer, message: `the reference ${quoted(outside.text, 200)} leads out of the schema; nothing is fetched, so copy what it names into "$defs"` }
+  }
   return unfoldedSize(schema)
 }
+
+/** Base of a schema that names none: nothing but itself is there. */
+const ROOT = 'schema:/root'
 
 function fail (walk: Walk, pointer: string, message: string): void {
   walk.problem ??= { pointer, message }
 }
 
 /** Visits every value, schema or not: whatever is nested counts towards the bounds. */
-function visit (value: unknown, pointer: string, depth: number, walk: Walk): void {
+function visit (value: unknown, role: Role, pointer: string, base: string, depth: number, walk: Walk): void {
   if (walk.problem !== null) return
   if (++walk.nodes > SCHEMA_LIMITS.nodes) return fail(walk, pointer, `the schema has more than ${SCHEMA_LIMITS.nodes} values`)
   if (depth > SCHEMA_LIMITS.depth) return fail(walk, pointer, `the schema is nested deeper than ${SCHEMA_LIMITS.depth} levels`)
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) visit(value[i], `${pointer}/${i}`, depth + 1, walk)
+    for (let i = 0; i < value.length; i++) visit(value[i], role === 'schemas' ? 'schema' : role === 'constant' ? role : 'other', `${pointer}/${i}`, base, depth + 1, walk)
     return
   }
-  for (const [key, child] of Object.entries(value)) {
+  const object = value as Readonly<Record<string, unknown>>
+  const isSchema = role === 'schema' || role === 'schemas'
+  let inner = base
+  if (Object.hasOwn(object, '$id') && typeof object.$id === 'string' && role !== 'constant' && role !== 'map') {
+    inner = resolve(object.$id, base)
+    walk.ids.add(inner)
+  }
+  for (const [key, child] of Object.entries(object)) {
     const at = `${pointer}/${escapePointer(key)}`
-    if (key === '$async' && child === true) fail(walk, at, 'asynchronous schemas are not supported')
-    if (key === '$ref' || key === '$dynamicRef' || key === '$recursiveRef') checkReference(child, at, walk)
-    if (key === 'pattern' && typeof child === 'string') checkPattern(child, at, walk)
-    if (key === 'patternProperties' && typeof child === 'object' && child !== null) {
-      for (const pattern of Object.keys(child)) checkPattern(pattern, `${at}/${escapePointer(pattern)}`, walk)
-    }
-    if (key === '$id' && typeof child === 'string' && pointer !== '') walk.ids = true
-    visit(child, at, depth + 1, walk)
+    if (isSchema) checkKeyword(key, child, at, inner, walk)
+    if (role === 'patterns') checkPattern(key, at, walk)
+    if (role === 'constant' && UNCOMPARABLE.has(key)) fail(walk, at, `a member named "${key}" inside "const" or "enum" is not supported`)
+    visit(child, isSchema ? roleOf(key, child) : role === 'map' || role === 'patterns' ? 'schema' : role, at, inner, depth + 1, walk)
   }
 }
 
-function checkReference (reference: unknown, pointer: string, walk: Walk): void {
-  if (typeof reference !== 'string' || reference.startsWith('#')) return
-  if (KNOWN_REMOTE.has(reference)) return
-  // A reference to another document resolves only to an $id inside this schema; nothing is ever fetched.
-  if (!walk.ids && /^[a-z][a-z0-9+.-]*:/i.test(reference)) fail(walk, pointer, `the reference ${JSON.stringify(reference.slice(0, 200))} leads out of the schema; nothing is fetched, so copy what it names into "$defs"`)
+function roleOf (key: string, child: unknown): Role {
+  if (MANY.has(key) && Array.isArray(child)) return 'schemas'
+  if (ONE.has(key)) return 'schema'
+  if (key === 'patternProperties') return 'patterns'
+  if (MAP.has(key)) return 'map'
+  return key === 'const' || key === 'enum' ? 'constant' : 'other'
+}
+
+function checkKeyword (key: string, child: unknown, pointer: string, base: string, walk: Walk): void {
+  if (key === '$async' && child === true) fail(walk, pointer, 'asynchronous schemas are not supported')
+  if ((key === '$ref' || key === '$dynamicRef' || key === '$recursiveRef') && typeof child === 'string') {
+    walk.references.push({ uri: resolve(child, base), text: child, pointer })
+  }
+  if (key === 'pattern' && typeof child === 'string') checkPattern(child, pointer, walk)
+  // Ajv leaves the name out of its tables, so nothing said about it would be checked.
+  if (NAMED.has(key) && typeof child === 'object' && child !== null && Object.hasOwn(child, '__proto__')) fail(walk, `${pointer}/__proto__`, 'a property named "__proto__" is not supported')
+}
+
+/** @returns the absolute URI without its fragment */
+function resolve (reference: string, base: string): string {
+  const plain = reference.replace(/#.*$/s, '')
+  if (plain === '') return base
+  try {
+    return new URL(plain, base).href
+  } catch {
+    return plain
+  }
 }
 
 function checkPattern (pattern: string, pointer: string, walk: Walk): void {
@@ -83,33 +124,47 @@ function checkPattern (pattern: string, pointer: string, walk: Walk): void {
 
 /**
  * Bounds what a schema unfolds to when its references are followed: thirty definitions that each name the next twice are small to
- * read and 2^30 steps to run. Cycles count once; data bounds them, because a cycle that consumes no data overflows the stack at
- * once and is refused when it runs.
+ * read and 2^30 steps to run. Cycles count once here; what they cost depends on the data and is bounded when they run.
  */
 function unfoldedSize (root: unknown): SchemaProblem | null {
   const memo = new Map<unknown, number>()
   const active = new Set<unknown>()
-  const cost = (schema: unknown): number => {
+  const cost = (schema: unknown, depth: number): number => {
     if (typeof schema !== 'object' || schema === null || active.has(schema)) return 1
     const known = memo.get(schema)
     if (known !== undefined) return known
+    if (depth > SCHEMA_LIMITS.chain) return Number.POSITIVE_INFINITY
     active.add(schema)
     let total = 1
     for (const [key, child] of Object.entries(schema)) {
       if (STORED.has(key)) continue
-      if (key === '$ref' && typeof child === 'string') total += cost(resolveLocal(root, child))
-      else if (MANY.has(key) && Array.isArray(child)) for (const one of child) total += cost(one)
-      else if (ONE.has(key)) total += cost(child)
-      else if (MAP.has(key) && typeof child === 'object' && child !== null) for (const one of Object.values(child)) total += cost(one)
+      if (key === '$ref' && typeof child === 'string') total += cost(resolveLocal(root, child), depth + 1)
+      else if (MANY.has(key) && Array.isArray(child)) for (const one of child) total += cost(one, depth + 1)
+      else if (ONE.has(key)) total += cost(child, depth + 1)
+      else if (MAP.has(key) && typeof child === 'object' && child !== null) for (const one of Object.values(child)) total += cost(one, depth + 1)
       if (total > SCHEMA_LIMITS.unfolded) break
     }
     active.delete(schema)
     memo.set(schema, total)
     return total
   }
-  return cost(root) > SCHEMA_LIMITS.unfolded
+  const total = cost(root, 0)
+  if (total === Number.POSITIVE_INFINITY) return { pointer: '', message: `the references of the schema form a chain longer than ${SCHEMA_LIMITS.chain}` }
+  return total > SCHEMA_LIMITS.unfolded
     ? { pointer: '', message: `the schema unfolds to more than ${SCHEMA_LIMITS.unfolded} steps when its references are followed` }
     : null
+}
+
+/** Values in a schema, counted up to `limit`. */
+export function countValues (schema: unknown, limit: number): number {
+  const stack: unknown[] = [schema]
+  let count = 0
+  while (stack.length > 0 && count < limit) {
+    const value = stack.pop()
+    count++
+    if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) stack.push(child)
+  }
+  return count
 }
 
 function resolveLocal (root: unknown, reference: string): unknown {

@@ -1,12 +1,14 @@
 /** Selectors and conditions of the policy vocabulary, compiled to functions over the message view. */
-import type { MessageView, PartView } from '../a2a/message.js'
+import type { MediaTypePlace, MessageView, PartView } from '../a2a/message.js'
 import type { ConditionConfig, SelectorConfig } from '../config/model.js'
-import type { MediaTypePattern } from '../wire/media-type.js'
+import type { MediaType, MediaTypePattern } from '../wire/media-type.js'
 import { compileMediaTypePattern, parseMediaType } from '../wire/media-type.js'
 
 /** One value a rule looks at. */
 export interface Selected {
   readonly path: string
+  /** Path of the media type by which it was selected, or null. */
+  readonly typePath: string | null
   readonly value: unknown
   /** Values captured by `name=*` parameters, by name. */
   readonly captures: ReadonlyMap<string, string>
@@ -25,35 +27,74 @@ export function compileSelector (config: SelectorConfig): Selector {
   const firstOnly = take === 'first'
   return message => {
     const found: Selected[] = []
+    const places = new Set<MediaTypePlace>()
     for (let i = 0; i < message.parts.length; i++) {
       const part = message.parts[i] as PartView
       if (data === true && !part.isData) continue
-      const selected = patterns === null
-        ? { path: part.dataPath, value: part.data, captures: NO_CAPTURES, ambiguous: null }
-        : byMediaType(part, patterns)
-      if (selected === null) continue
-      found.push(selected)
-      if (firstOnly) break
+      const match = patterns === null ? UNTYPED : byMediaType(part, patterns)
+      if (match === null) continue
+      // An agent that reads only one of the places, and compares text, takes the first part that states its type there and plainly: each
+      // part that could be some agent's first is judged.
+      if (firstOnly && found.length > 0 && match.places.every(place => places.has(place))) continue
+      for (const place of match.plainPlaces) places.add(place)
+      const ambiguous = match.ambiguous ?? (firstOnly && part.doubt !== null ? `${part.path} ${part.doubt}` : null)
+      found.push({ path: part.dataPath, typePath: match.typePath, value: part.data, captures: match.captures, ambiguous })
     }
     return found
   }
 }
 
+interface Match {
+  readonly captures: ReadonlyMap<string, string>
+  readonly ambiguous: string | null
+  readonly typePath: string | null
+  readonly places: readonly MediaTypePlace[]
+  /** Those of `places` where the type is written as the pattern is, which the simplest reader finds too. */
+  readonly plainPlaces: readonly MediaTypePlace[]
+}
+
+const UNTYPED: Match = { captures: NO_CAPTURES, ambiguous: null, typePath: null, places: [], plainPlaces: [] }
+
 /** A part may state its media type in several places; one that matches selects it, and they must then all say the same. */
-function byMediaType (part: PartView, patterns: readonly MediaTypePattern[]): Selected | null {
+function byMediaType (part: PartView, patterns: readonly MediaTypePattern[]): Match | null {
   let captures: ReadonlyMap<string, string> | null = null
   let ambiguous: string | null = null
+  let typePath: string | null = null
+  const places: MediaTypePlace[] = []
+  const plainPlaces: MediaTypePlace[] = []
   for (const stated of part.mediaTypes) {
     const type = parseMediaType(stated.text)
     if (type === null) {
-      if (patterns.some(pattern => looksLike(stated.text, pattern.essence))) ambiguous ??= `${stated.path} is not a well-formed media type`
-      continue
+      if (!patterns.some(pattern => looksLike(stated.text, pattern.essence))) continue
+      ambiguous ??= `${stated.path} is not a well-formed media type`
+    } else {
+      const matched = firstMatch(type, patterns)
+      if (matched === null) continue
+      captures ??= matched
+      if (isPlain(stated.text, type, matched.size)) plainPlaces.push(stated.place)
     }
-    for (const pattern of patterns) captures ??= pattern.match(type)
+    typePath ??= stated.path
+    places.push(stated.place)
   }
-  if (captures === null && ambiguous === null) return null
+  if (typePath === null) return null
   if (ambiguous === null && disagree(part)) ambiguous = `${part.mediaTypes.map(stated => stated.path).join(' and ')} state different media types`
-  return { path: part.dataPath, value: part.data, captures: captures ?? NO_CAPTURES, ambiguous }
+  return { captures: captures ?? NO_CAPTURES, ambiguous, typePath, places, plainPlaces }
+}
+
+/** Lower case, no blanks, no quotes, no parameters beside those captured: `application/json;schema=order`. */
+function isPlain (text: string, type: MediaType, captured: number): boolean {
+  if (type.parameters.size !== captured) return false
+  let plain = type.essence
+  for (const [name, value] of type.parameters) plain += `;${name}=${value}`
+  return plain === text
+}
+
+function firstMatch (type: MediaType, patterns: readonly MediaTypePattern[]): ReadonlyMap<string, string> | null {
+  for (const pattern of patterns) {
+    const captures = pattern.match(type)
+    if (captures !== null) return captures
+  }
+  return null
 }
 
 function looksLike (text: string, essence: string): boolean {

@@ -17,7 +17,7 @@ export interface Violation {
   readonly message: string
   /** URI of the extension, or null. */
   readonly uri: string | null
-  /** True where `message` is a sentence of its own rather than a predicate of the path. */
+  /** True where `message` is a sentence of its own rather than a predicate of the path: the call's problems, a policy's own words. */
   readonly sentence: boolean
   readonly metadata: Readonly<Record<string, string>> | null
 }
@@ -25,11 +25,24 @@ export interface Violation {
 /** Stands for the extension where a check is the gateway's own. */
 export const GATEWAY = 'gateway'
 
-/** Bound on what one request can make the gateway record and answer. */
+/** Bound on what one request can make the gateway record and answer: so many that are enforced, and as many that are only observed. */
 export const MAX_VIOLATIONS = 20
 
-export function violation (mode: Mode, reason: Reason, extension: string, rule: string, path: string, message: string, uri: string | null = null, customReason: string | null = null): Violation {
-  return { mode, reason, customReason, extension, rule, path, message, uri, sentence: false, metadata: null }
+/** Whether no more violations of this mode are noted. Each mode has its own bound: what is observed must not crowd out what is enforced. */
+export function isFull (violations: readonly Violation[], mode: Mode): boolean {
+  if (violations.length < MAX_VIOLATIONS) return false
+  let count = 0
+  for (const found of violations) if ((found.mode === 'enforce') === (mode === 'enforce')) count++
+  return count >= MAX_VIOLATIONS
+}
+
+/** Notes a violation, within the bound. */
+export function note (violations: Violation[], found: Violation): void {
+  if (!isFull(violations, found.mode)) violations.push(found)
+}
+
+export function violation (mode: Mode, reason: Reason, extension: string, rule: string, path: string, message: string, uri: string | null = null, customReason: string | null = null, sentence = false): Violation {
+  return { mode, reason, customReason, extension, rule, path, message, uri, sentence, metadata: null }
 }
 
 /** What the call itself got wrong, before any extension was looked at. */
@@ -48,12 +61,12 @@ export function refusalOf (violations: readonly Violation[]): Refusal | null {
   const fields: FieldViolation[] = shown.map(found => ({ field: found.path, description: found.message }))
   const metadata: Record<string, string> = { ...first.metadata, rule: first.rule }
   if (first.extension !== GATEWAY) metadata.extension = first.uri ?? first.extension
-  const missing = enforced.filter(found => found.reason === 'EXTENSION_SUPPORT_REQUIRED').map(found => found.uri).filter(uri => uri !== null)
+  const missing = enforced.filter(isMissing).map(found => found.uri).filter(uri => uri !== null)
   if (missing.length > 0) metadata.missingExtensions = missing.join(',')
   return {
     reason: first.reason,
     ...(first.customReason === null ? {} : { customReason: first.customReason }),
-    message: first.sentence ? first.message : first.reason === 'EXTENSION_SUPPORT_REQUIRED' ? missingMessage(enforced, missing) : dataMessage(same, enforced.length),
+    message: first.sentence && first.extension === GATEWAY ? first.message : isMissing(first) ? missingMessage(first, enforced.length, missing) : dataMessage(same, enforced.length),
     rule: `${first.extension}/${first.rule}`,
     metadata,
     fields,
@@ -61,15 +74,22 @@ export function refusalOf (violations: readonly Violation[]): Refusal | null {
   }
 }
 
-function missingMessage (enforced: readonly Violation[], missing: readonly string[]): string {
-  const header = enforced[0]?.path.replace(/^header /, '') ?? 'A2A-Extensions'
-  const others = enforced.length - missing.length
+const HEADER = 'header '
+
+/** A rule may use this reason for data; only a header can be mended by naming the extension in it. */
+function isMissing (found: Violation): boolean {
+  return found.reason === 'EXTENSION_SUPPORT_REQUIRED' && found.path.startsWith(HEADER)
+}
+
+function missingMessage (first: Violation, total: number, missing: readonly string[]): string {
+  const header = first.path.slice(HEADER.length)
+  const others = total - missing.length
   return `This agent requires ${missing.length === 1 ? 'an extension' : 'extensions'} that the request does not ask for: ${missing.join(', ')}. ` +
     `Send the header "${header}: ${missing.join(',')}" with the request.${others > 0 ? ` ${others} more ${others === 1 ? 'problem' : 'problems'} in the details.` : ''}`
 }
 
 function dataMessage (same: readonly Violation[], total: number): string {
-  const shown = same.slice(0, 3).map(found => `${found.path} ${found.message}`)
+  const shown = same.slice(0, 3).map(found => `${found.path}${found.sentence ? ':' : ''} ${found.message}`)
   const rest = total - shown.length
   return `${shown.join('; ')}.${rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'} in the details.` : ''}`
 }

@@ -1,0 +1,124 @@
+import t from 'tap'
+import fc from 'fast-check'
+import { validateHeaderValue } from 'node:http'
+import type { Caller, Reason, Refusal } from '../../src/a2a/errors.js'
+import { decisionHeader, GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRefusal } from '../../src/a2a/errors.js'
+
+interface Row { readonly rpc: number, readonly rpcHttp: number, readonly http: number, readonly status: string, readonly domain: string }
+const row = (rpc: number, http: number, status: string, domain = GATEWAY_DOMAIN): Row => ({ rpc, rpcHttp: 200, http, status, domain })
+/** Keeps its HTTP status in JSON-RPC. */
+const infra = (rpc: number, http: number, status: string): Row => ({ rpc, rpcHttp: http, http, status, domain: GATEWAY_DOMAIN })
+
+/** Design §2.4, reference §6.1 and §7: written down again on purpose. */
+const TABLE: Readonly<Record<Reason, Row>> = {
+  EXTENSION_SUPPORT_REQUIRED: row(-32008, 400, 'FAILED_PRECONDITION', PROTOCOL_DOMAIN),
+  EXTENSION_DEPENDENCY_MISSING: row(-32602, 400, 'INVALID_ARGUMENT'),
+  EXTENSION_NOT_ALLOWED: row(-32004, 403, 'PERMISSION_DENIED'),
+  EXTENSION_DATA_INVALID: row(-32602, 400, 'INVALID_ARGUMENT'),
+  CONTENT_TYPE_NOT_SUPPORTED: row(-32005, 400, 'INVALID_ARGUMENT', PROTOCOL_DOMAIN),
+  EXTENSION_CONFLICT: row(-32602, 400, 'FAILED_PRECONDITION'),
+  VERSION_NOT_SUPPORTED: row(-32009, 400, 'FAILED_PRECONDITION', PROTOCOL_DOMAIN),
+  INVALID_AGENT_RESPONSE: row(-32006, 500, 'INTERNAL', PROTOCOL_DOMAIN),
+  PARSE_ERROR: row(-32700, 400, 'INVALID_ARGUMENT'),
+  INVALID_REQUEST: row(-32600, 400, 'INVALID_ARGUMENT'),
+  INVALID_PARAMS: row(-32602, 400, 'INVALID_ARGUMENT'),
+  METHOD_NOT_FOUND: row(-32601, 404, 'NOT_FOUND'),
+  ROUTE_NOT_FOUND: infra(-32601, 404, 'NOT_FOUND'),
+  METHOD_NOT_ALLOWED: infra(-32600, 405, 'UNIMPLEMENTED'),
+  REQUEST_TOO_LARGE: infra(-32603, 413, 'OUT_OF_RANGE'),
+  REQUEST_TIMEOUT: infra(-32603, 408, 'DEADLINE_EXCEEDED'),
+  BAD_REQUEST_TARGET: infra(-32600, 400, 'INVALID_ARGUMENT'),
+  BAD_REQUEST_HEADER: infra(-32600, 400, 'INVALID_ARGUMENT'),
+  CONTENT_ENCODING_NOT_SUPPORTED: infra(-32600, 415, 'INVALID_ARGUMENT'),
+  AGENT_NOT_READY: infra(-32603, 503, 'UNAVAILABLE'),
+  UPSTREAM_UNREACHABLE: infra(-32603, 502, 'UNAVAILABLE'),
+  UPSTREAM_FAILED: infra(-32603, 502, 'UNAVAILABLE'),
+  UPSTREAM_TIMEOUT: infra(-32603, 504, 'DEADLINE_EXCEEDED'),
+  SHUTTING_DOWN: infra(-32603, 503, 'UNAVAILABLE'),
+  INTERNAL_ERROR: infra(-32603, 500, 'INTERNAL')
+}
+const reasons = Object.keys(REASONS) as Reason[]
+
+const caller = (more: Partial<Caller> = {}): Caller => ({ binding: 'JSONRPC', version: '1.0', id: '1', eventStream: false, mediaType: null, ...more })
+const refusal = (reason: Reason, more: Partial<Refusal> = {}): Refusal => ({ reason, message: 'It "says"\nso.', rule: 'x/y', ...more })
+const info = (reason: string, domain: string): object => ({ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain })
+
+for (const reason of reasons) {
+  t.test(`${reason} on the wire`, async t => {
+    const { rpc, rpcHttp, http, status, domain } = TABLE[reason]
+    const details = [info(reason, domain)]
+    for (const version of ['0.3', '1.0'] as const) {
+      const answer = writeRefusal(refusal(reason), caller({ version, id: '12345678901234567890' }))
+      t.equal(answer.status, rpcHttp, `JSON-RPC ${version}: status`)
+      t.equal(answer.contentType, 'application/json')
+      t.equal(answer.body.toString(), `{"jsonrpc":"2.0","id":12345678901234567890,"error":${JSON.stringify({ code: rpc, message: 'It "says"\nso.', data: details })}}`)
+    }
+    for (const [mediaType, contentType] of [[null, 'application/a2a+json'], ['application/a2a+json', 'application/a2a+json'], ['application/json', 'application/json'], ['text/plain', 'application/a2a+json']] as const) {
+      const answer = writeRefusal(refusal(reason), caller({ binding: 'HTTP+JSON', mediaType }))
+      t.equal(answer.status, http)
+      t.equal(answer.contentType, contentType, `HTTP+JSON 1.0 mirrors ${String(mediaType)}`)
+      t.equal(answer.body.toString(), JSON.stringify({ error: { code: http, status, message: 'It "says"\nso.', details } }))
+    }
+    const legacy = writeRefusal(refusal(reason), caller({ binding: 'HTTP+JSON', version: '0.3', mediaType: 'application/a2a+json' }))
+    t.equal(legacy.status, http)
+    t.equal(legacy.contentType, 'application/json')
+    t.equal(legacy.body.toString(), JSON.stringify({ code: rpc, message: 'It "says"\nso.', data: details }))
+  })
+}
+
+t.test('a caller that awaits a stream gets the refusal as its only event; infrastructure keeps its status', async t => {
+  for (const reason of reasons) {
+    const answer = writeRefusal(refusal(reason), caller({ version: '0.3', eventStream: true, id: '"a\\nb"' }))
+    const body = answer.body.toString()
+    if (TABLE[reason].rpcHttp === 200) {
+      t.equal(answer.status, 200)
+      t.equal(answer.contentType, 'text/event-stream')
+      t.match(body, /^data: \{[^\r\n]+\}\n\n$/, `${reason}: one line, one event`)
+      t.match(JSON.parse(body.slice(6)), { jsonrpc: '2.0', id: 'a\nb', error: { code: TABLE[reason].rpc } })
+    } else {
+      t.equal(answer.status, TABLE[reason].http)
+      t.equal(answer.contentType, 'application/json')
+    }
+  }
+})
+
+t.test('the id is written as the client wrote it', async t => {
+  for (const id of ['0', 'null', '"x"', '12345678901234567890', '1e400', '"\\u0061"']) {
+    t.ok(writeRefusal(refusal('PARSE_ERROR'), caller({ id })).body.toString().startsWith(`{"jsonrpc":"2.0","id":${id},"error":`), id)
+  }
+})
+
+const detailsOf = (more: Partial<Refusal>, reason: Reason = 'EXTENSION_DATA_INVALID'): unknown => {
+  const body = JSON.parse(writeRefusal(refusal(reason, more), caller()).body.toString()) as { error: { data: unknown } }
+  return body.error.data
+}
+
+t.test('a policy\'s own reason is the gateway\'s domain, whatever the table says', async t => {
+  t.same(detailsOf({ customReason: 'STRUCTURED_INPUT_TASK_RUNNING' }, 'EXTENSION_CONFLICT'), [info('STRUCTURED_INPUT_TASK_RUNNING', GATEWAY_DOMAIN)])
+  t.same(detailsOf({ customReason: 'SCHEMA_UNUSABLE' }, 'CONTENT_TYPE_NOT_SUPPORTED'), [info('SCHEMA_UNUSABLE', GATEWAY_DOMAIN)])
+})
+
+t.test('details: metadata, field violations, help', async t => {
+  const fields = [{ field: 'params.message.parts[0].data.a', description: 'is required' }]
+  t.same(detailsOf({ metadata: { rule: 'r' }, fields, helpUri: 'https://x.test/ext' }), [
+    { ...info('EXTENSION_DATA_INVALID', GATEWAY_DOMAIN), metadata: { rule: 'r' } },
+    { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: fields },
+    { '@type': 'type.googleapis.com/google.rpc.Help', links: [{ description: 'Specification of the extension', url: 'https://x.test/ext' }] }
+  ])
+  t.same(detailsOf({ fields: [] }), [info('EXTENSION_DATA_INVALID', GATEWAY_DOMAIN)])
+  const help = (helpUri: string): unknown => (detailsOf({ helpUri }) as object[])[1]
+  t.match(help('http://x.test'), { links: [{ url: 'http://x.test' }] })
+  for (const uri of ['urn:x:y', 'javascript:alert(1)', 'github.com/x', '', ' https://x', 'ftp://x']) t.equal(help(uri), undefined, uri)
+})
+
+t.test('decisionHeader is a legal header value that says the rule', async t => {
+  t.equal(decisionHeader('object-schemas/validate'), 'reject;rule="object-schemas/validate"')
+  t.equal(decisionHeader('https://x.test/v1/required'), 'reject;rule="https://x.test/v1/required"')
+  t.equal(decisionHeader('a "b\\\r\né'), 'reject;rule="a%20%22b%5C%0D%0A%C3%A9"')
+  t.ok(decisionHeader('x'.repeat(100_000)).length < 1_000, 'clipped')
+  t.equal(fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 700 }), rule => {
+    const value = decisionHeader(rule)
+    validateHeaderValue('gateway-decision', value)
+    return /^reject;rule="[\x21\x23-\x5b\x5d-\x7e]*"$/.test(value)
+  }), { numRuns: 1_000 }), undefined)
+})

@@ -1,0 +1,74 @@
+/** What the tests of the core share: a card, an agent, the catalogue's object-schemas, and a call through readCall and decide. */
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import type { AgentCard } from '../../src/a2a/card.js'
+import { readCard } from '../../src/a2a/card.js'
+import { readCall } from '../../src/a2a/call.js'
+import type { Operation } from '../../src/a2a/operations.js'
+import type { Binding, Version } from '../../src/a2a/versions.js'
+import type { AgentConfig, PolicyConfig } from '../../src/config/model.js'
+import type { AgentPolicy, CompileOptions } from '../../src/policy/compile.js'
+import { compileAgentPolicy } from '../../src/policy/compile.js'
+import type { Decision } from '../../src/policy/decide.js'
+import { decide } from '../../src/policy/decide.js'
+import { SchemaCache } from '../../src/policy/schema-source.js'
+
+export const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
+
+export const objectSchemas = parse(readFileSync(new URL('../../config/extensions/object-schemas.yaml', import.meta.url), 'utf8')) as PolicyConfig
+
+/** Through JSON, as cards come: `__proto__` is then an ordinary member. */
+export function card (more: object | string = {}): AgentCard {
+  const base = { name: 'a', url: 'http://agent.test/rpc', protocolVersion: '0.3.0' }
+  const value: unknown = typeof more === 'string' ? { ...base, ...JSON.parse(more) as object } : JSON.parse(JSON.stringify({ ...base, ...more }))
+  const read = readCard(value)
+  if (!read.ok) throw new Error(read.problem)
+  return read.card
+}
+
+export function declaring (...extensions: readonly (string | object)[]): object {
+  return { capabilities: { extensions: extensions.map(one => typeof one === 'string' ? { uri: one } : one) } }
+}
+
+export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
+  return {
+    name: 'a',
+    path: '',
+    host: null,
+    upstream: { url: 'http://agent.test', timeouts: { connect: 1, headers: 1, idle: 0 }, connections: 1, tls: { ca: null, cert: null, key: null, serverName: null }, extensionHeader: { spelling: 'auto', form: 'repeated' } },
+    card: { url: null, file: null, refresh: 1, maxStale: 1, onUnavailable: 'reject', signature: 'strip' },
+    mode: 'enforce',
+    enforceOn: 'messages',
+    unlistedExtensions: 'forward',
+    unknownMethods: 'reject',
+    extensions: [],
+    passthrough: [],
+    ...more
+  }
+}
+
+export function policyOf (cardMore: object | string, policies: Readonly<Record<string, PolicyConfig>>, agentMore: Partial<AgentConfig> = {}, more: Partial<CompileOptions> = {}): AgentPolicy {
+  return compileAgentPolicy({ agent: agent({ extensions: Object.keys(policies), ...agentMore }), maxExtensions: 8, policies, card: card(cardMore), otherCard: null, cache: new SchemaCache(), ...more })
+}
+
+export interface Sent {
+  readonly version?: Version
+  readonly binding?: Binding
+  readonly method?: string
+  readonly operation?: Operation
+  readonly requested?: readonly string[]
+  readonly pathTenant?: string
+}
+
+/** A request as its client writes it: `body` is JSON-RPC params, or the HTTP+JSON body; a string is sent as it stands. */
+export function send (policy: AgentPolicy, body: unknown, sent: Sent = {}): Decision {
+  const { version = '1.0', binding = 'JSONRPC' } = sent
+  const method = sent.method ?? (version === '1.0' ? 'SendMessage' : 'message/send')
+  const text = typeof body === 'string' ? body : JSON.stringify(binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method, params: body } : body)
+  const call = readCall({ bytes: Buffer.from(text), binding, version, contentType: 'application/json', restOperation: binding === 'JSONRPC' ? null : sent.operation ?? 'SendMessage', limits: { depth: 64, members: 1_000_000 } })
+  return decide({ call, requested: sent.requested ?? [], headerName: version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', pathTenant: sent.pathTenant ?? null }, policy)
+}
+
+export const part10 = (data: unknown, mediaType: unknown = 'application/json;schema=fight', more: object = {}): object => ({ data, mediaType, ...more })
+export const part03 = (data: unknown, mimeType: unknown = 'application/json;schema=fight', more: object = {}): object => ({ kind: 'data', data, metadata: { mimeType }, ...more })
+export const message = (...parts: readonly unknown[]): object => ({ message: { parts } })

@@ -1,0 +1,62 @@
+import t from 'tap'
+import type { MessageView } from '../../src/a2a/message.js'
+import { viewRequest } from '../../src/a2a/message.js'
+import type { SelectorConfig } from '../../src/config/model.js'
+import { compileCondition, compileSelector } from '../../src/policy/select.js'
+
+const view = (message: object): MessageView => {
+  const { message: seen } = viewRequest({ message }, '', '1.0', 'HTTP+JSON')
+  if (seen === null) throw new Error('no message')
+  return seen
+}
+const select = (part: SelectorConfig['part'], ...parts: unknown[]): unknown[] =>
+  compileSelector({ part })(view({ parts })).map(({ path, captures, ambiguous }) => [path, Object.fromEntries(captures), ambiguous])
+
+t.test('data: true selects DataParts, absence selects every part', async t => {
+  const parts = [{ text: 'a' }, { data: 1 }, { url: 'u' }, { data: 2 }]
+  t.same(select({ data: true }, ...parts), [['message.parts[1].data', {}, null], ['message.parts[3].data', {}, null]])
+  t.equal(select({}, ...parts).length, 4)
+  t.equal(select({ data: true, take: 'first' }, ...parts).length, 1)
+  t.same(select({ data: true }), [])
+})
+
+t.test('media types: one or several patterns, parameters captured', async t => {
+  const parts = [{ data: 1, mediaType: 'application/json+a2ui' }, { data: 2, mediaType: 'Application/A2UI+json; v=1' }, { data: 3, mediaType: 'application/json;schema="x y"' }, { data: 4 }]
+  t.same(select({ mediaType: 'application/json+a2ui' }, ...parts), [['message.parts[0].data', {}, null]])
+  t.same(select({ mediaType: ['application/json+a2ui', 'application/a2ui+json;v=1', 'application/json;schema=*'] }, ...parts), [
+    ['message.parts[0].data', {}, null], ['message.parts[1].data', {}, null], ['message.parts[2].data', { schema: 'x y' }, null]
+  ])
+  t.same(select({ mediaType: 'application/a2ui+json;v=2' }, ...parts), [])
+})
+
+t.test('a malformed type counts for the pattern it resembles only', async t => {
+  const parts = [{ data: 1, mediaType: 'application/json;;schema' }, { data: 2, mediaType: 'text/plain;x=' }]
+  t.same(select({ mediaType: 'application/json' }, ...parts), [['message.parts[0].data', {}, 'message.parts[0].mediaType is not a well-formed media type']])
+  t.same(select({ mediaType: 'image/png' }, ...parts), [])
+})
+
+t.test('take first: the first of each place that states a type', async t => {
+  const mediaType = 'application/json'
+  const inMetadata = { data: 1, metadata: { mimeType: mediaType } }
+  const onPart = { data: 1, mediaType }
+  const paths = (...parts: unknown[]): unknown[] => select({ data: true, mediaType, take: 'first' }, ...parts).map(one => (one as unknown[])[0])
+  t.same(paths(onPart, onPart), ['message.parts[0].data'])
+  t.same(paths(inMetadata, inMetadata), ['message.parts[0].data'])
+  t.same(paths(inMetadata, inMetadata, onPart, onPart), ['message.parts[0].data', 'message.parts[2].data'])
+  t.same(paths({ ...onPart, ...inMetadata }, onPart, inMetadata), ['message.parts[0].data'])
+})
+
+t.test('conditions: when all hold, unless any of them does not', async t => {
+  const rows: readonly (readonly [object, Parameters<typeof compileCondition>, boolean])[] = [
+    [{ taskId: 't' }, [{ taskId: 'present' }, undefined], true],
+    [{ taskId: 't' }, [{ taskId: 'absent' }, undefined], false],
+    [{ taskId: 't' }, [{ taskId: 'present', contextId: 'present' }, undefined], false],
+    [{ taskId: 't' }, [undefined, { taskId: 'present' }], false],
+    [{}, [undefined, { taskId: 'present' }], true],
+    [{ contextId: 'c' }, [{ taskId: 'absent' }, { contextId: 'present' }], false],
+    [{}, [{}, undefined], true],
+    [{}, [undefined, {}], false]
+  ]
+  for (const [message, [when, unless], expected] of rows) t.equal(compileCondition(when, unless)?.(view(message)), expected, JSON.stringify([message, when, unless]))
+  t.equal(compileCondition(undefined, undefined), null)
+})
