@@ -17,6 +17,7 @@ export default [
   only(['src/telemetry/**'], [{ group: ['fastify', '@fastify/*', 'undici', '../gateway/*', '../upstream/*', '../admin/*'], message: 'telemetry/ is told what happened; it does not look.' }]),
   only(['src/gateway/**', 'src/admin/**', 'src/cli/**'], [{ group: ['undici', 'prom-client', '@opentelemetry/*'], message: 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry.' }]),
   {
+    files: ['**/*.ts'],
     rules: {
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/consistent-type-imports': 'error'

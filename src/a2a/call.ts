@@ -103,6 +103,8 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   if (typeProblem !== null) return blank(operation, typeProblem)
   const parsed = parseStrict(bytes, input.limits)
   if (!parsed.ok) return blank(operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
+  // The Go SDK sends `null` where there is nothing to say.
+  if (parsed.value === null && !carriesMessage(operation)) return blank(operation, null)
   if (!isObject(parsed.value)) return blank(operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
   const body: JsonObject = parsed.value
   const view = carriesMessage(operation) ? viewRequest(body, '', input.version, 'HTTP+JSON') : null

@@ -8,13 +8,11 @@ import { A2A_MEDIA_TYPE } from './versions.js'
 
 export type Reason =
   | 'EXTENSION_SUPPORT_REQUIRED'
-  | 'EXTENSION_DEPENDENCY_MISSING'
   | 'EXTENSION_NOT_ALLOWED'
   | 'EXTENSION_DATA_INVALID'
   | 'CONTENT_TYPE_NOT_SUPPORTED'
   | 'EXTENSION_CONFLICT'
   | 'VERSION_NOT_SUPPORTED'
-  | 'INVALID_AGENT_RESPONSE'
   | 'PARSE_ERROR'
   | 'INVALID_REQUEST'
   | 'INVALID_PARAMS'
@@ -30,7 +28,6 @@ export type Reason =
   | 'UPSTREAM_UNREACHABLE'
   | 'UPSTREAM_FAILED'
   | 'UPSTREAM_TIMEOUT'
-  | 'SHUTTING_DOWN'
   | 'INTERNAL_ERROR'
 
 interface ReasonEntry {
@@ -52,13 +49,11 @@ const infra = (http: number, status: string, rpc = -32603): ReasonEntry => entry
 
 export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   EXTENSION_SUPPORT_REQUIRED: entry(-32008, 400, 'FAILED_PRECONDITION', true),
-  EXTENSION_DEPENDENCY_MISSING: entry(-32602, 400, 'INVALID_ARGUMENT'),
   EXTENSION_NOT_ALLOWED: entry(-32004, 403, 'PERMISSION_DENIED'),
   EXTENSION_DATA_INVALID: entry(-32602, 400, 'INVALID_ARGUMENT'),
   CONTENT_TYPE_NOT_SUPPORTED: entry(-32005, 400, 'INVALID_ARGUMENT', true),
   EXTENSION_CONFLICT: entry(-32602, 400, 'FAILED_PRECONDITION'),
   VERSION_NOT_SUPPORTED: entry(-32009, 400, 'FAILED_PRECONDITION', true),
-  INVALID_AGENT_RESPONSE: entry(-32006, 500, 'INTERNAL', true),
   PARSE_ERROR: entry(-32700, 400, 'INVALID_ARGUMENT'),
   INVALID_REQUEST: entry(-32600, 400, 'INVALID_ARGUMENT'),
   INVALID_PARAMS: entry(-32602, 400, 'INVALID_ARGUMENT'),
@@ -74,7 +69,6 @@ export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   UPSTREAM_UNREACHABLE: infra(502, 'UNAVAILABLE'),
   UPSTREAM_FAILED: infra(502, 'UNAVAILABLE'),
   UPSTREAM_TIMEOUT: infra(504, 'DEADLINE_EXCEEDED'),
-  SHUTTING_DOWN: infra(503, 'UNAVAILABLE'),
   INTERNAL_ERROR: infra(500, 'INTERNAL')
 }
 
@@ -108,6 +102,11 @@ export interface Refusal {
 
 export interface WireError {
   readonly status: number
+  /**
+   * The message as reason phrase (RFC 9112 §4), '' for 200: on other statuses the Go and Python SDKs show nothing of the body (measured),
+   * and show this.
+   */
+  readonly phrase: string
   readonly contentType: string
   readonly body: Buffer
 }
@@ -119,10 +118,12 @@ export interface Caller {
   /** Raw JSON token of the JSON-RPC id as the client wrote it, all digits kept; `null` when unknown. */
   readonly id: string
   /**
-   * The caller awaits an event stream and can read nothing else: 0.3 JSON-RPC clients (measured: the JavaScript SDK 0.3.14 throws on a
-   * plain JSON answer to `message/stream` and loses its message). The refusal is then the stream's only event.
+   * The caller of a JSON-RPC stream: the refusal is the stream's only event. Measured: on plain JSON the Go SDKs see a stream without events
+   * and no error, and JavaScript 0.3 and Python 0.3 lose the message; a single event is read by the SDKs of all languages and generations.
    */
   readonly eventStream: boolean
+  /** Whether the request says its version: 0.3 callers that do not are of SDKs that read only an object as `error.data` (Go 0.3). */
+  readonly statedVersion: boolean
   /** HTTP+JSON 1.0: the media type of the request decides that of the answer. */
   readonly mediaType: string | null
 }
@@ -135,28 +136,45 @@ export function writeRefusal (refusal: Refusal, caller: Caller, status?: number)
   const row = REASONS[refusal.reason]
   const http = status ?? row.http
   const details = detailsOf(refusal, row)
+  const { message } = refusal
   if (caller.binding === 'JSONRPC') {
-    const error = JSON.stringify({ code: row.rpc, message: refusal.message, data: details })
-    const answer = `{"jsonrpc":"2.0","id":${caller.id},"error":${error}}`
-    if (caller.eventStream && !row.infrastructure) return { status: 200, contentType: 'text/event-stream', body: Buffer.from(`data: ${answer}\n\n`) }
-    return {
-      status: row.infrastructure ? http : 200,
-      contentType: 'application/json',
-      body: Buffer.from(answer)
-    }
+    const data = caller.version === '0.3' && !caller.statedVersion ? { error: message, details } : details
+    const answer = `{"jsonrpc":"2.0","id":${caller.id},"error":${JSON.stringify({ code: row.rpc, message, data })}}`
+    if (row.infrastructure) return wireError(http, 'application/json', message, answer)
+    return caller.eventStream ? wireError(200, 'text/event-stream', message, `data: ${answer}\n\n`) : wireError(200, 'application/json', message, answer)
   }
+  const error = { code: http, status: row.status, message, details }
   if (caller.version === '0.3') {
-    return {
-      status: http,
-      contentType: 'application/json',
-      body: Buffer.from(JSON.stringify({ code: row.rpc, message: refusal.message, data: details }))
-    }
+    // No text fixes this shape. `code`, `message` and `data` are the JavaScript SDK's, `type` is what Python reads, `error` what Go reads.
+    const body = { code: row.rpc, message, type: ERROR_NAMES[row.rpc], error, data: details }
+    return wireError(http, 'application/json', message, JSON.stringify(body))
   }
-  return {
-    status: http,
-    contentType: caller.mediaType === 'application/json' ? 'application/json' : A2A_MEDIA_TYPE,
-    body: Buffer.from(JSON.stringify({ error: { code: http, status: row.status, message: refusal.message, details } }))
-  }
+  return wireError(http, caller.mediaType === 'application/json' ? 'application/json' : A2A_MEDIA_TYPE, message, JSON.stringify({ error }))
+}
+
+function wireError (status: number, contentType: string, message: string, body: string): WireError {
+  return { status, phrase: status === 200 ? '' : phraseOf(message), contentType, body: Buffer.from(body) }
+}
+
+const MAX_PHRASE = 400
+
+/** Visible ASCII and blanks only. */
+function phraseOf (message: string): string {
+  const text = message.replace(/[^\x20-\x7e]/g, '?')
+  return text.length > MAX_PHRASE ? `${text.slice(0, MAX_PHRASE - 3)}...` : text
+}
+
+/** Names of the errors of A2A 1.0.1 §5.4 and JSON-RPC 2.0 §5.1. */
+const ERROR_NAMES: Readonly<Record<number, string>> = {
+  '-32700': 'JSONParseError',
+  '-32600': 'InvalidRequestError',
+  '-32601': 'MethodNotFoundError',
+  '-32602': 'InvalidParamsError',
+  '-32603': 'InternalError',
+  '-32004': 'UnsupportedOperationError',
+  '-32005': 'ContentTypeNotSupportedError',
+  '-32008': 'ExtensionSupportRequiredError',
+  '-32009': 'VersionNotSupportedError'
 }
 
 function detailsOf (refusal: Refusal, row: ReasonEntry): object[] {

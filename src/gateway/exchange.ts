@@ -39,6 +39,8 @@ export class Exchange {
   label: Label = 'Other'
   binding: Binding = 'HTTP+JSON'
   version: Version = '1.0'
+  /** Whether the request names its version. */
+  statedVersion = false
   /** Raw JSON token of the JSON-RPC id. */
   idToken: () => string = NO_ID
   /** Media type of the request: decides that of a refusal. */
@@ -79,7 +81,7 @@ export class Exchange {
     this.settle(outcome)
     const { response } = this
     if (response.headersSent || response.destroyed) return this.breakOff()
-    const error = writeRefusal(refusal, { binding: this.binding, version: this.version, id: this.idToken(), eventStream: this.awaitsStream(), mediaType: this.mediaType }, httpStatus)
+    const error = writeRefusal(refusal, { binding: this.binding, version: this.version, id: this.idToken(), eventStream: this.awaitsStream(), statedVersion: this.statedVersion, mediaType: this.mediaType }, httpStatus)
     const headers: string[] = [
       'content-type', error.contentType,
       'content-length', String(error.body.length),
@@ -89,12 +91,11 @@ export class Exchange {
     ]
     if (refusal.allow !== undefined) headers.push('allow', refusal.allow)
     if (refusal.retryAfter !== undefined) headers.push('retry-after', String(refusal.retryAfter))
-    const status = httpStatus ?? error.status
     if (this.request.complete) {
-      this.respond(status, headers, error.body)
+      this.respond(error.status, headers, error.body, error.phrase)
     } else {
       // Ended only when the request has: a client that said `Connection: close` is cut off at the end of the answer.
-      this.begin(status, headers)
+      this.begin(error.status, headers, error.phrase)
       response.write(error.body)
       readOff(this.request, () => { response.end() })
     }
@@ -118,19 +119,20 @@ export class Exchange {
   }
 
   private awaitsStream (): boolean {
-    if (this.version !== '0.3' || (this.label !== 'SendStreamingMessage' && this.label !== 'SubscribeToTask')) return false
+    if (this.label !== 'SendStreamingMessage' && this.label !== 'SubscribeToTask') return false
     return (this.request.headers.accept ?? '').includes('text/event-stream')
   }
 
   /** @param headers flat list of names and values */
-  respond (status: number, headers: string[], body: Buffer | null): void {
-    this.begin(status, headers)
+  respond (status: number, headers: string[], body: Buffer | null, phrase = ''): void {
+    this.begin(status, headers, phrase)
     this.response.end(body !== null && this.request.method !== 'HEAD' ? body : undefined)
   }
 
-  begin (status: number, headers: string[]): void {
+  begin (status: number, headers: string[], phrase = ''): void {
     if (this.services.live.draining && !headers.includes('connection')) headers.push('connection', 'close')
-    this.response.writeHead(status, headers)
+    if (phrase === '') this.response.writeHead(status, headers)
+    else this.response.writeHead(status, phrase, headers)
   }
 
   /** The client's connection is done with this exchange, one way or the other. */

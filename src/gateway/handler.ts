@@ -47,6 +47,7 @@ export function handle (exchange: Exchange, surface: Surface, options: HandlerOp
   const asked = requestedVersion(request.headers[VERSION_HEADER] as string | undefined, surface.query)
   const version = 'version' in asked ? asked.version : '1.0'
   exchange.version = version
+  exchange.statedVersion = 'version' in asked && asked.stated
   if (surface.refusal !== null) return guarded(exchange, surface, surface.refusal, version)
   if (agent === null) return exchange.refuse(refusals.unknownAgent, 'rejected')
   const { state } = agent
@@ -67,8 +68,10 @@ export function handle (exchange: Exchange, surface: Surface, options: HandlerOp
 
   if (route.operation !== null) exchange.label = route.operation
   const problem = versionProblem(route, asked)
-  const stated = 'version' in asked && asked.stated
-  if (verb === 'GET') return judge(exchange, agent, state, { route, problem, stated, query: surface.query, bytes: EMPTY }, options)
+  const stated = exchange.statedVersion
+  if (verb === 'GET') {
+    return withoutBody(exchange, options, () => { judge(exchange, agent, state, { route, problem, stated, query: surface.query, bytes: EMPTY }, options) })
+  }
   read(exchange, options, bytes => { judge(exchange, agent, state, { route, problem, stated, query: surface.query, bytes }, options) })
 }
 
@@ -192,6 +195,15 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
     headers: upstreamHeaders(request, agent.config.upstream, options.trusted, span.outgoing(), null),
     body: bytes.length === 0 ? null : bytes
   }, new Answer(exchange, null))
+}
+
+/** A GET that says `null` says nothing, and is forwarded so. The guard has bounded its length. */
+function withoutBody (exchange: Exchange, options: HandlerOptions, then: () => void): void {
+  if ((exchange.request.headers['content-length'] ?? '0') === '0') return then()
+  read(exchange, options, bytes => {
+    if (bytes.toString('latin1').trim() === 'null') then()
+    else exchange.refuse(refusals.unexpectedBody('GET'), 'rejected')
+  })
 }
 
 function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Buffer) => void): void {

@@ -13,7 +13,9 @@ export const unknownRoute: Refusal = {
 
 export const internal: Refusal = { reason: 'INTERNAL_ERROR', message: 'The gateway could not handle the request.', rule: 'gateway/internal' }
 
-export const shuttingDown: Refusal = { reason: 'SHUTTING_DOWN', message: 'The gateway is shutting down; send the request again.', rule: 'gateway/shutting-down', retryAfter: 1 }
+export function unexpectedBody (method: string): Refusal {
+  return { reason: 'BAD_REQUEST_HEADER', message: `A ${method} request has no body; send it without Content-Length and Transfer-Encoding.`, rule: 'gateway/unexpected-body' }
+}
 
 export function wrongVerb (allow: string): Refusal {
   return { reason: 'METHOD_NOT_ALLOWED', message: `The HTTP method is not allowed here; use ${allow}.`, rule: 'gateway/method', allow }

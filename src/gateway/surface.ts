@@ -6,6 +6,7 @@ import { checkTarget, splitTarget } from '../wire/target.js'
 import type { Agent } from './agent.js'
 import type { Agents } from './agents.js'
 import { hostName } from './agents.js'
+import { unexpectedBody } from './refusals.js'
 
 export interface Surface {
   readonly kind: 'a2a' | 'passthrough'
@@ -17,6 +18,9 @@ export interface Surface {
   /** What the guard found; the request goes no further. */
   readonly refusal: Refusal | null
 }
+
+/** The Go SDK sends the body `null` with every request that has nothing to say, GET included (measured): the handler looks at it. */
+const MAX_GET_BODY = 16
 
 const KEY = Symbol('a2a-gateway.surface')
 
@@ -56,8 +60,9 @@ function guard (request: IncomingMessage): Refusal | null {
   const twice = duplicatedHeader(request.rawHeaders)
   if (twice !== null) return { reason: 'BAD_REQUEST_HEADER', message: `The header ${twice} is sent more than once; send it once.`, rule: 'gateway/duplicate-header' }
   const { headers, method } = request
-  if ((method === 'GET' || method === 'HEAD') && (headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0')) {
-    return { reason: 'BAD_REQUEST_HEADER', message: `A ${method} request has no body; send it without Content-Length and Transfer-Encoding.`, rule: 'gateway/unexpected-body' }
+  if (method === 'GET' || method === 'HEAD') {
+    const length = Number(headers['content-length'] ?? 0)
+    if (headers['transfer-encoding'] !== undefined || length > (method === 'GET' ? MAX_GET_BODY : 0)) return unexpectedBody(method)
   }
   // Offers of HTTP/2 (the JDK's client makes one with every first request) may be ignored, RFC 9110 §7.8; other protocols may not.
   if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c') {

@@ -12,13 +12,11 @@ const infra = (rpc: number, http: number, status: string): Row => ({ rpc, rpcHtt
 /** Design §2.4, reference §6.1 and §7: written down again on purpose. */
 const TABLE: Readonly<Record<Reason, Row>> = {
   EXTENSION_SUPPORT_REQUIRED: row(-32008, 400, 'FAILED_PRECONDITION', PROTOCOL_DOMAIN),
-  EXTENSION_DEPENDENCY_MISSING: row(-32602, 400, 'INVALID_ARGUMENT'),
   EXTENSION_NOT_ALLOWED: row(-32004, 403, 'PERMISSION_DENIED'),
   EXTENSION_DATA_INVALID: row(-32602, 400, 'INVALID_ARGUMENT'),
   CONTENT_TYPE_NOT_SUPPORTED: row(-32005, 400, 'INVALID_ARGUMENT', PROTOCOL_DOMAIN),
   EXTENSION_CONFLICT: row(-32602, 400, 'FAILED_PRECONDITION'),
   VERSION_NOT_SUPPORTED: row(-32009, 400, 'FAILED_PRECONDITION', PROTOCOL_DOMAIN),
-  INVALID_AGENT_RESPONSE: row(-32006, 500, 'INTERNAL', PROTOCOL_DOMAIN),
   PARSE_ERROR: row(-32700, 400, 'INVALID_ARGUMENT'),
   INVALID_REQUEST: row(-32600, 400, 'INVALID_ARGUMENT'),
   INVALID_PARAMS: row(-32602, 400, 'INVALID_ARGUMENT'),
@@ -34,12 +32,11 @@ const TABLE: Readonly<Record<Reason, Row>> = {
   UPSTREAM_UNREACHABLE: infra(-32603, 502, 'UNAVAILABLE'),
   UPSTREAM_FAILED: infra(-32603, 502, 'UNAVAILABLE'),
   UPSTREAM_TIMEOUT: infra(-32603, 504, 'DEADLINE_EXCEEDED'),
-  SHUTTING_DOWN: infra(-32603, 503, 'UNAVAILABLE'),
   INTERNAL_ERROR: infra(-32603, 500, 'INTERNAL')
 }
 const reasons = Object.keys(REASONS) as Reason[]
 
-const caller = (more: Partial<Caller> = {}): Caller => ({ binding: 'JSONRPC', version: '1.0', id: '1', eventStream: false, mediaType: null, ...more })
+const caller = (more: Partial<Caller> = {}): Caller => ({ binding: 'JSONRPC', version: '1.0', id: '1', eventStream: false, statedVersion: true, mediaType: null, ...more })
 const refusal = (reason: Reason, more: Partial<Refusal> = {}): Refusal => ({ reason, message: 'It "says"\nso.', rule: 'x/y', ...more })
 const info = (reason: string, domain: string): object => ({ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain })
 
@@ -52,7 +49,10 @@ for (const reason of reasons) {
       t.equal(answer.status, rpcHttp, `JSON-RPC ${version}: status`)
       t.equal(answer.contentType, 'application/json')
       t.equal(answer.body.toString(), `{"jsonrpc":"2.0","id":12345678901234567890,"error":${JSON.stringify({ code: rpc, message: 'It "says"\nso.', data: details })}}`)
+      t.equal(answer.phrase, rpcHttp === 200 ? '' : 'It "says"?so.', 'the message is the reason phrase of any other status')
     }
+    const unstated = writeRefusal(refusal(reason), caller({ version: '0.3', statedVersion: false }))
+    t.same(JSON.parse(unstated.body.toString()), { jsonrpc: '2.0', id: 1, error: { code: rpc, message: 'It "says"\nso.', data: { error: 'It "says"\nso.', details } } }, 'JSON-RPC 0.3 without A2A-Version: data is an object')
     for (const [mediaType, contentType] of [[null, 'application/a2a+json'], ['application/a2a+json', 'application/a2a+json'], ['application/json', 'application/json'], ['text/plain', 'application/a2a+json']] as const) {
       const answer = writeRefusal(refusal(reason), caller({ binding: 'HTTP+JSON', mediaType }))
       t.equal(answer.status, http)
@@ -62,13 +62,16 @@ for (const reason of reasons) {
     const legacy = writeRefusal(refusal(reason), caller({ binding: 'HTTP+JSON', version: '0.3', mediaType: 'application/a2a+json' }))
     t.equal(legacy.status, http)
     t.equal(legacy.contentType, 'application/json')
-    t.equal(legacy.body.toString(), JSON.stringify({ code: rpc, message: 'It "says"\nso.', data: details }))
+    const { type, ...legacyBody } = JSON.parse(legacy.body.toString()) as Record<string, unknown>
+    t.same(legacyBody, { code: rpc, message: 'It "says"\nso.', data: details, error: { code: http, status, message: 'It "says"\nso.', details } })
+    t.match(type, /^[A-Za-z]+Error$/, 'the name of the error, which Python reads')
+    t.equal(legacy.phrase, 'It "says"?so.')
   })
 }
 
 t.test('a caller that awaits a stream gets the refusal as its only event; infrastructure keeps its status', async t => {
-  for (const reason of reasons) {
-    const answer = writeRefusal(refusal(reason), caller({ version: '0.3', eventStream: true, id: '"a\\nb"' }))
+  for (const [reason, version] of reasons.flatMap(one => [[one, '0.3'], [one, '1.0']] as const)) {
+    const answer = writeRefusal(refusal(reason), caller({ version, eventStream: true, id: '"a\\nb"' }))
     const body = answer.body.toString()
     if (TABLE[reason].rpcHttp === 200) {
       t.equal(answer.status, 200)
@@ -80,6 +83,15 @@ t.test('a caller that awaits a stream gets the refusal as its only event; infras
       t.equal(answer.contentType, 'application/json')
     }
   }
+})
+
+t.test('the phrase is visible ASCII and bounded; the status may be another than the reason\'s own', async t => {
+  const { phrase } = writeRefusal(refusal('UPSTREAM_FAILED', { message: `\u202e\r\nx-injected: 1 é${'y'.repeat(5_000)}` }), caller({ binding: 'HTTP+JSON' }), 413)
+  t.match(phrase, /^[\x20-\x7e]{1,400}$/)
+  const page = writeRefusal(refusal('UPSTREAM_FAILED'), caller({ binding: 'HTTP+JSON' }), 413)
+  t.equal(page.status, 413)
+  t.equal((JSON.parse(page.body.toString()) as { error: { code: number } }).error.code, 413)
+  t.equal(writeRefusal(refusal('UPSTREAM_FAILED'), caller(), 413).status, 413)
 })
 
 t.test('the id is written as the client wrote it', async t => {

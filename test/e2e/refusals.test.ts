@@ -37,7 +37,7 @@ function call (pair: Pair, form: Form, body: string, headers: readonly (readonly
   return send(pair.gateway.url, { ...plain, path: plain.path.replace(/^\/rpc/, '/a2a/jsonrpc').replace(/^\/rest/, '/a2a/rest') })
 }
 
-interface Expected { readonly code: number, readonly http: number, readonly status: string, readonly message: string, readonly details: unknown[], readonly rule: string }
+interface Expected { readonly code: number, readonly type: string, readonly http: number, readonly status: string, readonly message: string, readonly details: unknown[], readonly rule: string }
 
 /** Everything of the answer: status, headers, and a body that holds exactly this. */
 function exactly (t: Test, answer: Answered, form: Form, expected: Expected, id: unknown, streamed = false): void {
@@ -49,9 +49,10 @@ function exactly (t: Test, answer: Answered, form: Form, expected: Expected, id:
   t.equal(answer.headers['cache-control'], 'no-store', 'nothing keeps it')
   t.equal(answer.headers['gateway-decision'], `reject;rule="${rule}"`, 'who refused')
   if (streamed) t.match(answer.text, /^data: \{.*\}\n\n$/, 'one event and the end')
+  const rest = { code: http, status, message, details }
   t.same(answer.json, rpc
-    ? { jsonrpc: '2.0', id, error: { code, message, data: details } }
-    : form.version === '1.0' ? { error: { code: http, status, message, details } } : { code, message, data: details })
+    ? { jsonrpc: '2.0', id, error: { code, message, data: form.version === '1.0' ? details : { error: message, details } } }
+    : form.version === '1.0' ? { error: rest } : { code, message, type: expected.type, data: details, error: rest })
 }
 
 const headerOf = ({ version }: Form): string => version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions'
@@ -60,6 +61,7 @@ function missing (form: Form): Expected {
   const header = headerOf(form)
   return {
     code: -32008,
+    type: 'ExtensionSupportRequiredError',
     http: 400,
     status: 'FAILED_PRECONDITION',
     message: `This agent requires extensions that the request does not ask for: ${FIRST}, ${SECOND}. Send the header "${header}: ${FIRST},${SECOND}" with the request.`,
@@ -85,6 +87,7 @@ function invalid (form: Form): Expected {
   ]
   return {
     code: -32602,
+    type: 'InvalidParamsError',
     http: 400,
     status: 'INVALID_ARGUMENT',
     message: `${violations.map(({ field, description }) => `${field} ${description}`).join('; ')}.`,
@@ -101,7 +104,7 @@ for (const form of FORMS) {
   for (const kind of kindsFor(form)) {
     for (const stream of [false, true]) {
       const name = `${nameOf(form)}, agent ${kind}, ${stream ? 'streaming' : 'unary'}`
-      const legacyStream = stream && form.binding === 'JSONRPC' && form.version === '0.3'
+      const asEvent = stream && form.binding === 'JSONRPC'
 
       t.test(`a missing required extension: ${name}`, async (t) => {
         const pair = await behind(t, kind, REQUIRING)
@@ -109,7 +112,7 @@ for (const form of FORMS) {
         const body = bodyOf(form, messageOf(form, [textPart(form, 'message')]), '', stream)
         exactly(t, await call(pair, form, body, [], stream), form, missing(form), 1)
         const precise = await call(pair, form, body.replace('"id":1', '"id":12345678901234567890'), [['Accept', 'text/event-stream']], stream)
-        exactly(t, precise, form, missing(form), Number('12345678901234567890'), legacyStream)
+        exactly(t, precise, form, missing(form), Number('12345678901234567890'), asEvent)
         if (form.binding === 'JSONRPC') t.match(precise.text, '"id":12345678901234567890,', 'the id keeps its digits')
         t.equal(pair.agent.received.length, before, 'nothing arrived')
         const followed = await call(pair, form, body, [[headerOf(form), `${FIRST},${SECOND}`]], stream)
@@ -125,7 +128,7 @@ for (const form of FORMS) {
         const answer = await call(pair, form, body(INVALID), [], stream)
         exactly(t, answer, form, invalid(form), 1)
         t.notOk(answer.text.includes('secret-value'), 'the client\'s values are not echoed')
-        exactly(t, await call(pair, form, body(INVALID).replace('"id":1', '"id":"a\\u0041"'), [['Accept', 'text/event-stream']], stream), form, invalid(form), 'aA', legacyStream)
+        exactly(t, await call(pair, form, body(INVALID).replace('"id":1', '"id":"a\\u0041"'), [['Accept', 'text/event-stream']], stream), form, invalid(form), 'aA', asEvent)
         t.equal(pair.agent.received.length, before, 'nothing arrived')
         const followed = await call(pair, form, body(GOOD), [], stream)
         t.equal(followed.headers['gateway-decision'], undefined, 'valid data goes through')
@@ -151,8 +154,9 @@ t.test('more violations than are shown are counted, and bounded', async (t) => {
   const pair = await behind(t, 'dual', { extensions: [{ uri: SCHEMAS }], schemas: { fightComparison: { type: 'object', required: names } } })
   for (const form of FORMS) {
     const answer = await call(pair, form, bodyOf(form, messageOf(form, [dataPart(form, '{}')])))
-    const error = (answer.json?.error ?? answer.json) as { message: string, data?: unknown[], details?: unknown[] }
-    const bad = (error.data ?? error.details)?.[1] as { fieldViolations: { field: string }[] }
+    const error = (answer.json?.error ?? answer.json) as { message: string, data?: unknown[] | { details: unknown[] }, details?: unknown[] }
+    const details = Array.isArray(error.data) ? error.data : error.data?.details ?? error.details
+    const bad = details?.[1] as { fieldViolations: { field: string }[] }
     t.same(bad.fieldViolations.map(({ field }) => field), names.slice(0, 20).map((name) => `${dataPathOf(form)}.${name}`), `${nameOf(form)}: 20 of them, in order`)
     t.match(error.message, /17 more problems in the details\.$/)
   }
@@ -163,8 +167,9 @@ t.test('both refusals at once: the missing extension answers, the rest is listed
   const before = pair.agent.received.length
   for (const form of FORMS) {
     const answer = await call(pair, form, bodyOf(form, messageOf(form, [dataPart(form, '{"a":1}')])))
-    const error = (answer.json?.error ?? answer.json) as { message: string, data?: unknown[], details?: unknown[] }
-    const bad = (error.data ?? error.details)?.[1] as { fieldViolations: { field: string }[] }
+    const error = (answer.json?.error ?? answer.json) as { message: string, data?: unknown[] | { details: unknown[] }, details?: unknown[] }
+    const details = Array.isArray(error.data) ? error.data : error.data?.details ?? error.details
+    const bad = details?.[1] as { fieldViolations: { field: string }[] }
     const path = dataPathOf(form)
     t.same(bad.fieldViolations.map(({ field }) => field), [`header ${headerOf(form)}`, `header ${headerOf(form)}`, `${path}.b`, `${path}.a`], nameOf(form))
     t.match(error.message, / 2 more problems in the details\.$/)

@@ -97,7 +97,8 @@ t.test('versions that the agent does not speak are -32009 with id and what it sp
     const got = await call(`${agent.url}/rpc`, { headers: [...JSON_TYPE, ...headers], body: rpcBody(method, { message: MESSAGE }, id) })
     t.equal(got.status, 200, name)
     t.ok(got.text.startsWith(`{"jsonrpc":"2.0","id":${id},"error":{"code":-32009,`), got.text)
-    t.match(got.json(), { error: { message: /A2A-Version/, data: [{ reason: 'VERSION_NOT_SUPPORTED', domain: 'a2a-protocol.org', metadata: { supportedVersions: supported } }] } })
+    const details = [{ reason: 'VERSION_NOT_SUPPORTED', domain: 'a2a-protocol.org', metadata: { supportedVersions: supported } }]
+    t.match(got.json(), { error: { message: /A2A-Version/, data: headers.length === 0 ? { details } : details } })
     t.equal(agent.received.length, 0)
   }
   const rest = await call(`${modern.url}/rest/tasks/1`)
@@ -158,4 +159,12 @@ t.test('a CORS preflight of an operation is the agent\'s to answer', async t => 
     t.equal(agent.received.at(-1)?.url, path)
   }
   t.equal((await call(`${gateway.url}/x`, { method: 'OPTIONS' })).status, 404)
+})
+
+t.test('a refusal that is no HTTP 200 says its message in the status line too, where some SDKs read nothing else', async t => {
+  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'https://x.test/ext/v1', required: true }] } }) })
+  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
+  const body = JSON.stringify({ message: MESSAGE })
+  const answer = await rawExchange(gateway.url, `POST /rest/message:send HTTP/1.1\r\nHost: x\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`)
+  t.match(answer.split('\r\n')[0], 'HTTP/1.1 400 This agent requires an extension that the request does not ask for: https://x.test/ext/v1. Send the header "A2A-Extensions: https://x.test/ext/v1"')
 })

@@ -169,8 +169,10 @@ export interface WireRefusal {
 
 /** A refusal, out of whichever shape its binding and version give it. */
 export function refusalIn ({ json }: Answered): WireRefusal {
-  const error = (json?.error ?? json ?? {}) as { code?: number, message?: string, data?: unknown, details?: unknown }
-  const details = (error.data ?? error.details ?? []) as Record<string, unknown>[]
+  // 0.3 over HTTP+JSON has the error of 1.0 beside its own members; `code` is that of JSON-RPC there.
+  const error = (typeof json?.code === 'number' ? json : json?.error ?? {}) as { code?: number, message?: string, data?: unknown, details?: unknown }
+  const data = error.data as { details?: unknown } | undefined
+  const details = (Array.isArray(data) ? data : data?.details ?? error.details ?? []) as Record<string, unknown>[]
   const info = details.find((one) => String(one['@type']).endsWith('ErrorInfo'))
   const bad = details.find((one) => String(one['@type']).endsWith('BadRequest'))
   const fields = (bad?.fieldViolations ?? []) as { field: string }[]

@@ -1,0 +1,136 @@
+// Drives an agent with a2a-go v2 and prints what each operation came to, one JSON object per line.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"iter"
+	"log"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/a2aproject/a2a-go/v2/a2aext"
+)
+
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ",") }
+
+func (l *list) Set(value string) error {
+	*l = append(*l, value)
+	return nil
+}
+
+// tell prints the result of an operation, or the error as a caller would log it.
+func tell[T any](operation string, value T, err error) {
+	line := map[string]any{"operation": operation}
+	if err != nil {
+		line["error"] = err.Error()
+	} else {
+		line["value"] = value
+	}
+	text, err := json.Marshal(line)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(text))
+}
+
+func collect(events iter.Seq2[a2a.Event, error]) ([]a2a.StreamResponse, error) {
+	all := []a2a.StreamResponse{}
+	for event, err := range events {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a2a.StreamResponse{Event: event})
+	}
+	return all, nil
+}
+
+func request(text string, parts ...*a2a.Part) *a2a.SendMessageRequest {
+	parts = append([]*a2a.Part{a2a.NewTextPart(text)}, parts...)
+	return &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, parts...)}
+}
+
+func dataPart(data any, mediaType string) *a2a.Part {
+	part := a2a.NewDataPart(data)
+	part.MediaType = mediaType
+	return part
+}
+
+func main() {
+	var extensions list
+	flag.Var(&extensions, "extension", "activated on every call")
+	transport := flag.String("transport", "JSONRPC", "")
+	legacy := flag.Bool("legacy", false, "speak 0.3")
+	data := flag.String("data", "", "send this only")
+	mediaType := flag.String("media-type", "application/json", "")
+	flag.Parse()
+	ctx := context.Background()
+
+	resolver := *agentcard.DefaultResolver
+	options := []a2aclient.FactoryOption{
+		a2aclient.WithConfig(a2aclient.Config{PreferredTransports: []a2a.TransportProtocol{a2a.TransportProtocol(*transport)}}),
+		a2aclient.WithCallInterceptors(a2aext.NewActivator(extensions...)),
+	}
+	if *legacy {
+		resolver.CardParser = a2av0.NewAgentCardParser()
+		options = append(options,
+			a2aclient.WithDefaultsDisabled(),
+			a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{}),
+			a2av0.WithRESTTransport(a2av0.RESTTransportConfig{}),
+		)
+	}
+	card, err := resolver.Resolve(ctx, flag.Arg(0))
+	tell("card", card, err)
+	if err != nil {
+		return
+	}
+	client, err := a2aclient.NewFromCard(ctx, card, options...)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	if *data != "" {
+		var value any
+		if err := json.Unmarshal([]byte(*data), &value); err != nil {
+			log.Fatal(err)
+		}
+		result, err := client.SendMessage(ctx, request("data", dataPart(value, *mediaType)))
+		tell("sendData", result, err)
+		return
+	}
+	message, err := client.SendMessage(ctx, request("message"))
+	tell("message", message, err)
+	sent, err := client.SendMessage(ctx, request("task"))
+	tell("send", sent, err)
+	withData, err := client.SendMessage(ctx, request("data", dataPart(map[string]any{"a": 1, "b": []any{"x", nil, 1.5}}, "application/json")))
+	tell("sendData", withData, err)
+	events, err := collect(client.SendStreamingMessage(ctx, request("stream")))
+	tell("stream", events, err)
+	id := a2a.TaskID("unknown")
+	if task, ok := sent.(*a2a.Task); ok {
+		id = task.ID
+	}
+	got, err := client.GetTask(ctx, &a2a.GetTaskRequest{ID: id})
+	tell("get", got, err)
+	unknown, err := client.GetTask(ctx, &a2a.GetTaskRequest{ID: "unknown"})
+	tell("getUnknown", unknown, err)
+	now := request("long")
+	now.Config = &a2a.SendMessageConfig{ReturnImmediately: true}
+	long, err := client.SendMessage(ctx, now)
+	tell("sendLong", long, err)
+	id = "unknown"
+	if task, ok := long.(*a2a.Task); ok {
+		id = task.ID
+	}
+	cancelled, err := client.CancelTask(ctx, &a2a.CancelTaskRequest{ID: id})
+	tell("cancel", cancelled, err)
+	extended, err := client.GetExtendedAgentCard(ctx, &a2a.GetExtendedAgentCardRequest{})
+	tell("extendedCard", extended, err)
+}

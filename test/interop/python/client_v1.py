@@ -1,0 +1,117 @@
+"""Drives an agent with a2a-sdk 1.x and prints what each operation came to, one JSON object per line."""
+
+import argparse
+import asyncio
+import json
+
+from collections.abc import AsyncIterator, Awaitable
+
+from a2a.client import ClientCallContext, ClientConfig, create_client
+from a2a.client.service_parameters import (
+    ServiceParametersFactory,
+    with_a2a_extensions,
+)
+from a2a.helpers.proto_helpers import new_message
+from a2a.types.a2a_pb2 import (
+    CancelTaskRequest,
+    GetExtendedAgentCardRequest,
+    GetTaskRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageConfiguration,
+    SendMessageRequest,
+)
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.struct_pb2 import Value
+
+
+def request(
+    text: str, data: dict | None = None, media_type: str = '', now: bool = False
+) -> SendMessageRequest:
+    parts = [Part(text=text)]
+    if data is not None:
+        part = Part(data=ParseDict(data, Value()), media_type=media_type)
+        # The compatibility layer drops media_type of a data part, so it is written in the 0.3 place as well.
+        part.metadata.update({'mimeType': media_type})
+        parts.append(part)
+    message: Message = new_message(parts, role=Role.ROLE_USER)
+    return SendMessageRequest(
+        message=message,
+        configuration=SendMessageConfiguration(return_immediately=now),
+    )
+
+
+async def tell(operation: str, work: Awaitable) -> object:
+    """Prints the result of an operation, or the exception as a caller would log it."""
+    try:
+        value = await work
+    except Exception as error:
+        print(json.dumps({
+            'operation': operation,
+            'error': f'{type(error).__name__}: {error}',
+        }))
+        return None
+    print(json.dumps({'operation': operation, 'value': value}))
+    return value
+
+
+async def events(stream: AsyncIterator) -> list:
+    return [MessageToDict(event) async for event in stream]
+
+
+async def one(stream: AsyncIterator) -> dict:
+    (event,) = await events(stream)
+    return event
+
+
+async def told(result: Awaitable) -> dict:
+    return MessageToDict(await result)
+
+
+async def main() -> None:
+    args = argparse.ArgumentParser()
+    args.add_argument('url')
+    args.add_argument('--transport', default='JSONRPC')
+    args.add_argument('--extension', action='append', default=[])
+    args.add_argument('--data')
+    args.add_argument('--media-type', default='application/json')
+    options = args.parse_args()
+
+    def config(streaming: bool) -> ClientConfig:
+        return ClientConfig(
+            streaming=streaming,
+            supported_protocol_bindings=[options.transport],
+            use_client_preference=True,
+        )
+
+    context = ClientCallContext(
+        service_parameters=ServiceParametersFactory.create(
+            [with_a2a_extensions(options.extension)]
+        )
+    )
+    async with (
+        await create_client(options.url, config(False)) as unary,
+        await create_client(options.url, config(True)) as streaming,
+    ):
+        card = MessageToDict(streaming._card)
+        print(json.dumps({'operation': 'card', 'value': card}))
+        if options.data is not None:
+            sent = request('data', json.loads(options.data), options.media_type)
+            await tell('sendData', one(unary.send_message(sent, context=context)))
+            return
+        await tell('message', one(unary.send_message(request('message'), context=context)))
+        task = await tell('send', one(unary.send_message(request('task'), context=context)))
+        data = request('data', {'a': 1, 'b': ['x', None, 1.5]}, 'application/json')
+        await tell('sendData', one(unary.send_message(data, context=context)))
+        await tell('stream', events(streaming.send_message(request('stream'), context=context)))
+        task_id = task['task']['id'] if task else 'unknown'
+        await tell('get', told(unary.get_task(GetTaskRequest(id=task_id), context=context)))
+        await tell('getUnknown', told(unary.get_task(GetTaskRequest(id='unknown'), context=context)))
+        long = await tell('sendLong', one(unary.send_message(request('long', now=True), context=context)))
+        long_id = long['task']['id'] if long else 'unknown'
+        await tell('cancel', told(unary.cancel_task(CancelTaskRequest(id=long_id), context=context)))
+        await tell('extendedCard', told(unary.get_extended_agent_card(GetExtendedAgentCardRequest(), context=context)))
+
+
+asyncio.run(main())
