@@ -1,0 +1,54 @@
+import t from 'tap'
+import fc from 'fast-check'
+import { createParser } from 'eventsource-parser'
+import { SseCounter } from '../../src/wire/sse-count.js'
+
+function counted (text: string, cuts: readonly number[] = []): number {
+  const bytes = Buffer.from(text)
+  const counter = new SseCounter()
+  let events = 0
+  let start = 0
+  for (const end of [...cuts.map(cut => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]) {
+    events += counter.count(bytes.subarray(start, end))
+    start = end
+  }
+  return events
+}
+
+t.test('what an EventSource would dispatch is an event', async t => {
+  const rows: [string, number][] = [
+    ['data: a\n\n', 1],
+    ['data: a\ndata: b\n\n', 1],
+    ['data: a\r\n\r\ndata: b\r\rdata: c\n\n', 3],
+    ['data\n\n', 1],
+    ['data:\n\n', 1],
+    [': comment\n\n', 0],
+    ['event: ping\nid: 1\n\n', 0],
+    ['database: a\n\n', 0],
+    ['dat: a\n\n', 0],
+    [' data: a\n\n', 0],
+    ['data: a\n', 0],
+    ['\n\n\n\ndata: a\n\n\n\n', 1],
+    ['\ufeffdata: a\n\n', 1],
+    ['\ufeff: comment\n\ndata: b\n\n', 1],
+    ['event: error\ndata: {}\n\n: keep-alive\n\ndata: {}\n\n', 2],
+    ['', 0]
+  ]
+  for (const [text, events] of rows) t.equal(counted(text), events, JSON.stringify(text))
+})
+
+t.test('random streams, cut anywhere, are counted as an independent parser counts them', async t => {
+  const line = fc.oneof(
+    fc.constant(''),
+    fc.string({ minLength: 1, maxLength: 20 }).map(value => `data: x${value.replace(/[\r\n]/g, '')}`),
+    fc.constantFrom(': comment', 'event: message', 'id: 7', 'retry: 10', 'other: x', 'datas: y')
+  )
+  const lines = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n')), { maxLength: 40 })
+  t.equal(fc.assert(fc.property(lines, fc.array(fc.nat(2_000), { maxLength: 20 }), (parts, cuts) => {
+    const text = parts.map(([content, end]) => content + end).join('')
+    let expected = 0
+    const parser = createParser({ onEvent: () => { expected++ } })
+    parser.feed(text)
+    return counted(text, cuts) === expected
+  }), { numRuns: 2_000 }), undefined)
+})
