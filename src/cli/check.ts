@@ -1,6 +1,7 @@
 import { defaultConfig, formatDiagnostic, loadConfig, overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model.js'
 import { inlineSchemaProblems } from '../policy/inline-schemas.js'
+import { tlsProblems } from '../upstream/tls.js'
 import type { Output } from './output.js'
 
 /**
@@ -21,9 +22,9 @@ export function runCheck (args: { readonly config: string | null, readonly env: 
     for (const problem of result.problems) io.out(`${formatDiagnostic(problem)}\n`)
     return 1
   }
-  const schemas = inlineSchemaProblems(result.config.extensions)
-  if (schemas.length > 0) {
-    for (const problem of schemas) io.out(`${file ?? 'defaults'}: ${problem}\n`)
+  const unusable = [...inlineSchemaProblems(result.config.extensions), ...tlsProblems(result.config.agents)]
+  if (unusable.length > 0) {
+    for (const problem of unusable) io.out(`${file ?? 'defaults'}: ${problem}\n`)
     return 1
   }
   for (const warning of result.warnings) io.out(`${formatDiagnostic({ ...warning, message: `warning: ${warning.message}` })}\n`)

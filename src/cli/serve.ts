@@ -1,7 +1,10 @@
-/** `serve`: runs the gateway until a signal, then drains. */
+/** `serve`: runs the gateway until a signal, then drains. Reloads the configuration when its file changes, and on SIGHUP. */
 import closeWithGrace from 'close-with-grace'
 import type { LoadResult } from '../config/load.js'
 import { defaultConfig, formatDiagnostic, loadConfig, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
+import type { Config } from '../config/model.js'
+import { FileWatch } from '../config/watch.js'
+import type { Gateway } from '../gateway/start.js'
 import { startGateway } from '../gateway/start.js'
 import type { Output } from './output.js'
 
@@ -18,29 +21,62 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   const { env } = args
   const overrides = mergeOverrides({ upstream: args.upstream, listen: args.listen, admin: args.admin }, overridesFromEnvironment(env))
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
-  const loaded: LoadResult = file === null ? defaultConfig({ env, overrides }) : loadConfig({ file, env, overrides })
+  const load = (): LoadResult => file === null ? defaultConfig({ env, overrides }) : loadConfig({ file, env, overrides })
+  let changed = (): void => {}
+  // Watched before it is read: a change in between must not be missed.
+  const watch = file === null ? null : new FileWatch([file], () => { changed() })
+  const loaded = load()
   if (!loaded.ok) {
+    watch?.close()
     for (const problem of loaded.problems) io.err(formatDiagnostic(problem))
     return 1
   }
   for (const warning of loaded.warnings) io.err(`warning: ${formatDiagnostic(warning)}`)
   const { config } = loaded
+  const say = (message: unknown): void => { io.err(`a2a-gateway: ${message instanceof Error ? message.stack ?? message.message : String(message)}`) }
   const starting = startGateway(config, { env })
+  if (file !== null && watch !== null) {
+    let good = config
+    const follow = (now: LoadResult): void => { watch.follow([file, ...tlsFiles(now.ok ? now.config : good), ...(now.ok ? [] : now.files)]) }
+    follow(loaded)
+    changed = () => {
+      // Before it is read: what changes meanwhile is heard of.
+      watch.acknowledge()
+      const now = load()
+      follow(now)
+      if (now.ok) good = now.config
+      reload(starting, now).catch(say)
+    }
+    process.on('SIGHUP', () => { changed() })
+  }
   return await new Promise<number>(resolve => {
-    const say = (message: unknown): void => { io.err(`a2a-gateway: ${message instanceof Error ? message.stack ?? message.message : String(message)}`) }
     // Signals count from the first moment. A stop that works is done well within the drain time; past the delay the process ends anyway.
-    const grace = closeWithGrace({ delay: config.server.drainTimeout + 10_000, logger: { error: say } }, async ({ err }) => {
+    const grace = closeWithGrace({ delay: config.server.drainTimeout + 10_000, skip: file === null ? [] : ['SIGHUP'], logger: { error: say } }, async ({ err }) => {
       if (err !== undefined) say(err)
+      watch?.close()
       const gateway = await starting
       await gateway.close()
       resolve(err === undefined ? 0 : 1)
     })
     starting.catch(error => {
       grace.uninstall()
+      watch?.close()
       io.err(`a2a-gateway: ${startProblem(error)}`)
       resolve(1)
     })
   })
+}
+
+async function reload (starting: Promise<Gateway>, loaded: LoadResult): Promise<void> {
+  // Why it does not start is reported elsewhere.
+  const gateway = await starting.catch(() => null)
+  if (loaded.ok) await gateway?.reload(loaded.config, loaded.warnings.map(formatDiagnostic))
+  else gateway?.refuse(loaded.problems.map(formatDiagnostic))
+}
+
+/** Files that a running gateway has read; a card's is read again by itself. */
+function tlsFiles (config: Config): string[] {
+  return config.agents.flatMap(({ upstream: { tls } }) => [tls.ca, tls.cert, tls.key]).filter(name => name !== null)
 }
 
 function startProblem (error: unknown): string {

@@ -10,7 +10,7 @@ import { MAX_FILE_BYTES } from './guard.js'
 import type { Config } from './model.js'
 import { applyOverrides, overriding, sourceOf } from './overrides.js'
 import type { Overrides } from './overrides.js'
-import { resolveConfig } from './resolve.js'
+import { namedFiles, resolveConfig } from './resolve.js'
 import { CONFIG_VERSION } from './schema.js'
 import type { Environment } from './substitute.js'
 import { validateConfig } from './validate.js'
@@ -24,7 +24,12 @@ export type { Overrides } from './overrides.js'
 /** A configuration ready to use, or everything that is wrong with it in the order of the file. */
 export type LoadResult =
   | { readonly ok: true, readonly config: Config, readonly warnings: readonly Diagnostic[] }
-  | { readonly ok: false, readonly problems: readonly Diagnostic[] }
+  | {
+    readonly ok: false
+    readonly problems: readonly Diagnostic[]
+    /** Files that it names, as far as it could be read: one that appears later may mend it. */
+    readonly files: readonly string[]
+  }
 
 interface Surroundings {
   /** How problems name the file. */
@@ -51,7 +56,7 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
   const yaml = readYaml(text, env)
   const problems = yaml.problems.map(({ offset, ...problem }) => at(file, yaml, offset, problem))
-  if (!yaml.readable) return { ok: false, problems: sortDiagnostics(problems) }
+  if (!yaml.readable) return { ok: false, problems: sortDiagnostics(problems), files: [] }
   if (yaml.root === null || yaml.root.value === null) {
     return failed(file, 'the file is empty', `it starts with "version: ${CONFIG_VERSION}"`)
   }
@@ -87,7 +92,7 @@ function build (value: unknown, { file, baseDir, overrides, yaml, problems: foun
   const invalid = validateConfig(value)
   const { problems, warnings } = checkConfig(value, { baseDir, catalogue: loadCatalogue() })
   const all = [...found, ...refused, ...invalid.map(place), ...problems.map(place)]
-  if (all.length > 0) return { ok: false, problems: sortDiagnostics(all) }
+  if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: namedFiles(value, baseDir) }
   return { ok: true, config: resolveConfig(value, baseDir), warnings: sortDiagnostics(warnings.map(place)) }
 }
 
@@ -97,7 +102,7 @@ function at (file: string, yaml: YamlFile, offset: number, problem: { readonly m
 }
 
 function failed (file: string, message: string, hint: string | undefined): LoadResult {
-  return { ok: false, problems: [diagnostic(file, 0, 0, hint === undefined ? { message } : { message, hint })] }
+  return { ok: false, problems: [diagnostic(file, 0, 0, hint === undefined ? { message } : { message, hint })], files: [] }
 }
 
 const TOO_LARGE = { message: 'the file is larger than 1 MiB', hint: 'is it the configuration?' }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { resolve as resolvePath } from 'node:path'
+import { digest } from './digest.js'
 import { parseHostPort } from './formats.js'
 import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ServerConfig, TelemetryConfig, UpstreamConfig } from './model.js'
 import { duration, size } from './units.js'
@@ -46,7 +46,7 @@ export function resolveConfig (value: unknown, baseDir: string): Config {
     extensions: file.extensions,
     telemetry: file.telemetry
   }
-  return freeze({ ...config, hash: hashOf(config) })
+  return freeze({ ...config, hash: digest(config).slice(0, 12) })
 }
 
 function resolveAgent (agent: AgentFile, baseDir: string): AgentConfig {
@@ -76,20 +76,23 @@ function hostPort (text: string): HostPort {
   return parsed
 }
 
-/** First 12 hex digits of SHA-256 over the configuration as JSON with sorted keys. */
-function hashOf (config: Omit<Config, 'hash'>): string {
-  return createHash('sha256').update(JSON.stringify(config, sorted)).digest('hex').slice(0, 12)
-}
-
-function sorted (_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => a < b ? -1 : 1))
-}
-
 function freeze<T> (value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value)
     for (const item of Object.values(value)) freeze(item)
   }
   return value
+}
+
+/** Every file that the configuration names, absolute; of a value that may still be wrong. */
+export function namedFiles (value: unknown, baseDir: string): string[] {
+  const { agents } = (value ?? {}) as { agents?: unknown }
+  const files: string[] = []
+  for (const agent of Array.isArray(agents) ? agents as (Partial<AgentFile> | null)[] : []) {
+    const { ca, cert, key } = { ...agent?.upstream?.tls }
+    for (const file of [ca, cert, key, agent?.card?.file]) {
+      if (typeof file === 'string' && file !== '' && !file.includes('\0')) files.push(resolvePath(baseDir, file))
+    }
+  }
+  return files
 }

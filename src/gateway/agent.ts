@@ -1,11 +1,13 @@
 /** One configured agent while the gateway runs: its connections, its card and the state made of it. */
 import type { Router } from '../a2a/route.js'
+import { digest } from '../config/digest.js'
 import type { AgentConfig, Config, PolicyConfig } from '../config/model.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import { CardSource } from '../upstream/card-source.js'
 import type { LoadedCards } from '../upstream/card-source.js'
 import { AgentPools } from '../upstream/pool.js'
+import type { TlsFiles } from '../upstream/tls.js'
 import type { AgentState } from './agent-state.js'
 import { buildAgentState } from './agent-state.js'
 
@@ -17,6 +19,16 @@ export interface AgentOptions {
   readonly log: Log
   /** The gateway's public URL, known once it listens. */
   readonly publicUrl: string
+  /** What the files of `upstream.tls` hold. */
+  readonly tls: TlsFiles
+}
+
+/** The same for two agents that nothing tells apart: everything that an agent is made of. */
+export function identityOf (options: AgentOptions): string {
+  const { config, publicUrl, tls } = options
+  const { card, jsonDepth, jsonMembers, extensions } = options.limits
+  const policies = config.extensions.map(name => options.policies[name])
+  return digest([config, policies, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint])
 }
 
 export interface PastRefusal { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
@@ -31,6 +43,7 @@ export class Agent {
   /** Path of `upstream.url` without trailing slash. */
   readonly upstreamBase: string
   readonly publicBase: string
+  readonly identity: string
   /** Null until a card is there, and again when it has become too old. */
   state: AgentState | null = null
   private readonly options: AgentOptions
@@ -44,10 +57,11 @@ export class Agent {
     this.options = options
     this.config = config
     this.name = config.name
-    this.pools = new AgentPools(config.upstream)
+    this.pools = new AgentPools(config.upstream, options.tls)
     this.upstream = new URL(config.upstream.url)
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
     this.publicBase = options.publicUrl + config.path
+    this.identity = identityOf(options)
     this.source = new CardSource({
       agent: config.name,
       config: config.card,
@@ -59,16 +73,49 @@ export class Agent {
       onExpired: () => { this.state = null },
       log
     })
-    metrics.cardAge(config.name, () => {
-      const { fetchedAt } = this.source.status
-      return fetchedAt === null ? null : (Date.now() - fetchedAt) / 1_000
-    })
+  }
+
+  /** Seconds since the card was last read or confirmed; null without one. */
+  get cardAge (): number | null {
+    const { fetchedAt } = this.source.status
+    return fetchedAt === null ? null : (Date.now() - fetchedAt) / 1_000
   }
 
   /** Resolves when the first attempt to load the card has ended, well or not; later attempts go on by themselves. */
   async start (): Promise<void> {
     this.source.start()
     await this.source.refreshNow()
+  }
+
+  /**
+   * Makes the state of this agent from the card of the one it will replace, when that is where this one would get its own.
+   * @returns false when there is nothing to inherit, and the agent must start on its own
+   */
+  inherit (predecessor: Agent): boolean {
+    if (!sameSource(this.config, predecessor.config)) return false
+    const handover = predecessor.source.handover()
+    if (handover === null || predecessor.lastState === null) return false
+    if (this.lastState?.loaded === handover.cards) return true
+    try {
+      this.use(handover.cards, this.options.log, predecessor.lastState)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** Instead of `start`, after `inherit`, at the moment of the change: from now on this one keeps the card. */
+  takeOver (predecessor: Agent): void {
+    const handover = predecessor.source.handover()
+    if (handover === null || !this.inherit(predecessor)) return this.source.start()
+    if (handover.expired) this.state = null
+    this.refusals.push(...predecessor.refusals)
+    this.source.takeOver(handover)
+  }
+
+  /** The first half of `close`: what is in flight goes on. */
+  async stopRefreshing (): Promise<void> {
+    await this.source.close()
   }
 
   async close (): Promise<void> {
@@ -97,9 +144,8 @@ export class Agent {
     if (this.refusals.length > KEPT_REFUSALS) this.refusals.shift()
   }
 
-  private use (cards: LoadedCards, log: Log): void {
+  private use (cards: LoadedCards, log: Log, previous = this.lastState): void {
     const { config, limits, policies } = this.options
-    const previous = this.lastState
     const next = buildAgentState(cards, {
       agent: config, policies, maxExtensions: limits.extensions, publicBase: this.publicBase, previous
     })
@@ -139,6 +185,10 @@ export class Agent {
       lastRefusals: this.refusals
     }
   }
+}
+
+function sameSource (a: AgentConfig, b: AgentConfig): boolean {
+  return a.upstream.url === b.upstream.url && a.card.url === b.card.url && a.card.file === b.card.file
 }
 
 function describePolicy (state: AgentState, version: '0.3' | '1.0'): object {

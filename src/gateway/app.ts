@@ -1,36 +1,58 @@
 /** The main listener. Fastify routes; what a request means is decided in handler.ts. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import type { Config } from '../config/model.js'
-import { TrustedProxies } from '../wire/forwarded.js'
-import type { Agents } from './agents.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
+import type { Snapshot } from './fleet.js'
 import { handle } from './handler.js'
 import { mountPassthrough } from './passthrough.js'
 import * as refusals from './refusals.js'
 import { surfaceOf } from './surface.js'
 
 export interface AppOptions {
-  readonly config: Pick<Config, 'limits' | 'server'>
   readonly services: Services
-  /** Asked per request: agents are swapped whole. */
-  readonly agents: () => Agents
+  /** Asked per request: swapped whole when the configuration changes. */
+  readonly snapshot: () => Snapshot
   readonly log: FastifyBaseLogger
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
+/** A net under the body reader's own timer, for what it does not read: idle header senders and passthrough uploads. ms. */
+const NET = 5_000
+
+/** The listener's own timeouts when the limit changes. Node applies them to requests under way: they get the time they began with. */
+export class RequestTimeouts {
+  private readonly server: Server
+  private lowering: NodeJS.Timeout | null = null
+
+  constructor (server: Server) {
+    this.server = server
+  }
+
+  set (limit: number): void {
+    if (this.lowering !== null) clearTimeout(this.lowering)
+    const wait = limit < this.server.headersTimeout ? this.server.requestTimeout : 0
+    if (wait === 0) this.apply(limit)
+    else this.lowering = setTimeout(() => { this.apply(limit) }, wait).unref()
+  }
+
+  private apply (limit: number): void {
+    this.server.requestTimeout = limit + NET
+    this.server.headersTimeout = limit
+  }
+}
+
 export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
-  const { config, services, agents, log } = options
-  const { limits } = config
-  const handlerOptions = { limits, trusted: new TrustedProxies(config.server.trustedProxies) }
+  const { services, snapshot, log } = options
+  const { limits } = snapshot()
 
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new Exchange(request, response, services)
+    const current = snapshot()
     try {
-      handle(exchange, surfaceOf(request, agents()), handlerOptions)
+      handle(exchange, surfaceOf(request, current.agents), current)
     } catch (error) {
       services.log.error({ err: error, request_id: exchange.id }, 'a request could not be handled')
       exchange.refuse(refusals.internal, 'gateway_error')
@@ -42,8 +64,8 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => '',
     exposeHeadRoutes: false,
-    // A net under the body reader's own timer, for what it does not read: idle header senders and passthrough uploads.
-    requestTimeout: limits.requestTimeout + 5_000,
+    // As RequestTimeouts has them later.
+    requestTimeout: limits.requestTimeout + NET,
     http: { headersTimeout: limits.requestTimeout, connectionsCheckingInterval: 1_000, maxHeaderSize: 32_768 },
     forceCloseConnections: true,
     return503OnClosing: false,
@@ -58,7 +80,7 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
             return { get: (key: string) => handlers.get(key) ?? null, set: (key: string, value: unknown) => { handlers.set(key, value) } } as never
           },
           validate: () => true,
-          deriveConstraint: request => surfaceOf(request as unknown as IncomingMessage, agents()).kind
+          deriveConstraint: request => surfaceOf(request as unknown as IncomingMessage, snapshot().agents).kind
         }
       }
     },
@@ -70,11 +92,11 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
 
   // The exchange begins in the first hook and takes the request over, body and all: later hooks and parsers never run.
   app.addHook('onRequest', (request, reply, done) => {
-    if (surfaceOf(request.raw, agents()).kind === 'passthrough') return done()
+    if (surfaceOf(request.raw, snapshot().agents).kind === 'passthrough') return done()
     reply.hijack()
     serve(request.raw, reply.raw)
   })
   app.route({ method: METHODS, url: '*', constraints: { surface: 'a2a' }, handler: async () => { throw new Error('unreachable: the onRequest hook takes every A2A request over') } })
-  await mountPassthrough(app, { agents, services, limits, trusted: handlerOptions.trusted })
+  await mountPassthrough(app, { snapshot, services })
   return app
 }

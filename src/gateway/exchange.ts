@@ -10,6 +10,7 @@ import type { Metrics, Outcome } from '../telemetry/metrics.js'
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js'
 import type { Agent } from './agent.js'
 import type { AgentState } from './agent-state.js'
+import type { LiveExchanges } from './live.js'
 import type { Forwarding } from '../upstream/forward.js'
 
 /** What every exchange needs of the running gateway. */
@@ -184,47 +185,4 @@ function readOff (request: IncomingMessage, done: () => void): void {
   request.once('end', done)
   request.once('close', () => { clearTimeout(timer) })
   request.resume()
-}
-
-/** The exchanges in flight, for a graceful stop. */
-export class LiveExchanges {
-  draining = false
-  private readonly live = new Set<Exchange>()
-  private emptied: (() => void) | null = null
-
-  add (exchange: Exchange): void {
-    this.live.add(exchange)
-  }
-
-  delete (exchange: Exchange): void {
-    this.live.delete(exchange)
-    if (this.live.size === 0) this.emptied?.()
-  }
-
-  get size (): number {
-    return this.live.size
-  }
-
-  /** Waits until no exchange is left, for at most `timeout` ms. @returns whether none is left */
-  async settled (timeout: number): Promise<boolean> {
-    if (this.live.size === 0) return true
-    await new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, timeout)
-      this.emptied = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-    return this.live.size === 0
-  }
-
-  /** Ends event streams with a comment that says why; breaks off everything else. */
-  endAll (): void {
-    for (const exchange of this.live) {
-      exchange.forwarding?.abort()
-      exchange.settle('gateway_error')
-      if (exchange.streaming && !exchange.response.destroyed) exchange.endStream('the gateway is shutting down')
-      else exchange.breakOff()
-    }
-  }
 }

@@ -9,43 +9,40 @@ import type { TransformCallback } from 'node:stream'
 import { Transform } from 'node:stream'
 import httpProxy from '@fastify/http-proxy'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Limits } from '../config/model.js'
 import { forward } from '../upstream/forward.js'
-import type { TrustedProxies } from '../wire/forwarded.js'
 import { joinPath } from '../wire/target.js'
-import type { Agents } from './agents.js'
 import { Answer } from './answer.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
+import type { Snapshot } from './fleet.js'
 import * as refusals from './refusals.js'
 import { upstreamHeaders } from './request-headers.js'
 import { surfaceOf } from './surface.js'
 
 export interface PassthroughOptions {
-  readonly agents: () => Agents
+  readonly snapshot: () => Snapshot
   readonly services: Services
-  readonly limits: Limits
-  readonly trusted: TrustedProxies
 }
 
 /** Never dialled: our handler knows the agent's pool. It only has to be a URL for the library's own destination check. */
 const PLACEHOLDER = 'http://passthrough.invalid'
 
 export async function mountPassthrough (app: FastifyInstance, options: PassthroughOptions): Promise<void> {
-  const { agents, services, limits, trusted } = options
+  const { snapshot, services } = options
 
   function begin (request: FastifyRequest, reply: FastifyReply): Exchange {
     reply.hijack()
     const exchange = new Exchange(request.raw, reply.raw, services)
     exchange.label = 'Passthrough'
-    exchange.agent = surfaceOf(request.raw, agents()).agent
+    exchange.agent = surfaceOf(request.raw, snapshot().agents).agent
     exchange.span.name('Passthrough')
     return exchange
   }
 
   function pass (request: FastifyRequest, reply: FastifyReply): void {
     const exchange = begin(request, reply)
-    const { agent, path, query } = surfaceOf(request.raw, agents())
+    const { agents, limits, trusted } = snapshot()
+    const { agent, path, query } = surfaceOf(request.raw, agents)
     if (agent === null) return exchange.refuse(refusals.unknownAgent, 'rejected')
     const length = request.headers['content-length']
     if (Number(length ?? 0) > limits.body) return exchange.refuse(refusals.tooLarge(limits.body), 'rejected')

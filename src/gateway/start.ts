@@ -1,11 +1,9 @@
 /** A whole gateway: both listeners, agents, telemetry, and its graceful end. */
 import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { AdminState } from '../admin/server.js'
 import { buildAdmin } from '../admin/server.js'
-import { loadCatalogue } from '../config/load.js'
 import type { Config, HostPort } from '../config/model.js'
 import { packageVersion } from '../config/paths.js'
 import { inlineSchemaProblems } from '../policy/inline-schemas.js'
@@ -13,14 +11,13 @@ import { createAudit } from '../telemetry/audit.js'
 import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics.js'
 import { createTracing } from '../telemetry/tracing.js'
-import { Agent } from './agent.js'
-import { Agents } from './agents.js'
-import { buildApp } from './app.js'
-import { LiveExchanges } from './exchange.js'
+import type { Agent } from './agent.js'
+import { buildApp, RequestTimeouts } from './app.js'
+import type { ReloadReport } from './changes.js'
 import type { Services } from './exchange.js'
-
-/** How long a start waits for the agents' cards, so that the first calls need not be turned away. */
-const FIRST_CARDS_MS = 1_000
+import { Fleet } from './fleet.js'
+import { LiveExchanges } from './live.js'
+import { Reloads } from './reload.js'
 
 export interface StartOptions {
   readonly env?: NodeJS.ProcessEnv
@@ -36,6 +33,14 @@ export interface Gateway {
   /** Of the main listener, without trailing slash. */
   readonly url: string
   readonly adminUrl: string
+  /**
+   * Puts another configuration in force, all of it or nothing, without a request noticing. Says in the log what has changed, and what
+   * needs a restart. Never rejects.
+   * @param warnings what is odd about the file, for the log
+   */
+  reload (config: Config, warnings?: readonly string[]): Promise<ReloadReport>
+  /** For a configuration that could not even be read: logs and counts that the last good one stays. */
+  refuse (problems: readonly string[]): ReloadReport
   /** Stops accepting, lets calls and streams finish for `server.drainTimeout`, ends what is left. */
   close (): Promise<void>
 }
@@ -52,24 +57,29 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const services: Services = { metrics, tracing, audit, log, live }
   metrics.configInfo(config.hash)
 
-  let agents = new Agents([])
   // Fastify's own lines below a warning say nothing that ours do not.
-  const frameworkLog = log.child({}, { level: config.telemetry.logs.level === 'silent' ? 'silent' : 'warn' }) as unknown as FastifyBaseLogger
-  const app = await buildApp({ config, services, agents: () => agents, log: frameworkLog })
-  const admin = buildAdmin({ state: stateOf(() => agents, live), metrics, log: frameworkLog })
+  const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
+  const fleet = new Fleet(config, { metrics, log, live })
+  const app = await buildApp({ services, snapshot: () => fleet.snapshot, log: frameworkLog as unknown as FastifyBaseLogger })
+  const admin = buildAdmin({ state: stateOf(fleet, live), metrics, log: frameworkLog as unknown as FastifyBaseLogger })
+  const timeouts = new RequestTimeouts(app.server)
+  const apply = ({ limits, telemetry }: Config): void => {
+    timeouts.set(limits.requestTimeout)
+    log.level = telemetry.logs.level
+    frameworkLog.level = quietened(telemetry.logs.level)
+  }
 
   try {
     const url = await listen(app, config.server.listen)
     const publicUrl = config.server.publicUrl ?? url
-    const policies = { ...loadCatalogue(), ...config.extensions }
-    agents = new Agents(config.agents.map(agent => new Agent({ config: agent, limits: config.limits, policies, metrics, log, publicUrl })))
     const adminUrl = await listen(admin, config.server.admin)
-    await Promise.race([Promise.all(agents.all.map(agent => agent.start())), sleep(FIRST_CARDS_MS, undefined, { ref: false })])
-    log.info({ url, publicUrl, admin: adminUrl, agents: agents.all.map(agent => agent.name), version: packageVersion() }, 'listening')
+    await fleet.start(url)
+    log.info({ url, publicUrl, admin: adminUrl, agents: config.agents.map(agent => agent.name), version: packageVersion() }, 'listening')
+    const reloads = new Reloads({ fleet, metrics, log, apply })
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
-      await drain(app, live, config.server.drainTimeout)
-      await Promise.all(agents.all.map(agent => agent.close()))
+      await Promise.all([drain(app, live, config.server.drainTimeout), reloads.close()])
+      await fleet.close()
       await admin.close()
       await tracing.shutdown()
       metrics.close()
@@ -79,25 +89,30 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       closing ??= stop()
       return closing
     }
-    return { url, adminUrl, close }
+    return { url, adminUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: problems => reloads.refuse(problems), close }
   } catch (error) {
-    await Promise.allSettled([app.close(), admin.close(), ...agents.all.map(agent => agent.close())])
+    await Promise.allSettled([app.close(), admin.close(), fleet.close()])
     await tracing.shutdown()
     metrics.close()
     throw error
   }
 }
 
-function stateOf (agents: () => Agents, live: LiveExchanges): AdminState {
+function quietened (level: Config['telemetry']['logs']['level']): string {
+  return level === 'silent' ? 'silent' : 'warn'
+}
+
+function stateOf (fleet: Fleet, live: LiveExchanges): AdminState {
+  const agents = (): readonly Agent[] => fleet.snapshot.agents.all
   return {
     live: () => true,
     ready: () => {
-      const reasons = agents().all.filter(agent => !agent.ready).map(agent => `agent ${agent.name}: ${agent.problem}`)
+      const reasons = agents().filter(agent => !agent.ready).map(agent => `agent ${agent.name}: ${agent.problem}`)
       if (live.draining) reasons.unshift('the gateway is shutting down')
-      if (agents().all.length === 0) reasons.unshift('the gateway is starting')
+      if (agents().length === 0) reasons.unshift('the gateway is starting')
       return { ready: reasons.length === 0, reasons }
     },
-    agents: () => agents().all.map(agent => agent.describe())
+    agents: () => agents().map(agent => agent.describe())
   }
 }
 

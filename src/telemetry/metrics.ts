@@ -101,11 +101,17 @@ export class Metrics {
   }
 
   /**
-   * Says how to learn the age of an agent's card. Asked at every scrape; null = no sample, so an agent that was removed should
-   * answer null. Calling again for the same agent replaces the function.
+   * Says how to learn the age of an agent's card. Asked at every scrape; null = no sample. Calling again for the same agent
+   * replaces the function.
    */
   cardAge (agent: string, secondsSinceFetch: () => number | null): void {
     this.ages.set(clipLabel(agent), secondsSinceFetch)
+  }
+
+  /** As {@link cardAge} for all agents there are; others have no sample any more. */
+  cardAges (agents: ReadonlyMap<string, () => number | null>): void {
+    this.ages.clear()
+    for (const [agent, age] of agents) this.cardAge(agent, age)
   }
 
   cardRefresh (agent: string, outcome: 'changed' | 'unchanged' | 'not_modified' | 'invalid' | 'unreachable'): void {

@@ -54,6 +54,20 @@ export interface CardStatus {
   readonly origin: string | null
 }
 
+/** What one source knows, for the one that takes its place. */
+export interface CardHandover {
+  readonly cards: LoadedCards
+  readonly kept: KeptByVersion
+  readonly fetchedAt: number | null
+  /** Of the monotonic clock. */
+  readonly freshAt: number
+  readonly expired: boolean
+  readonly overdue: boolean
+  readonly failures: number
+  readonly problem: string | null
+  readonly nextAt: number | null
+}
+
 const NOTHING: KeptByVersion = { 0.3: null, '1.0': null }
 
 /** Keeps one agent's card: fetches, refreshes, retries while the agent is away, says when it has become too old. */
@@ -65,6 +79,7 @@ export class CardSource {
   #cards: LoadedCards | null = null
   #kept: KeptByVersion = NOTHING
   #fetchedAt: number | null = null
+  #freshAt = 0
   #expired = false
   /** `maxStale` has passed, but no refresh has failed yet: it is shorter than the wait between two. */
   #overdue = false
@@ -86,6 +101,39 @@ export class CardSource {
 
   start (): void {
     this.refreshNow()
+  }
+
+  /** For another source of the same card; null while there is none. */
+  handover (): CardHandover | null {
+    if (this.#cards === null) return null
+    return {
+      cards: this.#cards,
+      kept: this.#kept,
+      fetchedAt: this.#fetchedAt,
+      freshAt: this.#freshAt,
+      expired: this.#expired,
+      overdue: this.#overdue,
+      failures: this.#failures,
+      problem: this.#problem,
+      nextAt: this.#nextAt
+    }
+  }
+
+  /** Instead of `start`: goes on where another source of the same card stands, with its card and when its next refresh is due. */
+  takeOver (from: CardHandover): void {
+    if (this.#closed) return
+    this.#cards = from.cards
+    this.#kept = from.kept
+    this.#fetchedAt = from.fetchedAt
+    this.#freshAt = from.freshAt
+    this.#expired = from.expired
+    this.#overdue = from.overdue
+    this.#failures = from.failures
+    this.#problem = from.problem
+    const { config } = this.#options
+    if (!from.expired && !from.overdue) this.#armExpiry(Math.max(0, config.maxStale - (performance.now() - from.freshAt)))
+    const due = Math.max(0, (from.nextAt ?? 0) - this.#now())
+    this.#schedule(Math.min(due, nextRefresh(null, { ...config, random: this.#random })))
   }
 
   /** Refreshes at once, or joins the refresh under way. Never rejects: the outcome is in `status`. */
@@ -131,9 +179,14 @@ export class CardSource {
     const outcome = load.ok ? this.#accept(load) : this.#fail(load.outcome, load.problem)
     const delays = { ...this.#options.config, random: this.#random }
     const delay = this.#failures > 0 ? nextRetry(this.#failures, delays) : nextRefresh(load.ok ? load.lifetime : null, delays)
+    this.#schedule(delay)
+    this.#options.onRefresh(outcome)
+  }
+
+  #schedule (delay: number): void {
+    this.#clearRefresh()
     this.#nextAt = this.#now() + delay
     this.#refreshTimer = setTimeout(() => { this.refreshNow() }, delay).unref()
-    this.#options.onRefresh(outcome)
   }
 
   #accept (load: CardLoad & { ok: true }): RefreshOutcome {
@@ -153,6 +206,7 @@ export class CardSource {
     this.#logSuccess(load, changed, before === undefined)
     this.#kept = load.kept
     this.#fetchedAt = fetchedAt
+    this.#freshAt = performance.now()
     this.#expired = false
     this.#overdue = false
     this.#failures = 0

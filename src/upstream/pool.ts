@@ -1,14 +1,14 @@
 /** Connection pools: one per agent, never shared, TLS verified. */
-import { readFileSync } from 'node:fs'
 import type { Dispatcher } from 'undici'
 import { Pool } from 'undici'
 import type { UpstreamConfig } from '../config/model.js'
+import type { TlsFiles } from './tls.js'
 
 /**
  * HTTP/1.1 without pipelining: on a shared connection a well-formed early answer would be the next caller's answer.
  * Idle connections are given up after 4 s, before Node's and most servers' 5 s, so that a request seldom meets a closing socket.
  */
-export function createPool (origin: string, config: UpstreamConfig): Pool {
+export function createPool (origin: string, config: UpstreamConfig, files: TlsFiles): Pool {
   const { timeouts, tls } = config
   return new Pool(origin, {
     connections: config.connections,
@@ -23,9 +23,9 @@ export function createPool (origin: string, config: UpstreamConfig): Pool {
     connect: {
       timeout: timeouts.connect,
       rejectUnauthorized: true,
-      ...(tls.ca === null ? {} : { ca: readFileSync(tls.ca) }),
-      ...(tls.cert === null ? {} : { cert: readFileSync(tls.cert) }),
-      ...(tls.key === null ? {} : { key: readFileSync(tls.key) }),
+      ...(files.ca === null ? {} : { ca: files.ca }),
+      ...(files.cert === null ? {} : { cert: files.cert }),
+      ...(files.key === null ? {} : { key: files.key }),
       ...(tls.serverName === null ? {} : { servername: tls.serverName })
     }
   })
@@ -36,12 +36,14 @@ export class AgentPools {
   readonly main: Pool
   private readonly origin: string
   private readonly config: UpstreamConfig
+  private readonly files: TlsFiles
   private readonly others = new Map<string, Pool>()
 
-  constructor (config: UpstreamConfig) {
+  constructor (config: UpstreamConfig, files: TlsFiles) {
     this.origin = new URL(config.url).origin
     this.config = config
-    this.main = createPool(this.origin, config)
+    this.files = files
+    this.main = createPool(this.origin, config, files)
   }
 
   /** Only origins that the configuration names are ever asked for. */
@@ -49,7 +51,7 @@ export class AgentPools {
     if (origin === this.origin) return this.main
     let pool = this.others.get(origin)
     if (pool === undefined) {
-      pool = createPool(origin, { ...this.config, tls: { ...this.config.tls, serverName: null } })
+      pool = createPool(origin, { ...this.config, tls: { ...this.config.tls, serverName: null } }, this.files)
       this.others.set(origin, pool)
     }
     return pool

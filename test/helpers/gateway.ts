@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream'
 import type { Test } from 'tap'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
+import type { Config } from '../../src/config/model.js'
 import type { Gateway } from '../../src/gateway/start.js'
 import { startGateway } from '../../src/gateway/start.js'
 
@@ -28,15 +29,13 @@ export function oneAgent (upstream: string, extra: readonly string[] = [], root:
 
 /** Starts it and closes it with the test. Fails when a card cannot be loaded within 5 s, unless `waitReady` is false. */
 export async function gatewayFor (t: Test, options: GatewayOptions, waitReady = true): Promise<TestGateway> {
-  const text = withDefaults(options.yaml)
   const env = options.env ?? {}
-  const loaded = parseConfig(text, { file: 'test.yaml', baseDir: options.baseDir ?? process.cwd(), env })
-  if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'))
+  const config = configOf(options)
   const audit = new PassThrough()
   const logs = new PassThrough()
   const auditText = collect(audit)
   const logText = collect(logs)
-  const gateway = await startGateway(loaded.config, { env, audit, logs, processMetrics: false })
+  const gateway = await startGateway(config, { env, audit, logs, processMetrics: false })
   t.teardown(() => gateway.close())
   if (waitReady) await ready(gateway.adminUrl)
   return {
@@ -49,6 +48,13 @@ export async function gatewayFor (t: Test, options: GatewayOptions, waitReady = 
       return line === undefined ? 0 : Number(line.slice(sample.length + 1))
     }
   }
+}
+
+/** The configuration that {@link gatewayFor} starts with: for one that is to follow. */
+export function configOf (options: GatewayOptions): Config {
+  const loaded = parseConfig(withDefaults(options.yaml), { file: 'test.yaml', baseDir: options.baseDir ?? process.cwd(), env: options.env ?? {} })
+  if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'))
+  return loaded.config
 }
 
 function withDefaults (yaml: string): string {

@@ -1,0 +1,11 @@
+import { createHash } from 'node:crypto'
+
+/** SHA-256, in hex, over a value as JSON with sorted keys: the same for values that mean the same. */
+export function digest (value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value, sorted)).digest('hex')
+}
+
+function sorted (_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => a < b ? -1 : 1))
+}

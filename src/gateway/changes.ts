@@ -1,0 +1,122 @@
+/** What a new configuration changes in effect, for the operator who changed it. */
+import { digest } from '../config/digest.js'
+import type { AgentConfig, Config, Mode, PolicyConfig } from '../config/model.js'
+
+export interface Changes {
+  readonly agents: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
+  /** Of agents that were and are there, as `agent/policy/rule`. */
+  readonly rules: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
+  /** `agent: enforce -> observe`, `agent/policy: observe -> enforce`. */
+  readonly modes: readonly string[]
+  /** Settings outside the agents that are in force now. */
+  readonly settings: readonly string[]
+  /** Settings that differ from those in force, which stay. */
+  readonly needsRestart: readonly string[]
+}
+
+/** All or nothing: a configuration that was refused has changed nothing. */
+export type ReloadReport =
+  | ({ readonly ok: true } & Changes)
+  | { readonly ok: false, readonly problems: readonly string[] }
+
+export type Policies = Readonly<Record<string, PolicyConfig>>
+
+interface Side { readonly config: Config, readonly policies: Policies }
+
+/** The new configuration with the old values of what only a restart can change. */
+export function inEffect (before: Config, after: Config): Config {
+  const { listen, admin, drainTimeout } = before.server
+  const { telemetry } = before
+  return {
+    ...after,
+    server: { ...after.server, listen, admin, drainTimeout },
+    telemetry: { ...telemetry, logs: { ...telemetry.logs, level: after.telemetry.logs.level } }
+  }
+}
+
+/**
+ * @param before in effect until now
+ * @param wanted as the file has it; what needs a restart is told, and not in effect
+ * @param rebuilt names of the agents that are there as before, with something changed
+ */
+export function changesBetween (before: Side, wanted: Side, rebuilt: readonly string[]): Changes {
+  const effective = inEffect(before.config, wanted.config)
+  const old = new Map(before.config.agents.map(agent => [agent.name, agent]))
+  const names = new Set(effective.agents.map(agent => agent.name))
+  const rules: { added: string[], removed: string[], changed: string[] } = { added: [], removed: [], changed: [] }
+  const modes: string[] = []
+  for (const agent of effective.agents) {
+    const earlier = old.get(agent.name)
+    if (earlier === undefined) continue
+    if (earlier.mode !== agent.mode) modes.push(`${agent.name}: ${earlier.mode} -> ${agent.mode}`)
+    compareRules(rulesOf(earlier, before.policies), rulesOf(agent, wanted.policies), rules)
+    modes.push(...compareModes(earlier, before.policies, agent, wanted.policies))
+  }
+  return {
+    agents: {
+      added: [...names].filter(name => !old.has(name)),
+      removed: [...old.keys()].filter(name => !names.has(name)),
+      changed: rebuilt
+    },
+    rules,
+    modes,
+    settings: differences(before.config, effective),
+    needsRestart: differences(effective, wanted.config)
+  }
+}
+
+/** One line for the log; the whole lists are in its values. */
+export function summary (changes: Changes): string {
+  const { agents, rules, modes, settings } = changes
+  const parts: [string, readonly string[]][] = [
+    ['agents added', agents.added], ['agents removed', agents.removed], ['agents changed', agents.changed],
+    ['rules added', rules.added], ['rules removed', rules.removed], ['rules changed', rules.changed], ['modes', modes], ['settings', settings]
+  ]
+  const said = parts.filter(([, list]) => list.length > 0).map(([what, list]) => `${what}: ${shortened(list)}`)
+  return said.length === 0 ? 'configuration reloaded: nothing has changed' : `configuration reloaded: ${said.join('; ')}`
+}
+
+const SHOWN = 10
+
+function shortened (list: readonly string[]): string {
+  return list.length <= SHOWN ? list.join(', ') : `${list.slice(0, SHOWN).join(', ')} and ${list.length - SHOWN} more`
+}
+
+function differences (a: Config, b: Config): string[] {
+  const pairs: [string, unknown, unknown][] = [
+    ...(['listen', 'admin', 'publicUrl', 'trustedProxies', 'drainTimeout'] as const).map((key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]),
+    ...(Object.keys(a.limits) as (keyof Config['limits'])[]).map((key): [string, unknown, unknown] => [`limits.${key}`, a.limits[key], b.limits[key]]),
+    ['telemetry.logs.level', a.telemetry.logs.level, b.telemetry.logs.level],
+    ['telemetry.logs.format', a.telemetry.logs.format, b.telemetry.logs.format],
+    ['telemetry.traces', a.telemetry.traces, b.telemetry.traces],
+    ['telemetry.audit', a.telemetry.audit, b.telemetry.audit]
+  ]
+  return pairs.filter(([, one, other]) => digest(one) !== digest(other)).map(([name]) => name)
+}
+
+function rulesOf (agent: AgentConfig, policies: Policies): Map<string, string> {
+  const rules = new Map<string, string>()
+  for (const name of agent.extensions) {
+    const policy = policies[name]
+    for (const rule of policy?.request ?? []) rules.set(`${agent.name}/${name}/${rule.id}`, digest([policy?.uri, rule]))
+  }
+  return rules
+}
+
+function compareRules (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>, into: { added: string[], removed: string[], changed: string[] }): void {
+  for (const [rule, content] of after) {
+    const earlier = before.get(rule)
+    if (earlier === undefined) into.added.push(rule)
+    else if (earlier !== content) into.changed.push(rule)
+  }
+  for (const rule of before.keys()) if (!after.has(rule)) into.removed.push(rule)
+}
+
+/** Modes that policies set themselves; those that follow the agent's are told with the agent. */
+function compareModes (before: AgentConfig, oldPolicies: Policies, after: AgentConfig, newPolicies: Policies): string[] {
+  const own = (policies: Policies, name: string): Mode | undefined => policies[name]?.mode
+  return after.extensions.filter(name => before.extensions.includes(name)).flatMap(name => {
+    const [was, is] = [own(oldPolicies, name), own(newPolicies, name)]
+    return was === is ? [] : [`${after.name}/${name}: ${was ?? before.mode} -> ${is ?? after.mode}`]
+  })
+}

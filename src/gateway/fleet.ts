@@ -1,0 +1,148 @@
+/** The agents now in force, and how one configuration gives way to the next without a request noticing. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { loadCatalogue } from '../config/load.js'
+import type { AgentConfig, Config } from '../config/model.js'
+import { inlineSchemaProblems } from '../policy/inline-schemas.js'
+import type { Log } from '../telemetry/log.js'
+import type { Metrics } from '../telemetry/metrics.js'
+import type { TlsFiles } from '../upstream/tls.js'
+import { readTlsFiles } from '../upstream/tls.js'
+import { TrustedProxies } from '../wire/forwarded.js'
+import { Agent, identityOf } from './agent.js'
+import { Agents } from './agents.js'
+import type { Changes, Policies } from './changes.js'
+import { changesBetween, inEffect } from './changes.js'
+import type { LiveExchanges } from './live.js'
+
+/** What a request begins with, and keeps. Swapped whole. */
+export interface Snapshot {
+  readonly limits: Config['limits']
+  readonly trusted: TrustedProxies
+  readonly agents: Agents
+}
+
+interface FleetOptions {
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly live: LiveExchanges
+}
+
+/** How long new agents are waited for, so that the first calls need not be turned away. */
+const FIRST_CARDS_MS = 1_000
+
+export class Fleet {
+  snapshot: Snapshot
+  config: Config
+  private policies: Policies
+  private readonly options: FleetOptions
+  /** Where the gateway listens; the public URL, unless the configuration names one. */
+  private url = ''
+  /** Out of force, with exchanges that are not over. */
+  private readonly retired = new Set<Agent>()
+
+  constructor (config: Config, options: FleetOptions) {
+    this.options = options
+    this.config = config
+    this.policies = policiesOf(config)
+    this.snapshot = snapshotOf(config, [])
+  }
+
+  /** @throws Error in plain words when it cannot be done: a file that TLS cannot use */
+  async start (url: string): Promise<void> {
+    this.url = url
+    const agents = this.prepare(this.config, this.policies)
+    this.snapshot = snapshotOf(this.config, agents)
+    this.tellAges()
+    await firstCards(agents)
+  }
+
+  /**
+   * Puts another configuration in force. Calls must not overlap.
+   * @returns what changed
+   * @throws Error in plain words when it cannot be used; then nothing has changed
+   */
+  async change (wanted: Config): Promise<Changes> {
+    const before = { config: this.config, policies: this.policies }
+    const config = inEffect(this.config, wanted)
+    const problems = inlineSchemaProblems(config.extensions)
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+    const policies = policiesOf(config)
+    const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
+    const next = this.prepare(config, policies)
+    const made = next.filter(agent => old.get(agent.name) !== agent)
+    const fresh = made.filter(agent => {
+      const predecessor = old.get(agent.name)
+      return predecessor === undefined || !agent.inherit(predecessor)
+    })
+    if (fresh.length > 0) await firstCards(fresh)
+
+    // From here to the end nothing waits: a request sees all of the old or all of the new.
+    for (const agent of made) {
+      const predecessor = old.get(agent.name)
+      if (predecessor !== undefined && !fresh.includes(agent)) agent.takeOver(predecessor)
+    }
+    this.snapshot = snapshotOf(config, next)
+    this.config = config
+    this.policies = policies
+    this.tellAges()
+    for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
+    const rebuilt = made.map(agent => agent.name).filter(name => old.has(name))
+    return changesBetween(before, { config: wanted, policies }, rebuilt)
+  }
+
+  /** Everything, whether exchanges still use it or not. */
+  async close (): Promise<void> {
+    await Promise.all([...this.snapshot.agents.all, ...this.retired].map(agent => agent.close()))
+  }
+
+  /** One agent per entry: the one there is, where nothing about it has changed. */
+  private prepare (config: Config, policies: Policies): Agent[] {
+    const { metrics, log } = this.options
+    const publicUrl = config.server.publicUrl ?? this.url
+    const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
+    // All files are read before anything is made, because any may be unusable.
+    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, policies, metrics, log, publicUrl, tls: tlsFilesOf(entry) }))
+    return entries.map(options => {
+      const known = current.get(options.config.name)
+      return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)
+    })
+  }
+
+  private tellAges (): void {
+    this.options.metrics.cardAges(new Map(this.snapshot.agents.all.map(agent => [agent.name, () => agent.cardAge])))
+  }
+
+  /** It refreshes nothing any more; its connections live as long as its last exchange. */
+  private retire (agent: Agent): void {
+    const { live, log } = this.options
+    this.retired.add(agent)
+    const over = async (): Promise<void> => {
+      await agent.stopRefreshing()
+      await live.left(agent)
+      await agent.close()
+      this.retired.delete(agent)
+      log.debug({ agent: agent.name }, `agent ${agent.name}: its last exchange under an earlier configuration is over`)
+    }
+    over().catch((error: unknown) => { log.error({ err: error, agent: agent.name }, 'an agent of an earlier configuration could not be closed') })
+  }
+}
+
+function policiesOf (config: Config): Policies {
+  return { ...loadCatalogue(), ...config.extensions }
+}
+
+function snapshotOf (config: Config, agents: readonly Agent[]): Snapshot {
+  return { limits: config.limits, trusted: new TrustedProxies(config.server.trustedProxies), agents: new Agents(agents) }
+}
+
+function tlsFilesOf (agent: AgentConfig): TlsFiles {
+  try {
+    return readTlsFiles(agent.upstream.tls)
+  } catch (error) {
+    throw new Error(`agent ${agent.name}: ${(error as Error).message}`)
+  }
+}
+
+async function firstCards (agents: readonly Agent[]): Promise<void> {
+  await Promise.race([Promise.all(agents.map(agent => agent.start())), sleep(FIRST_CARDS_MS, undefined, { ref: false })])
+}

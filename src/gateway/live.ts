@@ -1,0 +1,69 @@
+/** The exchanges in flight: for a graceful stop, and for agents that a new configuration has replaced. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Agent } from './agent.js'
+import type { Exchange } from './exchange.js'
+
+/** A request that was routed just before a change may begin its exchange a little after it, ms. */
+const LATE = 100
+
+export class LiveExchanges {
+  draining = false
+  private readonly live = new Set<Exchange>()
+  private emptied: (() => void) | null = null
+  /** Per agent that is waited for: its exchanges that are not over, and whom to tell. */
+  private readonly awaited = new Map<Agent, { readonly exchanges: Set<Exchange>, readonly over: () => void }>()
+
+  add (exchange: Exchange): void {
+    this.live.add(exchange)
+  }
+
+  delete (exchange: Exchange): void {
+    this.live.delete(exchange)
+    if (this.live.size === 0) this.emptied?.()
+    if (this.awaited.size > 0 && exchange.agent !== null) this.leave(exchange, exchange.agent)
+  }
+
+  /** Waits until the agent has no exchange left. It must not be given new ones. */
+  async left (agent: Agent): Promise<void> {
+    await sleep(LATE, undefined, { ref: false })
+    const exchanges = new Set([...this.live].filter(exchange => exchange.agent === agent))
+    if (exchanges.size === 0) return
+    await new Promise<void>(resolve => { this.awaited.set(agent, { exchanges, over: resolve }) })
+  }
+
+  private leave (exchange: Exchange, agent: Agent): void {
+    const awaited = this.awaited.get(agent)
+    if (awaited === undefined) return
+    awaited.exchanges.delete(exchange)
+    if (awaited.exchanges.size > 0) return
+    this.awaited.delete(agent)
+    awaited.over()
+  }
+
+  get size (): number {
+    return this.live.size
+  }
+
+  /** Waits until no exchange is left, for at most `timeout` ms. @returns whether none is left */
+  async settled (timeout: number): Promise<boolean> {
+    if (this.live.size === 0) return true
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, timeout)
+      this.emptied = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    return this.live.size === 0
+  }
+
+  /** Ends event streams with a comment that says why; breaks off everything else. */
+  endAll (): void {
+    for (const exchange of this.live) {
+      exchange.forwarding?.abort()
+      exchange.settle('gateway_error')
+      if (exchange.streaming && !exchange.response.destroyed) exchange.endStream('the gateway is shutting down')
+      else exchange.breakOff()
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/** The command line, as a process: its file changes, or it is told to read it again. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { rootCertificates } from 'node:tls'
+import t from 'tap'
+import type { Test } from 'tap'
+import { rpc, until } from '../helpers/http.js'
+import { fakeAgent } from '../helpers/raw.js'
+
+const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
+if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
+
+interface Line { readonly level: string, readonly msg: string, readonly url?: string }
+interface Run {
+  readonly url: string
+  readonly lines: () => Line[]
+  readonly errors: () => string
+  readonly kill: (signal: NodeJS.Signals) => void
+  readonly exited: Promise<number | null>
+}
+
+async function run (t: Test, args: readonly string[]): Promise<Run> {
+  const child = spawn(process.execPath, [MAIN, 'serve', ...args], { env: { PATH: process.env.PATH }, cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => { child.kill('SIGKILL') })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
+  const lines = (): Line[] => output.split('\n').slice(0, -1).map(line => JSON.parse(line) as Line)
+  await until(() => output.includes('"msg":"listening"'), `the gateway to listen: ${errors}`, 30_000)
+  const url = lines().find(line => line.msg === 'listening')?.url ?? ''
+  return { url, lines, errors: () => errors, kill: signal => { child.kill(signal) }, exited: once(child, 'close').then(([code]) => code as number | null) }
+}
+
+function directoryFor (t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'reload-'))
+  t.teardown(() => { rmSync(directory, { recursive: true }) })
+  return directory
+}
+
+const config = (agent: string, path: string, more = ''): string => `version: 1
+server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}
+agents:
+  - name: a
+    path: ${path}
+    upstream: {url: "${agent}"${more}}
+`
+
+const said = (child: Run, text: RegExp): Line[] => child.lines().filter(line => text.test(line.msg))
+
+t.test('an edit, a bad edit, its correction, SIGHUP, SIGTERM', async t => {
+  const agent = await fakeAgent(t)
+  const file = join(directoryFor(t), 'gateway.yaml')
+  writeFileSync(file, config(agent.url, '/one'))
+  const child = await run(t, ['--config', file])
+  t.equal((await rpc(`${child.url}/one/rpc`)).status, 200)
+
+  writeFileSync(file, config(agent.url, '/two'))
+  await until(() => said(child, /configuration reloaded: agents changed: a/).length === 1)
+  t.same([(await rpc(`${child.url}/one/rpc`)).status, (await rpc(`${child.url}/two/rpc`)).status], [404, 200])
+
+  writeFileSync(file, config(agent.url, '/three').replace('path:', 'pathh:'))
+  await until(() => said(child, /last good one stays/).length === 1)
+  t.match(said(child, /gateway\.yaml:5:5: .*did you mean "path"/), [{ level: 'error' }])
+  t.equal((await rpc(`${child.url}/two/rpc`)).status, 200)
+
+  writeFileSync(file, config(agent.url, '/three'))
+  await until(() => said(child, /configuration reloaded: agents changed: a/).length === 2)
+  t.equal((await rpc(`${child.url}/three/rpc`)).status, 200)
+
+  await sleep(300)
+  t.equal(said(child, /configuration reloaded|stays/).length, 3, 'one change, one reload')
+  child.kill('SIGHUP')
+  await until(() => said(child, /nothing has changed/).length === 1)
+  t.equal((await rpc(`${child.url}/three/rpc`)).status, 200)
+  child.kill('SIGTERM')
+  t.equal(await child.exited, 0)
+  t.equal(child.errors(), '')
+})
+
+t.test('a mounted ConfigMap and a mounted Secret', async t => {
+  const agent = await fakeAgent(t)
+  const [mount, secret] = [directoryFor(t), directoryFor(t)]
+  const swap = (directory: string, name: string, text: string, generation: number): void => {
+    mkdirSync(join(directory, `..${generation}`))
+    writeFileSync(join(directory, `..${generation}`, name), text)
+    symlinkSync(`..${generation}`, join(directory, '..data_tmp'))
+    renameSync(join(directory, '..data_tmp'), join(directory, '..data'))
+    if (generation === 1) symlinkSync(join('..data', name), join(directory, name))
+    else rmSync(join(directory, `..${generation - 1}`), { recursive: true })
+  }
+  const tls = `, tls: {ca: "${join(secret, 'ca.pem')}"}`
+  swap(secret, 'ca.pem', rootCertificates[0] ?? '', 1)
+  swap(mount, 'gateway.yaml', config(agent.url, '/1', tls), 1)
+  const child = await run(t, ['--config', join(mount, 'gateway.yaml')])
+  const changes = (): number => said(child, /agents changed: a/).length
+  swap(mount, 'gateway.yaml', config(agent.url, '/2', tls), 2)
+  await until(() => changes() === 1)
+  swap(mount, 'gateway.yaml', config(agent.url, '/3', tls), 3)
+  await until(() => changes() === 2)
+  t.equal((await rpc(`${child.url}/3/rpc`)).status, 200)
+  swap(secret, 'ca.pem', rootCertificates[1] ?? '', 2)
+  await until(() => changes() === 3, 'a new certificate')
+  swap(secret, 'ca.pem', 'none', 3)
+  await until(() => said(child, /agent a: upstream\.tls\.ca/).length === 1, 'one that is none')
+  swap(secret, 'ca.pem', rootCertificates[2] ?? '', 4)
+  await until(() => changes() === 4)
+
+  const later = join(secret, 'later', 'ca.pem')
+  swap(mount, 'gateway.yaml', config(agent.url, '/4', `, tls: {ca: "${later}"}`), 4)
+  await until(() => said(child, /gateway\.yaml:6:.*no such file/).length === 1)
+  mkdirSync(join(secret, 'later'))
+  writeFileSync(later, rootCertificates[0] ?? '')
+  await until(() => changes() === 5, 'a file that was missing to mend it')
+  t.equal((await rpc(`${child.url}/4/rpc`)).status, 200)
+  child.kill('SIGTERM')
+  t.equal(await child.exited, 0)
+})
+
+t.test('without a file there is nothing to read again: SIGHUP stops it', async t => {
+  const agent = await fakeAgent(t)
+  const child = await run(t, ['--upstream', agent.url, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'])
+  child.kill('SIGHUP')
+  t.equal(await child.exited, 0)
+})
