@@ -4,6 +4,9 @@ import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { parseHostPort, trustsEveryone } from './formats.js'
 import type { PolicyConfig } from './model.js'
+import { policyProblems } from './policy-checks.js'
+import { fault, items, mapping } from './yaml-values.js'
+import type { Mapping } from './yaml-values.js'
 
 /**
  * What a schema cannot say: how keys depend on each other and on the disk. Runs on values that may still be wrong, so that
@@ -17,8 +20,6 @@ export interface CheckContext {
 }
 
 export interface CheckResult { readonly problems: readonly PathProblem[], readonly warnings: readonly PathProblem[] }
-
-type Mapping = Readonly<Record<string, unknown>>
 
 const CARD_PATHS = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 
@@ -38,28 +39,6 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...unusedPolicies(policies, agents)
   ]
   return { problems, warnings }
-}
-
-/** Checks inside one policy. */
-export function policyProblems (policy: unknown, path: Path): PathProblem[] {
-  const seen = new Set<string>()
-  return items(mapping(policy).request).flatMap((item, index) => {
-    const rule = mapping(item)
-    const at: Path = [...path, 'request', index]
-    const problems: PathProblem[] = []
-    if (typeof rule.id === 'string') {
-      if (seen.has(rule.id)) problems.push(fault([...at, 'id'], `two rules of this policy have the id ${shown(rule.id)}`))
-      seen.add(rule.id)
-    }
-    if (Object.keys(rule).length > 0 && rule.count === undefined && rule.schema === undefined) {
-      problems.push(fault(at, `${dotted(at)} needs count or schema`, 'a rule without them checks nothing'))
-    }
-    const { min, max } = mapping(rule.count)
-    if (typeof min === 'number' && typeof max === 'number' && min > max) {
-      problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} must not be above max, ${max}`))
-    }
-    return problems
-  })
 }
 
 function listeners (server: Mapping): PathProblem[] {
@@ -175,16 +154,4 @@ function unusedPolicies (policies: Mapping, agents: readonly unknown[]): PathPro
   const used = new Set(agents.flatMap((agent) => items(mapping(agent).extensions)))
   return Object.keys(policies).filter((name) => !used.has(name)).map((name) =>
     fault(['extensions', name], `policy ${shown(name)} is in force for no agent`, 'name it in an agent\'s extensions', 'key'))
-}
-
-function fault (path: Path, message: string, hint?: string, at: PathProblem['at'] = 'value'): PathProblem {
-  return hint === undefined ? { path, at, message } : { path, at, message, hint }
-}
-
-function mapping (value: unknown): Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Mapping : {}
-}
-
-function items (value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }

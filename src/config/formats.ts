@@ -29,6 +29,15 @@ export const FORMATS = {
   'json-pointer': (text: string) => /^(\/([^~]|~[01])*)$/.test(text)
     ? null
     : { message: 'must be a JSON Pointer into the card', hint: 'it starts with "/"; "~" is written "~0"' },
+  pointer: (text: string) => /^(\/([^~]|~[01])*)$/.test(text)
+    ? null
+    : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "~" is written "~0"' },
+  'name-pattern': (text: string) => text === '' || text.length > 512
+    ? { message: 'must have from 1 to 512 characters' }
+    : text.startsWith('$uri') && text !== '$uri' && !text.startsWith('$uri/')
+      ? { message: 'must be "$uri", or "$uri/" and what follows', hint: 'it stands for the extension\'s URI' }
+      : null,
+  'header-name': (text: string) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' },
   'media-type': mediaTypeFault,
   reason: (text: string) => /^[A-Z][A-Z0-9_]{0,62}$/.test(text)
     ? null

@@ -3,6 +3,8 @@
  * Its source of truth is the JSON Schema in `schema.ts`; `load.ts` turns YAML into this.
  */
 
+import type { Operation } from '../a2a/operations.js'
+
 export type Mode = 'enforce' | 'observe' | 'off'
 
 export interface HostPort { readonly host: string, readonly port: number }
@@ -104,28 +106,60 @@ export interface PolicyConfig {
 
 export interface RuleConfig {
   readonly id: string
+  /** Default: the operations that carry a message, and messages in methods that no table knows. */
+  readonly on?: readonly (Operation | 'all')[]
   readonly select: SelectorConfig
   readonly when?: ConditionConfig
   readonly unless?: ConditionConfig
   readonly count?: { readonly min?: number, readonly max?: number }
   /** JSON Schema that every selected value must satisfy, or where to find it in the card. */
   readonly schema?: SchemaSource
+  /** warn = observed, whatever the mode. Default reject. */
+  readonly verdict?: 'reject' | 'warn'
   readonly error?: RuleErrorConfig
 }
 
+export type InlineSchema = Readonly<Record<string, unknown>> | boolean
+
+/** Exactly one of its members. */
 export interface SelectorConfig {
-  readonly part: {
-    /** true: DataParts only. */
-    readonly data?: boolean
-    /** Media types; a parameter value `*` matches any value and captures it under the parameter's name. */
-    readonly mediaType?: string | readonly string[]
-    readonly take?: 'first' | 'all'
-  }
+  readonly part?: PartSelectorConfig
+  readonly metadata?: MetadataSelectorConfig
+  /** Name of a request header; each of its lines is a value. */
+  readonly header?: string
+  /** JSON Pointer into the request object, in the field names of A2A 1.0. */
+  readonly pointer?: string
+}
+
+export interface MetadataSelectorConfig {
+  /** params = metadata of the request itself. Default message. */
+  readonly in?: readonly ('message' | 'params' | 'part')[]
+  /** Glob, `$uri` or `$uri/...`. */
+  readonly key: string
+  /** JSON Pointer into the value. */
+  readonly path?: string
+  readonly equals?: string | number | boolean
+}
+
+export interface PartSelectorConfig {
+  /** true: DataParts only. */
+  readonly data?: boolean
+  /** Media types; a parameter value `*` matches any value and captures it under the parameter's name. */
+  readonly mediaType?: string | readonly string[]
+  /** Glob: members of a DataPart's object, each of which is a value. */
+  readonly dataKey?: string
+  /** JSON Schema over the part, normalised. */
+  readonly match?: InlineSchema
+  readonly take?: 'first' | 'all'
 }
 
 export interface ConditionConfig {
   readonly taskId?: 'present' | 'absent'
   readonly contextId?: 'present' | 'absent'
+  /** Whether `message.extensions` names the extension. */
+  readonly listed?: boolean
+  /** JSON Schema over the request, normalised. */
+  readonly match?: InlineSchema
 }
 
 /**

@@ -1,12 +1,25 @@
-import { choice, flag, mapping, text } from './schema-kit.js'
+import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
+
+/** What a rule may be `on`. */
+export const OPERATIONS = [
+  'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig',
+  'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard', 'all'
+]
 
 const CLASSES = ['invalid', 'unsupportedContent', 'conflict', 'extensionRequired', 'forbidden']
 
 const presence = (what: string): Schema => choice(`Whether the message carries a ${what}.`, ['present', 'absent'])
 
+const inline = (description: string): Schema => ({ type: ['object', 'boolean'], description })
+
 const condition = (description: string): Schema => ({
-  ...mapping(description, [], { taskId: presence('taskId'), contextId: presence('contextId') }),
+  ...mapping(description, [], {
+    taskId: presence('taskId'),
+    contextId: presence('contextId'),
+    listed: flag('Whether `message.extensions` names the extension.'),
+    match: inline('JSON Schema that the request matches, in the one shape for all versions and bindings that docs/how-it-decides.md describes.')
+  }),
   minProperties: 1
 })
 
@@ -20,13 +33,29 @@ const mediaType: Schema = {
   uniqueItems: true
 }
 
-const selector = mapping('Which values of the message the rule looks at.', ['part'], {
-  part: mapping('Parts of the message; every condition given must hold.', [], {
-    data: flag('Only parts that carry data.', false),
-    mediaType,
-    take: choice('All matching parts, or the first.', ['first', 'all'], 'all')
-  })
+const metadataSelector = mapping('Values in metadata.', ['key'], {
+  in: { ...list('Whose metadata: the message\'s, the request\'s own (`params`), or each part\'s.', { type: 'string', enum: ['message', 'params', 'part'] }, ['message']), minItems: 1 },
+  key: { ...text('Name of the member; `*` stands for any characters, `$uri` or `$uri/...` for the extension\'s URI and what follows it.', 'name-pattern'), examples: ['$uri'] },
+  path: text('JSON Pointer into the value: what it leads to is the value selected.', 'pointer'),
+  equals: { type: ['string', 'number', 'boolean'], description: 'Only values equal to this.' }
 })
+
+const selector: Schema = {
+  ...mapping('Which values of the request the rule looks at; one of these.', [], {
+    part: mapping('Parts of the message; every condition given must hold.', [], {
+      data: flag('Only parts that carry data.', false),
+      mediaType,
+      dataKey: text('Members of the part\'s data object, each of which is a value; `*` stands for any characters.', 'name-pattern'),
+      match: inline('JSON Schema that the part matches, in the one shape of `when.match`.'),
+      take: choice('All matching parts, or the first.', ['first', 'all'], 'all')
+    }),
+    metadata: metadataSelector,
+    header: text('Name of a request header; each of its lines is a value, a string.', 'header-name'),
+    pointer: text('JSON Pointer into the request object (`params` of JSON-RPC, the body of HTTP+JSON). Fields of the request, message and parts are named as in A2A 1.0, however the client spells them.', 'pointer')
+  }),
+  minProperties: 1,
+  maxProperties: 1
+}
 
 const occurrences: Schema = {
   ...mapping('How many values may be selected.', [], {
@@ -56,11 +85,20 @@ const refusal = mapping('How the refusal reads.', [], {
 
 const rule = mapping('One rule; it needs `count` or `schema`, or both.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
+  on: {
+    type: 'array',
+    description: 'Operations that the rule is for, by their 1.0 names, or `all`. Default: those that carry a message.',
+    items: { type: 'string', enum: OPERATIONS },
+    minItems: 1,
+    maxItems: 100,
+    uniqueItems: true
+  },
   select: selector,
   when: condition('The rule applies only if all of these hold.'),
   unless: condition('The rule does not apply if all of these hold.'),
   count: occurrences,
   schema: source,
+  verdict: choice('`warn`: what breaks the rule is recorded and forwarded, whatever the mode. Default: `reject`.', ['reject', 'warn']),
   error: refusal
 })
 

@@ -104,7 +104,7 @@ function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Ar
   exchange.label = call.operation
   const requested = readList(request.rawHeaders, EXTENSION_HEADERS)
   const headerName = headerNameFor(requested, route.version)
-  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant) }, policy)
+  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), headers: request.rawHeaders }, policy)
   services.metrics.decision(agent.name, (performance.now() - startedAt) / 1_000)
   recordDecision(exchange, call, requested.values, decision, policy)
   if (decision.refusal !== null) return exchange.refuse(decision.refusal, 'rejected')

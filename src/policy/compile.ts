@@ -1,13 +1,19 @@
 /** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
 import type { AgentCard } from '../a2a/card.js'
+import type { Operation } from '../a2a/operations.js'
 import type { AgentConfig, ErrorClass, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
 import type { CardToSearch, CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
-import { compileSource } from './schema-source.js'
-import type { Condition, Selector } from './select.js'
-import { compileCondition, compileSelector } from './select.js'
+import { compileMatcher, compileSource } from './schema-source.js'
+import type { Condition } from './condition.js'
+import { compileCondition } from './condition.js'
+import type { SelectContext, Selector } from './select-kit.js'
+import { compileSelector } from './select.js'
 
 export interface CompiledRule {
   readonly id: string
+  readonly mode: Mode
+  /** Null: wherever a message is, also in methods that no table knows. */
+  readonly on: ReadonlySet<Operation | 'all'> | null
   readonly select: Selector
   readonly condition: Condition | null
   readonly min: number
@@ -102,7 +108,8 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (!unusable.some(known => known.pointer === problem.pointer)) unusable.push(problem)
     }
     const context = { cards: cardsToSearch(policy.uri, card, options.otherCard), cache: options.cache, report }
-    policies.push({ name, uri: policy.uri, mode, rules: policy.request.map(rule => compileRule(rule, source => compileSource(source, context))) })
+    const select: SelectContext = { uris: [policy.uri], matcher: schema => compileMatcher(schema, context) }
+    policies.push({ name, uri: policy.uri, mode, rules: policy.request.map(rule => compileRule(rule, mode, select, source => compileSource(source, context))) })
   }
   if (agent.mode !== 'off') {
     for (const extension of card.extensions) {
@@ -131,11 +138,13 @@ function cardsToSearch (uri: string, card: AgentCard, other: AgentCard | null): 
   return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => extension.uri === uri)?.index ?? -1 }))
 }
 
-function compileRule (rule: RuleConfig, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource): CompiledRule {
+function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource): CompiledRule {
   return {
     id: rule.id,
-    select: compileSelector(rule.select),
-    condition: compileCondition(rule.when, rule.unless),
+    mode: rule.verdict === 'warn' ? 'observe' : mode,
+    on: rule.on === undefined ? null : new Set(rule.on),
+    select: compileSelector(rule.select, context),
+    condition: compileCondition(rule.when, rule.unless, context),
     min: rule.count?.min ?? 0,
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),

@@ -4,10 +4,11 @@
  */
 import type { Call } from '../a2a/call.js'
 import type { Refusal } from '../a2a/errors.js'
-import type { MessageView, RequestView } from '../a2a/message.js'
+import type { RequestView } from '../a2a/message.js'
 import { inMessageScope } from '../a2a/operations.js'
 import type { AgentPolicy } from './compile.js'
 import { runRules } from './rules.js'
+import { Subject } from './subject.js'
 import type { Violation } from './violation.js'
 import { callViolation, GATEWAY, note, refusalOf, violation } from './violation.js'
 
@@ -19,6 +20,8 @@ export interface DecisionRequest {
   readonly headerName: string
   /** Tenant of the path prefix, percent-decoded, or null. */
   readonly pathTenant: string | null
+  /** Of the request, as Node lists them: name, value, name, value. */
+  readonly headers: readonly string[]
 }
 
 export interface Decision {
@@ -51,8 +54,10 @@ export function decide (request: DecisionRequest, policy: AgentPolicy): Decision
   const injected = notIn(policy.injected, requested)
   const missing = missingRequired(request, injected, policy, violations)
   const outbound = outboundOf(request, injected, policy, violations)
-  const message = call.view?.message ?? null
-  if (message !== null) checkData(message, policy, violations)
+  if (policy.policies.length > 0) {
+    const subject = new Subject(call, request.headers)
+    for (const extension of policy.policies) runRules(extension, subject, violations)
+  }
 
   return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, outbound, injected, missing }
 }
@@ -100,10 +105,6 @@ function outboundOf (request: DecisionRequest, injected: readonly string[], poli
 function unlistedMessage (policy: AgentPolicy): string {
   const listed = policy.declared.length === 0 ? 'this agent lists none' : `this agent lists ${policy.declared.join(', ')}`
   return `asks for an extension that this agent does not list; ${listed}`
-}
-
-function checkData (message: MessageView, policy: AgentPolicy, violations: Violation[]): void {
-  for (const extension of policy.policies) runRules(extension, message, violations)
 }
 
 function notIn (uris: readonly string[], others: readonly string[]): readonly string[] {

@@ -8,9 +8,17 @@ export function inlineSchemaProblems (policies: Readonly<Record<string, PolicyCo
   const problems: string[] = []
   for (const [name, policy] of Object.entries(policies)) {
     for (const rule of policy.request ?? []) {
-      if (rule.schema === undefined || isFromCard(rule.schema)) continue
-      const result = compileSchema(rule.schema)
-      if (!result.ok) problems.push(`extensions.${name}, rule "${rule.id}": the schema cannot be used: ${result.problem.pointer === '' ? '' : `${result.problem.pointer}: `}${result.problem.message}`)
+      const schemas = [
+        ['schema', rule.schema === undefined || isFromCard(rule.schema) ? undefined : rule.schema],
+        ['schema of select.part.match', rule.select.part?.match],
+        ['schema of when.match', rule.when?.match],
+        ['schema of unless.match', rule.unless?.match]
+      ] as const
+      for (const [what, schema] of schemas) {
+        if (schema === undefined) continue
+        const result = compileSchema(schema)
+        if (!result.ok) problems.push(`extensions.${name}, rule "${rule.id}": the ${what} cannot be used: ${result.problem.pointer === '' ? '' : `${result.problem.pointer}: `}${result.problem.message}`)
+      }
     }
   }
   return problems
