@@ -4,7 +4,7 @@ import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { parseHostPort, trustsEveryone } from './formats.js'
 import type { PolicyConfig } from './model.js'
-import { policyProblems } from './policy-checks.js'
+import { ownUris, policyProblems } from './policy-checks.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
@@ -103,11 +103,10 @@ function policyNames (names: readonly unknown[], path: Path, policies: Mapping, 
     if (policy === undefined) {
       return [fault([...path, index], `no policy is named ${shown(name)}`, didYouMean(name, known) ?? `known policies: ${known.join(', ')}`)]
     }
-    const uri = mapping(policy).uri
-    if (typeof uri !== 'string') return []
-    const twin = uris.get(uri)
-    uris.set(uri, name)
-    return twin === undefined || twin === name ? [] : [fault([...path, index], `policies ${shown(twin)} and ${shown(name)} are for the same extension`, 'keep one')]
+    const own = ownUris(policy)
+    const twin = own.map((uri) => uris.get(uri)).find((other) => other !== undefined && other !== name)
+    for (const uri of own) uris.set(uri, name)
+    return twin === undefined ? [] : [fault([...path, index], `policies ${shown(twin)} and ${shown(name)} are for the same extension`, 'keep one')]
   })
 }
 

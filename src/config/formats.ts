@@ -26,6 +26,9 @@ export const FORMATS = {
   'extension-uri': (text: string) => /^[\x21-\x2b\x2d-\x7e]+$/.test(text)
     ? null
     : { message: 'must be an extension URI', hint: 'ASCII, without commas, blanks and control characters: it travels in a comma-separated header' },
+  'uri-pattern': (text: string) => /^[\x21-\x2b\x2d-\x7e]{1,512}$/.test(text)
+    ? null
+    : { message: 'must be a pattern of extension URIs', hint: '"*" stands for any characters; no commas and blanks' },
   'json-pointer': (text: string) => /^(\/([^~]|~[01])*)$/.test(text)
     ? null
     : { message: 'must be a JSON Pointer into the card', hint: 'it starts with "/"; "~" is written "~0"' },

@@ -90,7 +90,12 @@ export interface TelemetryConfig {
  * Shapes follow the policy vocabulary of docs/how-it-decides.md; absent keys mean the defaults named there.
  */
 export interface PolicyConfig {
-  readonly uri: string
+  /** Either this or `uriPattern`. */
+  readonly uri?: string
+  /** Glob over the URIs that the card declares. */
+  readonly uriPattern?: string
+  /** same = another spelling; satisfies = another extension that counts where this one is required. */
+  readonly aliases?: readonly { readonly uri: string, readonly relation: 'same' | 'satisfies' }[]
   /** Wins over the agent's mode for this extension, except that an agent in `off` stays off. */
   readonly mode?: Mode
   readonly activation?: {

@@ -9,7 +9,33 @@ import type { Mapping } from './yaml-values.js'
 /** Checks inside one policy. */
 export function policyProblems (policy: unknown, path: Path): PathProblem[] {
   const seen = new Set<string>()
-  return items(mapping(policy).request).flatMap((item, index) => ruleProblems(mapping(item), [...path, 'request', index], seen))
+  return [
+    ...identityProblems(policy, path),
+    ...items(mapping(policy).request).flatMap((item, index) => ruleProblems(mapping(item), [...path, 'request', index], seen))
+  ]
+}
+
+/** Every URI that a policy claims as its own. */
+export function ownUris (policy: unknown): string[] {
+  const { uri, aliases } = mapping(policy)
+  const same = items(aliases).map(mapping).filter((alias) => alias.relation === 'same').map((alias) => alias.uri)
+  return [uri, ...same].filter((one) => typeof one === 'string')
+}
+
+function identityProblems (policy: unknown, path: Path): PathProblem[] {
+  if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) return []
+  const { uri, uriPattern, aliases } = mapping(policy)
+  const problems: PathProblem[] = []
+  if (uri === undefined && uriPattern === undefined) problems.push(fault(path, `${dotted([...path, 'uri'])} is required`, 'such as "uri: https://example.com/ext/v1"'))
+  if (uri !== undefined && uriPattern !== undefined) problems.push(fault([...path, 'uriPattern'], `${dotted(path)} has both uri and uriPattern`, 'keep one', 'key'))
+  if (uriPattern !== undefined && aliases !== undefined) problems.push(fault([...path, 'aliases'], `${dotted(path)} has aliases beside uriPattern`, 'aliases are other names of one uri', 'key'))
+  const seen: unknown[] = [uri]
+  items(aliases).forEach((item, index) => {
+    const alias = mapping(item).uri
+    if (typeof alias === 'string' && seen.includes(alias)) problems.push(fault([...path, 'aliases', index, 'uri'], `${dotted([...path, 'aliases', index, 'uri'])} names ${shown(alias)} a second time`))
+    seen.push(alias)
+  })
+  return problems
 }
 
 function ruleProblems (rule: Mapping, at: Path, seen: Set<string>): PathProblem[] {

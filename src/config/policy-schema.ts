@@ -103,8 +103,18 @@ const rule = mapping('One rule; it needs `count` or `schema`, or both.', ['id', 
 })
 
 /** Schema of one policy: an entry of `extensions`, or a file of the built-in catalogue. */
-export const policySchema: Schema = mapping('Policy for one extension.', ['uri'], {
+export const policySchema: Schema = mapping('Policy for one extension. Needs `uri` or `uriPattern`.', [], {
   uri: { ...text('The extension\'s URI, compared character by character.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
+  uriPattern: text('Instead of `uri`: every extension of the card whose URI matches; `*` stands for any characters.', 'uri-pattern'),
+  aliases: {
+    type: 'array',
+    description: 'Other URIs by which clients may ask for the extension.',
+    items: mapping('One alias.', ['uri', 'relation'], {
+      uri: { ...text('The other URI.', 'extension-uri'), examples: ['https://example.com/ext/v0'] },
+      relation: { ...choice('`same`: another spelling, which counts everywhere; the agent is asked in the card\'s. `satisfies`: another extension that counts where this one is required, forwarded as it is.', ['same', 'satisfies']), examples: ['same'] }
+    }),
+    maxItems: 100
+  },
   mode: choice('Overrides the agent\'s mode for this extension; an agent that is `off` stays off. Default: the agent\'s.', ['enforce', 'observe', 'off']),
   activation: mapping('How the extension comes to be active in a request.', [], {
     required: choice('Must clients request it? `card` follows `required` of the agent\'s card.', ['card', 'always', 'never'], 'card'),

@@ -15,7 +15,7 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   }
   if (requested.length > 0) {
     span.set('a2a.extension.requested', requested as string[])
-    span.set('a2a.extension.active', requested.filter(uri => policy.declared.includes(uri)))
+    span.set('a2a.extension.active', policy.names.respell(requested).filter(uri => policy.declared.includes(uri)))
   }
   if (decision.injected.length > 0) span.set('a2a.extension.injected', decision.injected as string[])
   if (decision.missing.length > 0) span.set('a2a.extension.missing', decision.missing as string[])

@@ -2,6 +2,8 @@
 import type { AgentCard } from '../a2a/card.js'
 import type { Operation } from '../a2a/operations.js'
 import type { AgentConfig, ErrorClass, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
+import type { Identity } from './identity.js'
+import { identitiesOf, Names } from './identity.js'
 import type { CardToSearch, CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource } from './schema-source.js'
 import type { Condition } from './condition.js'
@@ -49,6 +51,8 @@ export interface AgentPolicy {
   readonly hidden: ReadonlySet<string>
   /** Every URI of card or policy, with its label for metrics: the policy's name, else the URI. */
   readonly labels: ReadonlyMap<string, string>
+  /** Other URIs of the same extensions. */
+  readonly names: Names
   /** Policies with rules for the request, on the card's extensions. */
   readonly policies: readonly CompiledPolicy[]
   readonly unusable: readonly UnusableSchema[]
@@ -78,6 +82,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const unusable: UnusableSchema[] = []
   const warnings: string[] = []
   const spoken = new Set<string>()
+  const names = new Names()
   /** Several policies may speak of one URI: it is asked for once, in the strictest mode. */
   const require = (extension: RequiredExtension): void => {
     const at = required.findIndex(known => known.uri === extension.uri)
@@ -85,31 +90,41 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     else if (extension.mode === 'enforce') required[at] = extension
   }
 
+  const report = (problem: UnusableSchema): void => {
+    if (!unusable.some(known => known.pointer === problem.pointer)) unusable.push(problem)
+  }
+  const take = (name: string, policy: PolicyConfig, identity: Identity): void => {
+    const { uri, same, extension } = identity
+    const mode: Mode = agent.mode === 'off' ? 'off' : policy.mode ?? agent.mode
+    for (const known of [...same, ...identity.satisfying]) {
+      if (same.includes(known) || !labels.has(known)) labels.set(known, name)
+    }
+    for (const spelling of same) spoken.add(spelling)
+    names.add(identity, declared)
+    if (mode === 'off') return
+    const demand = policy.activation?.required ?? 'card'
+    const byCard = same.some(spelling => declared.get(spelling)?.required === true)
+    if (demand === 'always' || (demand === 'card' && byCard)) require({ uri, label: name, mode })
+    if (policy.activation?.default === 'inject') {
+      if (!injected.includes(uri)) injected.push(uri)
+      if (policy.activation.expose !== true) hidden.add(uri)
+    }
+    if (extension === null) {
+      if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
+      return
+    }
+    if (policy.request === undefined || policy.request.length === 0) return
+    const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
+    const select: SelectContext = { uris: same, matcher: schema => compileMatcher(schema, context) }
+    policies.push({ name, uri, mode, rules: policy.request.map(rule => compileRule(rule, mode, select, source => compileSource(source, context))) })
+  }
+
   for (const name of agent.extensions) {
     const policy = options.policies[name]
     if (policy === undefined) continue
-    const extension = declared.get(policy.uri)
-    const mode: Mode = agent.mode === 'off' ? 'off' : policy.mode ?? agent.mode
-    labels.set(policy.uri, name)
-    spoken.add(policy.uri)
-    if (mode === 'off') continue
-    const demand = policy.activation?.required ?? 'card'
-    if (demand === 'always' || (demand === 'card' && extension?.required === true)) require({ uri: policy.uri, label: name, mode })
-    if (policy.activation?.default === 'inject') {
-      if (!injected.includes(policy.uri)) injected.push(policy.uri)
-      if (policy.activation.expose !== true) hidden.add(policy.uri)
-    }
-    if (extension === undefined) {
-      if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${policy.uri}, so its rules do not run`)
-      continue
-    }
-    if (policy.request === undefined || policy.request.length === 0) continue
-    const report = (problem: UnusableSchema): void => {
-      if (!unusable.some(known => known.pointer === problem.pointer)) unusable.push(problem)
-    }
-    const context = { cards: cardsToSearch(policy.uri, card, options.otherCard), cache: options.cache, report }
-    const select: SelectContext = { uris: [policy.uri], matcher: schema => compileMatcher(schema, context) }
-    policies.push({ name, uri: policy.uri, mode, rules: policy.request.map(rule => compileRule(rule, mode, select, source => compileSource(source, context))) })
+    const identities = identitiesOf(policy, declared)
+    for (const identity of identities) take(name, policy, identity)
+    if (identities.length === 0) warnings.push(`policy "${name}": the card declares no extension that matches ${policy.uriPattern ?? 'it'}, so its rules do not run`)
   }
   if (agent.mode !== 'off') {
     for (const extension of card.extensions) {
@@ -127,15 +142,16 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     injected,
     hidden,
     labels,
+    names,
     policies,
     unusable,
     warnings
   }
 }
 
-function cardsToSearch (uri: string, card: AgentCard, other: AgentCard | null): CardToSearch[] {
+function cardsToSearch (uris: readonly string[], card: AgentCard, other: AgentCard | null): CardToSearch[] {
   const cards = other === null || other.raw === card.raw ? [card] : [card, other]
-  return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => extension.uri === uri)?.index ?? -1 }))
+  return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => uris.includes(extension.uri))?.index ?? -1 }))
 }
 
 function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource): CompiledRule {

@@ -51,7 +51,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy): Decision
   }
   if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
 
-  const injected = notIn(policy.injected, requested)
+  const injected = notAsked(policy, requested)
   const missing = missingRequired(request, injected, policy, violations)
   const outbound = outboundOf(request, injected, policy, violations)
   if (policy.policies.length > 0) {
@@ -79,7 +79,7 @@ function missingRequired (request: DecisionRequest, injected: readonly string[],
   if (policy.enforceOn === 'messages' && !inMessageScope(request.call.operation)) return NO_URIS
   const missing: string[] = []
   for (const extension of policy.required) {
-    if (request.requested.includes(extension.uri) || injected.includes(extension.uri)) continue
+    if (policy.names.asks(request.requested, extension.uri) || injected.includes(extension.uri)) continue
     missing.push(extension.uri)
     violations.push(violation(extension.mode, 'EXTENSION_SUPPORT_REQUIRED', extension.label, 'required', `header ${request.headerName}`, `must name the required extension ${extension.uri}`, extension.uri))
   }
@@ -88,7 +88,7 @@ function missingRequired (request: DecisionRequest, injected: readonly string[],
 
 /** Unlisted: asked for by the client, known neither to the card nor to a policy. */
 function outboundOf (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
-  const { requested } = request
+  const requested = policy.names.respell(request.requested)
   let unlisted = false
   for (let i = 0; i < requested.length; i++) {
     if (!policy.labels.has(requested[i] as string)) unlisted = true
@@ -107,7 +107,7 @@ function unlistedMessage (policy: AgentPolicy): string {
   return `asks for an extension that this agent does not list; ${listed}`
 }
 
-function notIn (uris: readonly string[], others: readonly string[]): readonly string[] {
-  if (uris.length === 0) return NO_URIS
-  return uris.filter(uri => !others.includes(uri))
+function notAsked (policy: AgentPolicy, requested: readonly string[]): readonly string[] {
+  if (policy.injected.length === 0) return NO_URIS
+  return policy.injected.filter(uri => !policy.names.asks(requested, uri))
 }

@@ -115,6 +115,12 @@ const FORMATS: readonly Row[] = [
 
 const POLICY: readonly Row[] = [
   ['uri missing', `${agentWith('extensions: [p]')}extensions:\n  p: {}\n`, 'g.yaml:7:6: extensions.p.uri is required (such as "uri: https://example.com/ext/v1")'],
+  ['uri and pattern', policyWith('uriPattern: urn:*'), 'g.yaml:9:5: extensions.p has both uri and uriPattern (keep one)'],
+  ['pattern', policyWith('mode: observe').replace('uri: urn:p', 'uriPattern: "urn:a, urn:b"'), 'g.yaml:8:17: extensions.p.uriPattern must be a pattern of extension URIs ("*" stands for any characters; no commas and blanks)'],
+  ['aliases of a pattern', policyWith('aliases: [{uri: urn:q, relation: same}]').replace('uri: urn:p', 'uriPattern: urn:*'), 'g.yaml:9:5: extensions.p has aliases beside uriPattern (aliases are other names of one uri)'],
+  ['alias of itself', policyWith('aliases: [{uri: urn:p, relation: same}]'), 'g.yaml:9:21: extensions.p.aliases[0].uri names "urn:p" a second time'],
+  ['alias without relation', policyWith('aliases: [{uri: urn:q}]'), 'g.yaml:9:15: extensions.p.aliases[0].relation is required (such as "relation: same")'],
+  ['alias of another policy', `${agentWith('extensions: [p, q]')}extensions: {p: {uri: "urn:x"}, q: {uri: "urn:y", aliases: [{uri: "urn:x", relation: same}]}}\n`, 'g.yaml:5:21: policies "p" and "q" are for the same extension (keep one)'],
   ['select missing', policyWith('request: [{id: r, count: {max: 0}}]'), 'g.yaml:9:15: extensions.p.request[0].select is required'],
   ['empty select', policyWith('request: [{id: r, select: {}, count: {max: 0}}]'), 'g.yaml:9:31: extensions.p.request[0].select must have at least 1 key (known keys: part, metadata, header, pointer)'],
   ['two selectors', policyWith('request: [{id: r, select: {part: {}, header: x}, count: {max: 0}}]'), 'g.yaml:9:31: extensions.p.request[0].select must have at most 1 key'],
