@@ -4,7 +4,7 @@ import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { parseHostPort, trustsEveryone } from './formats.js'
 import type { PolicyConfig } from './model.js'
-import { ownUris, policyProblems } from './policy-checks.js'
+import { dependencyProblems, ownUris, policyProblems } from './policy-checks.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
@@ -31,7 +31,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listeners(mapping(config.server)),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], policies, context)),
-    ...Object.keys(policies).flatMap((name) => policyProblems(policies[name], ['extensions', name]))
+    ...Object.keys(policies).flatMap((name) => policyProblems(policies[name], ['extensions', name])),
+    ...dependencyProblems(policies, context.catalogue as Mapping)
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
@@ -150,7 +151,8 @@ function uselessTls (agent: Mapping, path: Path): PathProblem[] {
 }
 
 function unusedPolicies (policies: Mapping, agents: readonly unknown[]): PathProblem[] {
-  const used = new Set(agents.flatMap((agent) => items(mapping(agent).extensions)))
+  const named = agents.flatMap((agent) => items(mapping(agent).extensions))
+  const used = new Set([...named, ...Object.values(policies).flatMap((policy) => items(mapping(mapping(policy).activation).requires))])
   return Object.keys(policies).filter((name) => !used.has(name)).map((name) =>
     fault(['extensions', name], `policy ${shown(name)} is in force for no agent`, 'name it in an agent\'s extensions', 'key'))
 }

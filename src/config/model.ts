@@ -98,7 +98,26 @@ export interface PolicyConfig {
   readonly aliases?: readonly { readonly uri: string, readonly relation: 'same' | 'satisfies' }[]
   /** Wins over the agent's mode for this extension, except that an agent in `off` stays off. */
   readonly mode?: Mode
+  /** What in a request belongs to the extension: its evidence. */
+  readonly owns?: {
+    readonly metadata?: readonly string[]
+    readonly dataKeys?: readonly string[]
+    readonly mediaTypes?: readonly string[]
+    readonly headers?: readonly string[]
+  }
+  readonly inactive?: {
+    /** What becomes of owned data without activation. Default forward. */
+    readonly request?: 'forward' | 'reject'
+  }
   readonly activation?: {
+    /** What makes the extension active in a request. Absent: asking for it does, and rules run in any case. */
+    readonly signals?: readonly Signal[]
+    /** Overrides the agent's enforceOn. */
+    readonly scope?: 'messages' | 'all'
+    /** Names of policies whose extensions must be active too. */
+    readonly requires?: readonly string[]
+    /** Default reject. */
+    readonly onMissing?: 'reject' | 'add'
     /** card = follow AgentExtension.required. Default card. */
     readonly required?: 'card' | 'always' | 'never'
     /** inject = the gateway asks for the extension on the client's behalf. Default none. */
@@ -108,6 +127,8 @@ export interface PolicyConfig {
   }
   readonly request?: readonly RuleConfig[]
 }
+
+export type Signal = 'header' | 'listed' | 'evidence' | 'always'
 
 export interface RuleConfig {
   readonly id: string

@@ -1,6 +1,6 @@
 /** What the schema cannot say of one policy: keys that contradict each other. */
 import { isDeepStrictEqual } from 'node:util'
-import { dotted, shown } from './diagnostics.js'
+import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { OPERATIONS } from './policy-schema.js'
 import { fault, items, mapping } from './yaml-values.js'
@@ -11,6 +11,7 @@ export function policyProblems (policy: unknown, path: Path): PathProblem[] {
   const seen = new Set<string>()
   return [
     ...identityProblems(policy, path),
+    ...activationProblems(mapping(policy), path),
     ...items(mapping(policy).request).flatMap((item, index) => ruleProblems(mapping(item), [...path, 'request', index], seen))
   ]
 }
@@ -36,6 +37,51 @@ function identityProblems (policy: unknown, path: Path): PathProblem[] {
     seen.push(alias)
   })
   return problems
+}
+
+function activationProblems (policy: Mapping, path: Path): PathProblem[] {
+  const { signals, default: initial, requires, onMissing } = mapping(policy.activation)
+  const problems: PathProblem[] = []
+  const evidence = items(signals).indexOf('evidence')
+  if (evidence >= 0 && policy.owns === undefined) {
+    problems.push(fault([...path, 'activation', 'signals', evidence], `${dotted(path)}: evidence is a signal, but there is no owns`, 'say what is the extension\'s own'))
+  }
+  if (mapping(policy.inactive).request === 'reject') {
+    const at: Path = [...path, 'inactive', 'request']
+    const activating = items(signals).find((signal) => signal === 'evidence' || signal === 'always')
+    if (policy.owns === undefined) problems.push(fault(at, `${dotted(at)} has no effect without owns`, 'say what is the extension\'s own'))
+    else if (activating !== undefined) problems.push(fault(at, `${dotted(at)} has no effect: the signal ${String(activating)} activates the extension wherever its data is`, 'remove one of them'))
+  }
+  if (initial === 'inject') {
+    const duty = items(policy.request).map(mapping).find((rule) => Number(mapping(rule.count).min ?? 0) >= 1 && rule.verdict !== 'warn')
+    if (duty !== undefined) problems.push(fault([...path, 'activation', 'default'], `${dotted(path)}: injection of an extension whose client has duties: rule ${shown(duty.id)} needs what the client may not send`, 'remove default: inject, or the lower bound'))
+  }
+  if (onMissing !== undefined && requires === undefined) problems.push(fault([...path, 'activation', 'onMissing'], `${dotted([...path, 'activation', 'onMissing'])} has no effect without requires`, undefined, 'key'))
+  return problems
+}
+
+/** Policies that require each other: names that do not exist, and circles. */
+export function dependencyProblems (policies: Mapping, catalogue: Mapping): PathProblem[] {
+  const requiredBy = (name: string): string[] => items(mapping(mapping(Object.hasOwn(policies, name) ? policies[name] : catalogue[name]).activation).requires).filter((one) => typeof one === 'string')
+  const known = [...new Set([...Object.keys(policies), ...Object.keys(catalogue)])]
+  return Object.keys(policies).flatMap((name) => requiredBy(name).flatMap((required, index) => {
+    const at: Path = ['extensions', name, 'activation', 'requires', index]
+    if (!known.includes(required)) return [fault(at, `no policy is named ${shown(required)}`, didYouMean(required, known) ?? `known policies: ${known.join(', ')}`)]
+    if (required === name) return [fault(at, `policy ${shown(name)} requires itself`, 'remove it')]
+    return reaches(required, name, requiredBy) ? [fault(at, `policies ${shown(name)} and ${shown(required)} require each other`, 'remove one of the two')] : []
+  }))
+}
+
+function reaches (from: string, to: string, next: (name: string) => string[]): boolean {
+  const seen = new Set<string>()
+  const open = [from]
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (name === to) return true
+    if (seen.has(name)) continue
+    seen.add(name)
+    open.push(...next(name))
+  }
+  return false
 }
 
 function ruleProblems (rule: Mapping, at: Path, seen: Set<string>): PathProblem[] {

@@ -1,4 +1,5 @@
 import { choice, flag, list, mapping, text } from './schema-kit.js'
+import type { Format } from './formats.js'
 import type { Schema } from './schema-kit.js'
 
 /** What a rule may be `on`. */
@@ -102,6 +103,10 @@ const rule = mapping('One rule; it needs `count` or `schema`, or both.', ['id', 
   error: refusal
 })
 
+function names (description: string, format: Format): Schema {
+  return { type: 'array', description, items: { type: 'string', 'x-format': format }, minItems: 1, maxItems: 100, uniqueItems: true }
+}
+
 /** Schema of one policy: an entry of `extensions`, or a file of the built-in catalogue. */
 export const policySchema: Schema = mapping('Policy for one extension. Needs `uri` or `uriPattern`.', [], {
   uri: { ...text('The extension\'s URI, compared character by character.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
@@ -116,7 +121,30 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     maxItems: 100
   },
   mode: choice('Overrides the agent\'s mode for this extension; an agent that is `off` stays off. Default: the agent\'s.', ['enforce', 'observe', 'off']),
+  owns: {
+    ...mapping('What in a request belongs to the extension. Rules look at it even where the extension is not active.', [], {
+      metadata: names('Members of the metadata of message, request or parts; as `select.metadata.key`.', 'name-pattern'),
+      dataKeys: names('Members of the data of parts; as `select.part.dataKey`.', 'name-pattern'),
+      mediaTypes: names('Media types of parts; as `select.part.mediaType`.', 'media-type'),
+      headers: names('Request headers.', 'header-name')
+    }),
+    minProperties: 1
+  },
+  inactive: mapping('What becomes of what the extension owns in a request that does not activate it.', [], {
+    request: choice('`reject` refuses the request. Default: `forward`.', ['forward', 'reject'])
+  }),
   activation: mapping('How the extension comes to be active in a request.', [], {
+    signals: {
+      type: 'array',
+      description: 'What activates it, any of: `header` (it is asked for), `listed` (in `message.extensions`), `evidence` (something it owns is there), `always`. Rules then run where it is active or something it owns is there. Default: `header`, and rules run in any case.',
+      items: { type: 'string', enum: ['header', 'listed', 'evidence', 'always'] },
+      minItems: 1,
+      maxItems: 4,
+      uniqueItems: true
+    },
+    scope: choice('Operations on which `required` and `requires` are checked. Default: the agent\'s `enforceOn`.', ['messages', 'all']),
+    requires: names('Policies whose extensions must be active whenever this one is.', 'name'),
+    onMissing: choice('What to do when one of `requires` is not: refuse, or ask for it on the client\'s behalf. Default: `reject`.', ['reject', 'add']),
     required: choice('Must clients request it? `card` follows `required` of the agent\'s card.', ['card', 'always', 'never'], 'card'),
     default: choice('`inject`: the gateway requests it on the client\'s behalf.', ['none', 'inject'], 'none'),
     expose: flag('When injected: does the client see the agent\'s echo?', false)

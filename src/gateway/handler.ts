@@ -107,7 +107,7 @@ function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Ar
   const headerName = headerNameFor(requested, route.version)
   const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), headers: request.rawHeaders }, policy)
   services.metrics.decision(agent.name, (performance.now() - startedAt) / 1_000)
-  recordDecision(exchange, call, requested.values, decision, policy)
+  recordDecision(exchange, call, requested.values, decision)
   if (decision.refusal !== null) return exchange.refuse(decision.refusal, 'rejected')
   dispatch(exchange, agent, state, { ...arrived, bytes }, call, decision, policy, { headerName, requested: requested.values }, options)
 }

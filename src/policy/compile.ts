@@ -6,6 +6,8 @@ import type { Identity } from './identity.js'
 import { identitiesOf, Names } from './identity.js'
 import type { CardToSearch, CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource } from './schema-source.js'
+import type { CompiledActivation } from './activation.js'
+import { compileActivation } from './activation.js'
 import type { Condition } from './condition.js'
 import { compileCondition } from './condition.js'
 import type { SelectContext, Selector } from './select-kit.js'
@@ -29,12 +31,17 @@ export interface CompiledRule {
 
 export interface CompiledPolicy {
   readonly name: string
+  /** As the card spells it. */
   readonly uri: string
+  /** Every spelling of it. */
+  readonly same: readonly string[]
+  readonly activation: CompiledActivation
   readonly mode: Mode
   readonly rules: readonly CompiledRule[]
 }
 
-export interface RequiredExtension { readonly uri: string, readonly label: string, readonly mode: Mode }
+/** `scope` where the policy has one of its own. */
+export interface RequiredExtension { readonly uri: string, readonly label: string, readonly mode: Mode, readonly scope?: 'messages' | 'all' }
 
 /** What one agent, spoken to in one protocol version, demands of a request. Immutable. */
 export interface AgentPolicy {
@@ -104,7 +111,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     if (mode === 'off') return
     const demand = policy.activation?.required ?? 'card'
     const byCard = same.some(spelling => declared.get(spelling)?.required === true)
-    if (demand === 'always' || (demand === 'card' && byCard)) require({ uri, label: name, mode })
+    if (demand === 'always' || (demand === 'card' && byCard)) require({ uri, label: name, mode, ...(policy.activation?.scope === undefined ? {} : { scope: policy.activation.scope }) })
     if (policy.activation?.default === 'inject') {
       if (!injected.includes(uri)) injected.push(uri)
       if (policy.activation.expose !== true) hidden.add(uri)
@@ -113,10 +120,15 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
       return
     }
-    if (policy.request === undefined || policy.request.length === 0) return
+    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined) return
     const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
     const select: SelectContext = { uris: same, matcher: schema => compileMatcher(schema, context) }
-    policies.push({ name, uri, mode, rules: policy.request.map(rule => compileRule(rule, mode, select, source => compileSource(source, context))) })
+    const activation = compileActivation(policy, select, options.policies, card)
+    for (const needed of activation.requires) {
+      if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
+      if (activation.addsMissing && !needed.exposed) hidden.add(needed.uri)
+    }
+    policies.push({ name, uri, same, mode, activation, rules: (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context))) })
   }
 
   for (const name of agent.extensions) {
