@@ -33,6 +33,8 @@ export interface RawRequest { readonly object: JsonObject, readonly path: string
 export interface Call {
   readonly version: Version
   readonly operation: Operation
+  /** JSON-RPC method, where it could be read. */
+  readonly method: string | null
   /** Raw JSON-RPC id token, `null` where there is none. Computed when asked for: only refusals need it. */
   readonly id: () => string
   /** The id as a value, for the span; null where there is none. */
@@ -71,7 +73,7 @@ function readRpcCall (input: CallInput): Call {
   const read = readEnvelope(parsed.value)
   if (!read.ok) {
     const { reason, path, message } = read.problem
-    return { version, operation: 'Other', id, idValue: null, request: null, view: null, problem: { reason, rule: 'envelope', path, message } }
+    return { version, operation: 'Other', method: null, id, idValue: null, request: null, view: null, problem: { reason, rule: 'envelope', path, message } }
   }
   const { envelope } = read
   const operation = operationOfMethod(envelope.method, version)
@@ -81,6 +83,7 @@ function readRpcCall (input: CallInput): Call {
   return {
     version,
     operation: operation ?? 'Other',
+    method: envelope.method,
     id,
     idValue: envelope.id,
     request: envelope.params === null ? null : { object: envelope.params, path: 'params' },
@@ -117,11 +120,11 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   if (!isObject(parsed.value)) return blank(input.version, operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
   const body: JsonObject = parsed.value
   const view = carriesMessage(operation) ? viewRequest(body, '', input.version, 'HTTP+JSON') : null
-  return { version: input.version, operation, id: NO_ID, idValue: null, request: { object: body, path: '' }, view, problem: null }
+  return { version: input.version, operation, method: null, id: NO_ID, idValue: null, request: { object: body, path: '' }, view, problem: null }
 }
 
 function blank (version: Version, operation: Operation, problem: CallProblem | null): Call {
-  return { version, operation, id: NO_ID, idValue: null, request: null, view: null, problem }
+  return { version, operation, method: null, id: NO_ID, idValue: null, request: null, view: null, problem }
 }
 
 function contentTypeProblem (input: CallInput): CallProblem | null {

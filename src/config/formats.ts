@@ -40,6 +40,7 @@ export const FORMATS = {
     : text.startsWith('$uri') && text !== '$uri' && !text.startsWith('$uri/')
       ? { message: 'must be "$uri", or "$uri/" and what follows', hint: 'it stands for the extension\'s URI' }
       : null,
+  'method-name': (text: string) => /^[\x21-\x7e]{1,200}$/.test(text) ? null : { message: 'must be the name of a JSON-RPC method' },
   'header-name': (text: string) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' },
   'media-type': mediaTypeFault,
   reason: (text: string) => /^[A-Z][A-Z0-9_]{0,62}$/.test(text)

@@ -125,7 +125,16 @@ export interface PolicyConfig {
     /** When injected: may the client see the echo? Default false. */
     readonly expose?: boolean
   }
+  /** JSON-RPC methods that the extension adds, by name. */
+  readonly methods?: Readonly<Record<string, MethodConfig>>
   readonly request?: readonly RuleConfig[]
+}
+
+export interface MethodConfig {
+  /** What the caller needs: the extension active (the default), the card to declare it, nothing. */
+  readonly need?: 'active' | 'declared' | 'none'
+  /** JSON Schema of `params`. */
+  readonly params?: InlineSchema
 }
 
 export type Signal = 'header' | 'listed' | 'evidence' | 'always'

@@ -1,5 +1,6 @@
 /** What the schema cannot say of one policy: keys that contradict each other. */
 import { isDeepStrictEqual } from 'node:util'
+import { operationOfMethod } from '../a2a/operations.js'
 import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { OPERATIONS } from './policy-schema.js'
@@ -12,8 +13,13 @@ export function policyProblems (policy: unknown, path: Path): PathProblem[] {
   return [
     ...identityProblems(policy, path),
     ...activationProblems(mapping(policy), path),
+    ...Object.keys(mapping(mapping(policy).methods)).filter(isOperation).map((name) => fault([...path, 'methods', name], `${dotted([...path, 'methods'])}: ${shown(name)} is an operation of A2A`, 'write rules with on', 'key')),
     ...items(mapping(policy).request).flatMap((item, index) => ruleProblems(mapping(item), [...path, 'request', index], seen))
   ]
+}
+
+function isOperation (method: string): boolean {
+  return operationOfMethod(method, '1.0') !== null || operationOfMethod(method, '0.3') !== null
 }
 
 /** Every URI that a policy claims as its own. */

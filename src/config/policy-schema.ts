@@ -149,6 +149,16 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     default: choice('`inject`: the gateway requests it on the client\'s behalf.', ['none', 'inject'], 'none'),
     expose: flag('When injected: does the client see the agent\'s echo?', false)
   }),
+  methods: {
+    type: 'object',
+    description: 'JSON-RPC methods that the extension adds to those of A2A, by name. They are then no unknown methods. Each may have `need` (what a caller needs: the extension `active`, the card to have `declared` it, or `none`) and `params`, a JSON Schema.',
+    propertyNames: { type: 'string', 'x-format': 'method-name' },
+    additionalProperties: mapping('One method.', [], {
+      need: choice('What a caller needs: the extension `active`, the card to have `declared` it, or nothing. Default: `active`.', ['active', 'declared', 'none']),
+      params: inline('JSON Schema of the request\'s `params`.')
+    }),
+    maxProperties: 100
+  },
   request: {
     type: 'array',
     description: 'Rules for what clients send.',

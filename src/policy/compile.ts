@@ -4,6 +4,8 @@ import type { Operation } from '../a2a/operations.js'
 import type { AgentConfig, ErrorClass, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
 import type { Identity } from './identity.js'
 import { identitiesOf, Names } from './identity.js'
+import type { CompiledMethod } from './methods.js'
+import { isOffered } from './methods.js'
 import type { CardToSearch, CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource } from './schema-source.js'
 import type { CompiledActivation } from './activation.js'
@@ -60,6 +62,8 @@ export interface AgentPolicy {
   readonly labels: ReadonlyMap<string, string>
   /** Other URIs of the same extensions. */
   readonly names: Names
+  /** JSON-RPC methods beside those of A2A, by name. */
+  readonly methods: ReadonlyMap<string, readonly CompiledMethod[]>
   /** Policies with rules for the request, on the card's extensions. */
   readonly policies: readonly CompiledPolicy[]
   readonly unusable: readonly UnusableSchema[]
@@ -88,6 +92,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const policies: CompiledPolicy[] = []
   const unusable: UnusableSchema[] = []
   const warnings: string[] = []
+  const methods = new Map<string, readonly CompiledMethod[]>()
   const spoken = new Set<string>()
   const names = new Names()
   /** Several policies may speak of one URI: it is asked for once, in the strictest mode. */
@@ -116,12 +121,17 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (!injected.includes(uri)) injected.push(uri)
       if (policy.activation.expose !== true) hidden.add(uri)
     }
+    const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
+    for (const [method, config] of Object.entries(policy.methods ?? {})) {
+      if (!isOffered(config, extension !== null)) continue
+      const params = config.params === undefined ? null : compileSource(config.params, context)
+      methods.set(method, [...methods.get(method) ?? [], { policy: name, uri, mode, needsActive: (config.need ?? 'active') === 'active', params }])
+    }
     if (extension === null) {
       if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
       return
     }
-    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined) return
-    const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
+    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined) return
     const select: SelectContext = { uris: same, matcher: schema => compileMatcher(schema, context) }
     const activation = compileActivation(policy, select, options.policies, card)
     for (const needed of activation.requires) {
@@ -155,6 +165,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     hidden,
     labels,
     names,
+    methods,
     policies,
     unusable,
     warnings

@@ -9,6 +9,8 @@ import { inMessageScope } from '../a2a/operations.js'
 import type { Activity } from './activation.js'
 import { activityOf, isJudged } from './activation.js'
 import type { AgentPolicy, CompiledPolicy } from './compile.js'
+import type { CompiledMethod } from './methods.js'
+import { checkMethod } from './methods.js'
 import { runRules } from './rules.js'
 import { Subject } from './subject.js'
 import type { Violation } from './violation.js'
@@ -48,7 +50,8 @@ export function decide (request: DecisionRequest, policy: AgentPolicy): Decision
   const { requested, call } = request
   if (policy.mode === 'off') return { ...nothing(policy), refusal: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
-  if (call.problem !== null && !(call.problem.rule === 'unknown-method' && policy.unknownMethods === 'forward')) {
+  const methods = call.problem?.rule === 'unknown-method' && call.method !== null ? policy.methods.get(call.method) ?? NO_METHODS : NO_METHODS
+  if (call.problem !== null && !(call.problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || methods.length > 0))) {
     violations.push(callViolation(policy.mode, call.problem))
     // What cannot be read cannot be judged further.
     if (policy.mode === 'enforce') return { ...nothing(policy), refusal: refusalOf(violations), violations, outbound: requested }
@@ -64,6 +67,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy): Decision
   const missing = missingRequired(request, injected, policy, violations)
   const outbound = outboundOf(request, injected, policy, violations)
   dependencies(request, activity, policy, violations)
+  for (const method of methods) checkMethod(method, call, activity.policies, missing, request.headerName, violations)
   for (const one of activity.policies) {
     if (one.policy.activation.rejectsInactive && !one.active && one.evidence !== null) note(violations, inactive(request, one.policy, one.evidence))
     if (isJudged(one)) runRules(one.policy, subject, violations)
@@ -74,6 +78,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy): Decision
 
 const NONE: readonly Violation[] = []
 const NO_URIS: readonly string[] = []
+const NO_METHODS: readonly CompiledMethod[] = []
 
 function nothing ({ declared }: AgentPolicy): Omit<Decision, 'refusal' | 'violations' | 'outbound'> {
   return { declared, listed: NO_URIS, evidenced: NO_URIS, active: NO_URIS, injected: NO_URIS, missing: NO_URIS }
