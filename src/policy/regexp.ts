@@ -6,7 +6,11 @@
 import { RE2JS } from 're2js'
 import { quoted, visible } from '../a2a/fields.js'
 
-export interface Matcher { test (text: string): boolean }
+export interface Matcher {
+  test (text: string): boolean
+  /** Ajv tells the patterns of a schema apart by this: with that of every object it would use the first one for all. */
+  toString (): string
+}
 
 /** Escapes that mean one thing to RE2 and another to ECMA-262 without the `u` flag, where `\Q` is a letter and `\u{61}` is 61 times one. */
 const RE2_ONLY = /\\(?:[QEAzaCpPk1-9]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2})|c(?![A-Za-z])|0\d)/
@@ -20,7 +24,7 @@ export function compilePattern (pattern: string): Matcher {
   } catch (error) {
     throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time (${visible((error as Error).message.replace('error parsing regexp: ', ''), 100)}); look-around, back-references and repeat counts over 1000 are not supported`)
   }
-  return { test: text => compiled.matcher(text).find() }
+  return { test: text => compiled.matcher(text).find(), toString: () => pattern }
 }
 
 function isEcma (pattern: string): boolean {

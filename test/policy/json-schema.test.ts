@@ -303,3 +303,19 @@ t.test('values never show in what is said of them', async t => {
     }
   }), { numRuns: 1_000 }), undefined)
 })
+
+t.test('every pattern of a schema is its own', async t => {
+  const check = (schema: unknown, value: unknown): boolean => {
+    const result = compileSchema(schema)
+    if (!result.ok) throw new Error(result.problem.message)
+    return result.schema.validate(value) === null
+  }
+  t.equal(check({ allOf: [{ pattern: '^a' }, { pattern: 'z$' }] }, 'a'), false)
+  t.equal(check({ allOf: [{ pattern: '^a' }, { pattern: 'z$' }] }, 'az'), true)
+  const properties = { a: { pattern: '^a$' }, b: { pattern: '^b$' } }
+  t.equal(check({ properties }, { a: 'a', b: 'b' }), true)
+  t.equal(check({ properties }, { a: 'a', b: 'a' }), false)
+  const patternProperties = { '^s': { type: 'string' }, '^n': { type: 'number' } }
+  t.equal(check({ patternProperties, additionalProperties: false }, { s: 'x', n: 1 }), true)
+  t.equal(check({ patternProperties }, { n: 'x' }), false)
+})
