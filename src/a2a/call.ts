@@ -26,13 +26,22 @@ export interface CallProblem {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
+/** The request object as the client wrote it: `params` of JSON-RPC, the body of HTTP+JSON. */
+export interface RawRequest { readonly object: JsonObject, readonly path: string }
+
 /** Everything read of a request before anything is decided about it. */
 export interface Call {
+  readonly version: Version
   readonly operation: Operation
+  /** JSON-RPC method, where it could be read. */
+  readonly method: string | null
   /** Raw JSON-RPC id token, `null` where there is none. Computed when asked for: only refusals need it. */
   readonly id: () => string
   /** The id as a value, for the span; null where there is none. */
   readonly idValue: string | number | null
+  /** Null where there is none: no body, or none that could be read. */
+  readonly request: RawRequest | null
+  /** Of requests that carry a message. */
   readonly view: RequestView | null
   /** First thing wrong with the body as such. With it, the rest is read as far as it could be. */
   readonly problem: CallProblem | null
@@ -57,14 +66,14 @@ export function readCall (input: CallInput): Call {
 function readRpcCall (input: CallInput): Call {
   const { bytes, version } = input
   const typeProblem = contentTypeProblem(input)
-  if (typeProblem !== null) return blank('Other', typeProblem)
+  if (typeProblem !== null) return blank(version, 'Other', typeProblem)
   const parsed = parseStrict(bytes, input.limits)
-  if (!parsed.ok) return blank('Other', { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
+  if (!parsed.ok) return blank(version, 'Other', { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
   const id = (): string => idToken(bytes, parsed.value)
   const read = readEnvelope(parsed.value)
   if (!read.ok) {
     const { reason, path, message } = read.problem
-    return { operation: 'Other', id, idValue: null, view: null, problem: { reason, rule: 'envelope', path, message } }
+    return { version, operation: 'Other', method: null, id, idValue: null, request: null, view: null, problem: { reason, rule: 'envelope', path, message } }
   }
   const { envelope } = read
   const operation = operationOfMethod(envelope.method, version)
@@ -72,9 +81,12 @@ function readRpcCall (input: CallInput): Call {
     ? viewRequest(envelope.params, 'params', version, 'JSONRPC')
     : null
   return {
+    version,
     operation: operation ?? 'Other',
+    method: envelope.method,
     id,
     idValue: envelope.id,
+    request: envelope.params === null ? null : { object: envelope.params, path: 'params' },
     view,
     problem: operation === null ? unknownMethod(envelope.method, version) : null
   }
@@ -96,23 +108,23 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   const { bytes } = input
   if (bytes.length === 0) {
     return carriesMessage(operation)
-      ? blank(operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: 'The body is empty; send the message as a JSON object.' })
-      : blank(operation, null)
+      ? blank(input.version, operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: 'The body is empty; send the message as a JSON object.' })
+      : blank(input.version, operation, null)
   }
   const typeProblem = contentTypeProblem(input)
-  if (typeProblem !== null) return blank(operation, typeProblem)
+  if (typeProblem !== null) return blank(input.version, operation, typeProblem)
   const parsed = parseStrict(bytes, input.limits)
-  if (!parsed.ok) return blank(operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
+  if (!parsed.ok) return blank(input.version, operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
   // The Go SDK sends `null` where there is nothing to say.
-  if (parsed.value === null && !carriesMessage(operation)) return blank(operation, null)
-  if (!isObject(parsed.value)) return blank(operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
+  if (parsed.value === null && !carriesMessage(operation)) return blank(input.version, operation, null)
+  if (!isObject(parsed.value)) return blank(input.version, operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
   const body: JsonObject = parsed.value
   const view = carriesMessage(operation) ? viewRequest(body, '', input.version, 'HTTP+JSON') : null
-  return { operation, id: NO_ID, idValue: null, view, problem: null }
+  return { version: input.version, operation, method: null, id: NO_ID, idValue: null, request: { object: body, path: '' }, view, problem: null }
 }
 
-function blank (operation: Operation, problem: CallProblem | null): Call {
-  return { operation, id: NO_ID, idValue: null, view: null, problem }
+function blank (version: Version, operation: Operation, problem: CallProblem | null): Call {
+  return { version, operation, method: null, id: NO_ID, idValue: null, request: null, view: null, problem }
 }
 
 function contentTypeProblem (input: CallInput): CallProblem | null {

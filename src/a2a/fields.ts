@@ -116,10 +116,13 @@ export class Fields {
 
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/
 
-/** Appends one member to a path: `.name` where that reads well, `["other name"]` otherwise; long names are clipped. */
-export function memberPath (path: string, key: string): string {
-  if (IDENTIFIER.test(key) && key.length <= 64) return path === '' ? key : `${path}.${key}`
-  return `${path}[${quoted(key, 64)}]`
+/**
+ * Appends one member to a path: `.name` where that reads well, `["other name"]` otherwise; long names are clipped.
+ * @param limit of the name's length: a stranger's stays short, one that a policy spells out may be as long as a URI
+ */
+export function memberPath (path: string, key: string, limit = 64): string {
+  if (key.length <= limit && IDENTIFIER.test(key)) return path === '' ? key : `${path}.${key}`
+  return `${path}[${quoted(key, limit)}]`
 }
 
 const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu

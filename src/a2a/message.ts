@@ -12,6 +12,8 @@ export type MediaTypePlace = 'mediaType' | 'metadata.mediaType' | 'metadata.mime
 export interface StatedMediaType { readonly text: string, readonly path: string, readonly place: MediaTypePlace }
 
 export interface PartView {
+  /** The part itself. */
+  readonly fields: Fields
   /** `params.message.parts[0]` */
   readonly path: string
   readonly isData: boolean
@@ -26,6 +28,8 @@ export interface PartView {
 }
 
 export interface MessageView {
+  /** The message itself. */
+  readonly fields: Fields
   readonly path: string
   readonly taskId: 'present' | 'absent'
   readonly contextId: 'present' | 'absent'
@@ -35,6 +39,8 @@ export interface MessageView {
 }
 
 export interface RequestView {
+  /** The request object itself. */
+  readonly fields: Fields
   /** Null where the request carries no message object; the agent judges that. */
   readonly message: MessageView | null
   /** 1.0 `tenant` of the request's own body, or null. */
@@ -60,6 +66,7 @@ export function viewRequest (request: JsonObject, path: string, version: Version
   const fields = Fields.read(request, REQUEST, path, problems)
   const tenant = version === '1.0' ? fields.get('tenant') : undefined
   return {
+    fields,
     message: viewMessage(fields, version, binding, problems),
     tenant: typeof tenant === 'string' && tenant !== '' ? tenant : null,
     problems
@@ -78,6 +85,7 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   const message = Fields.read(raw, MESSAGE, request.pathOf(field), problems)
   const extensions = message.get('extensions')
   return {
+    fields: message,
     path: message.path,
     taskId: presence(message.get('taskId')),
     contextId: presence(message.get('contextId')),
@@ -128,7 +136,7 @@ function viewPart (raw: JsonObject, path: string, version: Version, nested: bool
     addProblem(problems, path, `says kind "${kind}" and carries "${present}"; make them agree`)
   }
   const isData = present === 'data' || (present === null && part.key('data') !== null)
-  if (!isData) return { path, isData: false, data: undefined, dataPath: part.pathOf('data'), mediaTypes: [], doubt: null }
+  if (!isData) return { fields: part, path, isData: false, data: undefined, dataPath: part.pathOf('data'), mediaTypes: [], doubt: null }
   let data = part.get('data')
   let dataPath = part.pathOf('data')
   // 0.3 REST is ProtoJSON of DataPart { Struct data }: the document is one level deeper (reference §5.2).
@@ -139,7 +147,7 @@ function viewPart (raw: JsonObject, path: string, version: Version, nested: bool
   const doubt = version === '0.3' && !nested && kind !== 'data'
     ? 'carries "data" without kind "data", so some agents do not read it as data; set kind to "data"'
     : data === null || data === undefined ? 'carries null as data, which some agents read as no data; send a value' : null
-  return { path, isData: true, data, dataPath, mediaTypes: mediaTypesOf(part, version, problems), doubt }
+  return { fields: part, path, isData: true, data, dataPath, mediaTypes: mediaTypesOf(part, version, problems), doubt }
 }
 
 function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[]): StatedMediaType[] {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { policyProblems } from './checks.js'
+import { policyProblems } from './policy-checks.js'
 import { diagnostic, formatDiagnostic, sortDiagnostics } from './diagnostics.js'
 import { locate, readYaml } from './document.js'
 import type { PolicyConfig } from './model.js'

@@ -4,6 +4,9 @@ import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { parseHostPort, trustsEveryone } from './formats.js'
 import type { PolicyConfig } from './model.js'
+import { dependencyProblems, ownUris, policyProblems } from './policy-checks.js'
+import { fault, items, mapping } from './yaml-values.js'
+import type { Mapping } from './yaml-values.js'
 
 /**
  * What a schema cannot say: how keys depend on each other and on the disk. Runs on values that may still be wrong, so that
@@ -18,8 +21,6 @@ export interface CheckContext {
 
 export interface CheckResult { readonly problems: readonly PathProblem[], readonly warnings: readonly PathProblem[] }
 
-type Mapping = Readonly<Record<string, unknown>>
-
 const CARD_PATHS = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 
 export function checkConfig (value: unknown, context: CheckContext): CheckResult {
@@ -30,7 +31,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listeners(mapping(config.server)),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], policies, context)),
-    ...Object.keys(policies).flatMap((name) => policyProblems(policies[name], ['extensions', name]))
+    ...Object.keys(policies).flatMap((name) => policyProblems(policies[name], ['extensions', name])),
+    ...dependencyProblems(policies, context.catalogue as Mapping)
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
@@ -38,28 +40,6 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...unusedPolicies(policies, agents)
   ]
   return { problems, warnings }
-}
-
-/** Checks inside one policy. */
-export function policyProblems (policy: unknown, path: Path): PathProblem[] {
-  const seen = new Set<string>()
-  return items(mapping(policy).request).flatMap((item, index) => {
-    const rule = mapping(item)
-    const at: Path = [...path, 'request', index]
-    const problems: PathProblem[] = []
-    if (typeof rule.id === 'string') {
-      if (seen.has(rule.id)) problems.push(fault([...at, 'id'], `two rules of this policy have the id ${shown(rule.id)}`))
-      seen.add(rule.id)
-    }
-    if (Object.keys(rule).length > 0 && rule.count === undefined && rule.schema === undefined) {
-      problems.push(fault(at, `${dotted(at)} needs count or schema`, 'a rule without them checks nothing'))
-    }
-    const { min, max } = mapping(rule.count)
-    if (typeof min === 'number' && typeof max === 'number' && min > max) {
-      problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} must not be above max, ${max}`))
-    }
-    return problems
-  })
 }
 
 function listeners (server: Mapping): PathProblem[] {
@@ -124,11 +104,10 @@ function policyNames (names: readonly unknown[], path: Path, policies: Mapping, 
     if (policy === undefined) {
       return [fault([...path, index], `no policy is named ${shown(name)}`, didYouMean(name, known) ?? `known policies: ${known.join(', ')}`)]
     }
-    const uri = mapping(policy).uri
-    if (typeof uri !== 'string') return []
-    const twin = uris.get(uri)
-    uris.set(uri, name)
-    return twin === undefined || twin === name ? [] : [fault([...path, index], `policies ${shown(twin)} and ${shown(name)} are for the same extension`, 'keep one')]
+    const own = ownUris(policy)
+    const twin = own.map((uri) => uris.get(uri)).find((other) => other !== undefined && other !== name)
+    for (const uri of own) uris.set(uri, name)
+    return twin === undefined ? [] : [fault([...path, index], `policies ${shown(twin)} and ${shown(name)} are for the same extension`, 'keep one')]
   })
 }
 
@@ -172,19 +151,8 @@ function uselessTls (agent: Mapping, path: Path): PathProblem[] {
 }
 
 function unusedPolicies (policies: Mapping, agents: readonly unknown[]): PathProblem[] {
-  const used = new Set(agents.flatMap((agent) => items(mapping(agent).extensions)))
+  const named = agents.flatMap((agent) => items(mapping(agent).extensions))
+  const used = new Set([...named, ...Object.values(policies).flatMap((policy) => items(mapping(mapping(policy).activation).requires))])
   return Object.keys(policies).filter((name) => !used.has(name)).map((name) =>
     fault(['extensions', name], `policy ${shown(name)} is in force for no agent`, 'name it in an agent\'s extensions', 'key'))
-}
-
-function fault (path: Path, message: string, hint?: string, at: PathProblem['at'] = 'value'): PathProblem {
-  return hint === undefined ? { path, at, message } : { path, at, message, hint }
-}
-
-function mapping (value: unknown): Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Mapping : {}
-}
-
-function items (value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }

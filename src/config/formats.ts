@@ -26,9 +26,22 @@ export const FORMATS = {
   'extension-uri': (text: string) => /^[\x21-\x2b\x2d-\x7e]+$/.test(text)
     ? null
     : { message: 'must be an extension URI', hint: 'ASCII, without commas, blanks and control characters: it travels in a comma-separated header' },
+  'uri-pattern': (text: string) => /^[\x21-\x2b\x2d-\x7e]{1,512}$/.test(text)
+    ? null
+    : { message: 'must be a pattern of extension URIs', hint: '"*" stands for any characters; no commas and blanks' },
   'json-pointer': (text: string) => /^(\/([^~]|~[01])*)$/.test(text)
     ? null
     : { message: 'must be a JSON Pointer into the card', hint: 'it starts with "/"; "~" is written "~0"' },
+  pointer: (text: string) => /^(\/([^~]|~[01])*)$/.test(text)
+    ? null
+    : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "~" is written "~0"' },
+  'name-pattern': (text: string) => text === '' || text.length > 512
+    ? { message: 'must have from 1 to 512 characters' }
+    : text.startsWith('$uri') && text !== '$uri' && !text.startsWith('$uri/')
+      ? { message: 'must be "$uri", or "$uri/" and what follows', hint: 'it stands for the extension\'s URI' }
+      : null,
+  'method-name': (text: string) => /^[\x21-\x7e]{1,200}$/.test(text) ? null : { message: 'must be the name of a JSON-RPC method' },
+  'header-name': (text: string) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' },
   'media-type': mediaTypeFault,
   reason: (text: string) => /^[A-Z][A-Z0-9_]{0,62}$/.test(text)
     ? null

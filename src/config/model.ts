@@ -3,6 +3,8 @@
  * Its source of truth is the JSON Schema in `schema.ts`; `load.ts` turns YAML into this.
  */
 
+import type { Operation } from '../a2a/operations.js'
+
 export type Mode = 'enforce' | 'observe' | 'off'
 
 export interface HostPort { readonly host: string, readonly port: number }
@@ -88,10 +90,34 @@ export interface TelemetryConfig {
  * Shapes follow the policy vocabulary of docs/how-it-decides.md; absent keys mean the defaults named there.
  */
 export interface PolicyConfig {
-  readonly uri: string
+  /** Either this or `uriPattern`. */
+  readonly uri?: string
+  /** Glob over the URIs that the card declares. */
+  readonly uriPattern?: string
+  /** same = another spelling; satisfies = another extension that counts where this one is required. */
+  readonly aliases?: readonly { readonly uri: string, readonly relation: 'same' | 'satisfies' }[]
   /** Wins over the agent's mode for this extension, except that an agent in `off` stays off. */
   readonly mode?: Mode
+  /** What in a request belongs to the extension: its evidence. */
+  readonly owns?: {
+    readonly metadata?: readonly string[]
+    readonly dataKeys?: readonly string[]
+    readonly mediaTypes?: readonly string[]
+    readonly headers?: readonly string[]
+  }
+  readonly inactive?: {
+    /** What becomes of owned data without activation. Default forward. */
+    readonly request?: 'forward' | 'reject'
+  }
   readonly activation?: {
+    /** What makes the extension active in a request. Absent: asking for it does, and rules run in any case. */
+    readonly signals?: readonly Signal[]
+    /** Overrides the agent's enforceOn. */
+    readonly scope?: 'messages' | 'all'
+    /** Names of policies whose extensions must be active too. */
+    readonly requires?: readonly string[]
+    /** Default reject. */
+    readonly onMissing?: 'reject' | 'add'
     /** card = follow AgentExtension.required. Default card. */
     readonly required?: 'card' | 'always' | 'never'
     /** inject = the gateway asks for the extension on the client's behalf. Default none. */
@@ -99,33 +125,76 @@ export interface PolicyConfig {
     /** When injected: may the client see the echo? Default false. */
     readonly expose?: boolean
   }
+  /** JSON-RPC methods that the extension adds, by name. */
+  readonly methods?: Readonly<Record<string, MethodConfig>>
   readonly request?: readonly RuleConfig[]
 }
 
+export interface MethodConfig {
+  /** What the caller needs: the extension active (the default), the card to declare it, nothing. */
+  readonly need?: 'active' | 'declared' | 'none'
+  /** JSON Schema of `params`. */
+  readonly params?: InlineSchema
+}
+
+export type Signal = 'header' | 'listed' | 'evidence' | 'always'
+
 export interface RuleConfig {
   readonly id: string
+  /** Default: the operations that carry a message, and messages in methods that no table knows. */
+  readonly on?: readonly (Operation | 'all')[]
   readonly select: SelectorConfig
   readonly when?: ConditionConfig
   readonly unless?: ConditionConfig
   readonly count?: { readonly min?: number, readonly max?: number }
   /** JSON Schema that every selected value must satisfy, or where to find it in the card. */
   readonly schema?: SchemaSource
+  /** warn = observed, whatever the mode. Default reject. */
+  readonly verdict?: 'reject' | 'warn'
   readonly error?: RuleErrorConfig
 }
 
+export type InlineSchema = Readonly<Record<string, unknown>> | boolean
+
+/** Exactly one of its members. */
 export interface SelectorConfig {
-  readonly part: {
-    /** true: DataParts only. */
-    readonly data?: boolean
-    /** Media types; a parameter value `*` matches any value and captures it under the parameter's name. */
-    readonly mediaType?: string | readonly string[]
-    readonly take?: 'first' | 'all'
-  }
+  readonly part?: PartSelectorConfig
+  readonly metadata?: MetadataSelectorConfig
+  /** Name of a request header; each of its lines is a value. */
+  readonly header?: string
+  /** JSON Pointer into the request object, in the field names of A2A 1.0. */
+  readonly pointer?: string
+}
+
+export interface MetadataSelectorConfig {
+  /** params = metadata of the request itself. Default message. */
+  readonly in?: readonly ('message' | 'params' | 'part')[]
+  /** Glob, `$uri` or `$uri/...`. */
+  readonly key: string
+  /** JSON Pointer into the value. */
+  readonly path?: string
+  readonly equals?: string | number | boolean
+}
+
+export interface PartSelectorConfig {
+  /** true: DataParts only. */
+  readonly data?: boolean
+  /** Media types; a parameter value `*` matches any value and captures it under the parameter's name. */
+  readonly mediaType?: string | readonly string[]
+  /** Glob: members of a DataPart's object, each of which is a value. */
+  readonly dataKey?: string
+  /** JSON Schema over the part, normalised. */
+  readonly match?: InlineSchema
+  readonly take?: 'first' | 'all'
 }
 
 export interface ConditionConfig {
   readonly taskId?: 'present' | 'absent'
   readonly contextId?: 'present' | 'absent'
+  /** Whether `message.extensions` names the extension. */
+  readonly listed?: boolean
+  /** JSON Schema over the request, normalised. */
+  readonly match?: InlineSchema
 }
 
 /**

@@ -1,12 +1,26 @@
-import { choice, flag, mapping, text } from './schema-kit.js'
+import { choice, flag, list, mapping, text } from './schema-kit.js'
+import type { Format } from './formats.js'
 import type { Schema } from './schema-kit.js'
+
+/** What a rule may be `on`. */
+export const OPERATIONS = [
+  'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig',
+  'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard', 'all'
+]
 
 const CLASSES = ['invalid', 'unsupportedContent', 'conflict', 'extensionRequired', 'forbidden']
 
 const presence = (what: string): Schema => choice(`Whether the message carries a ${what}.`, ['present', 'absent'])
 
+const inline = (description: string): Schema => ({ type: ['object', 'boolean'], description })
+
 const condition = (description: string): Schema => ({
-  ...mapping(description, [], { taskId: presence('taskId'), contextId: presence('contextId') }),
+  ...mapping(description, [], {
+    taskId: presence('taskId'),
+    contextId: presence('contextId'),
+    listed: flag('Whether `message.extensions` names the extension.'),
+    match: inline('JSON Schema that the request matches, in the one shape for all versions and bindings that docs/how-it-decides.md describes.')
+  }),
   minProperties: 1
 })
 
@@ -20,13 +34,29 @@ const mediaType: Schema = {
   uniqueItems: true
 }
 
-const selector = mapping('Which values of the message the rule looks at.', ['part'], {
-  part: mapping('Parts of the message; every condition given must hold.', [], {
-    data: flag('Only parts that carry data.', false),
-    mediaType,
-    take: choice('All matching parts, or the first.', ['first', 'all'], 'all')
-  })
+const metadataSelector = mapping('Values in metadata.', ['key'], {
+  in: { ...list('Whose metadata: the message\'s, the request\'s own (`params`), or each part\'s.', { type: 'string', enum: ['message', 'params', 'part'] }, ['message']), minItems: 1 },
+  key: { ...text('Name of the member; `*` stands for any characters, `$uri` or `$uri/...` for the extension\'s URI and what follows it.', 'name-pattern'), examples: ['$uri'] },
+  path: text('JSON Pointer into the value: what it leads to is the value selected.', 'pointer'),
+  equals: { type: ['string', 'number', 'boolean'], description: 'Only values equal to this.' }
 })
+
+const selector: Schema = {
+  ...mapping('Which values of the request the rule looks at; one of these.', [], {
+    part: mapping('Parts of the message; every condition given must hold.', [], {
+      data: flag('Only parts that carry data.', false),
+      mediaType,
+      dataKey: text('Members of the part\'s data object, each of which is a value; `*` stands for any characters.', 'name-pattern'),
+      match: inline('JSON Schema that the part matches, in the one shape of `when.match`.'),
+      take: choice('All matching parts, or the first.', ['first', 'all'], 'all')
+    }),
+    metadata: metadataSelector,
+    header: text('Name of a request header; each of its lines is a value, a string.', 'header-name'),
+    pointer: text('JSON Pointer into the request object (`params` of JSON-RPC, the body of HTTP+JSON). Fields of the request, message and parts are named as in A2A 1.0, however the client spells them.', 'pointer')
+  }),
+  minProperties: 1,
+  maxProperties: 1
+}
 
 const occurrences: Schema = {
   ...mapping('How many values may be selected.', [], {
@@ -56,23 +86,79 @@ const refusal = mapping('How the refusal reads.', [], {
 
 const rule = mapping('One rule; it needs `count` or `schema`, or both.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
+  on: {
+    type: 'array',
+    description: 'Operations that the rule is for, by their 1.0 names, or `all`. Default: those that carry a message.',
+    items: { type: 'string', enum: OPERATIONS },
+    minItems: 1,
+    maxItems: 100,
+    uniqueItems: true
+  },
   select: selector,
   when: condition('The rule applies only if all of these hold.'),
   unless: condition('The rule does not apply if all of these hold.'),
   count: occurrences,
   schema: source,
+  verdict: choice('`warn`: what breaks the rule is recorded and forwarded, whatever the mode. Default: `reject`.', ['reject', 'warn']),
   error: refusal
 })
 
+function names (description: string, format: Format): Schema {
+  return { type: 'array', description, items: { type: 'string', 'x-format': format }, minItems: 1, maxItems: 100, uniqueItems: true }
+}
+
 /** Schema of one policy: an entry of `extensions`, or a file of the built-in catalogue. */
-export const policySchema: Schema = mapping('Policy for one extension.', ['uri'], {
+export const policySchema: Schema = mapping('Policy for one extension. Needs `uri` or `uriPattern`.', [], {
   uri: { ...text('The extension\'s URI, compared character by character.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
+  uriPattern: text('Instead of `uri`: every extension of the card whose URI matches; `*` stands for any characters.', 'uri-pattern'),
+  aliases: {
+    type: 'array',
+    description: 'Other URIs by which clients may ask for the extension.',
+    items: mapping('One alias.', ['uri', 'relation'], {
+      uri: { ...text('The other URI.', 'extension-uri'), examples: ['https://example.com/ext/v0'] },
+      relation: { ...choice('`same`: another spelling, which counts everywhere; the agent is asked in the card\'s. `satisfies`: another extension that counts where this one is required, forwarded as it is.', ['same', 'satisfies']), examples: ['same'] }
+    }),
+    maxItems: 100
+  },
   mode: choice('Overrides the agent\'s mode for this extension; an agent that is `off` stays off. Default: the agent\'s.', ['enforce', 'observe', 'off']),
+  owns: {
+    ...mapping('What in a request belongs to the extension. Rules look at it even where the extension is not active.', [], {
+      metadata: names('Members of the metadata of message, request or parts; as `select.metadata.key`.', 'name-pattern'),
+      dataKeys: names('Members of the data of parts; as `select.part.dataKey`.', 'name-pattern'),
+      mediaTypes: names('Media types of parts; as `select.part.mediaType`.', 'media-type'),
+      headers: names('Request headers.', 'header-name')
+    }),
+    minProperties: 1
+  },
+  inactive: mapping('What becomes of what the extension owns in a request that does not activate it.', [], {
+    request: choice('`reject` refuses the request. Default: `forward`.', ['forward', 'reject'])
+  }),
   activation: mapping('How the extension comes to be active in a request.', [], {
+    signals: {
+      type: 'array',
+      description: 'What activates it, any of: `header` (it is asked for), `listed` (in `message.extensions`), `evidence` (something it owns is there), `always`. Rules then run where it is active or something it owns is there. Default: `header`, and rules run in any case.',
+      items: { type: 'string', enum: ['header', 'listed', 'evidence', 'always'] },
+      minItems: 1,
+      maxItems: 4,
+      uniqueItems: true
+    },
+    scope: choice('Operations on which `required` and `requires` are checked. Default: the agent\'s `enforceOn`.', ['messages', 'all']),
+    requires: names('Policies whose extensions must be active whenever this one is.', 'name'),
+    onMissing: choice('What to do when one of `requires` is not: refuse, or ask for it on the client\'s behalf. Default: `reject`.', ['reject', 'add']),
     required: choice('Must clients request it? `card` follows `required` of the agent\'s card.', ['card', 'always', 'never'], 'card'),
     default: choice('`inject`: the gateway requests it on the client\'s behalf.', ['none', 'inject'], 'none'),
     expose: flag('When injected: does the client see the agent\'s echo?', false)
   }),
+  methods: {
+    type: 'object',
+    description: 'JSON-RPC methods that the extension adds to those of A2A, by name. They are then no unknown methods. Each may have `need` (what a caller needs: the extension `active`, the card to have `declared` it, or `none`) and `params`, a JSON Schema.',
+    propertyNames: { type: 'string', 'x-format': 'method-name' },
+    additionalProperties: mapping('One method.', [], {
+      need: choice('What a caller needs: the extension `active`, the card to have `declared` it, or nothing. Default: `active`.', ['active', 'declared', 'none']),
+      params: inline('JSON Schema of the request\'s `params`.')
+    }),
+    maxProperties: 100
+  },
   request: {
     type: 'array',
     description: 'Rules for what clients send.',

@@ -124,7 +124,7 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
     case 'minProperties':
       return at(`${name} must have at least ${schema.minProperties} key`, `known keys: ${Object.keys(schema.properties ?? {}).join(', ')}`)
     case 'maxProperties':
-      return at(`${name} must have at most ${schema.maxProperties} keys`)
+      return at(`${name} must have at most ${schema.maxProperties} ${schema.maxProperties === 1 ? 'key' : 'keys'}`)
     case 'uniqueItems': {
       const index = Math.max(Number(params.i), Number(params.j))
       const item: unknown = Array.isArray(error.data) ? error.data[index] : undefined
@@ -149,7 +149,7 @@ function toPath (pointer: string, root: unknown): Path {
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
-  object: 'a mapping', array: 'a list', string: 'a string', integer: 'a whole number', boolean: 'true or false', null: 'null'
+  number: 'a number', object: 'a mapping', array: 'a list', string: 'a string', integer: 'a whole number', boolean: 'true or false', null: 'null'
 }
 
 function expected (schema: Schema): string {

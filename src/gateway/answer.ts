@@ -14,6 +14,8 @@ export interface EchoPlan {
   readonly policy: AgentPolicy
   /** Header name the client used, which its echo comes back in. */
   readonly headerName: string
+  /** URIs as the client asked for them. */
+  readonly requested: readonly string[]
   readonly outbound: readonly string[]
   readonly injected: readonly string[]
 }
@@ -141,7 +143,7 @@ export class Answer implements Receiver {
     }
     headers.length = kept
     const shown = echoed.filter((uri, i) => echoed.indexOf(uri) === i && !(plan.policy.hidden.has(uri) && plan.injected.includes(uri)))
-    if (shown.length > 0) headers.push(plan.headerName, shown.join(','))
+    if (shown.length > 0) headers.push(plan.headerName, shown.map(uri => plan.policy.names.asAsked(uri, plan.requested)).join(','))
     if (status < 400) this.count(plan, echoed)
   }
 

@@ -17,6 +17,7 @@ import { parseMediaType } from '../wire/media-type.js'
 import { joinPath } from '../wire/target.js'
 import type { Agent } from './agent.js'
 import type { AgentState } from './agent-state.js'
+import type { EchoPlan } from './answer.js'
 import { Answer } from './answer.js'
 import { readBody } from './body.js'
 import { serveCard } from './card.js'
@@ -104,11 +105,11 @@ function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Ar
   exchange.label = call.operation
   const requested = readList(request.rawHeaders, EXTENSION_HEADERS)
   const headerName = headerNameFor(requested, route.version)
-  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant) }, policy)
+  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), headers: request.rawHeaders }, policy)
   services.metrics.decision(agent.name, (performance.now() - startedAt) / 1_000)
-  recordDecision(exchange, call, requested.values, decision, policy)
+  recordDecision(exchange, call, requested.values, decision)
   if (decision.refusal !== null) return exchange.refuse(decision.refusal, 'rejected')
-  dispatch(exchange, agent, state, { ...arrived, bytes }, call, decision, policy, headerName, options)
+  dispatch(exchange, agent, state, { ...arrived, bytes }, call, decision, policy, { headerName, requested: requested.values }, options)
 }
 
 function callOf (exchange: Exchange, arrived: Arrived, limits: Limits): Call {
@@ -128,11 +129,11 @@ function callOf (exchange: Exchange, arrived: Arrived, limits: Limits): Call {
   return call
 }
 
-function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, call: Call, decision: Decision, policy: AgentPolicy, headerName: string, options: HandlerOptions): void {
+function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, call: Call, decision: Decision, policy: AgentPolicy, asked: Pick<EchoPlan, 'headerName' | 'requested'>, options: HandlerOptions): void {
   const { route } = arrived
   const { request, span } = exchange
   const extendedCard = call.operation === 'GetExtendedAgentCard' && state.rewrite.signature === 'strip'
-  const echo = policy.mode === 'off' ? null : { policy, headerName, outbound: decision.outbound, injected: decision.injected }
+  const echo = policy.mode === 'off' ? null : { ...asked, policy, outbound: decision.outbound, injected: decision.injected }
   const answer = extendedCard
     ? new ExtendedCardAnswer(exchange, echo, state.rewrite, { size: options.limits.response, json: { depth: options.limits.jsonDepth, members: options.limits.jsonMembers } })
     : new Answer(exchange, echo)

@@ -1,10 +1,9 @@
 /** Tells span, metrics and audit what was decided. URIs and paths only, never data. */
 import type { Call } from '../a2a/call.js'
-import type { AgentPolicy } from '../policy/compile.js'
 import type { Decision } from '../policy/decide.js'
 import type { Exchange } from './exchange.js'
 
-export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision, policy: AgentPolicy): void {
+export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
   const { span } = exchange
   span.name(call.operation)
   span.set('a2a.method.name', call.operation)
@@ -13,10 +12,8 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
     span.set('rpc.system', 'jsonrpc')
     if (call.idValue !== null) span.set('jsonrpc.request.id', String(call.idValue))
   }
-  if (requested.length > 0) {
-    span.set('a2a.extension.requested', requested as string[])
-    span.set('a2a.extension.active', requested.filter(uri => policy.declared.includes(uri)))
-  }
+  if (requested.length > 0) span.set('a2a.extension.requested', requested as string[])
+  if (requested.length > 0 || decision.active.length > 0) span.set('a2a.extension.active', decision.active as string[])
   if (decision.injected.length > 0) span.set('a2a.extension.injected', decision.injected as string[])
   if (decision.missing.length > 0) span.set('a2a.extension.missing', decision.missing as string[])
   if (decision.refusal === null) span.set('a2a_gateway.decision', decision.violations.length === 0 ? 'forward' : 'observe')

@@ -1,13 +1,25 @@
 /** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
 import type { AgentCard } from '../a2a/card.js'
+import type { Operation } from '../a2a/operations.js'
 import type { AgentConfig, ErrorClass, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
+import type { Identity } from './identity.js'
+import { identitiesOf, Names } from './identity.js'
+import type { CompiledMethod } from './methods.js'
+import { isOffered } from './methods.js'
 import type { CardToSearch, CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
-import { compileSource } from './schema-source.js'
-import type { Condition, Selector } from './select.js'
-import { compileCondition, compileSelector } from './select.js'
+import { compileMatcher, compileSource } from './schema-source.js'
+import type { CompiledActivation } from './activation.js'
+import { compileActivation } from './activation.js'
+import type { Condition } from './condition.js'
+import { compileCondition } from './condition.js'
+import type { SelectContext, Selector } from './select-kit.js'
+import { compileSelector } from './select.js'
 
 export interface CompiledRule {
   readonly id: string
+  readonly mode: Mode
+  /** Null: wherever a message is, also in methods that no table knows. */
+  readonly on: ReadonlySet<Operation | 'all'> | null
   readonly select: Selector
   readonly condition: Condition | null
   readonly min: number
@@ -21,12 +33,17 @@ export interface CompiledRule {
 
 export interface CompiledPolicy {
   readonly name: string
+  /** As the card spells it. */
   readonly uri: string
+  /** Every spelling of it. */
+  readonly same: readonly string[]
+  readonly activation: CompiledActivation
   readonly mode: Mode
   readonly rules: readonly CompiledRule[]
 }
 
-export interface RequiredExtension { readonly uri: string, readonly label: string, readonly mode: Mode }
+/** `scope` where the policy has one of its own. */
+export interface RequiredExtension { readonly uri: string, readonly label: string, readonly mode: Mode, readonly scope?: 'messages' | 'all' }
 
 /** What one agent, spoken to in one protocol version, demands of a request. Immutable. */
 export interface AgentPolicy {
@@ -43,6 +60,10 @@ export interface AgentPolicy {
   readonly hidden: ReadonlySet<string>
   /** Every URI of card or policy, with its label for metrics: the policy's name, else the URI. */
   readonly labels: ReadonlyMap<string, string>
+  /** Other URIs of the same extensions. */
+  readonly names: Names
+  /** JSON-RPC methods beside those of A2A, by name. */
+  readonly methods: ReadonlyMap<string, readonly CompiledMethod[]>
   /** Policies with rules for the request, on the card's extensions. */
   readonly policies: readonly CompiledPolicy[]
   readonly unusable: readonly UnusableSchema[]
@@ -71,7 +92,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const policies: CompiledPolicy[] = []
   const unusable: UnusableSchema[] = []
   const warnings: string[] = []
+  const methods = new Map<string, readonly CompiledMethod[]>()
   const spoken = new Set<string>()
+  const names = new Names()
   /** Several policies may speak of one URI: it is asked for once, in the strictest mode. */
   const require = (extension: RequiredExtension): void => {
     const at = required.findIndex(known => known.uri === extension.uri)
@@ -79,30 +102,51 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     else if (extension.mode === 'enforce') required[at] = extension
   }
 
+  const report = (problem: UnusableSchema): void => {
+    if (!unusable.some(known => known.pointer === problem.pointer)) unusable.push(problem)
+  }
+  const take = (name: string, policy: PolicyConfig, identity: Identity): void => {
+    const { uri, same, extension } = identity
+    const mode: Mode = agent.mode === 'off' ? 'off' : policy.mode ?? agent.mode
+    for (const known of [...same, ...identity.satisfying]) {
+      if (same.includes(known) || !labels.has(known)) labels.set(known, name)
+    }
+    for (const spelling of same) spoken.add(spelling)
+    names.add(identity, declared)
+    if (mode === 'off') return
+    const demand = policy.activation?.required ?? 'card'
+    const byCard = same.some(spelling => declared.get(spelling)?.required === true)
+    if (demand === 'always' || (demand === 'card' && byCard)) require({ uri, label: name, mode, ...(policy.activation?.scope === undefined ? {} : { scope: policy.activation.scope }) })
+    if (policy.activation?.default === 'inject') {
+      if (!injected.includes(uri)) injected.push(uri)
+      if (policy.activation.expose !== true) hidden.add(uri)
+    }
+    const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
+    for (const [method, config] of Object.entries(policy.methods ?? {})) {
+      if (!isOffered(config, extension !== null)) continue
+      const params = config.params === undefined ? null : compileSource(config.params, context)
+      methods.set(method, [...methods.get(method) ?? [], { policy: name, uri, mode, needsActive: (config.need ?? 'active') === 'active', params }])
+    }
+    if (extension === null) {
+      if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
+      return
+    }
+    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined) return
+    const select: SelectContext = { uris: same, matcher: schema => compileMatcher(schema, context) }
+    const activation = compileActivation(policy, select, options.policies, card)
+    for (const needed of activation.requires) {
+      if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
+      if (activation.addsMissing && !needed.exposed) hidden.add(needed.uri)
+    }
+    policies.push({ name, uri, same, mode, activation, rules: (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context))) })
+  }
+
   for (const name of agent.extensions) {
     const policy = options.policies[name]
     if (policy === undefined) continue
-    const extension = declared.get(policy.uri)
-    const mode: Mode = agent.mode === 'off' ? 'off' : policy.mode ?? agent.mode
-    labels.set(policy.uri, name)
-    spoken.add(policy.uri)
-    if (mode === 'off') continue
-    const demand = policy.activation?.required ?? 'card'
-    if (demand === 'always' || (demand === 'card' && extension?.required === true)) require({ uri: policy.uri, label: name, mode })
-    if (policy.activation?.default === 'inject') {
-      if (!injected.includes(policy.uri)) injected.push(policy.uri)
-      if (policy.activation.expose !== true) hidden.add(policy.uri)
-    }
-    if (extension === undefined) {
-      if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${policy.uri}, so its rules do not run`)
-      continue
-    }
-    if (policy.request === undefined || policy.request.length === 0) continue
-    const report = (problem: UnusableSchema): void => {
-      if (!unusable.some(known => known.pointer === problem.pointer)) unusable.push(problem)
-    }
-    const context = { cards: cardsToSearch(policy.uri, card, options.otherCard), cache: options.cache, report }
-    policies.push({ name, uri: policy.uri, mode, rules: policy.request.map(rule => compileRule(rule, source => compileSource(source, context))) })
+    const identities = identitiesOf(policy, declared)
+    for (const identity of identities) take(name, policy, identity)
+    if (identities.length === 0) warnings.push(`policy "${name}": the card declares no extension that matches ${policy.uriPattern ?? 'it'}, so its rules do not run`)
   }
   if (agent.mode !== 'off') {
     for (const extension of card.extensions) {
@@ -120,22 +164,26 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     injected,
     hidden,
     labels,
+    names,
+    methods,
     policies,
     unusable,
     warnings
   }
 }
 
-function cardsToSearch (uri: string, card: AgentCard, other: AgentCard | null): CardToSearch[] {
+function cardsToSearch (uris: readonly string[], card: AgentCard, other: AgentCard | null): CardToSearch[] {
   const cards = other === null || other.raw === card.raw ? [card] : [card, other]
-  return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => extension.uri === uri)?.index ?? -1 }))
+  return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => uris.includes(extension.uri))?.index ?? -1 }))
 }
 
-function compileRule (rule: RuleConfig, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource): CompiledRule {
+function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource): CompiledRule {
   return {
     id: rule.id,
-    select: compileSelector(rule.select),
-    condition: compileCondition(rule.when, rule.unless),
+    mode: rule.verdict === 'warn' ? 'observe' : mode,
+    on: rule.on === undefined ? null : new Set(rule.on),
+    select: compileSelector(rule.select, context),
+    condition: compileCondition(rule.when, rule.unless, context),
     min: rule.count?.min ?? 0,
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),

@@ -4,10 +4,15 @@
  */
 import type { Call } from '../a2a/call.js'
 import type { Refusal } from '../a2a/errors.js'
-import type { MessageView, RequestView } from '../a2a/message.js'
+import type { RequestView } from '../a2a/message.js'
 import { inMessageScope } from '../a2a/operations.js'
-import type { AgentPolicy } from './compile.js'
+import type { Activity } from './activation.js'
+import { activityOf, isJudged } from './activation.js'
+import type { AgentPolicy, CompiledPolicy } from './compile.js'
+import type { CompiledMethod } from './methods.js'
+import { checkMethod } from './methods.js'
 import { runRules } from './rules.js'
+import { Subject } from './subject.js'
 import type { Violation } from './violation.js'
 import { callViolation, GATEWAY, note, refusalOf, violation } from './violation.js'
 
@@ -19,6 +24,8 @@ export interface DecisionRequest {
   readonly headerName: string
   /** Tenant of the path prefix, percent-decoded, or null. */
   readonly pathTenant: string | null
+  /** Of the request, as Node lists them: name, value, name, value. */
+  readonly headers: readonly string[]
 }
 
 export interface Decision {
@@ -26,6 +33,11 @@ export interface Decision {
   readonly refusal: Refusal | null
   /** All of them, observed ones included. */
   readonly violations: readonly Violation[]
+  /** URIs of the card, and which of them the message lists, whose data it carries, that are active: as the card spells them. */
+  readonly declared: readonly string[]
+  readonly listed: readonly string[]
+  readonly evidenced: readonly string[]
+  readonly active: readonly string[]
   /** URIs to ask the agent for, the client's first. */
   readonly outbound: readonly string[]
   /** URIs that only the gateway asks for. */
@@ -36,29 +48,41 @@ export interface Decision {
 
 export function decide (request: DecisionRequest, policy: AgentPolicy): Decision {
   const { requested, call } = request
-  if (policy.mode === 'off') return { refusal: null, violations: NONE, outbound: requested, injected: NO_URIS, missing: NO_URIS }
+  if (policy.mode === 'off') return { ...nothing(policy), refusal: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
-  if (call.problem !== null && !(call.problem.rule === 'unknown-method' && policy.unknownMethods === 'forward')) {
+  const methods = call.problem?.rule === 'unknown-method' && call.method !== null ? policy.methods.get(call.method) ?? NO_METHODS : NO_METHODS
+  if (call.problem !== null && !(call.problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || methods.length > 0))) {
     violations.push(callViolation(policy.mode, call.problem))
     // What cannot be read cannot be judged further.
-    if (policy.mode === 'enforce') return { refusal: refusalOf(violations), violations, outbound: requested, injected: NO_URIS, missing: NO_URIS }
+    if (policy.mode === 'enforce') return { ...nothing(policy), refusal: refusalOf(violations), violations, outbound: requested }
   }
   if (requested.length > policy.maxExtensions) {
     violations.push(violation(policy.mode, 'INVALID_REQUEST', GATEWAY, 'too-many-extensions', `header ${request.headerName}`, `asks for more than ${policy.maxExtensions} extensions; ask only for those this agent lists in its card`))
   }
   if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
 
-  const injected = notIn(policy.injected, requested)
+  const subject = new Subject(call, request.headers)
+  const activity = activityOf(subject, requested, notAsked(policy, requested), policy)
+  const { listed, evidenced, active, injected } = activity
   const missing = missingRequired(request, injected, policy, violations)
   const outbound = outboundOf(request, injected, policy, violations)
-  const message = call.view?.message ?? null
-  if (message !== null) checkData(message, policy, violations)
+  dependencies(request, activity, policy, violations)
+  for (const method of methods) checkMethod(method, call, activity.policies, missing, request.headerName, violations)
+  for (const one of activity.policies) {
+    if (one.policy.activation.rejectsInactive && !one.active && one.evidence !== null) note(violations, inactive(request, one.policy, one.evidence))
+    if (isJudged(one)) runRules(one.policy, subject, violations)
+  }
 
-  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, outbound, injected, missing }
+  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing }
 }
 
 const NONE: readonly Violation[] = []
 const NO_URIS: readonly string[] = []
+const NO_METHODS: readonly CompiledMethod[] = []
+
+function nothing ({ declared }: AgentPolicy): Omit<Decision, 'refusal' | 'violations' | 'outbound'> {
+  return { declared, listed: NO_URIS, evidenced: NO_URIS, active: NO_URIS, injected: NO_URIS, missing: NO_URIS }
+}
 
 function ambiguities (view: RequestView, pathTenant: string | null, policy: AgentPolicy, violations: Violation[]): void {
   for (const problem of view.problems) {
@@ -71,19 +95,33 @@ function ambiguities (view: RequestView, pathTenant: string | null, policy: Agen
 
 function missingRequired (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
   if (policy.required.length === 0) return NO_URIS
-  if (policy.enforceOn === 'messages' && !inMessageScope(request.call.operation)) return NO_URIS
   const missing: string[] = []
   for (const extension of policy.required) {
-    if (request.requested.includes(extension.uri) || injected.includes(extension.uri)) continue
+    if ((extension.scope ?? policy.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
+    if (policy.names.asks(request.requested, extension.uri) || injected.includes(extension.uri)) continue
     missing.push(extension.uri)
     violations.push(violation(extension.mode, 'EXTENSION_SUPPORT_REQUIRED', extension.label, 'required', `header ${request.headerName}`, `must name the required extension ${extension.uri}`, extension.uri))
   }
   return missing
 }
 
+function dependencies (request: DecisionRequest, activity: Activity, agent: AgentPolicy, violations: Violation[]): void {
+  for (const { policy, missing } of activity.unmet) {
+    if ((policy.activation.scope ?? agent.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
+    note(violations, violation(policy.mode, 'EXTENSION_DEPENDENCY_MISSING', policy.name, 'requires', `header ${request.headerName}`, `must also name ${missing.uri}, which the extension ${policy.uri} requires`, policy.uri))
+  }
+}
+
+/** An extension's data without the extension would be judged by nobody who knows it. */
+function inactive (request: DecisionRequest, policy: CompiledPolicy, path: string): Violation {
+  const { signals } = policy.activation
+  const remedy = signals === null || signals.has('header') ? `send the header "${request.headerName}: ${policy.uri}"` : `list ${policy.uri} in the message's extensions`
+  return violation(policy.mode, 'EXTENSION_SUPPORT_REQUIRED', policy.name, 'inactive', path, `belongs to the extension ${policy.uri}, which the request does not activate; ${remedy}, or leave it out`, policy.uri)
+}
+
 /** Unlisted: asked for by the client, known neither to the card nor to a policy. */
 function outboundOf (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
-  const { requested } = request
+  const requested = policy.names.respell(request.requested)
   let unlisted = false
   for (let i = 0; i < requested.length; i++) {
     if (!policy.labels.has(requested[i] as string)) unlisted = true
@@ -102,11 +140,7 @@ function unlistedMessage (policy: AgentPolicy): string {
   return `asks for an extension that this agent does not list; ${listed}`
 }
 
-function checkData (message: MessageView, policy: AgentPolicy, violations: Violation[]): void {
-  for (const extension of policy.policies) runRules(extension, message, violations)
-}
-
-function notIn (uris: readonly string[], others: readonly string[]): readonly string[] {
-  if (uris.length === 0) return NO_URIS
-  return uris.filter(uri => !others.includes(uri))
+function notAsked (policy: AgentPolicy, requested: readonly string[]): readonly string[] {
+  if (policy.injected.length === 0) return NO_URIS
+  return policy.injected.filter(uri => !policy.names.asks(requested, uri))
 }

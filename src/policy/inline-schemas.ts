@@ -7,11 +7,26 @@ import { isFromCard } from './schema-source.js'
 export function inlineSchemaProblems (policies: Readonly<Record<string, PolicyConfig>>): string[] {
   const problems: string[] = []
   for (const [name, policy] of Object.entries(policies)) {
+    for (const [method, { params }] of Object.entries(policy.methods ?? {})) {
+      if (params !== undefined) report(name, `method "${method}"`, 'schema of params', params, problems)
+    }
     for (const rule of policy.request ?? []) {
-      if (rule.schema === undefined || isFromCard(rule.schema)) continue
-      const result = compileSchema(rule.schema)
-      if (!result.ok) problems.push(`extensions.${name}, rule "${rule.id}": the schema cannot be used: ${result.problem.pointer === '' ? '' : `${result.problem.pointer}: `}${result.problem.message}`)
+      const schemas = [
+        ['schema', rule.schema === undefined || isFromCard(rule.schema) ? undefined : rule.schema],
+        ['schema of select.part.match', rule.select.part?.match],
+        ['schema of when.match', rule.when?.match],
+        ['schema of unless.match', rule.unless?.match]
+      ] as const
+      for (const [what, schema] of schemas) {
+        if (schema === undefined) continue
+        report(name, `rule "${rule.id}"`, what, schema, problems)
+      }
     }
   }
   return problems
+}
+
+function report (policy: string, place: string, what: string, schema: unknown, problems: string[]): void {
+  const result = compileSchema(schema)
+  if (!result.ok) problems.push(`extensions.${policy}, ${place}: the ${what} cannot be used: ${result.problem.pointer === '' ? '' : `${result.problem.pointer}: `}${result.problem.message}`)
 }

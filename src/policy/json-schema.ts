@@ -23,6 +23,8 @@ export interface DataViolation {
 export interface CompiledSchema {
   /** @returns null when the value is valid, else up to `MAX_VIOLATIONS` violations */
   validate (value: unknown): readonly DataViolation[] | null
+  /** @returns null when it takes too many steps to tell */
+  matches (value: unknown): boolean | null
 }
 
 export type CompileResult = { readonly ok: true, readonly schema: CompiledSchema } | { readonly ok: false, readonly problem: SchemaProblem }
@@ -89,7 +91,7 @@ function metaValidator (draft: Draft): Ajv {
 
 /** Compiles an untrusted schema; every failure names the place in the schema. Nothing is fetched. */
 export function compileSchema (schema: unknown): CompileResult {
-  if (typeof schema === 'boolean') return { ok: true, schema: { validate: () => schema ? null : [{ path: '', message: 'is not allowed here' }] } }
+  if (typeof schema === 'boolean') return { ok: true, schema: { validate: () => schema ? null : [{ path: '', message: 'is not allowed here' }], matches: () => schema } }
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return failure('', 'a JSON Schema is an object or a boolean')
   const draft = draftOf(schema)
   if (draft === null) return failure('/$schema', 'the "$schema" is not one of draft-07, 2019-09 and 2020-12')
@@ -104,7 +106,7 @@ export function compileSchema (schema: unknown): CompileResult {
     // Two validators: the first stops at the first error, so that bad data costs no more than good data; the second lists them all.
     const quick = compileWith(draft, false, schema)
     const full = compileWith(draft, true, schema)
-    return { ok: true, schema: { validate: value => run(quick, full, value) } }
+    return { ok: true, schema: { validate: value => run(quick, full, value), matches: value => matches(quick, value) } }
   } catch (error) {
     return failure('', clip((error as Error).message))
   }
@@ -132,6 +134,14 @@ export const MAX_STEPS = 1_000_000
 /** Data of more values than this is not walked a second time for a longer list of errors, nor one that takes more steps than this. */
 const FULL_LIST_LIMIT = 2_000
 const FULL_LIST_STEPS = 20_000
+
+function matches (validate: ValidateFunction, value: unknown): boolean | null {
+  try {
+    return withSteps(MAX_STEPS, () => validate(value)) === true
+  } catch {
+    return null
+  }
+}
 
 function run (quick: ValidateFunction, full: ValidateFunction, value: unknown): readonly DataViolation[] | null {
   let first: readonly ErrorObject[]

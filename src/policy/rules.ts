@@ -1,10 +1,11 @@
-/** Runs one policy's request rules over the message view. No extension has code of its own. */
+/** Runs one policy's request rules over a request. No extension has code of its own. */
 import type { Reason } from '../a2a/errors.js'
 import { quoted, visible } from '../a2a/fields.js'
-import type { MessageView } from '../a2a/message.js'
+import { carriesMessage } from '../a2a/operations.js'
 import type { ErrorClass } from '../config/model.js'
 import type { CompiledPolicy, CompiledRule } from './compile.js'
-import type { Selected } from './select.js'
+import type { Selected } from './select-kit.js'
+import type { Subject } from './subject.js'
 import type { Violation } from './violation.js'
 import { isFull, note, violation } from './violation.js'
 
@@ -16,29 +17,43 @@ const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
   forbidden: 'EXTENSION_NOT_ALLOWED'
 }
 
-export function runRules (policy: CompiledPolicy, message: MessageView, violations: Violation[]): void {
+export function runRules (policy: CompiledPolicy, subject: Subject, violations: Violation[]): void {
   for (const rule of policy.rules) {
-    if (isFull(violations, policy.mode)) return
-    if (rule.condition !== null && !rule.condition(message)) continue
-    const selected = rule.select(message)
-    if (!checkCount(policy, rule, message, selected, violations)) continue
+    if (!isMeant(rule, subject) || isFull(violations, rule.mode)) continue
+    if (rule.condition !== null && !rule.condition(subject)) continue
+    const selected = rule.select.select(subject)
+    if (!checkCount(policy, rule, subject, selected, violations)) continue
     for (const one of selected) {
-      if (isFull(violations, policy.mode)) return
+      if (isFull(violations, rule.mode)) break
       checkOne(policy, rule, one, violations)
     }
   }
 }
 
+/** A method that no table knows may carry a message too; a rule that names no operations looks at that. */
+function isMeant ({ on, select }: CompiledRule, { call, message }: Subject): boolean {
+  if (message === null && select.needsMessage) return false
+  if (on === null) return carriesMessage(call.operation) || message !== null
+  return on.has('all') || on.has(call.operation)
+}
+
 /** @returns false when the count is wrong: the values are then not looked at */
-function checkCount (policy: CompiledPolicy, rule: CompiledRule, message: MessageView, selected: readonly Selected[], violations: Violation[]): boolean {
+function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, selected: readonly Selected[], violations: Violation[]): boolean {
   const count = selected.length
   if (count >= rule.min && count <= rule.max) return true
-  const path = count > rule.max ? selected[rule.max]?.path ?? message.path : message.path
-  const expected = count > rule.max
-    ? (rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`)
-    : `must hold at least ${rule.min} of what rule "${rule.id}" selects`
-  add(policy, rule, rule.errorClass, path, expected, violations)
+  if (count > rule.max) {
+    const expected = rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`
+    add(policy, rule, rule.errorClass, selected[rule.max]?.path ?? placeOf(subject), expected, violations)
+  } else if (rule.select.missing !== null && rule.min === 1) {
+    add(policy, rule, rule.errorClass, rule.select.missing(subject), 'is required', violations)
+  } else {
+    add(policy, rule, rule.errorClass, placeOf(subject), `must hold at least ${rule.min} of what rule "${rule.id}" selects`, violations)
+  }
   return false
+}
+
+function placeOf ({ call, message }: Subject): string {
+  return message?.path ?? call.request?.path ?? ''
 }
 
 function checkOne (policy: CompiledPolicy, rule: CompiledRule, one: Selected, violations: Violation[]): void {
@@ -56,7 +71,7 @@ function checkOne (policy: CompiledPolicy, rule: CompiledRule, one: Selected, vi
   const problems = entry.schema.validate(one.value)
   if (problems === null) return
   for (const problem of problems) {
-    if (isFull(violations, policy.mode)) return
+    if (isFull(violations, rule.mode)) return
     add(policy, rule, rule.errorClass, `${one.path}${problem.path}`, `${problem.message} (${label})`, violations)
   }
 }
@@ -75,10 +90,10 @@ function declared (names: readonly string[]): string {
 
 /** The rule is broken: the policy's own words and reason, where it has some. */
 function add (policy: CompiledPolicy, rule: CompiledRule, errorClass: ErrorClass, path: string, message: string, violations: Violation[]): void {
-  note(violations, violation(policy.mode, REASON_OF_CLASS[errorClass], policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
+  note(violations, violation(rule.mode, REASON_OF_CLASS[errorClass], policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
 }
 
 /** The rule cannot be applied: its words for a broken rule would mislead. */
 function fault (policy: CompiledPolicy, rule: CompiledRule, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): void {
-  note(violations, violation(policy.mode, REASON_OF_CLASS[errorClass], policy.name, rule.id, path, message, policy.uri, reason))
+  note(violations, violation(rule.mode, REASON_OF_CLASS[errorClass], policy.name, rule.id, path, message, policy.uri, reason))
 }

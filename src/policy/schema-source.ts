@@ -62,6 +62,12 @@ function tooMuch (what: string): CompileResult {
   return { ok: false, problem: { pointer: '', message: `the card holds ${what}` } }
 }
 
+/** A schema that decides rather than judges: what it cannot tell is null. */
+export function compileMatcher (schema: unknown, context: SourceContext): (value: unknown) => boolean | null {
+  const entry = compileEntry(schema, '', context)
+  return entry.usable ? value => entry.schema.matches(value) : () => null
+}
+
 const CAPTURE = /^\{([a-z][a-z0-9_-]*)\}$/
 
 export function compileSource (source: SchemaSource, context: SourceContext): CompiledSource {

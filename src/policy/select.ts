@@ -1,126 +1,126 @@
-/** Selectors and conditions of the policy vocabulary, compiled to functions over the message view. */
-import type { MediaTypePlace, MessageView, PartView } from '../a2a/message.js'
-import type { ConditionConfig, SelectorConfig } from '../config/model.js'
-import type { MediaType, MediaTypePattern } from '../wire/media-type.js'
-import { compileMediaTypePattern, parseMediaType } from '../wire/media-type.js'
+/** Selectors of the policy vocabulary, compiled to functions over a request. */
+import type { Fields } from '../a2a/fields.js'
+import { isObject, memberPath } from '../a2a/fields.js'
+import type { MetadataSelectorConfig, SelectorConfig } from '../config/model.js'
+import type { Glob } from './glob.js'
+import { compileName, matchingKeys } from './glob.js'
+import type { SelectContext, Selected, Selector } from './select-kit.js'
+import { NAME_LIMIT, NO_CAPTURES } from './select-kit.js'
+import { compilePart } from './select-part.js'
+import type { Subject } from './subject.js'
 
-/** One value a rule looks at. */
-export interface Selected {
-  readonly path: string
-  /** Path of the media type by which it was selected, or null. */
-  readonly typePath: string | null
-  readonly value: unknown
-  /** Values captured by `name=*` parameters, by name. */
-  readonly captures: ReadonlyMap<string, string>
-  /** Set where different readers would not select the same: the reason, in words for the caller. */
-  readonly ambiguous: string | null
+export function compileSelector (config: SelectorConfig, context: SelectContext): Selector {
+  if (config.metadata !== undefined) return compileMetadata(config.metadata, context)
+  if (config.header !== undefined) return compileHeader(config.header)
+  if (config.pointer !== undefined) return compilePointer(config.pointer)
+  return compilePart(config.part ?? {}, context)
 }
 
-export type Selector = (message: MessageView) => readonly Selected[]
-export type Condition = (message: MessageView) => boolean
+function plain (path: string, value: unknown): Selected {
+  return { path, typePath: null, value, captures: NO_CAPTURES, ambiguous: null }
+}
 
-const NO_CAPTURES: ReadonlyMap<string, string> = new Map()
+interface Holder { readonly path: string, readonly metadata: unknown }
 
-export function compileSelector (config: SelectorConfig): Selector {
-  const { data, mediaType, take } = config.part
-  const patterns = mediaType === undefined ? null : (typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern)
-  const firstOnly = take === 'first'
-  return message => {
-    const found: Selected[] = []
-    const places = new Set<MediaTypePlace>()
-    for (let i = 0; i < message.parts.length; i++) {
-      const part = message.parts[i] as PartView
-      if (data === true && !part.isData) continue
-      const match = patterns === null ? UNTYPED : byMediaType(part, patterns)
-      if (match === null) continue
-      // An agent that reads only one of the places, and compares text, takes the first part that states its type there and plainly: each
-      // part that could be some agent's first is judged.
-      if (firstOnly && found.length > 0 && match.places.every(place => places.has(place))) continue
-      for (const place of match.plainPlaces) places.add(place)
-      const ambiguous = match.ambiguous ?? (firstOnly && part.doubt !== null ? `${part.path} ${part.doubt}` : null)
-      found.push({ path: part.dataPath, typePath: match.typePath, value: part.data, captures: match.captures, ambiguous })
+function compileMetadata (config: MetadataSelectorConfig, context: SelectContext): Selector {
+  const places = config.in ?? ['message']
+  const names = compileName(config.key, context.uris)
+  const steps = config.path === undefined ? [] : parsePointer(config.path)
+  const only = places.length === 1 && places[0] !== 'part' ? names[0]?.literal ?? null : null
+  return {
+    needsMessage: !places.includes('params'),
+    missing: only === null ? null : subject => descendPath(memberPath(holders(subject, places)[0]?.path ?? subject.message?.path ?? '', only, NAME_LIMIT), steps),
+    select: subject => {
+      const found: Selected[] = []
+      for (const holder of holders(subject, places)) selectMetadata(holder, names, steps, config.equals, found)
+      return found
     }
-    return found
   }
 }
 
-interface Match {
-  readonly captures: ReadonlyMap<string, string>
-  readonly ambiguous: string | null
-  readonly typePath: string | null
-  readonly places: readonly MediaTypePlace[]
-  /** Those of `places` where the type is written as the pattern is, which the simplest reader finds too. */
-  readonly plainPlaces: readonly MediaTypePlace[]
+function selectMetadata (holder: Holder, names: readonly Glob[], steps: readonly string[], equals: unknown, found: Selected[]): void {
+  if (!isObject(holder.metadata)) return
+  for (const { key, exact } of matchingKeys(holder.metadata, names)) {
+    const value = descend(holder.metadata[key], steps)
+    if (value === undefined || (equals !== undefined && value !== equals)) continue
+    found.push(plain(descendPath(memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), steps), value))
+  }
 }
 
-const UNTYPED: Match = { captures: NO_CAPTURES, ambiguous: null, typePath: null, places: [], plainPlaces: [] }
+function holders ({ call, message }: Subject, places: readonly ('message' | 'params' | 'part')[]): Holder[] {
+  const found: Holder[] = []
+  for (const place of places) {
+    if (place === 'message' && message !== null) found.push(metadataOf(message.fields))
+    if (place === 'params' && call.view !== null) found.push(metadataOf(call.view.fields))
+    else if (place === 'params') found.push({ path: memberPath(call.request?.path ?? '', 'metadata'), metadata: call.request === null ? undefined : step(call.request.object, 'metadata') })
+    if (place === 'part' && message !== null) for (const part of message.parts) found.push(metadataOf(part.fields))
+  }
+  return found
+}
 
-/** A part may state its media type in several places; one that matches selects it, and they must then all say the same. */
-function byMediaType (part: PartView, patterns: readonly MediaTypePattern[]): Match | null {
-  let captures: ReadonlyMap<string, string> | null = null
-  let ambiguous: string | null = null
-  let typePath: string | null = null
-  const places: MediaTypePlace[] = []
-  const plainPlaces: MediaTypePlace[] = []
-  for (const stated of part.mediaTypes) {
-    const type = parseMediaType(stated.text)
-    if (type === null) {
-      if (!patterns.some(pattern => looksLike(stated.text, pattern.essence))) continue
-      ambiguous ??= `${stated.path} is not a well-formed media type`
-    } else {
-      const matched = firstMatch(type, patterns)
-      if (matched === null) continue
-      captures ??= matched
-      if (isPlain(stated.text, type, matched.size)) plainPlaces.push(stated.place)
+function metadataOf (fields: Fields): Holder {
+  return { path: fields.pathOf('metadata'), metadata: fields.get('metadata') }
+}
+
+function compileHeader (header: string): Selector {
+  const name = header.toLowerCase()
+  const path = `header ${header}`
+  return { needsMessage: false, missing: () => path, select: subject => subject.header(name).map(value => plain(path, value)) }
+}
+
+function compilePointer (pointer: string): Selector {
+  const steps = parsePointer(pointer)
+  return {
+    needsMessage: false,
+    missing: subject => descendPath(subject.call.request?.path ?? '', steps),
+    select: subject => {
+      const { request } = subject.call
+      if (request === null) return []
+      let value: unknown = request.object
+      let path = request.path
+      for (const name of steps) {
+        const key = spelledBy(subject, value, name)
+        path = stepPath(path, value, key)
+        value = step(value, key)
+        if (value === undefined) return []
+      }
+      return [plain(path, value)]
     }
-    typePath ??= stated.path
-    places.push(stated.place)
   }
-  if (typePath === null) return null
-  if (ambiguous === null && disagree(part)) ambiguous = `${part.mediaTypes.map(stated => stated.path).join(' and ')} state different media types`
-  return { captures: captures ?? NO_CAPTURES, ambiguous, typePath, places, plainPlaces }
 }
 
-/** Lower case, no blanks, no quotes, no parameters beside those captured: `application/json;schema=order`. */
-function isPlain (text: string, type: MediaType, captured: number): boolean {
-  if (type.parameters.size !== captured) return false
-  let plain = type.essence
-  for (const [name, value] of type.parameters) plain += `;${name}=${value}`
-  return plain === text
+/** Fields of the request, its message and its parts are found in either of their spellings; all else is compared as it stands. */
+function spelledBy ({ call, message }: Subject, object: unknown, name: string): string {
+  const { view } = call
+  if (view === null) return name
+  if (object === view.fields.object) return view.fields.key(name) ?? name
+  if (message === null) return name
+  if (object === message.fields.object) return message.fields.key(name) ?? name
+  return message.parts.find(part => part.fields.object === object)?.fields.key(name) ?? name
 }
 
-function firstMatch (type: MediaType, patterns: readonly MediaTypePattern[]): ReadonlyMap<string, string> | null {
-  for (const pattern of patterns) {
-    const captures = pattern.match(type)
-    if (captures !== null) return captures
-  }
-  return null
+/** @param pointer RFC 6901, beginning with a slash */
+export function parsePointer (pointer: string): string[] {
+  return pointer.slice(1).split('/').map(one => one.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-function looksLike (text: string, essence: string): boolean {
-  return text.trimStart().toLowerCase().startsWith(essence)
+function descend (value: unknown, steps: readonly string[]): unknown {
+  let found = value
+  for (const name of steps) found = step(found, name)
+  return found
 }
 
-function disagree (part: PartView): boolean {
-  if (part.mediaTypes.length < 2) return false
-  const first = normalised(part.mediaTypes[0]?.text ?? '')
-  return part.mediaTypes.some(stated => normalised(stated.text) !== first)
+const INDEX = /^(?:0|[1-9]\d{0,8})$/
+
+function step (value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return INDEX.test(name) ? (value[Number(name)] as unknown) : undefined
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-function normalised (text: string): string {
-  const type = parseMediaType(text)
-  if (type === null) return text
-  return JSON.stringify([type.essence, [...type.parameters].sort()])
+function descendPath (path: string, steps: readonly string[]): string {
+  return steps.reduce((found, name) => INDEX.test(name) ? `${found}[${name}]` : memberPath(found, name, NAME_LIMIT), path)
 }
 
-/** @returns null for no condition */
-export function compileCondition (when: ConditionConfig | undefined, unless: ConditionConfig | undefined): Condition | null {
-  if (when === undefined && unless === undefined) return null
-  return message => (when === undefined || holds(when, message)) && (unless === undefined || !holds(unless, message))
-}
-
-function holds (condition: ConditionConfig, message: MessageView): boolean {
-  if (condition.taskId !== undefined && condition.taskId !== message.taskId) return false
-  if (condition.contextId !== undefined && condition.contextId !== message.contextId) return false
-  return true
+function stepPath (path: string, value: unknown, name: string): string {
+  return Array.isArray(value) ? `${path}[${name}]` : memberPath(path, name, NAME_LIMIT)
 }

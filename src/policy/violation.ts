@@ -76,9 +76,11 @@ export function refusalOf (violations: readonly Violation[]): Refusal | null {
 
 const HEADER = 'header '
 
-/** A rule may use this reason for data; only a header can be mended by naming the extension in it. */
+const EXTENSION_HEADER = /^header (?:x-)?a2a-extensions$/i
+
+/** A rule may use this reason for data; only the header of the extensions can be mended by naming the extension in it. */
 function isMissing (found: Violation): boolean {
-  return found.reason === 'EXTENSION_SUPPORT_REQUIRED' && found.path.startsWith(HEADER)
+  return found.reason === 'EXTENSION_SUPPORT_REQUIRED' && EXTENSION_HEADER.test(found.path)
 }
 
 function missingMessage (first: Violation, total: number, missing: readonly string[]): string {

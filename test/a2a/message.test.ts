@@ -16,7 +16,7 @@ const TYPE = 'application/json;schema=x'
 
 t.test('0.3: kind parts', async t => {
   const view = old({ message: { kind: 'message', messageId: 1, taskId: 't', extensions: ['u', 7], parts: [{ kind: 'text', text: 'a' }, { kind: 'data', data: { a: 1 }, metadata: { mimeType: TYPE } }, { kind: 'file', file: { uri: 'x' } }] } })
-  t.same(view, {
+  t.match(view, {
     tenant: null,
     problems: [],
     message: {

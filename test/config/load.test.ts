@@ -64,7 +64,7 @@ extensions:
         select: {part: {data: true, mediaType: [application/json, application/x.y+json;schema=*], take: first}}
         when: {taskId: absent}
         unless: {contextId: present}
-        count: {min: 1, max: 2}
+        count: {min: 0, max: 2}
         schema: {type: object, required: [fromCard], properties: {fromCard: {pattern: ^a$}}}
         error: {class: conflict, undeclared: forbidden, message: no, reason: NOT_SO}
       - {id: card, select: {part: {}}, schema: {fromCard: ["/schemas/{schema}"]}}

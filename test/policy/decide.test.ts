@@ -28,6 +28,10 @@ t.test('a missing required extension: named, with the header to send', async t =
       helpUri: U
     },
     violations: [U, V].map(uri => ({ mode: 'enforce', reason: 'EXTENSION_SUPPORT_REQUIRED', customReason: null, extension: uri, rule: 'required', path: 'header A2A-Extensions', message: `must name the required extension ${uri}`, uri, sentence: false, metadata: null })),
+    declared: [U, V],
+    listed: [],
+    evidenced: [],
+    active: [],
     outbound: [],
     injected: [],
     missing: [U, V]

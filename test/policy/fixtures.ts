@@ -58,6 +58,7 @@ export interface Sent {
   readonly operation?: Operation
   readonly requested?: readonly string[]
   readonly pathTenant?: string
+  readonly headers?: readonly string[]
 }
 
 /** A request as its client writes it: `body` is JSON-RPC params, or the HTTP+JSON body; a string is sent as it stands. */
@@ -66,7 +67,7 @@ export function send (policy: AgentPolicy, body: unknown, sent: Sent = {}): Deci
   const method = sent.method ?? (version === '1.0' ? 'SendMessage' : 'message/send')
   const text = typeof body === 'string' ? body : JSON.stringify(binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method, params: body } : body)
   const call = readCall({ bytes: Buffer.from(text), binding, version, contentType: 'application/json', restOperation: binding === 'JSONRPC' ? null : sent.operation ?? 'SendMessage', limits: { depth: 64, members: 1_000_000 } })
-  return decide({ call, requested: sent.requested ?? [], headerName: version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', pathTenant: sent.pathTenant ?? null }, policy)
+  return decide({ call, requested: sent.requested ?? [], headerName: version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', pathTenant: sent.pathTenant ?? null, headers: sent.headers ?? [] }, policy)
 }
 
 export const part10 = (data: unknown, mediaType: unknown = 'application/json;schema=fight', more: object = {}): object => ({ data, mediaType, ...more })

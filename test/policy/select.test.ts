@@ -1,16 +1,17 @@
 import t from 'tap'
-import type { MessageView } from '../../src/a2a/message.js'
-import { viewRequest } from '../../src/a2a/message.js'
+import { readCall } from '../../src/a2a/call.js'
 import type { SelectorConfig } from '../../src/config/model.js'
-import { compileCondition, compileSelector } from '../../src/policy/select.js'
+import { compileCondition } from '../../src/policy/condition.js'
+import type { SelectContext } from '../../src/policy/select-kit.js'
+import { compileSelector } from '../../src/policy/select.js'
+import { Subject } from '../../src/policy/subject.js'
 
-const view = (message: object): MessageView => {
-  const { message: seen } = viewRequest({ message }, '', '1.0', 'HTTP+JSON')
-  if (seen === null) throw new Error('no message')
-  return seen
-}
+const view = (message: object): Subject =>
+  new Subject(readCall({ bytes: Buffer.from(JSON.stringify({ message })), binding: 'HTTP+JSON', version: '1.0', contentType: 'application/json', restOperation: 'SendMessage', limits: { depth: 64, members: 1_000 } }), [])
+type Conditions = Parameters<typeof compileCondition>
+const context: SelectContext = { uris: ['urn:x'], matcher: () => () => true }
 const select = (part: SelectorConfig['part'], ...parts: unknown[]): unknown[] =>
-  compileSelector({ part })(view({ parts })).map(({ path, captures, ambiguous }) => [path, Object.fromEntries(captures), ambiguous])
+  compileSelector(part === undefined ? {} : { part }, context).select(view({ parts })).map(({ path, captures, ambiguous }) => [path, Object.fromEntries(captures), ambiguous])
 
 t.test('data: true selects DataParts, absence selects every part', async t => {
   const parts = [{ text: 'a' }, { data: 1 }, { url: 'u' }, { data: 2 }]
@@ -47,7 +48,7 @@ t.test('take first: the first of each place that states a type', async t => {
 })
 
 t.test('conditions: when all hold, unless any of them does not', async t => {
-  const rows: readonly (readonly [object, Parameters<typeof compileCondition>, boolean])[] = [
+  const rows: readonly (readonly [object, readonly [Conditions[0], Conditions[1]], boolean])[] = [
     [{ taskId: 't' }, [{ taskId: 'present' }, undefined], true],
     [{ taskId: 't' }, [{ taskId: 'absent' }, undefined], false],
     [{ taskId: 't' }, [{ taskId: 'present', contextId: 'present' }, undefined], false],
@@ -57,6 +58,6 @@ t.test('conditions: when all hold, unless any of them does not', async t => {
     [{}, [{}, undefined], true],
     [{}, [undefined, {}], false]
   ]
-  for (const [message, [when, unless], expected] of rows) t.equal(compileCondition(when, unless)?.(view(message)), expected, JSON.stringify([message, when, unless]))
-  t.equal(compileCondition(undefined, undefined), null)
+  for (const [message, [when, unless], expected] of rows) t.equal(compileCondition(when, unless, context)?.(view(message)), expected, JSON.stringify([message, when, unless]))
+  t.equal(compileCondition(undefined, undefined, context), null)
 })

@@ -1,0 +1,120 @@
+/** Which extensions are active in a request: asked for, listed, or evident from data that is theirs. */
+import type { AgentCard } from '../a2a/card.js'
+import type { PolicyConfig, Signal } from '../config/model.js'
+import type { AgentPolicy, CompiledPolicy } from './compile.js'
+import { identitiesOf } from './identity.js'
+import type { SelectContext, Selector } from './select-kit.js'
+import { compileSelector } from './select.js'
+import type { Subject } from './subject.js'
+
+/** Another extension that must be active too. */
+export interface Dependency { readonly name: string, readonly uri: string, readonly counting: readonly string[], readonly exposed: boolean }
+
+export interface CompiledActivation {
+  /** Null: as soon as it is asked for; its rules run whether or not it is. */
+  readonly signals: ReadonlySet<Signal> | null
+  /** What belongs to the extension. */
+  readonly owned: readonly Selector[]
+  readonly rejectsInactive: boolean
+  readonly requires: readonly Dependency[]
+  readonly addsMissing: boolean
+  /** Operations on which what it requires is checked; null = the agent's. */
+  readonly scope: 'messages' | 'all' | null
+}
+
+export function compileActivation (policy: PolicyConfig, context: SelectContext, policies: Readonly<Record<string, PolicyConfig>>, card: AgentCard): CompiledActivation {
+  const { activation, inactive } = policy
+  return {
+    signals: activation?.signals === undefined ? null : new Set(activation.signals),
+    owned: ownedBy(policy, context),
+    rejectsInactive: inactive?.request === 'reject',
+    requires: (activation?.requires ?? []).flatMap(name => dependency(name, policies[name], card)),
+    addsMissing: activation?.onMissing === 'add',
+    scope: activation?.scope ?? null
+  }
+}
+
+function ownedBy ({ owns = {} }: PolicyConfig, context: SelectContext): Selector[] {
+  const { metadata = [], dataKeys = [], mediaTypes = [], headers = [] } = owns
+  return [
+    ...metadata.map(key => compileSelector({ metadata: { in: ['message', 'params', 'part'], key } }, context)),
+    ...dataKeys.map(dataKey => compileSelector({ part: { dataKey } }, context)),
+    ...(mediaTypes.length === 0 ? [] : [compileSelector({ part: { mediaType: mediaTypes } }, context)]),
+    ...headers.map(header => compileSelector({ header }, context))
+  ]
+}
+
+function dependency (name: string, policy: PolicyConfig | undefined, card: AgentCard): Dependency[] {
+  if (policy === undefined) return []
+  const declared = new Map(card.extensions.map(extension => [extension.uri, extension]))
+  return identitiesOf(policy, declared).slice(0, 1).map(({ uri, same, satisfying }) => ({ name, uri, counting: [...same, ...satisfying], exposed: policy.activation?.expose === true }))
+}
+
+/** One policy's extension in one request. */
+export interface PolicyActivity {
+  readonly policy: CompiledPolicy
+  /** Path of the first thing in the request that is the extension's, or null. */
+  readonly evidence: string | null
+  readonly active: boolean
+}
+
+export interface Activity {
+  readonly policies: readonly PolicyActivity[]
+  /** Declared URIs that `message.extensions` lists, whose data is there, that are active: each as the card spells it. */
+  readonly listed: readonly string[]
+  readonly evidenced: readonly string[]
+  readonly active: readonly string[]
+  /** What the gateway asks for itself, dependencies of active extensions included. */
+  readonly injected: readonly string[]
+  readonly unmet: readonly { readonly policy: CompiledPolicy, readonly missing: Dependency }[]
+}
+
+export function activityOf (subject: Subject, requested: readonly string[], injected: readonly string[], policy: AgentPolicy): Activity {
+  const listed = subject.message === null ? [] : policy.names.respell(subject.message.listed).filter(uri => policy.declared.includes(uri))
+  const seen = policy.policies.map(one => ({ one, evidence: evidenceOf(one.activation.owned, subject), listed: listed.includes(one.uri) }))
+  const asked = [...requested, ...injected]
+  const isActive = ({ one, evidence, listed: isListed }: typeof seen[number]): boolean => {
+    const { signals } = one.activation
+    if ((signals === null || signals.has('header')) && one.same.some(uri => asked.includes(uri))) return true
+    return signals !== null && (signals.has('always') || (signals.has('listed') && isListed) || (signals.has('evidence') && evidence !== null))
+  }
+  const unmet = (state: typeof seen[number]): Dependency[] => state.one.activation.requires.length === 0 || !isActive(state)
+    ? []
+    : state.one.activation.requires.filter(needed => !needed.counting.some(uri => asked.includes(uri)) && !seen.some(other => other.one.uri === needed.uri && isActive(other)))
+  // What is added may have requirements of its own; each URI is added once.
+  const added: string[] = []
+  for (let before = -1; before < added.length;) {
+    before = added.length
+    for (const state of seen) {
+      if (!state.one.activation.addsMissing) continue
+      for (const { uri } of unmet(state)) {
+        added.push(uri)
+        asked.push(uri)
+      }
+    }
+  }
+  const policies = seen.map(state => ({ policy: state.one, evidence: state.evidence, active: isActive(state) }))
+  const signalled = new Set(policies.filter(one => one.policy.activation.signals !== null).map(one => one.policy.uri))
+  const active = policy.names.respell(requested).filter(uri => policy.declared.includes(uri) && !signalled.has(uri))
+  return {
+    policies,
+    listed: [...new Set(listed)],
+    evidenced: policies.filter(one => one.evidence !== null).map(one => one.policy.uri),
+    active: [...active, ...policies.filter(one => one.active && signalled.has(one.policy.uri)).map(one => one.policy.uri)],
+    injected: added.length === 0 ? injected : [...injected, ...added],
+    unmet: seen.flatMap(state => unmet(state).map(missing => ({ policy: state.one, missing })))
+  }
+}
+
+function evidenceOf (owned: readonly Selector[], subject: Subject): string | null {
+  for (const selector of owned) {
+    const found = selector.select(subject)[0]
+    if (found !== undefined) return found.typePath ?? found.path
+  }
+  return null
+}
+
+/** Whether rules look at the request: an extension that is not active is judged all the same where its data is. */
+export function isJudged ({ policy, active, evidence }: PolicyActivity): boolean {
+  return policy.activation.signals === null || active || evidence !== null
+}

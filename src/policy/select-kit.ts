@@ -1,0 +1,36 @@
+/** What selectors of every kind share. */
+import type { InlineSchema } from '../config/model.js'
+import type { Subject } from './subject.js'
+
+/** One value a rule looks at. */
+export interface Selected {
+  readonly path: string
+  /** Path of the media type by which it was selected, or null. */
+  readonly typePath: string | null
+  readonly value: unknown
+  /** Values captured by `name=*` parameters, by name. */
+  readonly captures: ReadonlyMap<string, string>
+  /** Set where different readers would not select the same: the reason, in words for the caller. */
+  readonly ambiguous: string | null
+}
+
+export interface Selector {
+  select (subject: Subject): readonly Selected[]
+  /** Whether there is nothing to judge where the request carries no message. */
+  readonly needsMessage: boolean
+  /** Path of the one value that it can select, or null where there may be several. */
+  readonly missing: ((subject: Subject) => string) | null
+}
+
+/** @returns null where nobody can tell: the caller judges as if the value were meant */
+export type Matcher = (value: unknown) => boolean | null
+
+export interface SelectContext {
+  /** Every URI that stands for the extension; the policy's own first. */
+  readonly uris: readonly string[]
+  readonly matcher: (schema: InlineSchema) => Matcher
+}
+
+export const NO_CAPTURES: ReadonlyMap<string, string> = new Map()
+/** Characters of a name that the policy spells out, in a path. */
+export const NAME_LIMIT = 512

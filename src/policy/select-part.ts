@@ -1,0 +1,116 @@
+/** Parts by kind, media type, keys of their data and schema. */
+import type { MediaTypePlace, PartView } from '../a2a/message.js'
+import { isObject, memberPath } from '../a2a/fields.js'
+import { normalisePart } from '../a2a/normalise.js'
+import type { PartSelectorConfig } from '../config/model.js'
+import type { MediaType, MediaTypePattern } from '../wire/media-type.js'
+import { compileMediaTypePattern, parseMediaType } from '../wire/media-type.js'
+import { compileGlob, matchingKeys } from './glob.js'
+import type { SelectContext, Selected, Selector } from './select-kit.js'
+import { NAME_LIMIT, NO_CAPTURES } from './select-kit.js'
+
+export function compilePart (config: PartSelectorConfig, context: SelectContext): Selector {
+  const { data, mediaType, dataKey, match, take } = config
+  const patterns = mediaType === undefined ? null : (typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern)
+  const keys = dataKey === undefined ? null : [compileGlob(dataKey)]
+  const matches = match === undefined ? null : context.matcher(match)
+  const firstOnly = take === 'first'
+  const select: Selector['select'] = ({ message }) => {
+    if (message === null) return []
+    const found: Selected[] = []
+    const places = new Set<MediaTypePlace>()
+    for (let i = 0; i < message.parts.length; i++) {
+      const part = message.parts[i] as PartView
+      if (data === true && !part.isData) continue
+      const byType = patterns === null ? UNTYPED : byMediaType(part, patterns)
+      if (byType === null) continue
+      const values = keys === null ? WHOLE : isObject(part.data) ? matchingKeys(part.data, keys) : []
+      if (values.length === 0) continue
+      if (matches !== null && matches(normalisePart(part)) === false) continue
+      // An agent that reads only one of the places, and compares text, takes the first part that states its type there and plainly: each
+      // part that could be some agent's first is judged.
+      if (firstOnly && found.length > 0 && byType.places.every(place => places.has(place))) continue
+      for (const place of byType.plainPlaces) places.add(place)
+      const ambiguous = byType.ambiguous ?? (firstOnly && part.doubt !== null ? `${part.path} ${part.doubt}` : null)
+      const { typePath, captures } = byType
+      for (const value of values) {
+        found.push(value === null
+          ? { path: part.dataPath, typePath, value: part.data, captures, ambiguous }
+          : { path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined), typePath, value: (part.data as Readonly<Record<string, unknown>>)[value.key], captures, ambiguous })
+      }
+    }
+    return found
+  }
+  return { select, needsMessage: true, missing: null }
+}
+
+const WHOLE = [null] as const
+
+interface Match {
+  readonly captures: ReadonlyMap<string, string>
+  readonly ambiguous: string | null
+  readonly typePath: string | null
+  readonly places: readonly MediaTypePlace[]
+  /** Those of `places` where the type is written as the pattern is, which the simplest reader finds too. */
+  readonly plainPlaces: readonly MediaTypePlace[]
+}
+
+const UNTYPED: Match = { captures: NO_CAPTURES, ambiguous: null, typePath: null, places: [], plainPlaces: [] }
+
+/** A part may state its media type in several places; one that matches selects it, and they must then all say the same. */
+function byMediaType (part: PartView, patterns: readonly MediaTypePattern[]): Match | null {
+  let captures: ReadonlyMap<string, string> | null = null
+  let ambiguous: string | null = null
+  let typePath: string | null = null
+  const places: MediaTypePlace[] = []
+  const plainPlaces: MediaTypePlace[] = []
+  for (const stated of part.mediaTypes) {
+    const type = parseMediaType(stated.text)
+    if (type === null) {
+      if (!patterns.some(pattern => looksLike(stated.text, pattern.essence))) continue
+      ambiguous ??= `${stated.path} is not a well-formed media type`
+    } else {
+      const matched = firstMatch(type, patterns)
+      if (matched === null) continue
+      captures ??= matched
+      if (isPlain(stated.text, type, matched.size)) plainPlaces.push(stated.place)
+    }
+    typePath ??= stated.path
+    places.push(stated.place)
+  }
+  if (typePath === null) return null
+  if (ambiguous === null && disagree(part)) ambiguous = `${part.mediaTypes.map(stated => stated.path).join(' and ')} state different media types`
+  return { captures: captures ?? NO_CAPTURES, ambiguous, typePath, places, plainPlaces }
+}
+
+/** Lower case, no blanks, no quotes, no parameters beside those captured: `application/json;schema=order`. */
+function isPlain (text: string, type: MediaType, captured: number): boolean {
+  if (type.parameters.size !== captured) return false
+  let plain = type.essence
+  for (const [name, value] of type.parameters) plain += `;${name}=${value}`
+  return plain === text
+}
+
+function firstMatch (type: MediaType, patterns: readonly MediaTypePattern[]): ReadonlyMap<string, string> | null {
+  for (const pattern of patterns) {
+    const captures = pattern.match(type)
+    if (captures !== null) return captures
+  }
+  return null
+}
+
+function looksLike (text: string, essence: string): boolean {
+  return text.trimStart().toLowerCase().startsWith(essence)
+}
+
+function disagree (part: PartView): boolean {
+  if (part.mediaTypes.length < 2) return false
+  const first = normalised(part.mediaTypes[0]?.text ?? '')
+  return part.mediaTypes.some(stated => normalised(stated.text) !== first)
+}
+
+function normalised (text: string): string {
+  const type = parseMediaType(text)
+  if (type === null) return text
+  return JSON.stringify([type.essence, [...type.parameters].sort()])
+}

@@ -1,0 +1,34 @@
+/** What the rules of a policy look at: one request, read once. */
+import type { Call } from '../a2a/call.js'
+import type { JsonObject } from '../a2a/fields.js'
+import type { MessageView } from '../a2a/message.js'
+import { normalise } from '../a2a/normalise.js'
+
+export class Subject {
+  readonly call: Call
+  readonly message: MessageView | null
+  /** Node's flat list: name, value, name, value. */
+  private readonly rawHeaders: readonly string[]
+  private envelope: JsonObject | null = null
+
+  constructor (call: Call, rawHeaders: readonly string[]) {
+    this.call = call
+    this.message = call.view?.message ?? null
+    this.rawHeaders = rawHeaders
+  }
+
+  /** The same shape for both generations and bindings; made when a `match` first asks for it. */
+  get normalised (): JsonObject {
+    this.envelope ??= normalise(this.call)
+    return this.envelope
+  }
+
+  /** One value per line: readers differ on whether they take the first, the last or all of them together. */
+  header (name: string): string[] {
+    const values: string[] = []
+    for (let i = 0; i < this.rawHeaders.length; i += 2) {
+      if (this.rawHeaders[i]?.toLowerCase() === name) values.push(this.rawHeaders[i + 1] ?? '')
+    }
+    return values
+  }
+}
