@@ -90,6 +90,8 @@ export interface TelemetryConfig {
  * Shapes follow the policy vocabulary of docs/how-it-decides.md; absent keys mean the defaults named there.
  */
 export interface PolicyConfig {
+  /** For people; nothing depends on it. */
+  readonly about?: { readonly title?: string, readonly source?: string, readonly summary?: string, readonly drift?: readonly string[], readonly notes?: readonly string[] }
   /** Either this or `uriPattern`. */
   readonly uri?: string
   /** Glob over the URIs that the card declares. */

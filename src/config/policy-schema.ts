@@ -107,6 +107,10 @@ function names (description: string, format: Format): Schema {
   return { type: 'array', description, items: { type: 'string', 'x-format': format }, minItems: 1, maxItems: 100, uniqueItems: true }
 }
 
+function sentence (description: string, maxLength: number): Schema {
+  return { type: 'string', description, minLength: 1, maxLength }
+}
+
 /** Schema of one policy: an entry of `extensions`, or a file of the built-in catalogue. */
 export const policySchema: Schema = mapping('Policy for one extension. Needs `uri` or `uriPattern`.', [], {
   uri: { ...text('The extension\'s URI, compared character by character.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
@@ -119,6 +123,16 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
       relation: { ...choice('`same`: another spelling, which counts everywhere; the agent is asked in the card\'s. `satisfies`: another extension that counts where this one is required, forwarded as it is.', ['same', 'satisfies']), examples: ['same'] }
     }),
     maxItems: 100
+  },
+  about: {
+    ...mapping('What the extension is, for people. The gateway does not act on it.', [], {
+      title: sentence('Its name.', 100),
+      source: { ...text('URL of its specification.', 'url'), examples: ['https://example.com/spec'] },
+      summary: sentence('What it is for, in a sentence or two.', 1000),
+      drift: { type: 'array', description: 'Where its texts and its implementations disagree, and what this policy does about that.', items: sentence('One disagreement.', 1000), maxItems: 50 },
+      notes: { type: 'array', description: 'What a reader should know before turning it on, such as what cannot be checked.', items: sentence('One note.', 1000), maxItems: 50 }
+    }),
+    minProperties: 1
   },
   mode: choice('Overrides the agent\'s mode for this extension; an agent that is `off` stays off. Default: the agent\'s.', ['enforce', 'observe', 'off']),
   owns: {
