@@ -22,7 +22,7 @@ export function runCheck (args: { readonly config: string | null, readonly env: 
     for (const problem of result.problems) io.out(`${formatDiagnostic(problem)}\n`)
     return 1
   }
-  const unusable = [...inlineSchemaProblems(result.config.extensions), ...tlsProblems(result.config.agents)]
+  const unusable = [...inlineSchemaProblems(result.config), ...tlsProblems(result.config.agents)]
   if (unusable.length > 0) {
     for (const problem of unusable) io.out(`${file ?? 'defaults'}: ${problem}\n`)
     return 1

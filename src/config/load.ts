@@ -7,6 +7,7 @@ import type { Diagnostic, PathProblem } from './diagnostics.js'
 import { locate, readYaml } from './document.js'
 import type { YamlFile } from './document.js'
 import { MAX_FILE_BYTES } from './guard.js'
+import { PolicyLayers } from './layers.js'
 import type { Config } from './model.js'
 import { applyOverrides, overriding, sourceOf } from './overrides.js'
 import type { Overrides } from './overrides.js'
@@ -14,6 +15,8 @@ import { namedFiles, resolveConfig } from './resolve.js'
 import { CONFIG_VERSION } from './schema.js'
 import type { Environment } from './substitute.js'
 import { validateConfig } from './validate.js'
+import { mapping } from './yaml-values.js'
+import type { Mapping } from './yaml-values.js'
 
 export { loadCatalogue } from './catalogue.js'
 export { formatDiagnostic } from './diagnostics.js'
@@ -90,10 +93,11 @@ function build (value: unknown, { file, baseDir, overrides, yaml, problems: foun
   }
   const refused = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
   const invalid = validateConfig(value)
-  const { problems, warnings } = checkConfig(value, { baseDir, catalogue: loadCatalogue() })
+  const layers = new PolicyLayers(mapping(value).extensions, loadCatalogue() as Mapping)
+  const { problems, warnings } = checkConfig(value, { baseDir, layers })
   const all = [...found, ...refused, ...invalid.map(place), ...problems.map(place)]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: namedFiles(value, baseDir) }
-  return { ok: true, config: resolveConfig(value, baseDir), warnings: sortDiagnostics(warnings.map(place)) }
+  return { ok: true, config: resolveConfig(value, baseDir, layers), warnings: sortDiagnostics(warnings.map(place)) }
 }
 
 function at (file: string, yaml: YamlFile, offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {
