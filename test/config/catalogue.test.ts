@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { readPolicy } from '../../src/config/catalogue.js'
+import { loadCatalogue, readPolicy } from '../../src/config/catalogue.js'
+import { ownUris } from '../../src/config/policy-checks.js'
+import { compileGlob } from '../../src/policy/glob.js'
+import { inlineSchemaProblems } from '../../src/policy/inline-schemas.js'
 
 t.test('a bad policy of the catalogue is an error with every problem', t => {
   const directory = mkdtempSync(join(tmpdir(), 'catalogue-'))
@@ -25,4 +28,22 @@ t.test('a bad policy of the catalogue is an error with every problem', t => {
   t.same(read('['), ['p.yaml:1:2: Flow sequence must end with a ]'])
   t.same(read(''), ['p.yaml:1:1: the policy must be a mapping, not null'])
   t.end()
+})
+
+t.test('the catalogue', async t => {
+  const catalogue = loadCatalogue()
+  const names = Object.keys(catalogue)
+  t.ok(names.length >= 20, `${names.length} policies, each a file that is valid`)
+  t.same(inlineSchemaProblems({ extensions: catalogue, agents: [] }), [], 'every schema of theirs compiles')
+  t.same(names.filter(name => catalogue[name]?.mode !== 'observe'), ['object-schemas'], 'all others only observe until a team turns them on')
+  for (const name of names) {
+    const { about } = catalogue[name] ?? {}
+    t.ok(about?.title !== undefined && about.source !== undefined && about.summary !== undefined, `${name} says what it is, and where that is specified`)
+  }
+  const uris = names.flatMap(name => ownUris(catalogue[name]))
+  t.same(uris.filter((uri, index) => uris.indexOf(uri) !== index), [], 'no two are for one URI')
+  for (const name of names) {
+    const pattern = catalogue[name]?.uriPattern
+    if (pattern !== undefined) t.same(uris.filter(uri => compileGlob(pattern).test(uri)), [], `nor is the pattern of ${name} for another's`)
+  }
 })
