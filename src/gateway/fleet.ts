@@ -1,5 +1,6 @@
 /** The agents now in force, and how one configuration gives way to the next without a request noticing. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Agents } from '../agent/agents.js'
 import { loadCatalogue } from '../config/load.js'
 import type { AgentConfig, Config } from '../config/model.js'
 import { inlineSchemaProblems } from '../policy/inline-schemas.js'
@@ -9,7 +10,6 @@ import type { TlsFiles } from '../upstream/tls.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import { Agent, identityOf } from './agent.js'
-import { Agents } from './agents.js'
 import type { Changes, Policies } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
 import type { LiveExchanges } from './live.js'
@@ -18,7 +18,7 @@ import type { LiveExchanges } from './live.js'
 export interface Snapshot {
   readonly limits: Config['limits']
   readonly trusted: TrustedProxies
-  readonly agents: Agents
+  readonly agents: Agents<Agent>
 }
 
 interface FleetOptions {
