@@ -5,7 +5,7 @@ import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import type { TlsFiles } from '../upstream/tls.js'
-import { readTlsFiles } from '../upstream/tls.js'
+import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import { Agent, identityOf } from './agent.js'
 import { Agents } from './agents.js'
@@ -130,7 +130,8 @@ function tlsFilesOf (agent: AgentConfig): TlsFiles {
   try {
     return readTlsFiles(agent.upstream.tls)
   } catch (error) {
-    throw new Error(`agent ${agent.name}: ${(error as Error).message}`)
+    const setting = error instanceof TlsFileError ? `upstream.tls.${error.setting}: ${agent.upstream.tls[error.setting]}: ` : ''
+    throw new Error(`agent ${agent.name}: ${setting}${(error as Error).message}`)
   }
 }
 
