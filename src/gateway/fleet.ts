@@ -1,14 +1,14 @@
 /** The agents now in force, and how one configuration gives way to the next without a request noticing. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Agents } from '../agent/agents.js'
 import type { AgentConfig, Config } from '../config/model.js'
 import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import type { TlsFiles } from '../upstream/tls.js'
-import { readTlsFiles } from '../upstream/tls.js'
+import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import { Agent, identityOf } from './agent.js'
-import { Agents } from './agents.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
 import type { LiveExchanges } from './live.js'
@@ -17,7 +17,7 @@ import type { LiveExchanges } from './live.js'
 export interface Snapshot {
   readonly limits: Config['limits']
   readonly trusted: TrustedProxies
-  readonly agents: Agents
+  readonly agents: Agents<Agent>
 }
 
 interface FleetOptions {
@@ -130,7 +130,8 @@ function tlsFilesOf (agent: AgentConfig): TlsFiles {
   try {
     return readTlsFiles(agent.upstream.tls)
   } catch (error) {
-    throw new Error(`agent ${agent.name}: ${(error as Error).message}`)
+    const setting = error instanceof TlsFileError ? `upstream.tls.${error.setting}: ${agent.upstream.tls[error.setting]}: ` : ''
+    throw new Error(`agent ${agent.name}: ${setting}${(error as Error).message}`)
   }
 }
 

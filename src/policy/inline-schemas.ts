@@ -1,44 +1,62 @@
 /** Schemas written in the configuration itself must compile before the gateway starts; those of cards may fail one by one. */
-import type { Config, PolicyConfig, ResolvedPolicy } from '../config/model.js'
+import { isObject, memberPath } from '../a2a/fields.js'
+import type { Config, ResolvedPolicy, SchemaSource } from '../config/model.js'
 import { compileSchema } from './json-schema.js'
 import { isFromCard } from './schema-source.js'
 
+/** A schema that cannot be used. */
+export interface SchemaFault {
+  /** Where the schema stands, from the root of the policy: `request`, index, `schema`. */
+  readonly path: readonly (string | number)[]
+  /** JSON Pointer into the schema, '' for all of it. */
+  readonly pointer: string
+  readonly message: string
+}
+
+/** @param policy as read, so any of it may have another shape than it should */
+export function policySchemaFaults (policy: unknown): SchemaFault[] {
+  const methods = entries(at(policy, 'methods')).map(([method, one]) => ({ path: ['methods', method, 'params'], schema: at(one, 'params') }))
+  const request = at(policy, 'request')
+  const rules = (Array.isArray(request) ? request : []).flatMap((rule: unknown, index) => PLACES.map(place => ({ path: ['request', index, ...place], schema: place.reduce(at, rule) })))
+  return [...methods, ...rules].flatMap(({ path, schema }) => {
+    // Of another type it is refused as such, by the configuration's own schema.
+    if (typeof schema !== 'boolean' && (!isObject(schema) || isFromCard(schema as SchemaSource))) return []
+    const result = compileSchema(schema)
+    return result.ok ? [] : [{ path, ...result.problem }]
+  })
+}
+
 /** @returns one sentence per schema that cannot be used, with the place in it */
 export function inlineSchemaProblems ({ extensions, agents }: { readonly extensions: Config['extensions'], readonly agents: readonly { readonly name: string, readonly policies: readonly ResolvedPolicy[] }[] }): string[] {
-  const problems: string[] = []
-  for (const [name, policy] of Object.entries(extensions)) checkPolicy(`extensions.${name}`, policy, problems)
-  for (const agent of agents) {
-    for (const resolved of agent.policies) if (resolved.layers.includes('agent')) checkPolicy(`agent ${agent.name}: extensions: ${resolved.name}`, overlaid(resolved), problems)
-  }
-  return problems
+  return [
+    ...Object.entries(extensions).flatMap(([name, policy]) => sentences(memberPath('extensions', name), policySchemaFaults(policy))),
+    ...agents.flatMap(agent => agent.policies.filter(({ layers }) => layers.includes('agent')).flatMap(resolved =>
+      sentences(`agent ${agent.name}: ${memberPath('extensions', resolved.name)}`, policySchemaFaults(overlaid(resolved)))))
+  ]
 }
 
 /** What the agent's own layer says: the rest is checked where it stands. */
-function overlaid ({ policy, from }: ResolvedPolicy): PolicyConfig {
+function overlaid ({ policy, from }: ResolvedPolicy): object {
   return {
-    ...(from.request === 'agent' && policy.request !== undefined ? { request: policy.request } : {}),
+    ...(from.request === 'agent' ? { request: policy.request } : {}),
     methods: Object.fromEntries(Object.entries(policy.methods ?? {}).filter(([method]) => from[`methods.${method}`] === 'agent'))
   }
 }
 
-function checkPolicy (place: string, policy: PolicyConfig, problems: string[]): void {
-  for (const [method, { params }] of Object.entries(policy.methods ?? {})) {
-    if (params !== undefined) report(`${place}, method "${method}"`, 'schema of params', params, problems)
-  }
-  for (const rule of policy.request ?? []) {
-    const schemas = [
-      ['schema', rule.schema === undefined || isFromCard(rule.schema) ? undefined : rule.schema],
-      ['schema of select.part.match', rule.select.part?.match],
-      ['schema of when.match', rule.when?.match],
-      ['schema of unless.match', rule.unless?.match]
-    ] as const
-    for (const [what, schema] of schemas) {
-      if (schema !== undefined) report(`${place}, rule "${rule.id}"`, what, schema, problems)
-    }
-  }
+function sentences (root: string, faults: readonly SchemaFault[]): string[] {
+  return faults.map(({ path, pointer, message }) => {
+    const place = path.reduce<string>((text, step) => typeof step === 'number' ? `${text}[${step}]` : memberPath(text, step), root)
+    return `${place} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`
+  })
 }
 
-function report (place: string, what: string, schema: unknown, problems: string[]): void {
-  const result = compileSchema(schema)
-  if (!result.ok) problems.push(`${place}: the ${what} cannot be used: ${result.problem.pointer === '' ? '' : `${result.problem.pointer}: `}${result.problem.message}`)
+/** Where a rule may hold a schema. */
+const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ['when', 'match'], ['unless', 'match']]
+
+function at (value: unknown, key: string): unknown {
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function entries (value: unknown): [string, unknown][] {
+  return isObject(value) ? Object.entries(value) : []
 }

@@ -192,7 +192,7 @@ t.test('what cannot be used changes nothing, and is counted and logged', async t
   const badSchema = ['extensions:', '  demo:', `    uri: ${EXT}`, '    request: [{id: one, select: {part: {data: true}}, schema: {type: nonsense}}]'].join('\n')
   const directory = t.testdir({ 'ca.pem': 'no certificate' })
   const tls = yaml([agentAt('new', agent.url), agentAt('b', 'https://127.0.0.1:1', '').replace('"}', `", tls: {ca: "${join(directory, 'ca.pem')}"}}`)], LOGGED)
-  for (const [text, said] of [[yaml([agentAt('b', agent.url)], badSchema, LOGGED), /extensions\.demo, rule "one"/], [tls, /agent b: upstream\.tls\.ca/]] as const) {
+  for (const [text, said] of [[yaml([agentAt('b', agent.url)], badSchema, LOGGED), /extensions\.demo\.request\[0\]\.schema cannot be used/], [tls, /agent b: upstream\.tls\.ca/]] as const) {
     const report = await gateway.reload(configOf({ yaml: text }))
     t.match(report, { ok: false, problems: [said] })
     t.ok(gateway.logs().some(line => line.level === 'error' && said.test(String(line.msg))))
