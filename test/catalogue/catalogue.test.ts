@@ -1,0 +1,34 @@
+/** The tests beside each policy of the catalogue, through the runner that users have; and that they leave nothing out. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { CHECKS } from '../../src/cli/configuration.js'
+import { formatDiagnostic, loadCatalogue } from '../../src/config/load.js'
+import { packageRoot } from '../../src/config/paths.js'
+import { runTests } from '../../src/offline/run-tests.js'
+import { loadTests } from '../../src/offline/test-file.js'
+
+for (const [name, policy] of Object.entries(loadCatalogue())) {
+  t.test(name, async t => {
+    const file = join(packageRoot(), 'config', 'extensions', `${name}.test.yaml`)
+    if (!existsSync(file)) return t.fail(`has no tests: write config/extensions/${name}.test.yaml`)
+    const loaded = loadTests(file, {})
+    if (!loaded.ok) return t.fail(loaded.problems.map(formatDiagnostic).join('\n'))
+    const run = runTests(loaded.tests, { base: null, checks: CHECKS, only: null })
+    if (!run.ok) return t.fail(run.problems.map(formatDiagnostic).join('\n'))
+    for (const result of run.results) t.same(result.mismatches, [], `${result.name} (${result.version} ${result.binding})`)
+
+    const tests = loaded.tests.value.tests
+    const accepting = tests.filter(({ expect }) => expect.decision === 'forward')
+    t.same(['0.3', '1.0'].filter(version => !accepting.some(({ versions }) => (versions as readonly string[]).includes(version))), [], 'a test in each version shows what is let pass')
+
+    const named = new Set(tests.flatMap(({ expect }) => [...expect.rule === undefined ? [] : [expect.rule], ...expect.violations ?? []]))
+    t.same((policy.request ?? []).map(({ id }) => `${name}/${id}`).filter(rule => !named.has(rule)), [], 'a test provokes each rule')
+    if (policy.inactive?.request === 'reject') t.ok(named.has(`${name}/inactive`), 'a test sends its data without activation')
+    if (policy.activation?.requires !== undefined) t.ok(named.has(`${name}/requires`), 'a test leaves out what it requires')
+
+    const methods = Object.keys(policy.methods ?? {})
+    t.same(methods.filter(method => !accepting.some(({ request }) => request.method === method)), [], 'a test calls each method')
+    if (methods.some(method => policy.methods?.[method]?.params !== undefined)) t.ok(named.has(`${name}/method-params`), 'a test calls one with parameters that it does not take')
+  })
+}
