@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
+import { catalogueGenerators } from './catalogue-pages.js'
 import { configurationPage } from './configuration-page.js'
 import { refusalsPage } from './refusals-page.js'
 
@@ -18,7 +19,8 @@ export interface Generator {
 export const GENERATORS: readonly Generator[] = [
   { file: 'config/gateway.schema.json', render: schemaText },
   { file: 'docs/configuration.md', render: configurationPage },
-  { file: 'docs/refusals.md', render: refusalsPage }
+  { file: 'docs/refusals.md', render: refusalsPage },
+  ...catalogueGenerators()
 ]
 
 /** The generated files whose content is not what their generator says. */

@@ -9,7 +9,7 @@ import { packageRoot, packageVersion } from '../../src/config/paths.js'
 import { configSchema } from '../../src/config/schema.js'
 import type { Schema } from '../../src/config/schema-kit.js'
 import { duration, size } from '../../src/config/units.js'
-import { drifted } from '../../scripts/generate.js'
+import { drifted, GENERATORS } from '../../scripts/generate.js'
 
 // The schema is the source of truth; nothing that is made from it may drift.
 
@@ -17,6 +17,12 @@ const root = packageRoot()
 
 t.test('generated files are up to date', t => {
   t.same(drifted(), [], 'run "npm run build"')
+  t.end()
+})
+
+t.test('no page is left of a policy that the catalogue no longer has', t => {
+  const made = GENERATORS.map(({ file }) => file)
+  t.same(readdirSync(join(root, 'docs/extensions')).filter((name) => !made.includes(`docs/extensions/${name}`)), [])
   t.end()
 })
 
