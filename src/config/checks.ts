@@ -4,7 +4,7 @@ import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { parseHostPort, trustsEveryone } from './formats.js'
 import type { PolicyConfig } from './model.js'
-import { dependencyProblems, ownUris, policyProblems } from './policy-checks.js'
+import { dependencyProblems, ownUris, policyProblems, policyWarnings, satisfyingUris } from './policy-checks.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
@@ -37,6 +37,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...agents.flatMap((agent, index) => uselessTls(mapping(agent), ['agents', index])),
+    ...agents.flatMap((agent, index) => sharedAliases(items(mapping(agent).extensions), ['agents', index, 'extensions'], { ...context.catalogue, ...policies })),
+    ...Object.keys(policies).flatMap((name) => policyWarnings(policies[name], ['extensions', name])),
     ...unusedPolicies(policies, agents)
   ]
   return { problems, warnings }
@@ -108,6 +110,19 @@ function policyNames (names: readonly unknown[], path: Path, policies: Mapping, 
     const twin = own.map((uri) => uris.get(uri)).find((other) => other !== undefined && other !== name)
     for (const uri of own) uris.set(uri, name)
     return twin === undefined ? [] : [fault([...path, index], `policies ${shown(twin)} and ${shown(name)} are for the same extension`, 'keep one')]
+  })
+}
+
+/** A URI that satisfies two extensions: legal, but one request for it then meets both. */
+function sharedAliases (names: readonly unknown[], path: Path, policies: Mapping): PathProblem[] {
+  const owners = new Map<string, string>()
+  return names.flatMap((name, index) => {
+    if (typeof name !== 'string' || !Object.hasOwn(policies, name)) return []
+    return satisfyingUris(policies[name]).flatMap((uri) => {
+      const owner = owners.get(uri)
+      owners.set(uri, name)
+      return owner === undefined || owner === name ? [] : [fault([...path, index], `policies ${shown(owner)} and ${shown(name)} are both satisfied by ${shown(uri)}`, 'a client that asks for it meets both')]
+    })
   })
 }
 
