@@ -14,6 +14,9 @@ export interface CardExtension {
 /** More than this in one card is a mistake or an attack. */
 export const MAX_CARD_EXTENSIONS = 64
 
+/** URIs below it are for extensions of the A2A project itself (its governance document). */
+export const OFFICIAL_PREFIX = 'https://a2a-protocol.org/extensions/'
+
 /** What can stand in `A2A-Extensions` unquoted and unsplit: visible ASCII without the comma. */
 const SENDABLE = /^[\x21-\x2b\x2d-\x7e]+$/
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { parseHostPort, trustsEveryone } from './formats.js'
-import { layeredProblems } from './layer-checks.js'
+import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from './layers.js'
 import { listedNames, requiredBy } from './layers.js'
 import { fault, items, mapping } from './yaml-values.js'
@@ -36,6 +36,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...agents.flatMap((agent, index) => uselessTls(mapping(agent), ['agents', index])),
+    ...layeredWarnings(context.layers, agents),
     ...unusedPolicies(context.layers, agents)
   ]
   return { problems, warnings }

@@ -3,7 +3,7 @@ import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import type { LayeredPolicy, ListItem, PolicyLayers } from './layers.js'
 import { listItem, partOf, requiredBy } from './layers.js'
-import { ownUris, policyProblems } from './policy-checks.js'
+import { ownUris, policyProblems, policyWarnings, satisfyingUris } from './policy-checks.js'
 import { fault, items, mapping } from './yaml-values.js'
 
 interface Listed { readonly item: ListItem, readonly path: Path, readonly policy: LayeredPolicy | null }
@@ -14,9 +14,22 @@ export function layeredProblems (layers: PolicyLayers, agents: readonly unknown[
     const policy = layers.named(name)
     return policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers.names, (required) => layers.named(required))]
   })
-  const fromAgents = agents.flatMap((agent, index) => listProblems(items(mapping(agent).extensions), ['agents', index, 'extensions'], layers))
+  return once([...fromFile, ...listsOf(agents, layers).flatMap((list) => listProblems(list, layers))])
+}
+
+/** What they may say, but hardly mean. */
+export function layeredWarnings (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
+  const lists = listsOf(agents, layers)
+  const policies = [...layers.fileNames.map((name) => layers.named(name)), ...lists.flat().filter(({ item }) => item.overlay !== null).map(({ policy }) => policy)]
+  return once([
+    ...policies.flatMap((policy) => policy === null ? [] : located(policy, (path) => policyWarnings(policy.value, path))),
+    ...lists.flatMap(sharedAliases)
+  ])
+}
+
+function once (problems: readonly PathProblem[]): PathProblem[] {
   const seen = new Set<string>()
-  return [...fromFile, ...fromAgents].filter(({ path, message }) => {
+  return problems.filter(({ path, message }) => {
     const key = JSON.stringify([path, message])
     if (seen.has(key)) return false
     seen.add(key)
@@ -24,19 +37,26 @@ export function layeredProblems (layers: PolicyLayers, agents: readonly unknown[
   })
 }
 
-/** What is wrong with all layers together, each fault where its key was given. */
+/** What is wrong with all layers together. */
 function inside (policy: LayeredPolicy, layers: PolicyLayers): PathProblem[] {
-  return policy.parts.flatMap(({ path }) => path === null
-    ? []
-    : policyProblems(policy.value, path, layers.catalogueNames).filter((problem) => partOf(policy, problem.path.slice(path.length)) === path))
+  return located(policy, (path) => policyProblems(policy.value, path, layers.catalogueNames))
 }
 
-function listProblems (list: readonly unknown[], at: Path, layers: PolicyLayers): PathProblem[] {
-  const known: Listed[] = list.flatMap((entry, index) => {
+/** Each fault where its key was given; what the catalogue alone gave is not the file's. */
+function located (policy: LayeredPolicy, find: (path: Path) => PathProblem[]): PathProblem[] {
+  return policy.parts.flatMap(({ path }) => path === null ? [] : find(path).filter((problem) => partOf(policy, problem.path.slice(path.length)) === path))
+}
+
+/** The agents' lists, as far as they can be read. */
+function listsOf (agents: readonly unknown[], layers: PolicyLayers): Listed[][] {
+  return agents.map((agent, index) => items(mapping(agent).extensions).flatMap((entry, at) => {
     const item = listItem(entry)
-    const path = [...at, index]
+    const path = ['agents', index, 'extensions', at]
     return item === null ? [] : [{ item, path, policy: layers.listed(item, path) }]
-  })
+  }))
+}
+
+function listProblems (known: readonly Listed[], layers: PolicyLayers): PathProblem[] {
   const own = new Map(known.map(({ item, policy }) => [item.name, policy]))
   const lookUp = (name: string): LayeredPolicy | null => own.get(name) ?? layers.named(name)
   return [
@@ -64,6 +84,16 @@ function twins (listed: readonly Listed[]): PathProblem[] {
     for (const uri of own) uris.set(uri, name)
     return twin === undefined ? [] : [fault(path, `policies ${shown(twin)} and ${shown(name)} are for the same extension`, 'keep one')]
   })
+}
+
+/** A URI that satisfies two extensions: legal, but one request for it then meets both. */
+function sharedAliases (listed: readonly Listed[]): PathProblem[] {
+  const owners = new Map<string, string>()
+  return listed.flatMap(({ item: { name }, path, policy }) => satisfyingUris(policy?.value).flatMap((uri) => {
+    const owner = owners.get(uri)
+    owners.set(uri, name)
+    return owner === undefined || owner === name ? [] : [fault(path, `policies ${shown(owner)} and ${shown(name)} are both satisfied by ${shown(uri)}`, 'a client that asks for it meets both')]
+  }))
 }
 
 /** What a policy requires: names that do not exist, and circles. */

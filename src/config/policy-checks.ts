@@ -1,9 +1,9 @@
 /** What the schema cannot say of one policy: keys that contradict each other. */
-import { isDeepStrictEqual } from 'node:util'
 import { operationOfMethod } from '../a2a/operations.js'
 import { dotted, nearest, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
-import { OPERATIONS } from './policy-schema.js'
+import { reachWarnings } from './reach-checks.js'
+import { contradictions, ruleProblems, ruleWarnings } from './rule-checks.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
@@ -12,13 +12,34 @@ import type { Mapping } from './yaml-values.js'
  * @param catalogue names of the policies that this one could have been laid over
  */
 export function policyProblems (policy: unknown, path: Path, catalogue: readonly string[] = []): PathProblem[] {
-  const seen = new Set<string>()
+  const rules = items(mapping(policy).request).map(mapping)
   return [
     ...identityProblems(policy, path, catalogue),
     ...activationProblems(mapping(policy), path),
     ...Object.keys(mapping(mapping(policy).methods)).filter(isOperation).map((name) => fault([...path, 'methods', name], `${dotted([...path, 'methods'])}: ${shown(name)} is an operation of A2A`, 'write rules with on', 'key')),
-    ...items(mapping(policy).request).flatMap((item, index) => ruleProblems(mapping(item), [...path, 'request', index], seen))
+    ...sameIds(rules, [...path, 'request']),
+    ...rules.flatMap((rule, index) => ruleProblems(rule, [...path, 'request', index], mapping(policy))),
+    ...contradictions(rules, [...path, 'request'])
   ]
+}
+
+/** What one policy may say, but hardly means. */
+export function policyWarnings (policy: unknown, path: Path): PathProblem[] {
+  return [
+    ...reachWarnings(mapping(policy), path),
+    ...items(mapping(policy).request).flatMap((item, index) => ruleWarnings(mapping(item), [...path, 'request', index]))
+  ]
+}
+
+function sameIds (rules: readonly Mapping[], path: Path): PathProblem[] {
+  const seen = new Set<unknown>()
+  return rules.flatMap(({ id }, index) => {
+    if (typeof id !== 'string' || !seen.has(id)) {
+      seen.add(id)
+      return []
+    }
+    return [fault([...path, index, 'id'], `two rules of this policy have the id ${shown(id)}`)]
+  })
 }
 
 function isOperation (method: string): boolean {
@@ -30,6 +51,11 @@ export function ownUris (policy: unknown): string[] {
   const { uri, aliases } = mapping(policy)
   const same = items(aliases).map(mapping).filter((alias) => alias.relation === 'same').map((alias) => alias.uri)
   return [uri, ...same].filter((one) => typeof one === 'string')
+}
+
+/** Every URI of another extension that counts as that of the policy. */
+export function satisfyingUris (policy: unknown): string[] {
+  return items(mapping(policy).aliases).map(mapping).filter((alias) => alias.relation === 'satisfies').map((alias) => alias.uri).filter((one) => typeof one === 'string')
 }
 
 function identityProblems (policy: unknown, path: Path, catalogue: readonly string[]): PathProblem[] {
@@ -70,35 +96,4 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
   }
   if (onMissing !== undefined && requires === undefined) problems.push(fault([...path, 'activation', 'onMissing'], `${dotted([...path, 'activation', 'onMissing'])} has no effect without requires`, undefined, 'key'))
   return problems
-}
-
-function ruleProblems (rule: Mapping, at: Path, seen: Set<string>): PathProblem[] {
-  const problems: PathProblem[] = []
-  if (typeof rule.id === 'string') {
-    if (seen.has(rule.id)) problems.push(fault([...at, 'id'], `two rules of this policy have the id ${shown(rule.id)}`))
-    seen.add(rule.id)
-  }
-  if (Object.keys(rule).length > 0 && rule.count === undefined && rule.schema === undefined) {
-    problems.push(fault(at, `${dotted(at)} needs count or schema`, 'a rule without them checks nothing'))
-  }
-  const { min, max } = mapping(rule.count)
-  if (typeof min === 'number' && typeof max === 'number' && min > max) {
-    problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} must not be above max, ${max}`))
-  }
-  if (rule.when !== undefined && isDeepStrictEqual(rule.when, rule.unless)) {
-    problems.push(fault([...at, 'unless'], `${dotted(at)}: when and unless are the same`, 'the rule would never apply', 'key'))
-  }
-  return [...problems, ...unreachable(rule, at)]
-}
-
-const WITH_MESSAGE: readonly unknown[] = ['SendMessage', 'SendStreamingMessage', 'all']
-
-/** A rule on what only messages have, on an operation that carries none. */
-function unreachable (rule: Mapping, at: Path): PathProblem[] {
-  const { part, metadata } = mapping(rule.select)
-  const places = metadata === undefined ? [] : items(mapping(metadata).in)
-  if ((part === undefined && metadata === undefined) || places.includes('params')) return []
-  return items(rule.on).flatMap((operation, index) => typeof operation !== 'string' || !OPERATIONS.includes(operation) || WITH_MESSAGE.includes(operation)
-    ? []
-    : [fault([...at, 'on', index], `${dotted([...at, 'on', index])}: ${operation} carries no message`, 'select a header, a pointer or the metadata of params')])
 }

@@ -118,7 +118,7 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
       return at(`${name} must be ${expected(schema)}, not ${actual(error.data)}`, path.length === 0 ? undefined : typeHint(schema, error.data))
     case 'enum': {
       const values = (schema.enum ?? []).map(String)
-      return at(`${name} must be one of ${values.join(', ')}, not ${shown(error.data)}`, didYouMean(String(error.data), values))
+      return at(`${name} must be one of ${values.join(', ')}, not ${shown(error.data)}`, typeof error.data === 'string' ? didYouMean(error.data, values) : undefined)
     }
     case 'const':
       return at(`${name} must be ${shown(params.allowedValue)}, not ${shown(error.data)}`)

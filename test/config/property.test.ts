@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { stringify } from 'yaml'
+import { CHECKS } from '../../src/cli/configuration.js'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 import type { LoadResult } from '../../src/config/load.js'
 import { configSchema } from '../../src/config/schema.js'
@@ -10,7 +11,7 @@ import { configSchema } from '../../src/config/schema.js'
 
 const WORDS = [...new Set(JSON.stringify(configSchema).match(/[A-Za-z][\w-]*/g) ?? [])]
 
-const parse = (text: string, env: NodeJS.ProcessEnv = {}, upstream?: string) => parseConfig(text, { file: 'g.yaml', baseDir: '/nowhere', env, overrides: { upstream, listen: upstream } })
+const parse = (text: string, env: NodeJS.ProcessEnv = {}, upstream?: string) => parseConfig(text, { file: 'g.yaml', baseDir: '/nowhere', env, overrides: { upstream, listen: upstream }, checks: CHECKS })
 
 function wellFormed (result: LoadResult): boolean {
   const list = result.ok ? result.warnings : result.problems
@@ -28,7 +29,7 @@ const configLike = fc.tuple(
   fc.array(fc.dictionary(fc.constantFrom(...Object.keys(configSchema.properties?.agents?.items?.properties ?? {})), tree), { maxLength: 3 }),
   section('server', Object.keys(configSchema.properties?.server?.properties ?? {})),
   section('limits', Object.keys(configSchema.properties?.limits?.properties ?? {})),
-  fc.dictionary(key, fc.record({ uri: tree, request: fc.array(fc.record({ id: tree, select: tree, schema: tree, count: tree }, { requiredKeys: [] }), { maxLength: 3 }) }, { requiredKeys: [] }), { maxKeys: 3 })
+  fc.dictionary(key, fc.record({ uri: tree, activation: tree, owns: tree, aliases: tree, methods: tree, request: fc.array(fc.record({ id: tree, on: tree, select: tree, when: tree, unless: tree, schema: tree, count: tree }, { requiredKeys: [] }), { maxLength: 3 }) }, { requiredKeys: [] }), { maxKeys: 3 })
 ).map(([agents, server, limits, extensions]) => ({ version: 1, agents, ...Object.fromEntries([server, limits]), extensions }))
 
 t.test('any value that YAML can write', t => {

@@ -1,0 +1,69 @@
+/**
+ * Every sentence that `check` can print of a file is printed by a row of rows.ts, or below. The sentences are collected from the sources
+ * by syntax (every string of two words or more), so that a new one without a row fails here.
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { readConfiguration } from '../../src/cli/configuration.js'
+import { formatDiagnostic } from '../../src/config/load.js'
+import type { LoadResult, Overrides } from '../../src/config/load.js'
+import { sentencesOf, unsaid } from '../helpers/sentences.js'
+import { AGENT, lines, ROWS } from './rows.js'
+
+/** Descriptions of keys are documentation. */
+const NOT_MESSAGES = ['schema.ts', 'policy-schema.ts', 'schema-kit.ts']
+
+const SOURCES = [
+  ...readdirSync(join(import.meta.dirname, '../../src/config')).filter(name => name.endsWith('.ts') && !NOT_MESSAGES.includes(name)).map(name => `src/config/${name}`),
+  'src/policy/inline-schemas.ts', 'src/policy/json-schema.ts', 'src/policy/schema-lint.ts', 'src/policy/regexp.ts', 'src/upstream/tls.ts', 'src/cli/configuration.ts'
+]
+
+/** Sentences of these sources that no file provokes, and why. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'the policy': 'names a policy of the catalogue, a file of this package',
+  'is not valid': 'for keywords of the schema that nobody has used yet',
+  'unknown error': 'Ajv always names one',
+  'no package.json named … above …': 'a broken installation',
+  'not host:port: …': 'validated before',
+  'permission denied': 'root, who runs the tests of a container, may read everything',
+  'error parsing regexp: ': 'a prefix of RE2\'s words that is cut off',
+  'a JSON Schema is an object or a boolean': 'cards only: in the file another type is refused before',
+  'a property named "__proto__" is not supported': 'cards only: in the file such a key is refused before',
+  // Said of a request's data, where a schema judges it.
+  'is not allowed here': 'data',
+  'is not allowed': 'data',
+  'could not be validated: the schema takes too many steps on data like this': 'data',
+  'could not be validated: the schema recurses without end, or the data is nested too deeply for it': 'data',
+  'does not match its schema': 'data',
+  'is a name that …': 'data',
+  'is not a name the schema allows': 'data',
+  'is not a property the schema allows': 'data',
+  'must not hold equal items': 'data',
+  'false schema': 'data'
+}
+
+t.test('every sentence of the sources is provoked', async t => {
+  const directory = t.testdir({ 'g.yaml': AGENT, 'two.yaml': `${AGENT}  - {name: b, path: /b, upstream: {url: "http://h"}}\n`, 'latin1.yaml': Buffer.from('version: 1 # \u00e9', 'latin1') })
+  const read = (file: string | null, overrides: Overrides = {}): string[] => said(readConfiguration({ file: file === null ? null : join(directory, file), env: {}, overrides }))
+  const ofFiles = [read('none.yaml'), read('.'), read('latin1.yaml'), read('two.yaml', { upstream: 'http://h' }), read(null), read('x'.repeat(300))].flat()
+  t.match(ofFiles, [
+    /none\.yaml: cannot read the file: no such file$/,
+    /: cannot read the file: it is a directory$/,
+    /latin1\.yaml: the file is not valid UTF-8 \(save it as UTF-8\)$/,
+    '--upstream: needs a file with exactly one agent, and this one has 2 (set upstream.url of each agent in the file)',
+    '--upstream: the URL of the agent is required (or give a file with --config)',
+    /: cannot read the file: the name is too long$/
+  ])
+  const many = lines(AGENT + Array.from({ length: 150 }, (_, index) => `k${index}: 1\n`).join(''))
+
+  const sentences = SOURCES.flatMap(sentencesOf)
+  t.ok(sentences.length > 150, 'the sources are read')
+  const printed = [...Object.values(ROWS).flat().flatMap(([, text]) => lines(text)), ...ofFiles, ...many]
+  t.same(unsaid(sentences.filter(({ text }) => !Object.hasOwn(ELSEWHERE, text)), printed), [])
+  t.same(Object.keys(ELSEWHERE).filter(text => !sentences.some(one => one.text === text)), [], 'no exception outlives its sentence')
+})
+
+function said (result: LoadResult): string[] {
+  return (result.ok ? result.warnings : result.problems).map(formatDiagnostic)
+}

@@ -1,0 +1,52 @@
+/** The sentences in source files: string literals and templates of two words or more, wherever they stand. */
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import ts from 'typescript'
+
+export interface Sentence {
+  /** `src/config/checks.ts:12`. */
+  readonly place: string
+  /** As the source has it; `…` for what is filled in. */
+  readonly text: string
+  /** Matches a line in which it was printed. */
+  readonly pattern: RegExp
+}
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const TWO_WORDS = /[A-Za-z]{2,}[^A-Za-z\s]*\s+[^A-Za-z\s]*[A-Za-z]/
+
+/**
+ * Finds sentences by syntax, not by the names of the functions that take them: one in a new helper is found too. A template is found as
+ * its fixed pieces with anything between; strings inside its placeholders are sentences of their own.
+ * @param file below the repository's root
+ */
+export function sentencesOf (file: string): Sentence[] {
+  const path = join(ROOT, file)
+  const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
+  const found: Sentence[] = []
+  const visit = (node: ts.Node): void => {
+    const pieces = piecesOf(node)
+    if (pieces !== null && TWO_WORDS.test(pieces.join('… '))) {
+      const { line } = source.getLineAndCharacterOfPosition(node.getStart())
+      found.push({ place: `${relative(ROOT, path)}:${line + 1}`, text: pieces.join('…'), pattern: new RegExp(pieces.map(escape).join('.*')) })
+    }
+    if (!ts.isImportDeclaration(node) && !ts.isTypeNode(node)) ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+/** Those that none of the lines holds. */
+export function unsaid (sentences: readonly Sentence[], lines: readonly string[]): string[] {
+  return sentences.filter(({ pattern }) => !lines.some(line => pattern.test(line))).map(({ place, text }) => `${place}: ${text}`)
+}
+
+function piecesOf (node: ts.Node): string[] | null {
+  if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return [node.text]
+  if (ts.isTemplateExpression(node)) return [node.head.text, ...node.templateSpans.map(span => span.literal.text)]
+  return null
+}
+
+function escape (text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}
