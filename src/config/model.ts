@@ -129,6 +129,8 @@ export interface PolicyConfig {
   }
   /** JSON-RPC methods that the extension adds, by name. */
   readonly methods?: Readonly<Record<string, MethodConfig>>
+  /** HTTP routes that the extension adds beside the operations of A2A. */
+  readonly routes?: readonly RouteConfig[]
   readonly request?: readonly RuleConfig[]
 }
 
@@ -137,6 +139,16 @@ export interface MethodConfig {
   readonly need?: 'active' | 'declared' | 'none'
   /** JSON Schema of `params`. */
   readonly params?: InlineSchema
+}
+
+export interface RouteConfig {
+  readonly verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Below the agent's path; a segment `{name}` stands for any one segment. */
+  readonly path: string
+  /** As of a method. */
+  readonly need?: 'active' | 'declared' | 'none'
+  /** JSON Schema of the body. */
+  readonly body?: InlineSchema
 }
 
 export type Signal = 'header' | 'listed' | 'evidence' | 'always'

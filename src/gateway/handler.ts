@@ -18,7 +18,7 @@ import { joinPath } from '../wire/target.js'
 import type { Agent } from './agent.js'
 import type { AgentState } from './agent-state.js'
 import type { EchoPlan } from './answer.js'
-import { Answer } from './answer.js'
+import { Answer, PlainAnswer } from './answer.js'
 import { readBody } from './body.js'
 import { serveCard } from './card.js'
 import type { Exchange } from './exchange.js'
@@ -105,7 +105,7 @@ function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Ar
   exchange.label = call.operation
   const requested = readList(request.rawHeaders, EXTENSION_HEADERS)
   const headerName = headerNameFor(requested, route.version)
-  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), headers: request.rawHeaders }, policy)
+  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), extensionRoute: route.extensionRoute, headers: request.rawHeaders }, policy)
   services.metrics.decision(agent.name, (performance.now() - startedAt) / 1_000)
   recordDecision(exchange, call, requested.values, decision)
   if (decision.refusal !== null) return exchange.refuse(decision.refusal, 'rejected')
@@ -136,7 +136,7 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived:
   const echo = policy.mode === 'off' ? null : { ...asked, policy, outbound: decision.outbound, injected: decision.injected }
   const answer = extendedCard
     ? new ExtendedCardAnswer(exchange, echo, state.rewrite, { size: options.limits.response, json: { depth: options.limits.jsonDepth, members: options.limits.jsonMembers } })
-    : new Answer(exchange, echo)
+    : route.extensionRoute === null ? new Answer(exchange, echo) : new PlainAnswer(exchange, echo)
   const path = route.upstreamPath + arrived.query
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
   const negotiated = policy.mode === 'off' && !extendedCard
@@ -226,7 +226,8 @@ function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Buffer
 
 function versionProblem (route: OperationRoute, asked: ReturnType<typeof requestedVersion>): CallProblem | null {
   if ('problem' in asked) return asked.problem === 'conflict' ? refusals.versionConflict : refusals.versionUnknown(route.versions)
-  return route.supported ? null : refusals.versionNotSpoken(asked.version, asked.stated, route.versions)
+  // A route of an extension is no operation of A2A: it may be called without naming a version.
+  return route.supported || (route.extensionRoute !== null && !asked.stated) ? null : refusals.versionNotSpoken(asked.version, asked.stated, route.versions)
 }
 
 /** The spelling the client used, which its echo comes back in; that of its version where it asked for nothing. */

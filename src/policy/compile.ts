@@ -1,10 +1,11 @@
 /** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
 import type { AgentCard } from '../a2a/card.js'
+import { routeKey } from '../a2a/extension-routes.js'
 import type { Operation } from '../a2a/operations.js'
-import type { AgentConfig, ErrorClass, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
+import type { AgentConfig, ErrorClass, InlineSchema, MethodConfig, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
 import type { Identity } from './identity.js'
 import { identitiesOf, Names } from './identity.js'
-import type { CompiledMethod } from './methods.js'
+import type { CompiledAddition } from './methods.js'
 import { isOffered } from './methods.js'
 import type { CardToSearch, CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource } from './schema-source.js'
@@ -63,7 +64,9 @@ export interface AgentPolicy {
   /** Other URIs of the same extensions. */
   readonly names: Names
   /** JSON-RPC methods beside those of A2A, by name. */
-  readonly methods: ReadonlyMap<string, readonly CompiledMethod[]>
+  readonly methods: ReadonlyMap<string, readonly CompiledAddition[]>
+  /** HTTP routes beside the operations of A2A, as `routeKey` names them. */
+  readonly routes: ReadonlyMap<string, readonly CompiledAddition[]>
   /** Policies with rules for the request, on the card's extensions. */
   readonly policies: readonly CompiledPolicy[]
   readonly unusable: readonly UnusableSchema[]
@@ -92,7 +95,8 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const policies: CompiledPolicy[] = []
   const unusable: UnusableSchema[] = []
   const warnings: string[] = []
-  const methods = new Map<string, readonly CompiledMethod[]>()
+  const methods = new Map<string, readonly CompiledAddition[]>()
+  const routes = new Map<string, readonly CompiledAddition[]>()
   const spoken = new Set<string>()
   const names = new Names()
   /** Several policies may speak of one URI: it is asked for once, in the strictest mode. */
@@ -113,6 +117,14 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     }
     for (const spelling of same) spoken.add(spelling)
     names.add(identity, declared)
+    const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
+    const add = (added: Map<string, readonly CompiledAddition[]>, kind: CompiledAddition['kind'], key: string, need: MethodConfig['need'], schema: InlineSchema | undefined): void => {
+      if (!isOffered(need, extension !== null)) return
+      const one = { kind, policy: name, uri, mode, needsActive: (need ?? 'active') === 'active', schema: schema === undefined ? null : compileSource(schema, context) }
+      added.set(key, [...added.get(key) ?? [], one])
+    }
+    // An agent that is off is routed as ever; only nothing is judged.
+    if (policy.mode !== 'off') for (const { verb, path, need, body } of policy.routes ?? []) add(routes, 'route', routeKey(verb, path), need, body)
     if (mode === 'off') return
     const demand = policy.activation?.required ?? 'card'
     const byCard = same.some(spelling => declared.get(spelling)?.required === true)
@@ -121,17 +133,12 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (!injected.includes(uri)) injected.push(uri)
       if (policy.activation.expose !== true) hidden.add(uri)
     }
-    const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
-    for (const [method, config] of Object.entries(policy.methods ?? {})) {
-      if (!isOffered(config, extension !== null)) continue
-      const params = config.params === undefined ? null : compileSource(config.params, context)
-      methods.set(method, [...methods.get(method) ?? [], { policy: name, uri, mode, needsActive: (config.need ?? 'active') === 'active', params }])
-    }
+    for (const [method, { need, params }] of Object.entries(policy.methods ?? {})) add(methods, 'method', method, need, params)
     if (extension === null) {
       if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
       return
     }
-    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined) return
+    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.routes === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined) return
     const select: SelectContext = { uris: same, matcher: schema => compileMatcher(schema, context) }
     const activation = compileActivation(policy, select, options.policies, card)
     for (const needed of activation.requires) {
@@ -166,6 +173,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     labels,
     names,
     methods,
+    routes,
     policies,
     unusable,
     warnings

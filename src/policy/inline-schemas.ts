@@ -10,6 +10,9 @@ export function inlineSchemaProblems (policies: Readonly<Record<string, PolicyCo
     for (const [method, { params }] of Object.entries(policy.methods ?? {})) {
       if (params !== undefined) report(name, `method "${method}"`, 'schema of params', params, problems)
     }
+    for (const { verb, path, body } of policy.routes ?? []) {
+      if (body !== undefined) report(name, `route "${verb} ${path}"`, 'schema of body', body, problems)
+    }
     for (const rule of policy.request ?? []) {
       const schemas = [
         ['schema', rule.schema === undefined || isFromCard(rule.schema) ? undefined : rule.schema],
