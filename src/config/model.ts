@@ -53,6 +53,8 @@ export interface AgentConfig {
   readonly enforceOn: 'messages' | 'all'
   readonly unlistedExtensions: 'forward' | 'strip' | 'reject'
   readonly unknownMethods: 'reject' | 'forward'
+  /** What becomes of DataParts that no policy claims. */
+  readonly untaggedData: 'allow' | 'reject'
   /** Names of policies: the file's `extensions`, else the built-in catalogue. */
   readonly extensions: readonly string[]
   /** Path prefixes below the agent's path, without trailing slash, forwarded without inspection. */

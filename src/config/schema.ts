@@ -62,6 +62,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   enforceOn: choice('Operations on which required extensions are checked: those that send messages, or all.', ['messages', 'all'], 'messages'),
   unlistedExtensions: choice('Requested extensions that neither the card nor a policy names.', ['forward', 'strip', 'reject'], 'forward'),
   unknownMethods: choice('Methods that are not operations of A2A.', ['reject', 'forward'], 'reject'),
+  untaggedData: choice('DataParts that no policy of the agent claims, by what it `owns` or by a `part` that one of its rules selects.', ['allow', 'reject'], 'allow'),
   extensions: list('Policies in force, by name: those of `extensions`, else of the built-in catalogue.', { type: 'string' }, ['object-schemas']),
   passthrough: list('Path prefixes below the agent\'s path that are forwarded without inspection. They must not cover the card.', { type: 'string', 'x-format': 'path-prefix' }, [])
 })

@@ -181,6 +181,7 @@ export class Agent {
       policies: config.extensions,
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
+      untaggedData: config.untaggedData,
       passthrough: config.passthrough,
       lastRefusals: this.refusals
     }

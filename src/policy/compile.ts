@@ -15,6 +15,8 @@ import type { Condition } from './condition.js'
 import { compileCondition } from './condition.js'
 import type { SelectContext, Selector } from './select-kit.js'
 import { compileSelector } from './select.js'
+import type { DataClaim } from './untagged.js'
+import { dataClaim } from './untagged.js'
 
 export interface CompiledRule {
   readonly id: string
@@ -69,6 +71,8 @@ export interface AgentPolicy {
   readonly routes: ReadonlyMap<string, readonly CompiledAddition[]>
   /** Policies with rules for the request, on the card's extensions. */
   readonly policies: readonly CompiledPolicy[]
+  /** What claims DataParts; null where those that nothing claims are allowed. */
+  readonly untagged: readonly DataClaim[] | null
   readonly unusable: readonly UnusableSchema[]
   readonly warnings: readonly string[]
 }
@@ -97,6 +101,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const warnings: string[] = []
   const methods = new Map<string, readonly CompiledAddition[]>()
   const routes = new Map<string, readonly CompiledAddition[]>()
+  const untagged: DataClaim[] | null = agent.untaggedData === 'reject' ? [] : null
   const spoken = new Set<string>()
   const names = new Names()
   /** Several policies may speak of one URI: it is asked for once, in the strictest mode. */
@@ -145,7 +150,10 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
       if (activation.addsMissing && !needed.exposed) hidden.add(needed.uri)
     }
-    policies.push({ name, uri, same, mode, activation, rules: (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context))) })
+    const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context)))
+    policies.push({ name, uri, same, mode, activation, rules })
+    const claim = untagged === null ? null : dataClaim(policy, uri, rules, select)
+    if (claim !== null) untagged?.push(claim)
   }
 
   for (const name of agent.extensions) {
@@ -175,6 +183,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     methods,
     routes,
     policies,
+    untagged,
     unusable,
     warnings
   }

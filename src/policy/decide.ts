@@ -13,6 +13,7 @@ import type { CompiledAddition } from './methods.js'
 import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
 import { Subject } from './subject.js'
+import { checkUntagged } from './untagged.js'
 import type { Violation } from './violation.js'
 import { callViolation, GATEWAY, note, refusalOf, violation } from './violation.js'
 
@@ -74,6 +75,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy): Decision
     if (one.policy.activation.rejectsInactive && !one.active && one.evidence !== null) note(violations, inactive(request, one.policy, one.evidence))
     if (isJudged(one)) runRules(one.policy, subject, violations)
   }
+  if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
 
   return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing }
 }

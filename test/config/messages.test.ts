@@ -54,7 +54,7 @@ const SCHEMA: readonly Row[] = [
   ['unknown key, near', `${AGENT}sever: {}\n`, 'g.yaml:5:1: unknown key "sever" (did you mean "server"?)'],
   ['unknown key, spelling', agentWith('card: {max_stale: 1h}'), 'g.yaml:5:12: unknown key "max_stale" in agents[0].card (did you mean "maxStale"?)'],
   ['unknown key, far', `${AGENT}server: {x: 1}\n`, 'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, publicUrl, trustedProxies, drainTimeout)'],
-  ['key of a later version', agentWith('responses: observe'), 'g.yaml:5:5: unknown key "responses" in agents[0] (known keys: name, path, host, upstream, card, mode, enforceOn, unlistedExtensions, unknownMethods, extensions, passthrough)'],
+  ['key of a later version', agentWith('responses: observe'), 'g.yaml:5:5: unknown key "responses" in agents[0] (known keys: name, path, host, upstream, card, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, extensions, passthrough)'],
   ['null section', `${AGENT}server:\n`, 'g.yaml:5:8: server must be a mapping, not null (give it a value, or remove the key for the default)'],
   ['list for mapping', `${AGENT}server: []\n`, 'g.yaml:5:9: server must be a mapping, not a list'],
   ['mapping for string', agentWith('path: {}'), 'g.yaml:5:11: agents[0].path must be a string, not a mapping'],

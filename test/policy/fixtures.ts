@@ -41,6 +41,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     enforceOn: 'messages',
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
+    untaggedData: 'allow',
     extensions: [],
     passthrough: [],
     ...more
