@@ -5,6 +5,7 @@ import { runCheck } from './cli/check.js'
 import { runHealth } from './cli/health.js'
 import { runSchema } from './cli/schema.js'
 import { runServe } from './cli/serve.js'
+import { runTest } from './cli/test.js'
 import { packageVersion } from './config/paths.js'
 
 const USAGE = `a2a-gateway ${packageVersion()} - enforces A2A AgentCard extensions in front of unmodified agents
@@ -13,6 +14,8 @@ const USAGE = `a2a-gateway ${packageVersion()} - enforces A2A AgentCard extensio
       runs the gateway; --upstream alone, without a file, stands in front of one agent
   a2a-gateway check [--config FILE]
       reads the configuration and prints every problem as file:line:col: message (hint)
+  a2a-gateway test [--config FILE] [--format tap|pretty] [--only TEXT] FILE...
+      runs policy tests: exit 0 all pass, 1 a test failed, 2 a file could not be used
   a2a-gateway schema
       prints the JSON Schema of the configuration
   a2a-gateway health [--admin HOST:PORT]
@@ -30,9 +33,13 @@ const err = (text: string): void => { process.stderr.write(text.endsWith('\n') ?
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   serve: ['config', 'upstream', 'listen', 'admin'],
   check: ['config'],
+  test: ['config', 'format', 'only'],
   schema: [],
   health: ['admin']
 }
+
+/** Commands that take names of files. */
+const TAKES_FILES: readonly string[] = ['test']
 
 async function main (argv: readonly string[]): Promise<number> {
   const [command, ...rest] = argv
@@ -50,9 +57,12 @@ async function main (argv: readonly string[]): Promise<number> {
     return 2
   }
   let values: Record<string, string | boolean | undefined>
+  let files: readonly string[]
   try {
     const options = Object.fromEntries([...allowed.map(name => [name, { type: 'string' as const }]), ['help', { type: 'boolean' as const, short: 'h' }]]) as Record<string, { type: 'string' | 'boolean' }>
-    values = parseArgs({ args: rest, options, allowPositionals: false }).values as typeof values
+    const parsed = parseArgs({ args: rest, options, allowPositionals: TAKES_FILES.includes(command) })
+    values = parsed.values as typeof values
+    files = parsed.positionals
   } catch (error) {
     const flags = allowed.length === 0 ? 'it takes no flags' : `its flags are ${allowed.map(name => `--${name}`).join(', ')}`
     err(`a2a-gateway ${command}: ${(error as Error).message.split('. ')[0]}; ${flags} (a2a-gateway --help)`)
@@ -68,6 +78,7 @@ async function main (argv: readonly string[]): Promise<number> {
   switch (command) {
     case 'serve': return await runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
     case 'check': return runCheck({ config, env }, { out, err })
+    case 'test': return runTest({ files, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env }, { out, err })
     case 'schema': return runSchema({ out })
     default: return await runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })
   }
