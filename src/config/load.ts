@@ -7,6 +7,7 @@ import type { Diagnostic, PathProblem } from './diagnostics.js'
 import { locate, readYaml } from './document.js'
 import type { YamlFile } from './document.js'
 import { MAX_FILE_BYTES } from './guard.js'
+import { PolicyLayers } from './layers.js'
 import type { Config, PolicyConfig } from './model.js'
 import { applyOverrides, overriding, sourceOf } from './overrides.js'
 import type { Overrides } from './overrides.js'
@@ -14,6 +15,8 @@ import { namedFiles, resolveConfig } from './resolve.js'
 import { CONFIG_VERSION } from './schema.js'
 import type { Environment } from './substitute.js'
 import { validateConfig } from './validate.js'
+import { mapping } from './yaml-values.js'
+import type { Mapping } from './yaml-values.js'
 
 export { loadCatalogue } from './catalogue.js'
 export { formatDiagnostic } from './diagnostics.js'
@@ -37,7 +40,15 @@ interface Surroundings {
   readonly env: Environment
   /** Win over the file. */
   readonly overrides?: Overrides | undefined
+  /** What loading alone cannot tell: whether schemas compile, whether certificates can be used. */
+  readonly checks?: readonly Check[] | undefined
 }
+
+/**
+ * A further check of a configuration, beside those of this module: its values may still be wrong.
+ * @param baseDir directory that paths in the file are relative to
+ */
+export type Check = (value: unknown, baseDir: string) => readonly PathProblem[]
 
 /** Reads, checks and resolves a configuration file. Problems are returned, not thrown. */
 export function loadConfig (options: Surroundings): LoadResult {
@@ -52,7 +63,7 @@ export function loadConfig (options: Surroundings): LoadResult {
  * @param options.baseDir directory that paths in the text are relative to
  */
 export function parseConfig (text: string, options: Surroundings & { readonly baseDir: string }): LoadResult {
-  const { file, env, baseDir, overrides = {} } = options
+  const { file, env, baseDir, overrides = {}, checks = [] } = options
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
   const yaml = readYaml(text, env)
   const problems = yaml.problems.map(({ offset, ...problem }) => at(file, yaml, offset, problem))
@@ -60,36 +71,37 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
   if (yaml.root === null || yaml.root.value === null) {
     return failed(file, 'the file is empty', `it starts with "version: ${CONFIG_VERSION}"`)
   }
-  return build(yaml.root.value, { file, baseDir, overrides, yaml, problems })
+  return build(yaml.root.value, { file, baseDir, overrides, checks, yaml, problems })
 }
 
 /** The configuration without any file: one agent, named `agent`, at `/`. */
-export function defaultConfig (options: { readonly env: Environment, readonly overrides: Overrides }): LoadResult {
-  const { overrides } = options
+export function defaultConfig (options: Omit<Surroundings, 'file'> & { readonly overrides: Overrides }): LoadResult {
+  const { overrides, checks = [] } = options
   if (overrides.upstream === undefined) {
     return failed(sourceOf(overrides, 'upstream'), 'the URL of the agent is required', 'or give a file with --config')
   }
   const value = { version: CONFIG_VERSION, agents: [{ name: 'agent', upstream: {} }] }
-  return build(value, { file: 'defaults', baseDir: process.cwd(), overrides, yaml: null, problems: [] })
+  return build(value, { file: 'defaults', baseDir: process.cwd(), overrides, checks, yaml: null, problems: [] })
 }
 
 interface Building {
   readonly file: string
   readonly baseDir: string
   readonly overrides: Overrides
+  readonly checks: readonly Check[]
   readonly yaml: YamlFile | null
   /** Found already. */
   readonly problems: readonly Diagnostic[]
 }
 
-function build (value: unknown, { file, baseDir, overrides, yaml, problems: found }: Building): LoadResult {
+function build (value: unknown, { file, baseDir, overrides, checks, yaml, problems: found }: Building): LoadResult {
   const place = (problem: PathProblem): Diagnostic => {
     const source = overriding(overrides, problem.path)
     if (source !== null) return diagnostic(source, 0, 0, problem)
     return yaml === null ? diagnostic(file, 0, 0, problem) : at(file, yaml, locate(yaml.root, problem.path, problem.at), problem)
   }
   const refused = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
-  return loadValue(value, { baseDir, place, catalogue: loadCatalogue(), found: [...found, ...refused] })
+  return loadValue(value, { baseDir, place, catalogue: loadCatalogue(), checks, found: [...found, ...refused] })
 }
 
 interface ValueOptions {
@@ -97,17 +109,20 @@ interface ValueOptions {
   readonly place: (problem: PathProblem) => Diagnostic
   /** Policies that names may mean beside those of the value. */
   readonly catalogue: Readonly<Record<string, PolicyConfig>>
+  readonly checks: readonly Check[]
   /** Problems found already. */
   readonly found: readonly Diagnostic[]
 }
 
 /** Checks and resolves the value of a configuration that was read from somewhere else; fills in its defaults, in place. */
-export function loadValue (value: unknown, { baseDir, place, catalogue, found }: ValueOptions): LoadResult {
+export function loadValue (value: unknown, { baseDir, place, catalogue, checks, found }: ValueOptions): LoadResult {
   const invalid = validateConfig(value)
-  const { problems, warnings } = checkConfig(value, { baseDir, catalogue })
-  const all = [...found, ...invalid.map(place), ...problems.map(place)]
+  const layers = new PolicyLayers(mapping(value).extensions, catalogue as Mapping)
+  const { problems, warnings } = checkConfig(value, { baseDir, layers })
+  const further = checks.flatMap(check => check(value, baseDir))
+  const all = [...found, ...[...invalid, ...problems, ...further].map(place)]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: namedFiles(value, baseDir) }
-  return { ok: true, config: resolveConfig(value, baseDir), warnings: sortDiagnostics(warnings.map(place)) }
+  return { ok: true, config: resolveConfig(value, baseDir, layers), warnings: sortDiagnostics(warnings.map(place)) }
 }
 
 function at (file: string, yaml: YamlFile, offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {

@@ -1,7 +1,9 @@
 import { resolve as resolvePath } from 'node:path'
 import { digest } from './digest.js'
 import { parseHostPort } from './formats.js'
-import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ServerConfig, TelemetryConfig, UpstreamConfig } from './model.js'
+import type { LayeredPolicy, PolicyLayers } from './layers.js'
+import { listItem, requiredBy } from './layers.js'
+import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, TelemetryConfig, UpstreamConfig } from './model.js'
 import { duration, size } from './units.js'
 
 /** The file's value once validation has passed and filled in the defaults: the model, with quantities still as text. */
@@ -9,13 +11,13 @@ interface ConfigFile {
   readonly server: Texts<ServerConfig, 'listen' | 'admin' | 'drainTimeout'>
   readonly limits: Texts<Limits, 'body' | 'response' | 'card' | 'requestTimeout'>
   readonly agents: readonly AgentFile[]
-  readonly extensions: Readonly<Record<string, PolicyConfig>>
   readonly telemetry: TelemetryConfig
 }
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card'> {
+interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'extensions' | 'policies' | 'dependencies'> {
+  readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts'> & { readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>> }
   readonly card: Texts<CardConfig, 'refresh' | 'maxStale'>
 }
@@ -24,8 +26,9 @@ interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card'> {
  * Turns a valid configuration file into what the gateway uses. The result is frozen.
  * @param value the file's value, validated
  * @param baseDir directory that its paths are relative to
+ * @param layers its policies
  */
-export function resolveConfig (value: unknown, baseDir: string): Config {
+export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers): Config {
   const file = value as ConfigFile
   const config: Omit<Config, 'hash'> = {
     server: {
@@ -42,15 +45,18 @@ export function resolveConfig (value: unknown, baseDir: string): Config {
       card: size(file.limits.card),
       requestTimeout: duration(file.limits.requestTimeout)
     },
-    agents: file.agents.map((agent) => resolveAgent(agent, baseDir)),
-    extensions: file.extensions,
+    agents: file.agents.map((agent) => resolveAgent(agent, baseDir, layers)),
+    extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name))])),
     telemetry: file.telemetry
   }
   return freeze({ ...config, hash: digest(config).slice(0, 12) })
 }
 
-function resolveAgent (agent: AgentFile, baseDir: string): AgentConfig {
+function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers): AgentConfig {
   const { upstream, card } = agent
+  const listed = agent.extensions.map((entry) => listItem(entry)).filter((item) => item !== null)
+  // Where a policy of the list stands in the file matters to problems only.
+  const policies = listed.map((item) => layers.listed(item, [])).filter((policy) => policy !== null)
   const onDisk = (file: string | null) => file === null ? null : resolvePath(baseDir, file)
   return {
     ...agent,
@@ -66,8 +72,26 @@ function resolveAgent (agent: AgentFile, baseDir: string): AgentConfig {
       },
       tls: { ca: onDisk(upstream.tls.ca), cert: onDisk(upstream.tls.cert), key: onDisk(upstream.tls.key), serverName: upstream.tls.serverName }
     },
-    card: { ...card, file: onDisk(card.file), refresh: duration(card.refresh), maxStale: duration(card.maxStale) }
+    card: { ...card, file: onDisk(card.file), refresh: duration(card.refresh), maxStale: duration(card.maxStale) },
+    extensions: listed.map(({ name }) => name),
+    policies: policies.map(resolved),
+    dependencies: dependenciesOf(policies, layers)
   }
+}
+
+function resolved (policy: LayeredPolicy): ResolvedPolicy {
+  return { name: policy.name, policy: policyOf(policy), layers: policy.parts.map(({ layer }) => layer), from: Object.fromEntries(policy.from) }
+}
+
+/** Validated layer by layer, and checked as a whole. */
+function policyOf (policy: LayeredPolicy | null): PolicyConfig {
+  return (policy?.value ?? {}) as PolicyConfig
+}
+
+function dependenciesOf (policies: readonly LayeredPolicy[], layers: PolicyLayers): Record<string, PolicyConfig> {
+  const own = new Set(policies.map(({ name }) => name))
+  const names = new Set(policies.flatMap(requiredBy).filter((name) => !own.has(name)))
+  return Object.fromEntries([...names].map((name) => [name, policyOf(layers.named(name))]))
 }
 
 function hostPort (text: string): HostPort {

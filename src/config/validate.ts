@@ -133,7 +133,7 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
     case 'maxItems':
       return at(`${name} must have at most ${schema.maxItems} entries`)
     case 'minProperties':
-      return at(`${name} must have at least ${schema.minProperties} key`, `known keys: ${Object.keys(schema.properties ?? {}).join(', ')}`)
+      return at(`${name} must have at least ${schema.minProperties} key`, schema.properties === undefined ? undefined : `known keys: ${Object.keys(schema.properties).join(', ')}`)
     case 'maxProperties':
       return at(`${name} must have at most ${schema.maxProperties} ${schema.maxProperties === 1 ? 'key' : 'keys'}`)
     case 'uniqueItems': {

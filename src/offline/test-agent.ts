@@ -55,14 +55,14 @@ export class TestAgents {
   private make (card: string | JsonMap | undefined, cardPath: Path, agent: string | JsonMap, agentPath: Path): TestAgentResult {
     const found = typeof agent === 'string' ? this.named(agent, agentPath) : this.inline(agent, agentPath)
     if ('problems' in found) return { ok: false, problems: found.problems }
-    const { config, policies, limits } = found
+    const { config, limits } = found
     const fail = (message: string, hint?: string): TestAgentResult => ({ ok: false, problems: [this.tests.place({ path: cardPath, at: 'value', message, ...(hint === undefined ? {} : { hint }) })] })
     const source = card ?? config.card.file
     if (source === null) return fail('there is no card', 'write card beside tests: a JSON file, or the card itself')
     const document = this.card(source, limits)
     if (typeof document === 'string') return fail(document)
     try {
-      const state = buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' }, { agent: config, policies, maxExtensions: limits.extensions, publicBase: 'http://gateway.test', previous: null })
+      const state = buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' }, { agent: config, maxExtensions: limits.extensions, publicBase: 'http://gateway.test', previous: null })
       return { ok: true, agent: { config, state, limits } }
     } catch (error) {
       return fail((error as Error).message)
@@ -74,7 +74,7 @@ export class TestAgents {
     if (this.base === null) return fail(`the agent "${name}" is one of a configuration`, 'give the configuration with --config')
     const config = this.base.agents.find(one => one.name === name)
     if (config === undefined) return fail(`the configuration has no agent "${name}"`, `its agents: ${this.base.agents.map(one => one.name).join(', ')}`)
-    return { config, policies: { ...loadCatalogue(), ...this.base.extensions }, limits: this.base.limits }
+    return { config, limits: this.base.limits }
   }
 
   private inline (agent: JsonMap, path: Path): Found | Failed {
@@ -92,12 +92,12 @@ export class TestAgents {
       return this.tests.place({ ...problem, message, path: first === 'agents' ? [...path, ...rest] : problem.path })
     }
     const catalogue: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...this.base?.extensions }
-    const loaded = loadValue(configuration, { baseDir: dirname(resolve(file)), place, catalogue, found: [] })
+    const loaded = loadValue(configuration, { baseDir: dirname(resolve(file)), place, catalogue, checks: [], found: [] })
     if (!loaded.ok) return { problems: loaded.problems }
     const { config } = loaded
-    const unusable = inlineSchemaProblems(config.extensions)
+    const unusable = inlineSchemaProblems(config)
     if (unusable.length > 0) return { problems: unusable.map(message => this.tests.place({ path: ['extensions'], at: 'key', message })) }
-    return { config: config.agents[0] as AgentConfig, policies: { ...catalogue, ...config.extensions }, limits: this.base?.limits ?? config.limits }
+    return { config: config.agents[0] as AgentConfig, limits: this.base?.limits ?? config.limits }
   }
 
   private card (source: string | JsonMap, limits: Limits): CardDocument | string {
@@ -112,7 +112,7 @@ export class TestAgents {
   }
 }
 
-interface Found { readonly config: AgentConfig, readonly policies: Readonly<Record<string, PolicyConfig>>, readonly limits: Limits }
+interface Found { readonly config: AgentConfig, readonly limits: Limits }
 interface Failed { readonly problems: readonly Diagnostic[] }
 
 const INTERFACE_KEYS = ['url', 'supportedInterfaces', 'supported_interfaces', 'additionalInterfaces', 'additional_interfaces']

@@ -13,6 +13,7 @@ import type { CompiledAddition } from './methods.js'
 import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
 import { Subject } from './subject.js'
+import type { Tracer } from './trace.js'
 import { checkUntagged } from './untagged.js'
 import type { Violation } from './violation.js'
 import { callViolation, GATEWAY, note, refusalOf, violation } from './violation.js'
@@ -49,7 +50,8 @@ export interface Decision {
   readonly missing: readonly string[]
 }
 
-export function decide (request: DecisionRequest, policy: AgentPolicy): Decision {
+/** @param tracer is told each rule's verdict; null in the proxy */
+export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null = null): Decision {
   const { requested, call } = request
   if (policy.mode === 'off') return { ...nothing(policy), refusal: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
@@ -73,7 +75,9 @@ export function decide (request: DecisionRequest, policy: AgentPolicy): Decision
   for (const one of added) checkAddition(one, call, activity.policies, missing, request.headerName, violations)
   for (const one of activity.policies) {
     if (one.policy.activation.rejectsInactive && !one.active && one.evidence !== null) note(violations, inactive(request, one.policy, one.evidence))
-    if (isJudged(one)) runRules(one.policy, subject, violations)
+    const judged = isJudged(one)
+    tracer?.policy(one, judged)
+    if (judged) runRules(one.policy, subject, violations, tracer)
   }
   if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
 

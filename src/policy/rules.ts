@@ -6,6 +6,7 @@ import type { ErrorClass } from '../config/model.js'
 import type { CompiledPolicy, CompiledRule } from './compile.js'
 import type { Selected } from './select-kit.js'
 import type { Subject } from './subject.js'
+import type { Tracer } from './trace.js'
 import type { Violation } from './violation.js'
 import { isFull, note, violation } from './violation.js'
 
@@ -17,16 +18,27 @@ const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
   forbidden: 'EXTENSION_NOT_ALLOWED'
 }
 
-export function runRules (policy: CompiledPolicy, subject: Subject, violations: Violation[]): void {
+export function runRules (policy: CompiledPolicy, subject: Subject, violations: Violation[], tracer: Tracer | null): void {
   for (const rule of policy.rules) {
-    if (!isMeant(rule, subject) || isFull(violations, rule.mode)) continue
-    if (rule.condition !== null && !rule.condition(subject)) continue
-    const selected = rule.select.select(subject)
-    if (!checkCount(policy, rule, subject, selected, violations)) continue
-    for (const one of selected) {
-      if (isFull(violations, rule.mode)) break
-      checkOne(policy, rule, one, violations)
+    if (!isMeant(rule, subject)) {
+      tracer?.skipped(policy, rule, 'operation')
+    } else if (isFull(violations, rule.mode)) {
+      tracer?.skipped(policy, rule, 'bound')
+    } else if (rule.condition !== null && !rule.condition(subject)) {
+      tracer?.skipped(policy, rule, 'condition')
+    } else {
+      const before = violations.length
+      const selected = rule.select.select(subject)
+      if (checkCount(policy, rule, subject, selected, violations)) checkValues(policy, rule, selected, violations)
+      tracer?.judged(policy, rule, selected.length, violations.slice(before))
     }
+  }
+}
+
+function checkValues (policy: CompiledPolicy, rule: CompiledRule, selected: readonly Selected[], violations: Violation[]): void {
+  for (const one of selected) {
+    if (isFull(violations, rule.mode)) return
+    checkOne(policy, rule, one, violations)
   }
 }
 
