@@ -1,11 +1,13 @@
 /** `a2a-gateway test`: runs policy tests written in YAML. */
 import { diagnostic, formatDiagnostic } from '../config/diagnostics.js'
-import { loadConfig, overridesFromEnvironment } from '../config/load.js'
+import type { Diagnostic } from '../config/diagnostics.js'
+import { overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model.js'
-import type { FileResult } from '../offline/run-tests.js'
+import type { FileResult, RunOptions } from '../offline/run-tests.js'
 import { runTests } from '../offline/run-tests.js'
 import { loadTests } from '../offline/test-file.js'
 import { pretty, tap } from '../offline/test-report.js'
+import { CHECKS, readConfiguration } from './configuration.js'
 import type { Output } from './output.js'
 
 export interface TestArguments {
@@ -33,7 +35,7 @@ export function runTest (args: TestArguments, io: Output): number {
     for (const problem of base.problems) io.err(formatDiagnostic(problem))
     return UNUSABLE
   }
-  const run = files.map(file => ({ file, result: runFile(file, base, only, env) }))
+  const run = files.map(file => ({ file, result: runFile(file, { base, checks: CHECKS, only }, env) }))
   const results = run.flatMap(({ result }) => result.ok ? result.results : [])
   const broken = run.some(({ result }) => !result.ok)
   if (results.length === 0 && !broken) return unusable(io, `no test has a name that contains "${only ?? ''}"`)
@@ -47,17 +49,17 @@ function unusable (io: Output, message: string): number {
   return UNUSABLE
 }
 
-function baseConfig (file: string | null, env: NodeJS.ProcessEnv): Config | { readonly problems: readonly ReturnType<typeof diagnostic>[] } | null {
+function baseConfig (file: string | null, env: NodeJS.ProcessEnv): Config | { readonly problems: readonly Diagnostic[] } | null {
   if (file === null) return null
-  const loaded = loadConfig({ file, env, overrides: overridesFromEnvironment(env) })
+  const loaded = readConfiguration({ file, env, overrides: overridesFromEnvironment(env) })
   return loaded.ok ? loaded.config : { problems: loaded.problems }
 }
 
-function runFile (file: string, base: Config | null, only: string | null, env: NodeJS.ProcessEnv): FileResult {
+function runFile (file: string, options: RunOptions, env: NodeJS.ProcessEnv): FileResult {
   const loaded = loadTests(file, env)
   if (!loaded.ok) return loaded
   try {
-    return runTests(loaded.tests, base, only)
+    return runTests(loaded.tests, options)
   } catch (error) {
     return { ok: false, problems: [diagnostic(file, 0, 0, { message: `the tests could not be run: ${(error as Error).message}`, hint: 'a fault of a2a-gateway; please report it' })] }
   }

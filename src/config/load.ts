@@ -107,7 +107,7 @@ function build (value: unknown, { file, baseDir, overrides, checks, yaml, proble
 interface ValueOptions {
   readonly baseDir: string
   readonly place: (problem: PathProblem) => Diagnostic
-  /** Policies that names may mean beside those of the value. */
+  /** Policies beneath those of the value. */
   readonly catalogue: Readonly<Record<string, PolicyConfig>>
   readonly checks: readonly Check[]
   /** Problems found already. */

@@ -3,6 +3,7 @@ import type { Binding, Version } from '../a2a/versions.js'
 import type { Judgement } from '../agent/judge.js'
 import { judge } from '../agent/judge.js'
 import type { Diagnostic } from '../config/diagnostics.js'
+import type { Check } from '../config/load.js'
 import type { Config } from '../config/model.js'
 import { compose } from './compose.js'
 import type { Mismatch } from './expectations.js'
@@ -27,12 +28,17 @@ export interface TestResult {
 /** The results, or why the file cannot be used. */
 export type FileResult = { readonly ok: true, readonly results: readonly TestResult[] } | { readonly ok: false, readonly problems: readonly Diagnostic[] }
 
-/**
- * @param base the configuration given beside the file, or null
- * @param only runs the tests whose name contains this
- */
-export function runTests (tests: LoadedTests, base: Config | null, only: string | null): FileResult {
-  const agents = new TestAgents(tests, base)
+export interface RunOptions {
+  /** The configuration given beside the file, or null. */
+  readonly base: Config | null
+  /** Further checks of the file's policies. */
+  readonly checks: readonly Check[]
+  /** Part of the names of the tests to run; null: all. */
+  readonly only: string | null
+}
+
+export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions): FileResult {
+  const agents = new TestAgents(tests, base, checks)
   const results: TestResult[] = []
   const problems = new Map<string, Diagnostic>()
   tests.value.tests.forEach((test, index) => {

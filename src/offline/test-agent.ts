@@ -8,9 +8,9 @@ import { describe } from '../config/checks.js'
 import type { Diagnostic, Path, PathProblem } from '../config/diagnostics.js'
 import { dotted } from '../config/diagnostics.js'
 import { loadCatalogue, loadValue } from '../config/load.js'
+import type { Check } from '../config/load.js'
 import type { AgentConfig, Config, Limits, PolicyConfig } from '../config/model.js'
 import { CONFIG_VERSION } from '../config/schema.js'
-import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import { readDocument } from '../upstream/card-fetch.js'
 import type { LoadedTests } from './test-file.js'
 import type { JsonMap } from './test-model.js'
@@ -30,12 +30,17 @@ const UPSTREAM = 'http://agent.test'
 export class TestAgents {
   private readonly tests: LoadedTests
   private readonly base: Config | null
+  private readonly checks: readonly Check[]
   private readonly made = new Map<string, TestAgentResult>()
 
-  /** @param base the configuration given beside the file, or null */
-  constructor (tests: LoadedTests, base: Config | null) {
+  /**
+   * @param base the configuration given beside the file, or null
+   * @param checks further ones, which the loader of the configuration is given too
+   */
+  constructor (tests: LoadedTests, base: Config | null, checks: readonly Check[]) {
     this.tests = tests
     this.base = base
+    this.checks = checks
   }
 
   /** The agent of test number `index`. */
@@ -92,11 +97,9 @@ export class TestAgents {
       return this.tests.place({ ...problem, message, path: first === 'agents' ? [...path, ...rest] : problem.path })
     }
     const catalogue: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...this.base?.extensions }
-    const loaded = loadValue(configuration, { baseDir: dirname(resolve(file)), place, catalogue, checks: [], found: [] })
+    const loaded = loadValue(configuration, { baseDir: dirname(resolve(file)), place, catalogue, checks: this.checks, found: [] })
     if (!loaded.ok) return { problems: loaded.problems }
     const { config } = loaded
-    const unusable = inlineSchemaProblems(config)
-    if (unusable.length > 0) return { problems: unusable.map(message => this.tests.place({ path: ['extensions'], at: 'key', message })) }
     return { config: config.agents[0] as AgentConfig, limits: this.base?.limits ?? config.limits }
   }
 
