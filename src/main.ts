@@ -6,6 +6,7 @@ import { runExplain } from './cli/explain.js'
 import { runHealth } from './cli/health.js'
 import { runSchema } from './cli/schema.js'
 import { runServe } from './cli/serve.js'
+import { runTest } from './cli/test.js'
 import { packageVersion } from './config/paths.js'
 
 const USAGE = `a2a-gateway ${packageVersion()} - enforces A2A AgentCard extensions in front of unmodified agents
@@ -17,6 +18,8 @@ const USAGE = `a2a-gateway ${packageVersion()} - enforces A2A AgentCard extensio
   a2a-gateway explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--json] REQUEST
       says step by step what becomes of a recorded request (an .http file, captured JSON, HAR, or - for standard input):
       exit 0 forwarded, 1 rejected, 2 could not be explained
+  a2a-gateway test [--config FILE] [--format tap|pretty] [--only TEXT] FILE...
+      runs policy tests: exit 0 all pass, 1 a test failed, 2 a file could not be used
   a2a-gateway schema
       prints the JSON Schema of the configuration
   a2a-gateway health [--admin HOST:PORT]
@@ -44,6 +47,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { flags: ['config', 'upstream', 'listen', 'admin'] },
   check: { flags: ['config'] },
   explain: { flags: ['config', 'card', 'upstream', 'agent', 'request'], lists: ['header'], switches: ['json'], positionals: true },
+  test: { flags: ['config', 'format', 'only'], positionals: true },
   schema: {},
   health: { flags: ['admin'] }
 }
@@ -94,6 +98,7 @@ async function main (argv: readonly string[]): Promise<number> {
     case 'serve': return await runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
     case 'check': return runCheck({ config, env }, { out, err })
     case 'explain': return await runExplain({ recordings: positionals, config, card: text('card') ?? null, upstream: text('upstream'), agent: text('agent') ?? null, headers: (values.header ?? []) as string[], request: text('request') ?? null, json: values.json === true, env }, { out, err })
+    case 'test': return runTest({ files: positionals, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env }, { out, err })
     case 'schema': return runSchema({ out })
     default: return await runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })
   }

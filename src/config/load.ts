@@ -8,7 +8,7 @@ import { locate, readYaml } from './document.js'
 import type { YamlFile } from './document.js'
 import { MAX_FILE_BYTES } from './guard.js'
 import { PolicyLayers } from './layers.js'
-import type { Config } from './model.js'
+import type { Config, PolicyConfig } from './model.js'
 import { applyOverrides, overriding, sourceOf } from './overrides.js'
 import type { Overrides } from './overrides.js'
 import { namedFiles, resolveConfig } from './resolve.js'
@@ -101,11 +101,26 @@ function build (value: unknown, { file, baseDir, overrides, checks, yaml, proble
     return yaml === null ? diagnostic(file, 0, 0, problem) : at(file, yaml, locate(yaml.root, problem.path, problem.at), problem)
   }
   const refused = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
+  return loadValue(value, { baseDir, place, catalogue: loadCatalogue(), checks, found: [...found, ...refused] })
+}
+
+interface ValueOptions {
+  readonly baseDir: string
+  readonly place: (problem: PathProblem) => Diagnostic
+  /** Policies beneath those of the value. */
+  readonly catalogue: Readonly<Record<string, PolicyConfig>>
+  readonly checks: readonly Check[]
+  /** Problems found already. */
+  readonly found: readonly Diagnostic[]
+}
+
+/** Checks and resolves the value of a configuration that was read from somewhere else; fills in its defaults, in place. */
+export function loadValue (value: unknown, { baseDir, place, catalogue, checks, found }: ValueOptions): LoadResult {
   const invalid = validateConfig(value)
-  const layers = new PolicyLayers(mapping(value).extensions, loadCatalogue() as Mapping)
+  const layers = new PolicyLayers(mapping(value).extensions, catalogue as Mapping)
   const { problems, warnings } = checkConfig(value, { baseDir, layers })
   const further = checks.flatMap(check => check(value, baseDir))
-  const all = [...found, ...refused, ...[...invalid, ...problems, ...further].map(place)]
+  const all = [...found, ...[...invalid, ...problems, ...further].map(place)]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: namedFiles(value, baseDir) }
   return { ok: true, config: resolveConfig(value, baseDir, layers), warnings: sortDiagnostics(warnings.map(place)) }
 }
@@ -122,7 +137,7 @@ function failed (file: string, message: string, hint: string | undefined): LoadR
 const TOO_LARGE = { message: 'the file is larger than 1 MiB', hint: 'is it the configuration?' }
 
 /** Reads at most one byte too many, so that the limit holds for pipes and devices as well. */
-function readBounded (file: string): { readonly text: string } | { readonly message: string, readonly hint?: string } {
+export function readBounded (file: string): { readonly text: string } | { readonly message: string, readonly hint?: string } {
   try {
     const descriptor = openSync(file, 'r')
     try {
