@@ -1,4 +1,5 @@
 /** `explain`: what the gateway would make of recorded requests, without a gateway. */
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { buildAgentState } from '../agent/state.js'
 import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
@@ -8,7 +9,7 @@ import type { KnownAgent } from '../offline/explain.js'
 import { explainRequest } from '../offline/explain.js'
 import { explanationText } from '../offline/explain-text.js'
 import type { Explanation } from '../offline/explanation.js'
-import { loadRecording, parseHeader, pickRequest, RecordingError } from '../offline/recording.js'
+import { loadRecording, parseHeader, pickRequest, readRecording, RecordingError } from '../offline/recording.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { readConfiguration } from './configuration.js'
@@ -47,7 +48,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   const [path] = args.recordings
   if (path === undefined || args.recordings.length > 1) throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, or - for standard input')
   const file = path === '-' ? 'stdin' : path
-  const { requests, warnings } = loadRecording(path)
+  const { requests, warnings } = path === '-' ? readRecording(await standardInput(), file, name => readFileSync(name)) : loadRecording(path)
   const chosen = args.request === null ? requests : [pickRequest(requests, args.request, file)]
   const headers = args.headers.flatMap(text => parseHeader(text))
   const config = await configOf(args)
@@ -64,8 +65,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   }
   const explanations: Explanation[] = []
   for (const recorded of chosen) {
-    const { explanation } = await explainRequest(recorded, { file, number: requests.indexOf(recorded) + 1 }, options)
-    explanations.push(explanation)
+    explanations.push(await explainRequest(recorded, { file, number: requests.indexOf(recorded) + 1 }, options))
   }
   if (args.json) {
     io.out(`${JSON.stringify({ format: FORMAT, warnings, requests: explanations }, null, 2)}\n`)
@@ -74,6 +74,12 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
     io.out(explanations.map(explanationText).join(BETWEEN))
   }
   return explanations.some(one => one.decision === 'reject') ? 1 : 0
+}
+
+async function standardInput (): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
 }
 
 /** The file's agents, or one at `/` with defaults. `--card` stands for the card of whichever agent is asked about. */

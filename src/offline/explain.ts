@@ -1,5 +1,4 @@
 /** What the gateway would make of one recorded request, step by step. The decision is that of the proxy: the same functions make it. */
-import { STATUS_CODES } from 'node:http'
 import type { Refusal } from '../a2a/errors.js'
 import { VERSION_HEADER } from '../a2a/versions.js'
 import { guard } from '../agent/guard.js'
@@ -36,26 +35,19 @@ export interface ExplainOptions {
   readonly known: (agent: AgentConfig) => Promise<KnownAgent>
 }
 
-/** The explanation, and the bytes and headers it is about: for comparison, not for print. */
-export interface Explained {
-  readonly explanation: Explanation
-  /** Null where no agent was found. */
-  readonly judgement: Judgement | null
-}
-
 /**
  * @param place file and number of the request in it, for print
  * @throws CannotExplain
  */
-export async function explainRequest (recorded: RecordedRequest, place: { readonly file: string, readonly number: number }, options: ExplainOptions): Promise<Explained> {
+export async function explainRequest (recorded: RecordedRequest, place: { readonly file: string, readonly number: number }, options: ExplainOptions): Promise<Explanation> {
   const headers = sentHeaders(recorded, options.headers)
   const request: RecordedRequest = { ...recorded, headers }
   const notes = assumptions(recorded, headers)
   const shown = { file: place.file, number: place.number, line: recorded.line, name: recorded.name, method: recorded.method, target: recorded.target === null ? null : shownTarget(recorded.target), bodyBytes: recorded.body.length }
   const refused = recorded.target === null ? null : checkTarget(recorded.target)
-  if (refused !== null) return { explanation: withoutAgent(request, shown, notes, badTarget(refused)), judgement: null }
+  if (refused !== null) return withoutAgent(request, shown, notes, badTarget(refused))
   const found = placeOf(request, options.config.agents, options.agent)
-  if (found === null) return { explanation: withoutAgent(request, shown, notes, guard(headOf(recorded.method, headers)) ?? unknownAgent), judgement: null }
+  if (found === null) return withoutAgent(request, shown, notes, guard(headOf(recorded.method, headers)) ?? unknownAgent)
 
   const { config } = found
   const { state, card } = await options.known(config)
@@ -65,7 +57,7 @@ export async function explainRequest (recorded: RecordedRequest, place: { readon
   const judgement = judge({ config, state }, plain, options.config.limits, traces)
   const { route, call, ruling, caller, refusal } = judgement
   const decision = ruling?.decision ?? null
-  const explanation: Explanation = {
+  return {
     request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path) },
     notes,
     agent: { name: config.name, mode: config.mode, upstream: joinPath(upstream.origin, upstream.pathname.replace(/\/$/, '')), foundBy: found.foundBy },
@@ -85,7 +77,6 @@ export async function explainRequest (recorded: RecordedRequest, place: { readon
     forwarded: forwardedShown(judgement, config, request),
     refusal: refusal === null ? null : refusalShown(refusal, caller, recorded.method)
   }
-  return { explanation, judgement }
 }
 
 function isKnownMethod ({ ruling }: Judgement, method: string): boolean {
@@ -162,8 +153,9 @@ function withPeer (headers: readonly string[]): string[] {
   return at === -1 ? [...headers] : [...headers.slice(0, at), 'x-forwarded-for', '(the client\'s address)', ...headers.slice(at)]
 }
 
+/** Of all statuses only 200 comes without a phrase of its own. */
 function refusalShown (refusal: Refusal, caller: Judgement['caller'], method: string): RefusalShown {
   const { status, phrase, headers, body } = refusalAnswer(refusal, caller)
   const pairs = headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: headers[i + 1] ?? '' }] : [])
-  return { status, phrase: phrase === '' ? STATUS_CODES[status] ?? '' : phrase, headers: pairs, body: method === 'HEAD' ? '' : body.toString() }
+  return { status, phrase: phrase === '' ? 'OK' : phrase, headers: pairs, body: method === 'HEAD' ? '' : body.toString() }
 }

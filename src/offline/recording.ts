@@ -12,22 +12,17 @@ export type { Recordings } from './http-file.js'
 export type { RecordedRequest } from './recorded-request.js'
 export { parseHeader, RecordingError } from './recorded-request.js'
 
-/**
- * @param path of the file, or `-` for what comes on standard input
- * @throws RecordingError
- */
-export function loadRecording (path: string): Recordings {
-  const file = path === '-' ? 'stdin' : path
-  const base = path === '-' ? process.cwd() : dirname(resolve(path))
+/** @throws RecordingError */
+export function loadRecording (file: string): Recordings {
   let bytes: Buffer
   try {
-    bytes = readFileSync(path === '-' ? 0 : path)
+    bytes = readFileSync(file)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'this is a directory' : `it cannot be read${code === undefined ? '' : ` (${code})`}`
     throw new RecordingError(file, 0, why, 'name an .http file, a captured JSON, a HAR file, or - for standard input')
   }
-  return readRecording(bytes, file, name => readFileSync(resolve(base, name)))
+  return readRecording(bytes, file, name => readFileSync(resolve(dirname(file), name)))
 }
 
 /**
