@@ -44,6 +44,18 @@ export function requestOf ({ url, ...draft }: RequestDraft, file: string): Recor
   return { ...draft, target, headers: host === null || named ? headers : ['Host', host, ...headers] }
 }
 
+/**
+ * @param text `Name: value`
+ * @returns name and value
+ * @throws RecordingError
+ */
+export function parseHeader (text: string): [string, string] {
+  const colon = text.indexOf(':')
+  const [name, value] = [text.slice(0, Math.max(colon, 0)).trim(), text.slice(colon + 1).trim()]
+  if (!isToken(name) || !isSendable(value)) throw new RecordingError('--header', 0, 'this is not a header', 'write --header \'Name: value\'')
+  return [name, value]
+}
+
 type Address = { readonly host: string | null, readonly target: string } | { readonly problem: string, readonly remedy: string }
 
 const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*)|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i

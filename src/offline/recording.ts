@@ -10,7 +10,7 @@ import { RecordingError } from './recorded-request.js'
 
 export type { Recordings } from './http-file.js'
 export type { RecordedRequest } from './recorded-request.js'
-export { RecordingError } from './recorded-request.js'
+export { parseHeader, RecordingError } from './recorded-request.js'
 
 /**
  * @param path of the file, or `-` for what comes on standard input
