@@ -11,8 +11,9 @@ const USAGE = `a2a-gateway ${packageVersion()} - enforces A2A AgentCard extensio
 
   a2a-gateway serve [--config FILE] [--upstream URL] [--listen HOST:PORT] [--admin HOST:PORT]
       runs the gateway; --upstream alone, without a file, stands in front of one agent
-  a2a-gateway check [--config FILE]
-      reads the configuration and prints every problem as file:line:col: message (hint)
+  a2a-gateway check [--config FILE] [--live]
+      reads the configuration and prints every problem as file:line:col: message (hint);
+      --live reads the agents' cards too, and compares
   a2a-gateway schema
       prints the JSON Schema of the configuration
   a2a-gateway health [--admin HOST:PORT]
@@ -27,9 +28,12 @@ and OpenTelemetry's OTEL_*. Flags win over the environment, the environment over
 const out = (text: string): void => { process.stdout.write(text.endsWith('\n') ? text : `${text}\n`) }
 const err = (text: string): void => { process.stderr.write(text.endsWith('\n') ? text : `${text}\n`) }
 
+/** Flags without a value. */
+const SWITCHES: Readonly<Record<string, readonly string[]>> = { check: ['live'] }
+
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   serve: ['config', 'upstream', 'listen', 'admin'],
-  check: ['config'],
+  check: ['config', 'live'],
   schema: [],
   health: ['admin']
 }
@@ -51,7 +55,8 @@ async function main (argv: readonly string[]): Promise<number> {
   }
   let values: Record<string, string | boolean | undefined>
   try {
-    const options = Object.fromEntries([...allowed.map(name => [name, { type: 'string' as const }]), ['help', { type: 'boolean' as const, short: 'h' }]]) as Record<string, { type: 'string' | 'boolean' }>
+    const switches = SWITCHES[command] ?? []
+    const options = Object.fromEntries([...allowed.map(name => [name, { type: switches.includes(name) ? 'boolean' as const : 'string' as const }]), ['help', { type: 'boolean' as const, short: 'h' }]]) as Record<string, { type: 'string' | 'boolean' }>
     values = parseArgs({ args: rest, options, allowPositionals: false }).values as typeof values
   } catch (error) {
     const flags = allowed.length === 0 ? 'it takes no flags' : `its flags are ${allowed.map(name => `--${name}`).join(', ')}`
@@ -67,7 +72,7 @@ async function main (argv: readonly string[]): Promise<number> {
   const config = text('config') ?? null
   switch (command) {
     case 'serve': return await runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
-    case 'check': return runCheck({ config, env }, { out, err })
+    case 'check': return await runCheck({ config, live: values.live === true, env }, { out, err })
     case 'schema': return runSchema({ out })
     default: return await runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })
   }

@@ -5,6 +5,9 @@ import type { Schema } from './schema-kit.js'
 /** The one version of the configuration format. */
 export const CONFIG_VERSION = 1
 
+/** Policies in force for an agent that names none. */
+export const DEFAULT_POLICIES: readonly string[] = ['object-schemas']
+
 const server = section('Where the gateway listens.', {
   listen: text('Address of the main listener, which serves the agents. `:8080` is every IPv4 interface; port 0 lets the system choose.', 'host-port', '0.0.0.0:8080'),
   admin: text('Address of the admin listener: probes, metrics, state of the agents.', 'host-port', '127.0.0.1:9901'),
@@ -62,7 +65,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   enforceOn: choice('Operations on which required extensions are checked: those that send messages, or all.', ['messages', 'all'], 'messages'),
   unlistedExtensions: choice('Requested extensions that neither the card nor a policy names.', ['forward', 'strip', 'reject'], 'forward'),
   unknownMethods: choice('Methods that are not operations of A2A.', ['reject', 'forward'], 'reject'),
-  extensions: list('Policies in force, by name: those of `extensions`, else of the built-in catalogue.', { type: 'string' }, ['object-schemas']),
+  extensions: list('Policies in force, by name: those of `extensions`, else of the built-in catalogue.', { type: 'string' }, DEFAULT_POLICIES),
   passthrough: list('Path prefixes below the agent\'s path that are forwarded without inspection. They must not cover the card.', { type: 'string', 'x-format': 'path-prefix' }, [])
 })
 
