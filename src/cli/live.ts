@@ -1,5 +1,6 @@
 /** `check --live`: the agents' cards as they are now, and how they fit the configuration. */
-import { lintCards } from '../policy/card-lint.js'
+import type { CardFinding } from '../a2a/card-lint.js'
+import { visible } from '../a2a/fields.js'
 import { diagnostic } from '../config/diagnostics.js'
 import type { Diagnostic } from '../config/diagnostics.js'
 import { loadCatalogue } from '../config/load.js'
@@ -7,7 +8,7 @@ import type { AgentConfig, Config, PolicyConfig } from '../config/model.js'
 import { DEFAULT_POLICIES } from '../config/schema.js'
 import { buildAgentState } from '../gateway/agent-state.js'
 import type { AgentState } from '../gateway/agent-state.js'
-import type { CardFinding } from '../a2a/card-lint.js'
+import { lintCards } from '../policy/card-lint.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 
@@ -20,6 +21,8 @@ export interface Look {
 
 /** Agents asked at once. */
 const AT_ONCE = 8
+/** Characters of a sentence that quotes a card. */
+const LONGEST = 1_000
 /** Findings shown of one agent: a card may hold any number of oddities. */
 const MAX_FINDINGS = 50
 
@@ -64,7 +67,7 @@ async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
 function oddities (state: AgentState): CardFinding[] {
   const ofPolicies = [...state.policy['0.3'].warnings, ...state.policy['1.0'].warnings]
   return [
-    ...state.cardWarnings.map(message => ({ message, hint: 'mend the card' })),
-    ...state.warnings.filter(message => !ofPolicies.includes(message)).map(message => ({ message, hint: 'mend the card' }))
-  ]
+    ...state.cardWarnings,
+    ...state.warnings.filter(message => !ofPolicies.includes(message))
+  ].map(message => ({ message: visible(message, LONGEST), hint: 'mend the card' }))
 }

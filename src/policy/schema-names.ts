@@ -33,6 +33,11 @@ export function templatesOf (policy: PolicyConfig, card: AgentCard): NamedSource
       }))
 }
 
+/** Names of the schemas that a policy's rules find in a card. */
+export function schemaNames (policy: PolicyConfig, card: AgentCard): string[] {
+  return [...new Set(templatesOf(policy, card).flatMap(({ templates }) => templates.flatMap(template => namesAt(template, card).map(([name]) => name))))]
+}
+
 /** More of a kind are not looked at: a card may hold any number. */
 const MANY = 100
 

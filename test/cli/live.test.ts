@@ -68,14 +68,14 @@ t.test('agents of the SDKs', async t => {
 
 t.test('cards written by hand', async t => {
   const interfaces = [{ url: 'http://a.test/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }, { url: 'http://a.test//x', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }, { url: 'http://a.test:9/', protocolBinding: 'GRPC', protocolVersion: '1.0' }]
-  const v1 = { name: 'a', supportedInterfaces: interfaces, capabilities: { extensions: [{ uri: 'urn:a,b' }, { uri: 'urn:c\u0007\n' }, { required: true }, { uri: 'urn:twin' }] } }
+  const v1 = { name: 'a', supportedInterfaces: interfaces, capabilities: { extensions: [{ uri: 'urn:a,b' }, { uri: 'urn:c\u0007\n\u202e' }, { required: true }, { uri: 'urn:twin' }] } }
   const v03 = { name: 'a', url: 'http://a.test/rpc', extensions: [{ uri: 'urn:root', required: 'yes' }] }
   const { url } = await serve(t, v03, v1)
   const { code, lines } = await check(t, `  - {name: a, upstream: {url: "${url}"}}\n`)
   const before = `agent a: card ${url}/.well-known/agent-card.json: warning: `
   t.same(lines.map(line => line.replace(before, '')), [
     'capabilities.extensions[0]: "urn:a,b" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (mend the card)',
-    'capabilities.extensions[1]: "urn:c??" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (mend the card)',
+    'capabilities.extensions[1]: "urn:c??\\u202e" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (mend the card)',
     'capabilities.extensions[2] has no URI and is ignored (mend the card)',
     'extensions are declared at the root of the card; they belong in "capabilities.extensions" (mend the card)',
     'extensions[0] (urn:root): "required" is not a boolean and is read as true (mend the card)',
