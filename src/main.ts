@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { runCheck } from './cli/check.js'
 import { runExplain } from './cli/explain.js'
 import { runHealth } from './cli/health.js'
+import { runInit } from './cli/init.js'
 import { runSchema } from './cli/schema.js'
 import { runServe } from './cli/serve.js'
 import { runTest } from './cli/test.js'
@@ -13,8 +14,11 @@ const USAGE = `a2a-gateway ${packageVersion()} - enforces A2A AgentCard extensio
 
   a2a-gateway serve [--config FILE] [--upstream URL] [--listen HOST:PORT] [--admin HOST:PORT]
       runs the gateway; --upstream alone, without a file, stands in front of one agent
-  a2a-gateway check [--config FILE]
-      reads the configuration and prints every problem as file:line:col: message (hint)
+  a2a-gateway check [--config FILE] [--live]
+      reads the configuration and prints every problem as file:line:col: message (hint);
+      --live reads the agents' cards too, and compares
+  a2a-gateway init URL [--output FILE]
+      reads the card of the agent there and prints a configuration to begin with
   a2a-gateway explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--json] REQUEST
       says step by step what becomes of a recorded request (an .http file, captured JSON, HAR, or - for standard input):
       exit 0 forwarded, 1 rejected, 2 could not be explained
@@ -39,15 +43,16 @@ interface Command {
   readonly flags?: readonly string[]
   readonly lists?: readonly string[]
   readonly switches?: readonly string[]
-  /** Whether it takes arguments that are no flags. */
-  readonly positionals?: true
+  /** How many arguments it takes that are no flags. Default: none. */
+  readonly positionals?: number
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { flags: ['config', 'upstream', 'listen', 'admin'] },
-  check: { flags: ['config'] },
-  explain: { flags: ['config', 'card', 'upstream', 'agent', 'request'], lists: ['header'], switches: ['json'], positionals: true },
-  test: { flags: ['config', 'format', 'only'], positionals: true },
+  check: { flags: ['config'], switches: ['live'] },
+  init: { flags: ['output'], positionals: 1 },
+  explain: { flags: ['config', 'card', 'upstream', 'agent', 'request'], lists: ['header'], switches: ['json'], positionals: Infinity },
+  test: { flags: ['config', 'format', 'only'], positionals: Infinity },
   schema: {},
   health: { flags: ['admin'] }
 }
@@ -80,7 +85,9 @@ async function main (argv: readonly string[]): Promise<number> {
   let values: Record<string, unknown>
   let positionals: readonly string[]
   try {
-    ({ values, positionals } = parseArgs({ args: rest, options, allowPositionals: allowed.positionals === true }))
+    const { positionals: most = 0 } = allowed;
+    ({ values, positionals } = parseArgs({ args: rest, options, allowPositionals: most > 0 }))
+    if (positionals.length > most) throw new Error(`Unexpected argument '${positionals[most]}'`)
   } catch (error) {
     const names = Object.keys(options).filter(name => name !== 'help')
     const flags = names.length === 0 ? 'it takes no flags' : `its flags are ${names.map(name => `--${name}`).join(', ')}`
@@ -96,7 +103,8 @@ async function main (argv: readonly string[]): Promise<number> {
   const config = text('config') ?? null
   switch (command) {
     case 'serve': return await runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
-    case 'check': return runCheck({ config, env }, { out, err })
+    case 'check': return await runCheck({ config, live: values.live === true, env }, { out, err })
+    case 'init': return await runInit({ url: positionals[0], output: text('output') }, { out, err })
     case 'explain': return await runExplain({ recordings: positionals, config, card: text('card') ?? null, upstream: text('upstream'), agent: text('agent') ?? null, headers: (values.header ?? []) as string[], request: text('request') ?? null, json: values.json === true, env }, { out, err })
     case 'test': return runTest({ files: positionals, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env }, { out, err })
     case 'schema': return runSchema({ out })

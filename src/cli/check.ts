@@ -1,14 +1,15 @@
 import { formatDiagnostic, overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model.js'
 import { readConfiguration } from './configuration.js'
+import { lookAtAgents } from './live.js'
 import type { Output } from './output.js'
 
 /**
- * `a2a-gateway check`: reports every problem of the configuration, one per line, on stdout.
+ * `a2a-gateway check`: reports every problem of the configuration, one per line, on stdout; with `--live` those of the agents' cards too.
  * @param args.config the file, or null: A2A_GATEWAY_CONFIG, else the defaults that `serve --upstream` would run with
- * @returns exit code: 0 when the gateway would start with it, else 1
+ * @returns exit code: 0 when the gateway would start with it and, with `--live`, has a usable card of every agent; else 1
  */
-export function runCheck (args: { readonly config: string | null, readonly env: NodeJS.ProcessEnv }, io: Output): number {
+export async function runCheck (args: { readonly config: string | null, readonly live?: boolean, readonly env: NodeJS.ProcessEnv }, io: Output): Promise<number> {
   const { env } = args
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
   const overrides = overridesFromEnvironment(env)
@@ -22,6 +23,11 @@ export function runCheck (args: { readonly config: string | null, readonly env: 
     return 1
   }
   for (const warning of result.warnings) io.out(`${formatDiagnostic({ ...warning, message: `warning: ${warning.message}` })}\n`)
+  if (args.live === true) {
+    const { findings, usable } = await lookAtAgents(result.config)
+    for (const finding of findings) io.out(`${formatDiagnostic(finding)}\n`)
+    if (!usable) return 1
+  }
   io.out(`${file ?? 'defaults'}: ok: ${summary(result.config)}\n`)
   return 0
 }

@@ -1,7 +1,8 @@
 /** What the schema cannot say of one policy: keys that contradict each other. */
 import { routeKey } from '../a2a/extension-routes.js'
 import { operationOfMethod } from '../a2a/operations.js'
-import { dotted, nearest, shown } from './diagnostics.js'
+import { nearest } from '../wire/nearest.js'
+import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { reachWarnings } from './reach-checks.js'
 import { contradictions, ruleProblems, ruleWarnings } from './rule-checks.js'

@@ -5,6 +5,9 @@ import type { Schema } from './schema-kit.js'
 /** The one version of the configuration format. */
 export const CONFIG_VERSION = 1
 
+/** Policies in force for an agent that names none. */
+export const DEFAULT_POLICIES: readonly string[] = ['object-schemas']
+
 const server = section('Where the gateway listens.', {
   listen: text('Address of the main listener, which serves the agents. `:8080` is every IPv4 interface; port 0 lets the system choose.', 'host-port', '0.0.0.0:8080'),
   admin: text('Address of the admin listener: probes, metrics, state of the agents.', 'host-port', '127.0.0.1:9901'),
@@ -69,7 +72,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     additionalProperties: { $ref: '#/$defs/policy' },
     minProperties: 1,
     maxProperties: 1
-  }, ['object-schemas']),
+  }, DEFAULT_POLICIES),
   passthrough: list('Path prefixes below the agent\'s path that are forwarded without inspection. They must not cover the card.', { type: 'string', 'x-format': 'path-prefix' }, [])
 })
 

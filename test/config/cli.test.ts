@@ -8,40 +8,39 @@ import { configSchema } from '../../src/config/schema.js'
 
 const AGENT = '  - name: a\n    upstream: {url: "http://127.0.0.1:1"}\n'
 
-t.test('check', t => {
+t.test('check', async t => {
   const directory = mkdtempSync(join(tmpdir(), 'check-'))
   t.teardown(() => { rmSync(directory, { recursive: true }) })
-  const check = (text: string | null, env: NodeJS.ProcessEnv = {}, asFlag = true) => {
+  const check = async (text: string | null, env: NodeJS.ProcessEnv = {}, asFlag = true) => {
     const file = join(directory, 'gateway.yaml')
     if (text !== null) writeFileSync(file, text)
     let out = ''
     let err = ''
-    const code = runCheck({ config: asFlag && text !== null ? file : null, env: !asFlag && text !== null ? { ...env, A2A_GATEWAY_CONFIG: file } : env }, {
+    const code = await runCheck({ config: asFlag && text !== null ? file : null, env: !asFlag && text !== null ? { ...env, A2A_GATEWAY_CONFIG: file } : env }, {
       out: (chunk) => { out += chunk },
       err: (chunk) => { err += chunk }
     })
     return { code, out: out.replaceAll(`${directory}/`, ''), err }
   }
-  t.same(check(`version: 1\nagents:\n${AGENT}`), { code: 0, out: 'gateway.yaml: ok: 1 agent, 1 policy\n', err: '' })
-  t.same(check(`version: 1\nagents:\n${AGENT}    extensions: []\n`, {}, false), { code: 0, out: 'gateway.yaml: ok: 1 agent, 0 policies\n', err: '' })
-  t.same(check(`version: 1\nagents:\n${AGENT}  - {name: b, path: /b, upstream: {url: "http://h"}}\nserver: {trustedProxies: ["::/0"]}\n`), {
+  t.same(await check(`version: 1\nagents:\n${AGENT}`), { code: 0, out: 'gateway.yaml: ok: 1 agent, 1 policy\n', err: '' })
+  t.same(await check(`version: 1\nagents:\n${AGENT}    extensions: []\n`, {}, false), { code: 0, out: 'gateway.yaml: ok: 1 agent, 0 policies\n', err: '' })
+  t.same(await check(`version: 1\nagents:\n${AGENT}  - {name: b, path: /b, upstream: {url: "http://h"}}\nserver: {trustedProxies: ["::/0"]}\n`), {
     code: 0,
     out: 'gateway.yaml:6:27: warning: "::/0" trusts the X-Forwarded-* headers of every client (name the proxies in front)\ngateway.yaml: ok: 2 agents, 1 policy\n',
     err: ''
   })
-  t.same(check(`version: 2\nagnets:\n${AGENT}`), {
+  t.same(await check(`version: 2\nagnets:\n${AGENT}`), {
     code: 1,
     out: 'gateway.yaml:1:1: agents is required\ngateway.yaml:1:10: version must be 1, not 2\ngateway.yaml:2:1: unknown key "agnets" (did you mean "agents"?)\n',
     err: ''
   })
-  t.same(check(`version: 1\nagents:\n${AGENT}`, { A2A_GATEWAY_LISTEN: 'x' }), {
+  t.same(await check(`version: 1\nagents:\n${AGENT}`, { A2A_GATEWAY_LISTEN: 'x' }), {
     code: 1,
     out: 'A2A_GATEWAY_LISTEN: server.listen must be host:port (such as "0.0.0.0:8080", ":8080" or "[::1]:8080")\n',
     err: ''
   })
-  t.same(check(null, { A2A_GATEWAY_UPSTREAM: 'http://h' }), { code: 0, out: 'defaults: ok: 1 agent, 1 policy\n', err: '' })
-  t.same(check(null), { code: 1, out: '', err: 'nothing to check: give a file with --config or A2A_GATEWAY_CONFIG\n' })
-  t.end()
+  t.same(await check(null, { A2A_GATEWAY_UPSTREAM: 'http://h' }), { code: 0, out: 'defaults: ok: 1 agent, 1 policy\n', err: '' })
+  t.same(await check(null), { code: 1, out: '', err: 'nothing to check: give a file with --config or A2A_GATEWAY_CONFIG\n' })
 })
 
 t.test('schema', t => {

@@ -1,0 +1,73 @@
+/** `check --live`: the agents' cards as they are now, and how they fit the configuration. */
+import type { CardFinding } from '../a2a/card-lint.js'
+import { visible } from '../a2a/fields.js'
+import { buildAgentState } from '../agent/state.js'
+import type { AgentState } from '../agent/state.js'
+import { diagnostic } from '../config/diagnostics.js'
+import type { Diagnostic } from '../config/diagnostics.js'
+import { loadCatalogue } from '../config/load.js'
+import type { AgentConfig, Config, PolicyConfig } from '../config/model.js'
+import { DEFAULT_POLICIES } from '../config/schema.js'
+import { lintCards } from '../policy/card-lint.js'
+import { loadCardsOnce } from '../upstream/card-once.js'
+import { readTlsFiles } from '../upstream/tls.js'
+
+export interface Look {
+  /** In the order of the agents. */
+  readonly findings: readonly Diagnostic[]
+  /** Whether every agent has a card that the gateway can use. */
+  readonly usable: boolean
+}
+
+/** Agents asked at once. */
+const AT_ONCE = 8
+/** Characters of a sentence that quotes a card. */
+const LONGEST = 1_000
+/** Findings shown of one agent: a card may hold any number of oddities. */
+const MAX_FINDINGS = 50
+
+/** Asks every agent for its cards. Never rejects. */
+export async function lookAtAgents (config: Config): Promise<Look> {
+  const looks: Look[] = []
+  let next = 0
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < config.agents.length; index = next++) looks[index] = await lookAt(config.agents[index] as AgentConfig, config)
+  }
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, config.agents.length) }, work))
+  return { findings: looks.flatMap(look => look.findings), usable: looks.every(look => look.usable) }
+}
+
+async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
+  const unusable = (message: string, hint: string): Look => ({ findings: [diagnostic(`agent ${agent.name}`, 0, 0, { message, hint })], usable: false })
+  try {
+    const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls))
+    if (!loaded.ok) return unusable(`card ${loaded.problem}`, 'card.url or card.file says where the card is')
+    const { cards } = loaded
+    const known: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...config.extensions }
+    let state: AgentState
+    try {
+      state = buildAgentState(cards, { agent, maxExtensions: config.limits.extensions, publicBase: '', previous: null })
+    } catch (error) {
+      return unusable(`card ${cards.origin}: ${(error as Error).message}`, 'the gateway would refuse every call')
+    }
+    const all = [...oddities(state), ...lintCards({
+      cards: { 0.3: cards.byVersion['0.3'].card, '1.0': cards.byVersion['1.0'].card },
+      inForce: Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])),
+      byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],
+      known
+    })]
+    const shown = all.length <= MAX_FINDINGS ? all : [...all.slice(0, MAX_FINDINGS), { message: `${all.length - MAX_FINDINGS} more oddities not shown`, hint: 'mend these first' }]
+    return { findings: shown.map(({ message, hint }) => diagnostic(`agent ${agent.name}: card ${cards.origin}`, 0, 0, { message: `warning: ${message}`, hint })), usable: true }
+  } catch (error) {
+    return unusable(`upstream.tls: ${(error as Error).message}`, 'the files of upstream.tls changed while they were read')
+  }
+}
+
+/** What the gateway itself logs of a card. What it says of policies, the comparison says with hints. */
+function oddities (state: AgentState): CardFinding[] {
+  const ofPolicies = [...state.policy['0.3'].warnings, ...state.policy['1.0'].warnings]
+  return [
+    ...state.cardWarnings,
+    ...state.warnings.filter(message => !ofPolicies.includes(message))
+  ].map(message => ({ message: visible(message, LONGEST), hint: 'mend the card' }))
+}

@@ -1,0 +1,142 @@
+/** A commented configuration made from a card, for `init`. Pure: text from text. */
+import type { AgentCard, CardExtension } from '../a2a/card.js'
+import { isObject, visible } from '../a2a/fields.js'
+import type { PolicyConfig } from '../config/model.js'
+import { CONFIG_VERSION } from '../config/schema.js'
+import { identitiesOf } from '../policy/identity.js'
+import { schemaNames } from '../policy/schema-names.js'
+
+export interface StarterOptions {
+  /** The agent's card; of those for the two versions, the one with more extensions. */
+  readonly card: AgentCard
+  /** Where the card came from. */
+  readonly origin: string
+  readonly upstream: string
+  /** Where the card is, unless the gateway finds it below the upstream URL. */
+  readonly cardUrl: string | null
+  readonly catalogue: Readonly<Record<string, PolicyConfig>>
+}
+
+/** Characters of a card's text in a comment. */
+const SHOWN = 120
+/** Extensions and names listed; a card may hold more. */
+const MANY = 64
+
+/** @returns YAML that the loader accepts, whatever the card holds */
+export function starterFile (options: StarterOptions): string {
+  const { card, origin, upstream, cardUrl, catalogue } = options
+  const extensions = card.extensions.slice(0, MANY)
+  const known = extensions.map(extension => ({ extension, name: policyFor(extension, catalogue) }))
+  const names = new Set(Object.keys(catalogue))
+  const unknown = known.filter(({ name }) => name === null).map(({ extension }) => ({ extension, name: uniqueName(extension.uri, names) }))
+  const inForce = known.flatMap(({ extension, name }) => name === null ? [] : [{ extension, name }])
+  return [
+    comment(`Made by "a2a-gateway init" from the card of ${quote(card.name)} at ${origin}.`),
+    comment('Next: a2a-gateway check --live --config FILE, then a2a-gateway serve --config FILE. Every key is in docs/configuration.md.'),
+    ...card.warnings.map(warning => comment(`The card: ${warning}`)),
+    `version: ${CONFIG_VERSION}`,
+    '',
+    'server:',
+    '  listen: ":8080"',
+    comment('The address that clients use; the served card points there.', 2),
+    comment('publicUrl: https://agents.example.com', 2),
+    '',
+    'agents:',
+    `  - name: ${asName(slug(card.name), 'agent')}`,
+    '    upstream:',
+    `      url: ${scalar(upstream)}`,
+    ...(cardUrl === null ? [] : ['    card:', `      url: ${scalar(cardUrl)}`]),
+    comment('enforce refuses what breaks a rule, observe only records it, off does not look.', 4),
+    '    mode: enforce',
+    ...modes(card).map(text => comment(text, 4)),
+    comment(extensions.length === 0 ? 'The card declares no extension.' : 'Policies in force. An extension without one is demanded where the card requires it, and its data is not looked at.', 4),
+    inForce.length === 0 ? '    extensions: []' : '    extensions:',
+    ...inForce.flatMap(({ extension, name }) => [
+      ...about(extension, card, catalogue[name]).map(text => comment(text, 6)),
+      ...(catalogue[name]?.mode === 'observe' ? [comment(`Only records what breaks its rules; to refuse it, write "- ${name}: {mode: enforce}" instead.`, 6)] : []),
+      `      - ${name}`
+    ]),
+    ...unknown.flatMap(({ extension, name }) => [...about(extension, card).map(text => comment(text, 4)), comment(`No policy of the catalogue is for it. Write one below, then name it here: ${name}`, 4)]),
+    ...(unknown.length === 0 ? [] : ['', comment('Policies of your own; docs/how-it-decides.md has the vocabulary. Take off the "# " from "extensions:" to the end.'), comment('extensions:')]),
+    ...unknown.flatMap(({ extension, name }) => skeleton(extension, name).map(line => comment(line)))
+  ].map(line => `${line}\n`).join('')
+}
+
+/** What to begin a policy with: the usual shape of an extension that puts one value, named by its URI, into the message. */
+function skeleton ({ uri }: CardExtension, name: string): string[] {
+  return [
+    `  ${name}:`,
+    `    uri: ${scalar(uri)}`,
+    '    mode: observe',
+    '    activation: {signals: [header, evidence]}',
+    '    owns: {metadata: ["$uri"]}',
+    '    request:',
+    '      - id: data-is-valid',
+    '        select: {metadata: {key: "$uri"}}',
+    '        schema: {type: object}'
+  ]
+}
+
+/** What the card says of an extension, a line each. */
+function about ({ uri, required, pointer, params }: CardExtension, card: AgentCard, policy?: PolicyConfig): string[] {
+  const entry = pointer.split('/').slice(1).reduce<unknown>((value, step) => isObject(value) || Array.isArray(value) ? (value as Record<string, unknown>)[step] : undefined, card.raw)
+  const description = isObject(entry) && typeof entry.description === 'string' ? entry.description : ''
+  const schemas = policy === undefined ? [] : schemaNames(policy, card)
+  return [
+    `${quote(uri)}, ${required ? 'required' : 'not required'}${description === '' ? '' : `: ${visible(description, SHOWN)}`}`,
+    ...(isObject(params) && Object.keys(params).length > 0 ? [`  its params: ${listed(Object.keys(params))}`] : []),
+    ...(schemas.length > 0 ? [`  schemas that the card declares: ${listed(schemas)}`] : [])
+  ]
+}
+
+function modes ({ raw }: AgentCard): string[] {
+  return ([['takes', 'defaultInputModes', 'default_input_modes'], ['gives', 'defaultOutputModes', 'default_output_modes']] as const).flatMap(([verb, camel, snake]) => {
+    const list: unknown = raw[camel] ?? raw[snake]
+    const texts = Array.isArray(list) ? list.filter(one => typeof one === 'string') : []
+    return texts.length === 0 ? [] : [`The agent ${verb} ${listed(texts)}.`]
+  })
+}
+
+function listed (names: readonly string[]): string {
+  const more = names.length > 10 ? ` and ${names.length - 10} more` : ''
+  return names.slice(0, 10).map(quote).join(', ') + more
+}
+
+function policyFor (extension: CardExtension, catalogue: StarterOptions['catalogue']): string | null {
+  const declared = new Map([[extension.uri, extension]])
+  return Object.entries(catalogue).find(([, policy]) => identitiesOf(policy, declared).some(one => one.extension !== null))?.[0] ?? null
+}
+
+/** Last words of a URI that are not a version: `https://example.com/ext/order/v1` is `order`. */
+function uniqueName (uri: string, taken: Set<string>): string {
+  const words = uri.split(/[/:?#]/).map(slug).filter(word => word !== '' && !/^v?\d[\d-]*$/.test(word))
+  const base = asName(words.at(-1) ?? '', 'extension')
+  let name = base
+  for (let number = 2; taken.has(name); number++) name = `${base.slice(0, 55)}-${number}`
+  taken.add(name)
+  return name
+}
+
+/** Without quotes, so no word that YAML reads as something else than a string. */
+function asName (text: string, kind: string): string {
+  if (text === '') return kind
+  return /^(?:\d[\d-]*|\d+e-?\d+|0x[\da-f]+|0o\d+|null|true|false)$/.test(text) ? `${kind}-${text}`.slice(0, 63) : text
+}
+
+function slug (text: string): string {
+  return text.slice(0, 500).normalize('NFKD').toLowerCase().replace(/[^a-z0-9]+/g, '-').slice(0, 63).replace(/^-+|-+$/g, '')
+}
+
+/** A string as YAML: JSON's quotes, nothing that a reader would not show, and `$` doubled, which the loader takes for itself. */
+function scalar (text: string): string {
+  return JSON.stringify(text.replaceAll('$', '$$$$')).replaceAll(/[^\x20-\x7e]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+function quote (text: string): string {
+  return `"${visible(text, SHOWN)}"`
+}
+
+/** One line, in which nothing hides. */
+function comment (text: string, indent = 0): string {
+  return `${' '.repeat(indent)}# ${visible(text, 10_000)}`
+}

@@ -1,0 +1,127 @@
+/** `check --live`: agents of the official SDKs, and cards written by hand for what no SDK would serve. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Test } from 'tap'
+import { runCheck } from '../../src/cli/check.js'
+import { startAgent } from '../helpers/agents.js'
+import type { AgentKind, CardOptions } from '../helpers/agents.js'
+import { sentencesOf, unsaid } from '../helpers/sentences.js'
+
+const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
+const printed: string[] = []
+
+async function check (t: Test, agents: string, more = ''): Promise<{ code: number, lines: string[] }> {
+  const directory = t.testdir({ 'g.yaml': `version: 1\nagents:\n${agents}${more}` })
+  const lines: string[] = []
+  const code = await runCheck({ config: join(directory, 'g.yaml'), live: true, env: {} }, { out: text => { lines.push(text.trimEnd().replaceAll(`${directory}/`, '')) }, err: text => { lines.push(text) } })
+  printed.push(...lines)
+  return { code, lines }
+}
+
+async function sdkAgent (t: Test, kind: AgentKind, card: CardOptions): Promise<string> {
+  const agent = await startAgent({ kind, card })
+  t.teardown(() => agent.close())
+  return agent.url
+}
+
+/** Serves one card for each version. */
+async function serve (t: Test, plain: unknown, v1 = plain, delay = 0): Promise<{ url: string, busiest: () => number }> {
+  let [now, busiest] = [0, 0]
+  const server = createServer((req, res) => {
+    busiest = Math.max(busiest, ++now)
+    setTimeout(() => {
+      now--
+      res.end(JSON.stringify(req.headers['a2a-version'] === '1.0' ? v1 : plain))
+    }, delay)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, busiest: () => busiest }
+}
+
+t.test('agents of the SDKs', async t => {
+  const url = await sdkAgent(t, 'v1', { extensions: [{ uri: 'urn:one', required: true }], inputModes: ['text/plain'] })
+  const dual = await sdkAgent(t, 'dual', { extensions: [{ uri: OBJECT_SCHEMAS, params: { schemas: { order: { type: 'object' } } } }], inputModes: ['application/json;schema=oder', 'text/plain'] })
+  const old = await sdkAgent(t, 'v03', { extensions: [{ uri: OBJECT_SCHEMAS }], schemas: { order: { type: 'object', pattern: '(?=x)' } }, inputModes: ['application/json;schema=order'] })
+  const { code, lines } = await check(t, `
+  - {name: one, path: /one, upstream: {url: "${url}"}}
+  - {name: dual, path: /dual, upstream: {url: "${dual}"}}
+  - {name: old, path: /old, upstream: {url: "${old}"}, extensions: [object-schemas, two]}
+`, 'extensions: {two: {uri: "urn:two"}}\n')
+  t.same(lines, [
+    `agent dual: card ${dual}/.well-known/agent-card.json: warning: defaultInputModes[0] names the schema "oder", which the card does not declare (did you mean "order"?)`,
+    `agent dual: card ${dual}/.well-known/agent-card.json: warning: no input or output mode names the schema "order" at "/capabilities/extensions/0/params/schemas/order" (clients learn of it by application/json;schema=NAME in defaultInputModes or the modes of a skill)`,
+    `agent old: card ${old}/.well-known/agent-card.json: warning: schema at /schemas/order/pattern cannot be used: the pattern "(?=x)" cannot run in linear time: look-ahead (?= is not supported; data that names it is refused (mend the card)`,
+    `agent old: card ${old}/.well-known/agent-card.json: warning: the key "schemas" at the root of the card is no field of AgentCard: parsers with types drop it (it could live in /capabilities/extensions/0/params/schemas)`,
+    `agent old: card ${old}/.well-known/agent-card.json: warning: policy "two" is for "urn:two", which the card does not declare (it declares "${OBJECT_SCHEMAS}")`,
+    'g.yaml: ok: 3 agents, 2 policies'
+  ])
+  t.equal(code, 0, 'warnings are no failure')
+})
+
+t.test('cards written by hand', async t => {
+  const interfaces = [{ url: 'http://a.test/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }, { url: 'http://a.test//x', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }, { url: 'http://a.test:9/', protocolBinding: 'GRPC', protocolVersion: '1.0' }]
+  const v1 = { name: 'a', supportedInterfaces: interfaces, capabilities: { extensions: [{ uri: 'urn:a,b' }, { uri: 'urn:c\u0007\n\u202e' }, { required: true }, { uri: 'urn:twin' }] } }
+  const v03 = { name: 'a', url: 'http://a.test/rpc', extensions: [{ uri: 'urn:root', required: 'yes' }] }
+  const { url } = await serve(t, v03, v1)
+  const { code, lines } = await check(t, `  - {name: a, upstream: {url: "${url}"}}\n`)
+  const before = `agent a: card ${url}/.well-known/agent-card.json: warning: `
+  t.same(lines.map(line => line.replace(before, '')), [
+    'capabilities.extensions[0]: "urn:a,b" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (mend the card)',
+    'capabilities.extensions[1]: "urn:c??\\u202e" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (mend the card)',
+    'capabilities.extensions[2] has no URI and is ignored (mend the card)',
+    'extensions are declared at the root of the card; they belong in "capabilities.extensions" (mend the card)',
+    'extensions[0] (urn:root): "required" is not a boolean and is read as true (mend the card)',
+    'HTTP+JSON 1.0 http://a.test//x is not carried: its path contains an empty segment (mend the card)',
+    'the interface GRPC 1.0 http://a.test:9/ is not carried: the gateway does not carry the binding "GRPC" (it is left out of the served card)',
+    'only the card for 0.3 declares "urn:root" (each client is held to the card of its version)',
+    'only the card for 1.0 declares "urn:twin" (each client is held to the card of its version)',
+    'g.yaml: ok: 1 agent, 1 policy'
+  ])
+  t.equal(code, 0)
+})
+
+t.test('an agent that cannot be reached, or whose card cannot be used, is a failure', async t => {
+  const good = await serve(t, { name: 'a', url: 'http://a.test/rpc' })
+  const unrouted = await serve(t, { name: 'a', url: 'http://a.test/.well-known/agent-card.json' })
+  const none = await serve(t, { name: 'a' })
+  const odd = await serve(t, { name: 'a', url: 'http://a.test/rpc', ...Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`x-${index}`, 1])) })
+  const { code, lines } = await check(t, `
+  - {name: good, path: /good, upstream: {url: "${good.url}"}}
+  - {name: away, path: /away, upstream: {url: "http://127.0.0.1:1"}}
+  - {name: unrouted, path: /unrouted, upstream: {url: "${unrouted.url}"}}
+  - {name: none, path: /none, upstream: {url: "${none.url}"}}
+  - {name: odd, path: /odd, upstream: {url: "${odd.url}"}}
+`)
+  t.equal(code, 1)
+  t.equal(lines.length, 54)
+  t.same(lines.slice(0, 3), [
+    'agent away: card http://127.0.0.1:1/.well-known/agent-card.json cannot be reached: connection refused (ECONNREFUSED) (card.url or card.file says where the card is)',
+    `agent unrouted: card ${unrouted.url}/.well-known/agent-card.json: no interface of the card can be routed: JSONRPC 0.3 http://a.test/.well-known/agent-card.json is not carried: the gateway serves the card at that path (the gateway would refuse every call)`,
+    `agent none: card ${none.url}/.well-known/agent-card.json does not hold a usable card: the card names no interface: it has neither "supportedInterfaces" nor "url" (card.url or card.file says where the card is)`
+  ])
+  t.equal(lines.at(-1), `agent odd: card ${odd.url}/.well-known/agent-card.json: warning: 10 more oddities not shown (mend these first)`)
+})
+
+t.test('many agents are asked side by side, not all at once', async t => {
+  const { url, busiest } = await serve(t, { name: 'a', url: 'http://a.test/rpc' }, undefined, 30)
+  const { code, lines } = await check(t, Array.from({ length: 40 }, (_, index) => `  - {name: a${index}, path: /${index}, upstream: {url: "${url}"}}\n`).join(''))
+  t.same([code, lines], [0, ['g.yaml: ok: 40 agents, 1 policy']])
+  t.ok(busiest() > 2 && busiest() <= 16, `${busiest()} at once: two of each agent`)
+})
+
+t.test('a file with problems is not taken to the agents', async t => {
+  t.same(await check(t, '  - {name: a, upstream: {url: "http://127.0.0.1:1"}, mode: on}\n'), { code: 1, lines: ['g.yaml:3:60: agents[0].mode must be one of enforce, observe, off, not "on"'] })
+})
+
+t.test('every sentence has been printed', async t => {
+  const elsewhere = ['the files of upstream.tls changed while they were read', 'upstream.tls: …']
+  t.same(unsaid(sentencesOf('src/cli/live.ts').filter(({ text }) => !elsewhere.includes(text)), printed), [])
+})
