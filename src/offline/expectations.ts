@@ -18,7 +18,7 @@ export function mismatches (expect: Expectation, judgement: Judgement, sent: Buf
   const compare = (key: string, expected: unknown, got: unknown): void => {
     if (expected !== undefined && !isDeepStrictEqual(expected, got)) found.push({ key, expected, got })
   }
-  const decision = judgement.refusal === null ? 'forward' : 'reject'
+  const decision = judgement.refusal !== null ? 'reject' : judgement.kind === 'card' ? 'answered by the gateway' : 'forward'
   compare('decision', expect.decision, decision)
   if (decision !== expect.decision) return found
   const { refusal } = judgement

@@ -1,5 +1,4 @@
 /** What the gateway would make of one recorded request, step by step. The decision is that of the proxy: the same functions make it. */
-import { STATUS_CODES } from 'node:http'
 import type { Refusal } from '../a2a/errors.js'
 import { VERSION_HEADER } from '../a2a/versions.js'
 import { guard } from '../agent/guard.js'
@@ -162,8 +161,9 @@ function withPeer (headers: readonly string[]): string[] {
   return at === -1 ? [...headers] : [...headers.slice(0, at), 'x-forwarded-for', '(the client\'s address)', ...headers.slice(at)]
 }
 
+/** Of all statuses only 200 comes without a phrase of its own. */
 function refusalShown (refusal: Refusal, caller: Judgement['caller'], method: string): RefusalShown {
   const { status, phrase, headers, body } = refusalAnswer(refusal, caller)
   const pairs = headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: headers[i + 1] ?? '' }] : [])
-  return { status, phrase: phrase === '' ? STATUS_CODES[status] ?? '' : phrase, headers: pairs, body: method === 'HEAD' ? '' : body.toString() }
+  return { status, phrase: phrase === '' ? 'OK' : phrase, headers: pairs, body: method === 'HEAD' ? '' : body.toString() }
 }

@@ -1,13 +1,15 @@
 /** Runs the tests of one file: each in every version and binding it names. */
+import { dirname } from 'node:path'
 import type { Binding, Version } from '../a2a/versions.js'
 import type { Judgement } from '../agent/judge.js'
 import { judge } from '../agent/judge.js'
+import { dotted } from '../config/diagnostics.js'
 import type { Diagnostic } from '../config/diagnostics.js'
 import type { Check } from '../config/load.js'
 import type { Config } from '../config/model.js'
-import { compose } from './compose.js'
 import type { Mismatch } from './expectations.js'
 import { mismatches } from './expectations.js'
+import { requestsOf } from './requests.js'
 import { TestAgents } from './test-agent.js'
 import type { LoadedTests } from './test-file.js'
 
@@ -49,25 +51,16 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
     }
     if (only !== null && !test.name.includes(only)) return
     const { agent } = made
-    for (const version of test.versions) {
-      for (const binding of test.bindings) {
-        const request = compose(test.request, { version, binding }, agent.state.interfaces)
-        if (typeof request === 'string') {
-          const problem = tests.place({ path: ['tests', index, 'request'], at: 'value', message: `test "${test.name}" cannot be sent in ${version} over ${binding}: ${request}` })
-          problems.set(problem.message, problem)
-          continue
-        }
-        const judgement = judge(agent, request, agent.limits)
-        results.push({
-          name: test.name,
-          version,
-          binding,
-          at: tests.at(['tests', index]),
-          mismatches: mismatches(test.expect, judgement, request.body),
-          judgement,
-          warnings: agent.state.warnings
-        })
+    for (const made of requestsOf(test, agent, dirname(tests.file))) {
+      if ('problem' in made) {
+        const problem = tests.place({ path: ['tests', index, 'request'], at: 'value', message: `${dotted(['tests', index, 'request'])} cannot be sent: ${made.problem}` })
+        problems.set(problem.message, problem)
+        continue
       }
+      const { request, variant } = made
+      const judgement = judge(agent, request, agent.limits)
+      const { version, binding } = variant ?? judgement.caller
+      results.push({ name: test.name, version, binding, at: tests.at(['tests', index]), mismatches: mismatches(test.expect, judgement, request.body), judgement, warnings: agent.state.warnings })
     }
   })
   return problems.size > 0 ? { ok: false, problems: [...problems.values()] } : { ok: true, results }

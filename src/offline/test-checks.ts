@@ -21,18 +21,24 @@ export function testFileProblems (value: unknown): PathProblem[] {
     if (twin !== undefined) problems.push(fault([...at, 'name'], `tests[${twin}] and tests[${index}] have the same name`))
     if (typeof test.name === 'string') names.set(test.name, index)
     if (test.agent === undefined && file.agent === undefined) problems.push(fault(at, `${dotted(at)} has no agent`, 'write agent beside tests, with the keys of an agent or the name of one in the configuration'))
-    return [...problems, ...requestProblems(mapping(test.request), items(test.bindings), [...at, 'request']), ...expectProblems(mapping(test.expect), [...at, 'expect'])]
+    return [...problems, ...requestProblems(test, [...at, 'request']), ...expectProblems(mapping(test.expect), [...at, 'expect'])]
   })
 }
 
-function requestProblems (request: Mapping, bindings: readonly unknown[], at: Path): PathProblem[] {
+function requestProblems (test: Mapping, at: Path): PathProblem[] {
+  const request = mapping(test.request)
   const clash = (key: string, other: string, hint: string): PathProblem => fault([...at, key], `${dotted(at)} has both ${other} and ${key}`, hint, 'key')
   const problems: PathProblem[] = []
-  const { operation, message, metadata, params, method } = request
+  const { operation, message, metadata, params, method, http } = request
+  if (http !== undefined) {
+    problems.push(...Object.keys(request).filter(key => key !== 'http').map(key => clash(key, 'http', 'a recorded request is sent as it stands')))
+    for (const key of ['versions', 'bindings']) if (test[key] !== undefined) problems.push(fault([...at.slice(0, -1), key], `${dotted([...at.slice(0, -1), key])} has no effect on a recorded request`, 'it has a version and a binding of its own', 'key'))
+    return problems
+  }
   if (params !== undefined && message !== undefined) problems.push(clash('message', 'params', 'params is the whole request object'))
   if (params !== undefined && metadata !== undefined) problems.push(clash('metadata', 'params', 'params is the whole request object'))
   if (method !== undefined && operation !== undefined) problems.push(clash('operation', 'method', 'method is for what is not an operation of A2A'))
-  if (method !== undefined && bindings.includes('HTTP+JSON')) problems.push(fault([...at, 'method'], `${dotted([...at, 'method'])} is a method of JSON-RPC, and bindings names HTTP+JSON`, 'leave HTTP+JSON out', 'key'))
+  if (method !== undefined && items(test.bindings).includes('HTTP+JSON')) problems.push(fault([...at, 'method'], `${dotted([...at, 'method'])} is a method of JSON-RPC, and bindings names HTTP+JSON`, 'leave HTTP+JSON out', 'key'))
   if (typeof operation === 'string' && message !== undefined && !carriesMessage(operation as Operation)) {
     problems.push(fault([...at, 'message'], `${dotted([...at, 'message'])}: ${operation} carries no message`, 'write params', 'key'))
   }

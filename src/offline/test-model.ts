@@ -14,8 +14,8 @@ export interface TestFile {
 
 export interface PolicyTest {
   readonly name: string
-  readonly versions: readonly Version[]
-  readonly bindings: readonly Binding[]
+  readonly versions?: readonly Version[]
+  readonly bindings?: readonly Binding[]
   readonly card?: string | JsonMap
   readonly agent?: string | JsonMap
   readonly request: RequestSpec
@@ -30,6 +30,8 @@ export interface RequestSpec {
   readonly metadata?: JsonMap
   readonly params?: JsonMap
   readonly method?: string
+  /** File, `file#name` or `file#number`. */
+  readonly http?: string
 }
 
 export interface MessageSpec {

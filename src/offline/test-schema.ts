@@ -1,5 +1,5 @@
 /** The file of policy tests as JSON Schema: its keys, types and defaults. */
-import { choice, flag, list, mapping } from '../config/schema-kit.js'
+import { choice, flag, mapping } from '../config/schema-kit.js'
 import type { Schema } from '../config/schema-kit.js'
 
 export const OPERATION_NAMES = [
@@ -10,6 +10,7 @@ export const OPERATION_NAMES = [
 const object = (description: string): Schema => ({ type: 'object', description })
 const string = (description: string): Schema => ({ type: 'string', description })
 const uris = (description: string): Schema => ({ type: 'array', description, items: { type: 'string' }, uniqueItems: true, maxItems: 1000 })
+const some = (description: string, items: Schema): Schema => ({ type: 'array', description, items, uniqueItems: true, minItems: 1, maxItems: 1000 })
 const texts = (description: string): Schema => ({ type: 'object', description, additionalProperties: { type: ['string', 'null'] } })
 
 const card: Schema = { type: ['string', 'object'], description: 'The AgentCard: a JSON file, relative to this file, or the card itself. A card written here may leave out its interfaces: JSON-RPC and HTTP+JSON, in 0.3 and 1.0, are then assumed.' }
@@ -43,7 +44,8 @@ const request = mapping('What the client sends.', [], {
   message,
   metadata: object('Metadata of the request itself, beside the message.'),
   params: object('The request object as it stands, instead of `message`: of other operations and of an extension\'s methods.'),
-  method: string('JSON-RPC method of an extension, instead of `operation`.')
+  method: string('JSON-RPC method of an extension, instead of `operation`.'),
+  http: string('A recorded request, as it stands, instead of all the others: an .http file or captured JSON, relative to this file; `#name` or `#number` after it where it holds several.')
 })
 
 const expect = mapping('What must come of it. Only what is written is compared.', ['decision'], {
@@ -68,8 +70,8 @@ const expect = mapping('What must come of it. Only what is written is compared.'
 
 const test = mapping('One test.', ['name', 'request', 'expect'], {
   name: { type: 'string', description: 'What is promised.', minLength: 1, maxLength: 300, examples: ['a submitted payment names its task'] },
-  versions: { ...list('Versions it is run in.', choice('Version.', ['0.3', '1.0']), ['0.3', '1.0']), minItems: 1 },
-  bindings: { ...list('Bindings it is run in.', choice('Binding.', ['JSONRPC', 'HTTP+JSON']), ['JSONRPC']), minItems: 1 },
+  versions: some('Versions it is run in. Default both.', choice('Version.', ['0.3', '1.0'])),
+  bindings: some('Bindings it is run in. Default JSONRPC.', choice('Binding.', ['JSONRPC', 'HTTP+JSON'])),
   card,
   agent,
   request,
