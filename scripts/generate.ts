@@ -5,6 +5,7 @@ import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
 import { catalogueGenerators } from './catalogue-pages.js'
 import { configurationPage } from './configuration-page.js'
+import { policyPage } from './policy-page.js'
 import { refusalsPage } from './refusals-page.js'
 
 /** A file of the repository that is made from the sources. */
@@ -19,6 +20,7 @@ export interface Generator {
 export const GENERATORS: readonly Generator[] = [
   { file: 'config/gateway.schema.json', render: schemaText },
   { file: 'docs/configuration.md', render: configurationPage },
+  { file: 'docs/policy-reference.md', render: policyPage },
   { file: 'docs/refusals.md', render: refusalsPage },
   ...catalogueGenerators()
 ]
