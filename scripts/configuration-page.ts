@@ -76,6 +76,7 @@ const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] =
   { title: '`agents[].upstream`', schema: at(configSchema, 'agents', 'upstream') },
   { title: '`agents[].card`', schema: at(configSchema, 'agents', 'card') },
   { title: '`extensions.<name>`', schema: policySchema },
+  { title: '`extensions.<name>.routes[]`', schema: at(policySchema, 'routes') },
   { title: '`extensions.<name>.request[]`', schema: at(policySchema, 'request') },
   { title: '`telemetry`', schema: at(configSchema, 'telemetry') }
 ]

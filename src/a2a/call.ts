@@ -41,6 +41,8 @@ export interface Call {
   readonly idValue: string | number | null
   /** Null where there is none: no body, or none that could be read. */
   readonly request: RawRequest | null
+  /** The body of an extension's route, any JSON; undefined where there is none, and for operations of A2A. */
+  readonly extensionBody: unknown
   /** Of requests that carry a message. */
   readonly view: RequestView | null
   /** First thing wrong with the body as such. With it, the rest is read as far as it could be. */
@@ -73,7 +75,7 @@ function readRpcCall (input: CallInput): Call {
   const read = readEnvelope(parsed.value)
   if (!read.ok) {
     const { reason, path, message } = read.problem
-    return { version, operation: 'Other', method: null, id, idValue: null, request: null, view: null, problem: { reason, rule: 'envelope', path, message } }
+    return { version, operation: 'Other', method: null, id, idValue: null, request: null, extensionBody: undefined, view: null, problem: { reason, rule: 'envelope', path, message } }
   }
   const { envelope } = read
   const operation = operationOfMethod(envelope.method, version)
@@ -87,6 +89,7 @@ function readRpcCall (input: CallInput): Call {
     id,
     idValue: envelope.id,
     request: envelope.params === null ? null : { object: envelope.params, path: 'params' },
+    extensionBody: undefined,
     view,
     problem: operation === null ? unknownMethod(envelope.method, version) : null
   }
@@ -115,16 +118,23 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   if (typeProblem !== null) return blank(input.version, operation, typeProblem)
   const parsed = parseStrict(bytes, input.limits)
   if (!parsed.ok) return blank(input.version, operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
+  if (operation === 'Extension') return readExtensionBody(input.version, parsed.value)
   // The Go SDK sends `null` where there is nothing to say.
   if (parsed.value === null && !carriesMessage(operation)) return blank(input.version, operation, null)
   if (!isObject(parsed.value)) return blank(input.version, operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
   const body: JsonObject = parsed.value
   const view = carriesMessage(operation) ? viewRequest(body, '', input.version, 'HTTP+JSON') : null
-  return { version: input.version, operation, method: null, id: NO_ID, idValue: null, request: { object: body, path: '' }, view, problem: null }
+  return { version: input.version, operation, method: null, id: NO_ID, idValue: null, request: { object: body, path: '' }, extensionBody: undefined, view, problem: null }
+}
+
+/** The extension says what the body is; where it holds a message, that is read as every other. */
+function readExtensionBody (version: Version, body: unknown): Call {
+  const call = { ...blank(version, 'Extension', null), extensionBody: body }
+  return isObject(body) ? { ...call, request: { object: body, path: '' }, view: viewRequest(body, '', version, 'HTTP+JSON') } : call
 }
 
 function blank (version: Version, operation: Operation, problem: CallProblem | null): Call {
-  return { version, operation, method: null, id: NO_ID, idValue: null, request: null, view: null, problem }
+  return { version, operation, method: null, id: NO_ID, idValue: null, request: null, extensionBody: undefined, view: null, problem }
 }
 
 function contentTypeProblem (input: CallInput): CallProblem | null {

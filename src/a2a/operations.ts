@@ -4,7 +4,7 @@
  */
 import type { Version } from './versions.js'
 
-/** Operations by their 1.0 names, whatever generation the client speaks. `Other` is a method no table knows. */
+/** Operations by their 1.0 names, whatever generation the client speaks. `Other` is a method no table knows, `Extension` a route that an extension adds. */
 export type Operation =
   | 'SendMessage'
   | 'SendStreamingMessage'
@@ -18,6 +18,7 @@ export type Operation =
   | 'DeleteTaskPushNotificationConfig'
   | 'GetExtendedAgentCard'
   | 'Other'
+  | 'Extension'
 
 const METHODS_1_0: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ['SendMessage', 'SendMessage'],
@@ -63,9 +64,9 @@ export function carriesMessage (operation: Operation): boolean {
   return operation === 'SendMessage' || operation === 'SendStreamingMessage'
 }
 
-/** `enforceOn: messages` also covers methods no table knows: an extension's method may carry a message. */
+/** `enforceOn: messages` also covers methods no table knows and routes of extensions: they may carry a message. */
 export function inMessageScope (operation: Operation): boolean {
-  return carriesMessage(operation) || operation === 'Other'
+  return carriesMessage(operation) || operation === 'Other' || operation === 'Extension'
 }
 
 export interface RestMatch {

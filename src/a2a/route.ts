@@ -1,19 +1,23 @@
 /** From method and path to an interface of the agent's card and an operation. Built when a card is loaded. */
 import type { MappedInterface } from './card-map.js'
 import { CARD_PATHS } from './card-map.js'
+import type { ExtensionRoute } from './extension-routes.js'
+import { ExtensionRoutes } from './extension-routes.js'
 import type { Operation } from './operations.js'
 import { isLenientRest, lenientPath, matchRest } from './operations.js'
 import type { Binding, Version } from './versions.js'
 
 export type Route =
   | { readonly kind: 'card' }
-  /** An operation of the card. `supported` is false where no interface at this address speaks the version asked for. */
+  /** An operation of the card, or a route that an extension adds. `supported` is false where no interface at this address speaks the version asked for. */
   | {
     readonly kind: 'operation'
     readonly binding: Binding
     readonly version: Version
     /** Null for JSON-RPC: the body names it. */
     readonly operation: Operation | null
+    /** Which route of an extension it is, as `routeKey` makes it; null for operations of A2A. */
+    readonly extensionRoute: string | null
     /** Percent-encoded tenant of the path, or null. */
     readonly tenant: string | null
     readonly upstreamPath: string
@@ -37,8 +41,13 @@ export class Router {
   private readonly legacyExtended: ReadonlyMap<string, string>
   /** Addresses of JSON-RPC, card and 0.2 extended card, in lower case. */
   private readonly claimed: ReadonlySet<string>
+  private readonly extensions: ExtensionRoutes
+  private readonly upstreamBase: string
+  /** Routes of `added` that no request reaches, because their paths are those of operations: `GET /tasks`. */
+  readonly shadowed: readonly string[]
 
-  constructor (interfaces: readonly MappedInterface[], legacyExtendedCard: boolean) {
+  /** @param added routes of extensions; at the agent they lie below `upstreamBase`, its path without trailing slash */
+  constructor (interfaces: readonly MappedInterface[], legacyExtendedCard: boolean, added: readonly ExtensionRoute[] = [], upstreamBase = '') {
     const rpc = new Map<string, Map<Version, string>>()
     const rest: RestAddress[] = []
     const legacy = new Map<string, string>()
@@ -56,12 +65,15 @@ export class Router {
     this.rest = rest.sort((a, b) => b.publicPath.length - a.publicPath.length)
     this.legacyExtended = legacy
     this.claimed = new Set([...rpc.keys(), ...CARD_PATHS, ...legacy.keys()].map(path => path.toLowerCase()))
+    this.extensions = new ExtensionRoutes(added)
+    this.upstreamBase = upstreamBase
+    this.shadowed = added.filter(({ verb, path }) => this.isOperation(verb, path.replace(/\{[^/]*\}/g, SOME_NAME))).map(({ verb, path }) => `${verb} ${path}`)
   }
 
   /**
    * @param path below the agent's public path, '' or beginning with `/`, undecoded, without query
    * @param version the one the request asks for
-   * @returns null for what is not an operation of the agent's card
+   * @returns null for what is neither an operation of the agent's card nor a route of an extension
    */
   match (verb: string, path: string, version: Version): Route | null {
     const trimmed = path.endsWith('/') ? path.slice(0, -1) : path
@@ -72,22 +84,22 @@ export class Router {
     if (rest !== null && rest.kind === 'operation') return rest
     const legacy = this.legacyExtended.get(path)
     if (legacy !== undefined && verb === 'GET') {
-      return { kind: 'operation', binding: 'HTTP+JSON', version: '0.3', operation: 'GetExtendedAgentCard', tenant: null, upstreamPath: legacy, supported: true, versions: ['0.3'] }
+      return { kind: 'operation', binding: 'HTTP+JSON', version: '0.3', operation: 'GetExtendedAgentCard', extensionRoute: null, tenant: null, upstreamPath: legacy, supported: true, versions: ['0.3'] }
     }
     if (rpc !== undefined) {
       if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath: firstPath(rpc) }
       return rest ?? { kind: 'verb', binding: 'JSONRPC', version, allow: 'POST' }
     }
-    return rest
+    return rest ?? this.matchExtension(verb, path, version)
   }
 
   /**
-   * Whether a path is, or a lenient agent could take it for, an address of an operation or of the card: then no `passthrough` prefix
-   * may carry it past inspection.
+   * Whether a path is, or a lenient agent could take it for, an address of an operation, of an extension's route or of the card: then no
+   * `passthrough` prefix may carry it past inspection.
    */
   claims (path: string): boolean {
     const loose = lenientPath(path)
-    if (this.claimed.has(loose)) return true
+    if (this.claimed.has(loose) || this.extensions.claims(loose)) return true
     return this.rest.some(({ publicPath, version }) => {
       const base = publicPath.toLowerCase()
       return under(loose, base) && isLenientRest(loose.slice(base.length), version, base)
@@ -113,6 +125,7 @@ export class Router {
         binding: 'HTTP+JSON',
         version: address.version,
         operation: found.operation,
+        extensionRoute: null,
         tenant: found.tenant,
         upstreamPath: address.upstreamPath + rest,
         supported: address.version === version,
@@ -124,10 +137,38 @@ export class Router {
     return unsupported ?? mismatch
   }
 
+  private matchExtension (verb: string, path: string, version: Version): Route | null {
+    const found = this.extensions.match(verb, path)
+    if (found === null) return null
+    const upstreamPath = this.upstreamBase + path
+    if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath }
+    if ('allow' in found) return { kind: 'verb', binding: 'HTTP+JSON', version, allow: found.allow }
+    const { key, versions } = found
+    const supported = versions.includes(version)
+    return {
+      kind: 'operation',
+      binding: 'HTTP+JSON',
+      version: supported ? version : versions[0] ?? version,
+      operation: 'Extension',
+      extensionRoute: key,
+      tenant: null,
+      upstreamPath,
+      supported,
+      versions
+    }
+  }
+
+  private isOperation (verb: string, path: string): boolean {
+    return this.rpc.has(path) || (verb === 'GET' && this.legacyExtended.has(path)) || this.matchRest(verb, path, '1.0') !== null
+  }
+
   private versionsAt (publicPath: string): Version[] {
     return this.rest.filter(address => address.publicPath === publicPath).map(address => address.version)
   }
 }
+
+/** Stands for a parameter; no operation's path has it as a word of its own. */
+const SOME_NAME = 'x'
 
 const LEGACY_EXTENDED_CARD = '/agent/authenticatedExtendedCard'
 
@@ -138,6 +179,7 @@ function rpcRoute (address: RpcAddress, version: Version): Route {
     binding: 'JSONRPC',
     version,
     operation: null,
+    extensionRoute: null,
     tenant: null,
     upstreamPath: upstreamPath ?? firstPath(address),
     supported: upstreamPath !== undefined,

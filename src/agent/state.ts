@@ -4,6 +4,7 @@ import type { MappedInterface } from '../a2a/card-map.js'
 import { mapInterfaces } from '../a2a/card-map.js'
 import type { RenderedCard, RewriteOptions } from '../a2a/card-rewrite.js'
 import { renderCard } from '../a2a/card-rewrite.js'
+import type { ExtensionRoute } from '../a2a/extension-routes.js'
 import type { LoadedCards } from '../a2a/loaded-cards.js'
 import { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
@@ -57,9 +58,10 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   })
   const serve = (version: Version): RenderedCard => renderCard({ bytes: loaded.byVersion[version].bytes, raw: cards[version].raw }, rewrite)
   const policy = { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
+  const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), upstreamUrl.pathname.replace(/\/$/, ''))
   return {
     loaded,
-    router: new Router(mapped, cards['0.3'].legacyExtendedCard),
+    router,
     interfaces: mapped,
     policy,
     served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
@@ -68,11 +70,25 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     cardWarnings: unique([...cards['1.0'].warnings, ...cards['0.3'].warnings]),
     warnings: unique([
       ...conflicts,
+      ...router.shadowed.map(route => `${namesOf(route, policy)}: the route ${route} is never reached: the card has an operation at its path`),
       ...policy['1.0'].warnings, ...policy['0.3'].warnings,
       ...[...policy['1.0'].unusable, ...policy['0.3'].unusable].map(problem => `schema at ${problem.pointer} cannot be used: ${problem.message}; data that names it is refused`)
     ]),
     cache
   }
+}
+
+/** Routes that policies add, offered in the versions that the agent speaks. */
+function extensionRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): ExtensionRoute[] {
+  return VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version => [...policies[version].routes.keys()].map(key => {
+    const [verb = '', path = ''] = key.split(' ')
+    return { verb, path, versions: [version] }
+  }))
+}
+
+function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>>): string {
+  const names = VERSIONS.flatMap(version => policies[version].routes.get(route) ?? []).map(one => one.policy)
+  return unique(names).map(name => `policy "${name}"`).join(', ')
 }
 
 /** The card of a version is the one fetched for it, unless only the other one lists an interface of that version. */

@@ -51,7 +51,8 @@ export function askedVersion (head: RequestHead, query: string): Asked {
 /** A version that this address does not speak; found before the body is read, and told after. */
 export function versionProblem (route: OperationRoute, asked: Asked): CallProblem | null {
   if (asked.problem !== null) return asked.problem === 'conflict' ? refusals.versionConflict : refusals.versionUnknown(route.versions)
-  return route.supported ? null : refusals.versionNotSpoken(asked.version, asked.stated, route.versions)
+  // A route of an extension is no operation of A2A: it may be called without naming a version.
+  return route.supported || (route.extensionRoute !== null && !asked.stated) ? null : refusals.versionNotSpoken(asked.version, asked.stated, route.versions)
 }
 
 /** @param problem of `versionProblem`: it comes before what is wrong with the body */
@@ -75,7 +76,7 @@ export function callOf (route: OperationRoute, problem: CallProblem | null, head
 export function ruleOn (state: AgentState, route: OperationRoute, call: Call, head: RequestHead, tracer: Tracer | null = null): Ruling {
   const policy = state.policy[route.version]
   const requested = readList(head.rawHeaders, EXTENSION_HEADERS)
-  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), headers: head.rawHeaders }, policy, tracer)
+  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), extensionRoute: route.extensionRoute, headers: head.rawHeaders }, policy, tracer)
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 

@@ -41,6 +41,7 @@ export const FORMATS = {
       ? { message: 'must be "$uri", or "$uri/" and what follows', hint: 'it stands for the extension\'s URI' }
       : null,
   'method-name': (text: string) => /^[\x21-\x7e]{1,200}$/.test(text) ? null : { message: 'must be the name of a JSON-RPC method' },
+  'route-path': routePathFault,
   'header-name': (text: string) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' },
   'media-type': mediaTypeFault,
   reason: (text: string) => /^[A-Z][A-Z0-9_]{0,62}$/.test(text)
@@ -103,6 +104,19 @@ function pathFault (text: string): Fault | null {
   if (segments.includes('.') || segments.includes('..')) return { message: 'must not have "." or ".." segments', hint: 'write the path they lead to' }
   if (!/^[A-Za-z0-9._~/-]+$/.test(text)) return { message: 'has a character that paths here may not have', hint: 'A-Z a-z 0-9 - . _ ~ and "/"' }
   return null
+}
+
+const ROUTE_SEGMENT = /^(?:[A-Za-z0-9._~!$&'()*+,=:@-]+|\{[A-Za-z][A-Za-z0-9_-]*\})$/
+
+/** Literal segments cannot be percent-encoded: a path has one spelling. */
+function routePathFault (text: string): Fault | null {
+  if (text === '/') return { message: 'must not be "/"', hint: 'name at least one segment' }
+  const fault = pathFault(text.replace(/\{[^{}/]*\}/g, 'x').replace(/[!$&'()*+,=:@]/g, 'x'))
+  if (fault !== null) return fault.message.startsWith('has a character') ? { message: fault.message, hint: 'a segment is a plain word, or "{name}" for any one segment' } : fault
+  if (/^\/\.well-known(?:\/|$)/i.test(text)) return { message: 'must not lie under /.well-known', hint: 'what is there is not an extension\'s' }
+  return text.slice(1).split('/').every((segment) => ROUTE_SEGMENT.test(segment))
+    ? null
+    : { message: 'has a segment that is neither a plain word nor "{name}"', hint: 'such as "/commands/{command}"' }
 }
 
 function mediaTypeFault (text: string): Fault | null {

@@ -53,6 +53,8 @@ export interface AgentConfig {
   readonly enforceOn: 'messages' | 'all'
   readonly unlistedExtensions: 'forward' | 'strip' | 'reject'
   readonly unknownMethods: 'reject' | 'forward'
+  /** What becomes of DataParts that no policy claims. */
+  readonly untaggedData: 'allow' | 'reject'
   /** Names of the policies in force, in order. */
   readonly extensions: readonly string[]
   /** The same, with what they say. */
@@ -146,6 +148,8 @@ export interface PolicyConfig {
   }
   /** JSON-RPC methods that the extension adds, by name. */
   readonly methods?: Readonly<Record<string, MethodConfig>>
+  /** HTTP routes that the extension adds beside the operations of A2A. */
+  readonly routes?: readonly RouteConfig[]
   readonly request?: readonly RuleConfig[]
 }
 
@@ -154,6 +158,16 @@ export interface MethodConfig {
   readonly need?: 'active' | 'declared' | 'none'
   /** JSON Schema of `params`. */
   readonly params?: InlineSchema
+}
+
+export interface RouteConfig {
+  readonly verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Below the agent's path; a segment `{name}` stands for any one segment. */
+  readonly path: string
+  /** As of a method. */
+  readonly need?: 'active' | 'declared' | 'none'
+  /** JSON Schema of the body. */
+  readonly body?: InlineSchema
 }
 
 export type Signal = 'header' | 'listed' | 'evidence' | 'always'

@@ -1,5 +1,6 @@
 /** What the schema cannot say of one policy: keys that contradict each other. */
 import { isDeepStrictEqual } from 'node:util'
+import { routeKey } from '../a2a/extension-routes.js'
 import { operationOfMethod } from '../a2a/operations.js'
 import { dotted, nearest, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
@@ -17,12 +18,29 @@ export function policyProblems (policy: unknown, path: Path, catalogue: readonly
     ...identityProblems(policy, path, catalogue),
     ...activationProblems(mapping(policy), path),
     ...Object.keys(mapping(mapping(policy).methods)).filter(isOperation).map((name) => fault([...path, 'methods', name], `${dotted([...path, 'methods'])}: ${shown(name)} is an operation of A2A`, 'write rules with on', 'key')),
+    ...routeProblems(items(mapping(policy).routes), [...path, 'routes']),
     ...items(mapping(policy).request).flatMap((item, index) => ruleProblems(mapping(item), [...path, 'request', index], seen))
   ]
 }
 
 function isOperation (method: string): boolean {
   return operationOfMethod(method, '1.0') !== null || operationOfMethod(method, '0.3') !== null
+}
+
+function routeProblems (routes: readonly unknown[], path: Path): PathProblem[] {
+  const seen = new Map<string, number>()
+  return routes.flatMap((item, index) => {
+    const { verb, path: at, body } = mapping(item)
+    const problems: PathProblem[] = []
+    if (typeof verb === 'string' && typeof at === 'string') {
+      const key = routeKey(verb, at)
+      const twin = seen.get(key)
+      if (twin === undefined) seen.set(key, index)
+      else problems.push(fault([...path, index, 'path'], `${dotted([...path, twin])} and ${dotted([...path, index])} are the same route, ${shown(key)}`, 'keep one'))
+    }
+    if (verb === 'GET' && body !== undefined) problems.push(fault([...path, index, 'body'], `${dotted([...path, index])} has a body, but a GET has none`, 'remove body, or use another verb', 'key'))
+    return problems
+  })
 }
 
 /** Every URI that a policy claims as its own. */

@@ -173,6 +173,18 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     }),
     maxProperties: 100
   },
+  routes: {
+    type: 'array',
+    description: 'HTTP endpoints that the extension adds beside the operations of A2A. They are then no unknown paths.',
+    items: mapping('One HTTP endpoint.', ['verb', 'path'], {
+      verb: { ...choice('Its HTTP method.', ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']), examples: ['POST'] },
+      path: { ...text('Its path, below the agent\'s path; a segment `{name}` stands for any one segment. Where several match, the one with the earlier plain segment counts.', 'route-path'), examples: ['/executeCommand'] },
+      need: choice('What a caller needs: the extension `active`, the card to have `declared` it, or nothing. Default: `active`.', ['active', 'declared', 'none']),
+      body: inline('JSON Schema of the body, which must then be there. Default: any JSON, or no body.')
+    }),
+    minItems: 1,
+    maxItems: 100
+  },
   request: {
     type: 'array',
     description: 'Rules for what clients send.',

@@ -62,6 +62,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   enforceOn: choice('Operations on which required extensions are checked: those that send messages, or all.', ['messages', 'all'], 'messages'),
   unlistedExtensions: choice('Requested extensions that neither the card nor a policy names.', ['forward', 'strip', 'reject'], 'forward'),
   unknownMethods: choice('Methods that are not operations of A2A.', ['reject', 'forward'], 'reject'),
+  untaggedData: choice('DataParts that no policy of the agent claims, by what it `owns` or by a `part` that one of its rules selects.', ['allow', 'reject'], 'allow'),
   extensions: list('Policies in force, each by its name in `extensions` or the built-in catalogue; or that name with keys that replace the policy\'s for this agent, as `{x: {mode: observe}}`.', {
     type: ['string', 'object'],
     propertyNames: { type: 'string', 'x-format': 'name' },

@@ -179,6 +179,7 @@ export class Agent {
       policies: config.policies.map(one => describeLayers(one, config.mode)),
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
+      untaggedData: config.untaggedData,
       passthrough: config.passthrough,
       lastRefusals: this.refusals
     }

@@ -160,6 +160,13 @@ export class Answer implements Receiver {
   }
 }
 
+/** Redirects and HTML error pages are what they are: no A2A client asked. */
+export class PlainAnswer extends Answer {
+  protected override replaced (): boolean {
+    return false
+  }
+}
+
 /** @param headers flat list with lower-case names */
 export function valueOf (headers: readonly string[], name: string): string | null {
   for (let i = 0; i < headers.length; i += 2) {

@@ -14,7 +14,7 @@ import { forward } from '../upstream/forward.js'
 import type { TrustedProxies } from '../wire/forwarded.js'
 import { joinPath } from '../wire/target.js'
 import type { Agent } from './agent.js'
-import { Answer } from './answer.js'
+import { Answer, PlainAnswer } from './answer.js'
 import { readBody } from './body.js'
 import { serveCard } from './card.js'
 import type { Exchange } from './exchange.js'
@@ -106,7 +106,7 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived:
   const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected }
   const answer = extendedCard
     ? new ExtendedCardAnswer(exchange, echo, state.rewrite, { size: options.limits.response, json: { depth: options.limits.jsonDepth, members: options.limits.jsonMembers } })
-    : new Answer(exchange, echo)
+    : route.extensionRoute === null ? new Answer(exchange, echo) : new PlainAnswer(exchange, echo)
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,

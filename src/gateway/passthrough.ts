@@ -13,7 +13,7 @@ import * as refusals from '../agent/refusals.js'
 import { upstreamHeaders } from '../agent/upstream-headers.js'
 import { forward } from '../upstream/forward.js'
 import { joinPath } from '../wire/target.js'
-import { Answer } from './answer.js'
+import { PlainAnswer } from './answer.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
@@ -78,13 +78,6 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
       replyOptions: { getUpstream: () => PLACEHOLDER }
     } as Parameters<typeof httpProxy>[1])
   })
-}
-
-/** Redirects and HTML error pages are what they are: no A2A client asked. */
-class PlainAnswer extends Answer {
-  protected override replaced (): boolean {
-    return false
-  }
 }
 
 /** A stream of its own: undici destroys the body of a call that fails, and the request's own stream would take the connection along. */

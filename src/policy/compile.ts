@@ -1,10 +1,11 @@
 /** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
 import type { AgentCard } from '../a2a/card.js'
+import { routeKey } from '../a2a/extension-routes.js'
 import type { Operation } from '../a2a/operations.js'
-import type { AgentConfig, ErrorClass, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
+import type { AgentConfig, ErrorClass, InlineSchema, MethodConfig, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
 import type { Identity } from './identity.js'
 import { identitiesOf, Names } from './identity.js'
-import type { CompiledMethod } from './methods.js'
+import type { CompiledAddition } from './methods.js'
 import { isOffered } from './methods.js'
 import type { CardToSearch, CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource } from './schema-source.js'
@@ -14,6 +15,8 @@ import type { Condition } from './condition.js'
 import { compileCondition } from './condition.js'
 import type { SelectContext, Selector } from './select-kit.js'
 import { compileSelector } from './select.js'
+import type { DataClaim } from './untagged.js'
+import { dataClaim } from './untagged.js'
 
 export interface CompiledRule {
   readonly id: string
@@ -63,9 +66,13 @@ export interface AgentPolicy {
   /** Other URIs of the same extensions. */
   readonly names: Names
   /** JSON-RPC methods beside those of A2A, by name. */
-  readonly methods: ReadonlyMap<string, readonly CompiledMethod[]>
+  readonly methods: ReadonlyMap<string, readonly CompiledAddition[]>
+  /** HTTP routes beside the operations of A2A, as `routeKey` names them. */
+  readonly routes: ReadonlyMap<string, readonly CompiledAddition[]>
   /** Policies with rules for the request, on the card's extensions. */
   readonly policies: readonly CompiledPolicy[]
+  /** What claims DataParts; null where those that nothing claims are allowed. */
+  readonly untagged: readonly DataClaim[] | null
   readonly unusable: readonly UnusableSchema[]
   readonly warnings: readonly string[]
 }
@@ -90,7 +97,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const policies: CompiledPolicy[] = []
   const unusable: UnusableSchema[] = []
   const warnings: string[] = []
-  const methods = new Map<string, readonly CompiledMethod[]>()
+  const methods = new Map<string, readonly CompiledAddition[]>()
+  const routes = new Map<string, readonly CompiledAddition[]>()
+  const untagged: DataClaim[] | null = agent.untaggedData === 'reject' ? [] : null
   const spoken = new Set<string>()
   const names = new Names()
   const known = { ...agent.dependencies, ...Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])) }
@@ -112,6 +121,14 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     }
     for (const spelling of same) spoken.add(spelling)
     names.add(identity, declared)
+    const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
+    const add = (added: Map<string, readonly CompiledAddition[]>, kind: CompiledAddition['kind'], key: string, need: MethodConfig['need'], schema: InlineSchema | undefined): void => {
+      if (!isOffered(need, extension !== null)) return
+      const one = { kind, policy: name, uri, mode, needsActive: (need ?? 'active') === 'active', schema: schema === undefined ? null : compileSource(schema, context) }
+      added.set(key, [...added.get(key) ?? [], one])
+    }
+    // An agent that is off is routed as ever; only nothing is judged.
+    if (policy.mode !== 'off') for (const { verb, path, need, body } of policy.routes ?? []) add(routes, 'route', routeKey(verb, path), need, body)
     if (mode === 'off') return
     const demand = policy.activation?.required ?? 'card'
     const byCard = same.some(spelling => declared.get(spelling)?.required === true)
@@ -120,24 +137,22 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (!injected.includes(uri)) injected.push(uri)
       if (policy.activation.expose !== true) hidden.add(uri)
     }
-    const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
-    for (const [method, config] of Object.entries(policy.methods ?? {})) {
-      if (!isOffered(config, extension !== null)) continue
-      const params = config.params === undefined ? null : compileSource(config.params, context)
-      methods.set(method, [...methods.get(method) ?? [], { policy: name, uri, mode, needsActive: (config.need ?? 'active') === 'active', params }])
-    }
+    for (const [method, { need, params }] of Object.entries(policy.methods ?? {})) add(methods, 'method', method, need, params)
     if (extension === null) {
       if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
       return
     }
-    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined) return
+    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.routes === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined) return
     const select: SelectContext = { uris: same, matcher: schema => compileMatcher(schema, context) }
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
       if (activation.addsMissing && !needed.exposed) hidden.add(needed.uri)
     }
-    policies.push({ name, uri, same, mode, activation, rules: (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context))) })
+    const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context)))
+    policies.push({ name, uri, same, mode, activation, rules })
+    const claim = untagged === null ? null : dataClaim(policy, uri, rules, select)
+    if (claim !== null) untagged?.push(claim)
   }
 
   for (const { name, policy } of agent.policies) {
@@ -163,7 +178,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     labels,
     names,
     methods,
+    routes,
     policies,
+    untagged,
     unusable,
     warnings
   }

@@ -9,11 +9,12 @@ import { inMessageScope } from '../a2a/operations.js'
 import type { Activity } from './activation.js'
 import { activityOf, isJudged } from './activation.js'
 import type { AgentPolicy, CompiledPolicy } from './compile.js'
-import type { CompiledMethod } from './methods.js'
-import { checkMethod } from './methods.js'
+import type { CompiledAddition } from './methods.js'
+import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
 import { Subject } from './subject.js'
 import type { Tracer } from './trace.js'
+import { checkUntagged } from './untagged.js'
 import type { Violation } from './violation.js'
 import { callViolation, GATEWAY, note, refusalOf, violation } from './violation.js'
 
@@ -25,6 +26,8 @@ export interface DecisionRequest {
   readonly headerName: string
   /** Tenant of the path prefix, percent-decoded, or null. */
   readonly pathTenant: string | null
+  /** Which route of an extension the request is for, as `routeKey` makes it; null for operations of A2A. */
+  readonly extensionRoute: string | null
   /** Of the request, as Node lists them: name, value, name, value. */
   readonly headers: readonly string[]
 }
@@ -52,8 +55,8 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   const { requested, call } = request
   if (policy.mode === 'off') return { ...nothing(policy), refusal: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
-  const methods = call.problem?.rule === 'unknown-method' && call.method !== null ? policy.methods.get(call.method) ?? NO_METHODS : NO_METHODS
-  if (call.problem !== null && !(call.problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || methods.length > 0))) {
+  const added = additions(request, policy)
+  if (call.problem !== null && !(call.problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || added.length > 0))) {
     violations.push(callViolation(policy.mode, call.problem))
     // What cannot be read cannot be judged further.
     if (policy.mode === 'enforce') return { ...nothing(policy), refusal: refusalOf(violations), violations, outbound: requested }
@@ -69,20 +72,28 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   const missing = missingRequired(request, injected, policy, violations)
   const outbound = outboundOf(request, injected, policy, violations)
   dependencies(request, activity, policy, violations)
-  for (const method of methods) checkMethod(method, call, activity.policies, missing, request.headerName, violations)
+  for (const one of added) checkAddition(one, call, activity.policies, missing, request.headerName, violations)
   for (const one of activity.policies) {
     if (one.policy.activation.rejectsInactive && !one.active && one.evidence !== null) note(violations, inactive(request, one.policy, one.evidence))
     const judged = isJudged(one)
     tracer?.policy(one, judged)
     if (judged) runRules(one.policy, subject, violations, tracer)
   }
+  if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
 
   return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing }
 }
 
 const NONE: readonly Violation[] = []
 const NO_URIS: readonly string[] = []
-const NO_METHODS: readonly CompiledMethod[] = []
+const NOTHING_ADDED: readonly CompiledAddition[] = []
+
+/** What extensions say of the method or route, where it is one of theirs. */
+function additions ({ call, extensionRoute }: DecisionRequest, policy: AgentPolicy): readonly CompiledAddition[] {
+  if (extensionRoute !== null) return policy.routes.get(extensionRoute) ?? NOTHING_ADDED
+  if (call.problem?.rule !== 'unknown-method' || call.method === null) return NOTHING_ADDED
+  return policy.methods.get(call.method) ?? NOTHING_ADDED
+}
 
 function nothing ({ declared }: AgentPolicy): Omit<Decision, 'refusal' | 'violations' | 'outbound'> {
   return { declared, listed: NO_URIS, evidenced: NO_URIS, active: NO_URIS, injected: NO_URIS, missing: NO_URIS }

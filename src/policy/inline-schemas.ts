@@ -16,9 +16,9 @@ export interface SchemaFault {
 /** @param policy as read, so any of it may have another shape than it should */
 export function policySchemaFaults (policy: unknown): SchemaFault[] {
   const methods = entries(at(policy, 'methods')).map(([method, one]) => ({ path: ['methods', method, 'params'], schema: at(one, 'params') }))
-  const request = at(policy, 'request')
-  const rules = (Array.isArray(request) ? request : []).flatMap((rule: unknown, index) => PLACES.map(place => ({ path: ['request', index, ...place], schema: place.reduce(at, rule) })))
-  return [...methods, ...rules].flatMap(({ path, schema }) => {
+  const routes = list(at(policy, 'routes')).map((one, index) => ({ path: ['routes', index, 'body'], schema: at(one, 'body') }))
+  const rules = list(at(policy, 'request')).flatMap((rule, index) => PLACES.map(place => ({ path: ['request', index, ...place], schema: place.reduce(at, rule) })))
+  return [...methods, ...routes, ...rules].flatMap(({ path, schema }) => {
     // Of another type it is refused as such, by the configuration's own schema.
     if (typeof schema !== 'boolean' && (!isObject(schema) || isFromCard(schema as SchemaSource))) return []
     const result = compileSchema(schema)
@@ -39,6 +39,7 @@ export function inlineSchemaProblems ({ extensions, agents }: { readonly extensi
 function overlaid ({ policy, from }: ResolvedPolicy): object {
   return {
     ...(from.request === 'agent' ? { request: policy.request } : {}),
+    ...(from.routes === 'agent' ? { routes: policy.routes } : {}),
     methods: Object.fromEntries(Object.entries(policy.methods ?? {}).filter(([method]) => from[`methods.${method}`] === 'agent'))
   }
 }
@@ -55,6 +56,10 @@ const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', '
 
 function at (value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function list (value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }
 
 function entries (value: unknown): [string, unknown][] {

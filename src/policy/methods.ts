@@ -1,4 +1,4 @@
-/** JSON-RPC methods that extensions add: who may call them, and with what. */
+/** What extensions add beside the operations of A2A, JSON-RPC methods and HTTP routes: who may call it, and with what. */
 import type { Call } from '../a2a/call.js'
 import type { MethodConfig, Mode } from '../config/model.js'
 import type { PolicyActivity } from './activation.js'
@@ -6,36 +6,47 @@ import type { CompiledSource } from './schema-source.js'
 import type { Violation } from './violation.js'
 import { isFull, note, violation } from './violation.js'
 
-export interface CompiledMethod {
+export interface CompiledAddition {
+  readonly kind: 'method' | 'route'
   /** Name of the policy. */
   readonly policy: string
   readonly uri: string
   readonly mode: Mode
   readonly needsActive: boolean
-  readonly params: CompiledSource | null
+  /** Schema of a method's params, or of a route's body. */
+  readonly schema: CompiledSource | null
 }
 
-/** @param declared whether the card lists the extension: without it only methods that need nothing are the agent's */
-export function isOffered ({ need = 'active' }: MethodConfig, declared: boolean): boolean {
+/** @param declared whether the card lists the extension: without it only what needs nothing is the agent's */
+export function isOffered (need: MethodConfig['need'], declared: boolean): boolean {
   return declared || need === 'none'
 }
 
-export function checkMethod (method: CompiledMethod, call: Call, activity: readonly PolicyActivity[], missing: readonly string[], headerName: string, violations: Violation[]): void {
-  const { policy, uri, mode } = method
+export function checkAddition (added: CompiledAddition, call: Call, activity: readonly PolicyActivity[], missing: readonly string[], headerName: string, violations: Violation[]): void {
+  const { kind, policy, uri, mode } = added
   const active = activity.some(one => one.policy.uri === uri && one.active)
-  if (method.needsActive && !active && !missing.includes(uri)) {
-    note(violations, violation(mode, 'EXTENSION_SUPPORT_REQUIRED', policy, 'method', `header ${headerName}`, `must name the extension ${uri}, which the method belongs to`, uri))
+  if (added.needsActive && !active && !missing.includes(uri)) {
+    note(violations, violation(mode, 'EXTENSION_SUPPORT_REQUIRED', policy, kind, `header ${headerName}`, `must name the extension ${uri}, which the ${kind} belongs to`, uri))
   }
-  const found = method.params?.find(NO_CAPTURES) ?? null
+  const found = added.schema?.find(NO_CAPTURES) ?? null
   if (found === null) return
+  const { rule, place, value } = kind === 'method' ? { rule: 'method-params', place: 'params', value: call.request?.object } : { rule: 'route-body', place: 'body', value: call.extensionBody }
   if (!found.entry.usable) {
-    note(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', policy, 'method-params', 'params', 'cannot be accepted: the schema of the method is unusable', uri, 'SCHEMA_UNUSABLE'))
+    note(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', policy, rule, place, `cannot be accepted: the schema of the ${kind} is unusable`, uri, 'SCHEMA_UNUSABLE'))
     return
   }
-  for (const problem of found.entry.schema.validate(call.request?.object) ?? []) {
+  // Most keywords let pass what is not there.
+  if (kind === 'route' && value === undefined) return note(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, place, 'is required; send JSON', uri))
+  for (const problem of found.entry.schema.validate(value) ?? []) {
     if (isFull(violations, mode)) return
-    note(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, 'method-params', `params${problem.path}`, `${problem.message} (the schema of the method)`, uri))
+    note(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, pathOf(kind, problem.path), `${problem.message} (the schema of the ${kind})`, uri))
   }
+}
+
+/** From the root of the request: of a route that is the body itself, so `command` rather than `body.command`. */
+function pathOf (kind: CompiledAddition['kind'], path: string): string {
+  if (kind === 'method') return `params${path}`
+  return path === '' ? 'body' : path.replace(/^\./, '')
 }
 
 const NO_CAPTURES: ReadonlyMap<string, string> = new Map()

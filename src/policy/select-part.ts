@@ -10,23 +10,17 @@ import type { SelectContext, Selected, Selector } from './select-kit.js'
 import { NAME_LIMIT, NO_CAPTURES } from './select-kit.js'
 
 export function compilePart (config: PartSelectorConfig, context: SelectContext): Selector {
-  const { data, mediaType, dataKey, match, take } = config
-  const patterns = mediaType === undefined ? null : (typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern)
-  const keys = dataKey === undefined ? null : [compileGlob(dataKey)]
-  const matches = match === undefined ? null : context.matcher(match)
-  const firstOnly = take === 'first'
+  const matchesPart = compileMatch(config, context)
+  const firstOnly = config.take === 'first'
   const select: Selector['select'] = ({ message }) => {
     if (message === null) return []
     const found: Selected[] = []
     const places = new Set<MediaTypePlace>()
     for (let i = 0; i < message.parts.length; i++) {
       const part = message.parts[i] as PartView
-      if (data === true && !part.isData) continue
-      const byType = patterns === null ? UNTYPED : byMediaType(part, patterns)
-      if (byType === null) continue
-      const values = keys === null ? WHOLE : isObject(part.data) ? matchingKeys(part.data, keys) : []
-      if (values.length === 0) continue
-      if (matches !== null && matches(normalisePart(part)) === false) continue
+      const matched = matchesPart(part)
+      if (matched === null) continue
+      const { byType, values } = matched
       // An agent that reads only one of the places, and compares text, takes the first part that states its type there and plainly: each
       // part that could be some agent's first is judged.
       if (firstOnly && found.length > 0 && byType.places.every(place => places.has(place))) continue
@@ -44,7 +38,33 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext)
   return { select, needsMessage: true, missing: null }
 }
 
+/** Whether a part is one that the selector is for, the first or not. */
+export function compilePartTest (config: PartSelectorConfig, context: SelectContext): (part: PartView) => boolean {
+  const matchesPart = compileMatch(config, context)
+  return part => matchesPart(part) !== null
+}
+
 const WHOLE = [null] as const
+
+interface MatchedPart {
+  readonly byType: Match
+  /** The keys of its data that are meant; null stands for all of it. */
+  readonly values: readonly ({ readonly key: string, readonly exact: boolean } | null)[]
+}
+
+function compileMatch ({ data, mediaType, dataKey, match }: PartSelectorConfig, context: SelectContext): (part: PartView) => MatchedPart | null {
+  const patterns = mediaType === undefined ? null : (typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern)
+  const keys = dataKey === undefined ? null : [compileGlob(dataKey)]
+  const matches = match === undefined ? null : context.matcher(match)
+  return part => {
+    if (data === true && !part.isData) return null
+    const byType = patterns === null ? UNTYPED : byMediaType(part, patterns)
+    if (byType === null) return null
+    const values = keys === null ? WHOLE : isObject(part.data) ? matchingKeys(part.data, keys) : []
+    if (values.length === 0) return null
+    return matches !== null && matches(normalisePart(part)) === false ? null : { byType, values }
+  }
+}
 
 interface Match {
   readonly captures: ReadonlyMap<string, string>

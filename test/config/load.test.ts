@@ -97,6 +97,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     enforceOn: 'all',
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
+    untaggedData: 'allow',
     extensions: ['own'],
     policies: [{ name: 'own', policy: result.extensions.own, layers: ['file'], from: { uri: 'file', mode: 'file', 'activation.required': 'file', 'activation.default': 'file', 'activation.expose': 'file', request: 'file' } }],
     dependencies: {},

@@ -41,6 +41,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     enforceOn: 'messages',
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
+    untaggedData: 'allow',
     extensions: [],
     policies: [],
     dependencies: {},
@@ -62,6 +63,8 @@ export interface Sent {
   readonly operation?: Operation
   readonly requested?: readonly string[]
   readonly pathTenant?: string
+  /** `POST /path`: the body is then that route's. */
+  readonly route?: string
   readonly headers?: readonly string[]
 }
 
@@ -70,8 +73,8 @@ export function send (policy: AgentPolicy, body: unknown, sent: Sent = {}): Deci
   const { version = '1.0', binding = 'JSONRPC' } = sent
   const method = sent.method ?? (version === '1.0' ? 'SendMessage' : 'message/send')
   const text = typeof body === 'string' ? body : JSON.stringify(binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method, params: body } : body)
-  const call = readCall({ bytes: Buffer.from(text), binding, version, contentType: 'application/json', restOperation: binding === 'JSONRPC' ? null : sent.operation ?? 'SendMessage', limits: { depth: 64, members: 1_000_000 } })
-  return decide({ call, requested: sent.requested ?? [], headerName: version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', pathTenant: sent.pathTenant ?? null, headers: sent.headers ?? [] }, policy)
+  const call = readCall({ bytes: Buffer.from(text), binding, version, contentType: 'application/json', restOperation: binding === 'JSONRPC' ? null : sent.operation ?? (sent.route === undefined ? 'SendMessage' : 'Extension'), limits: { depth: 64, members: 1_000_000 } })
+  return decide({ call, requested: sent.requested ?? [], headerName: version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', pathTenant: sent.pathTenant ?? null, extensionRoute: sent.route ?? null, headers: sent.headers ?? [] }, policy)
 }
 
 export const part10 = (data: unknown, mediaType: unknown = 'application/json;schema=fight', more: object = {}): object => ({ data, mediaType, ...more })
