@@ -55,13 +55,14 @@ function checks (policy: PolicyConfig): string {
     ...Object.keys(methods).length === 0 ? [] : [`parameters of ${Object.keys(methods).length === 1 ? 'a method' : `${Object.keys(methods).length} methods`}`],
     ...inactive?.request === 'reject' ? ['no data without activation'] : [],
     ...activation.requires === undefined ? [] : [`with \`${activation.requires.join('`, `')}\``],
+    ...policy.card === undefined ? [] : ['the card'],
     ...Object.keys(policy).filter(key => !WORDED.has(key)).map(key => `\`${key}\``)
   ]
   return words.length === 0 ? activation.default === 'inject' ? 'nothing; asked for on the client\'s behalf' : 'nothing' : words.join(', ')
 }
 
 /** Keys of a policy that a page says in words; all others are shown as they stand. */
-const WORDED = new Set(['uri', 'uriPattern', 'aliases', 'about', 'mode', 'owns', 'inactive', 'activation', 'methods', 'request'])
+const WORDED = new Set(['uri', 'uriPattern', 'aliases', 'about', 'mode', 'owns', 'inactive', 'activation', 'methods', 'request', 'card'])
 
 function page (name: string, policy: PolicyConfig): string {
   const { about = {}, aliases = [], request = [], methods = {} } = policy
@@ -74,6 +75,7 @@ function page (name: string, policy: PolicyConfig): string {
     `## When it is active\n\n${active(policy)}`,
     ...list('Where texts and implementations differ', about.drift),
     ...list('To know', about.notes),
+    ...cardWords(policy.card),
     ...request.length === 0 ? [] : ['## Rules', ...request.map(rule => ruleWords(rule))],
     ...Object.keys(methods).length === 0 ? [] : ['## Methods', ...Object.entries(methods).map(([method, { need = 'active', params }]) => `### ${method}\n\n${NEEDS[need]}${params === undefined ? '' : ` Its \`params\` must hold to:\n\n${yamlBlock(params)}`}`)],
     ...rest.map(([key, value]) => `## \`${key}\`\n\n${yamlBlock({ [key]: value })}`),
@@ -82,15 +84,26 @@ function page (name: string, policy: PolicyConfig): string {
   return `${sections.join('\n\n')}\n`
 }
 
+function cardWords (card: PolicyConfig['card']): string[] {
+  if (card === undefined) return []
+  const { params, schema, onInvalid = 'warn' } = card
+  return [
+    '## The card',
+    ...params === undefined ? [] : [`\`params\` of the declaration must hold to:\n\n${yamlBlock(params)}`],
+    ...schema === undefined ? [] : [`The card as a whole, in one of its versions, must hold to:\n\n${yamlBlock(schema)}`],
+    onInvalid === 'warn' ? 'Otherwise there is a warning, and the card is used all the same.' : 'Otherwise the card is not used.'
+  ]
+}
+
 const NEEDS = { active: 'The caller must ask for the extension.', declared: 'The card must declare the extension.', none: 'Anybody may call it.' }
 const SIGNALS = { header: 'it is asked for', listed: '`message.extensions` lists it', evidence: 'its data is there', always: 'the card declares it' }
 const REQUIRED = { card: 'Clients must ask for it where the card says so.', always: 'Clients must ask for it.', never: 'Clients need not ask for it, whatever the card says.' }
 
-function active ({ activation = {}, inactive, owns = {} }: PolicyConfig): string {
+function active ({ activation = {}, inactive, owns = {}, request = [] }: PolicyConfig): string {
   const { signals, required = 'card', scope, requires, onMissing } = activation
   const owned = Object.entries(owns).flatMap(([kind, names]) => (names ?? []).map(one => `- \`${one}\` (${KINDS[kind as keyof typeof KINDS]})`))
   return [
-    `${signals === undefined ? 'Its rules look at every request, asked for or not.' : `A request activates it where ${signals.map(signal => SIGNALS[signal]).join(', or ')}.`} ${activation.default === 'inject' ? `The gateway asks for it on the client's behalf${activation.expose === true ? ', and shows the client the agent\'s echo' : ''}.` : REQUIRED[required]}`,
+    `${signals === undefined ? request.length === 0 ? 'It asks nothing of requests.' : 'Its rules look at every request, asked for or not.' : `A request activates it where ${signals.map(signal => SIGNALS[signal]).join(', or ')}.`} ${activation.default === 'inject' ? `The gateway asks for it on the client's behalf${activation.expose === true ? ', and shows the client the agent\'s echo' : ''}.` : REQUIRED[required]}`,
     ...scope === undefined ? [] : [`That is checked on ${scope === 'all' ? 'all operations' : 'operations that carry a message'}.`],
     ...requires === undefined ? [] : [`It needs ${requires.map(one => `[\`${one}\`](${one}.md)`).join(', ')} beside it; ${onMissing === 'add' ? 'the gateway asks for what is missing' : 'without, the request is refused'}.`],
     ...owned.length === 0 ? [] : [`To it belong${owned.some(one => one.includes('$uri')) ? ' (`$uri` stands for each of its URIs)' : ''}:\n\n${owned.join('\n')}\n\nWhere one of them is in a request, the rules run also if the extension is not active.${inactive?.request === undefined || inactive.request === 'forward' ? '' : ` Without activation they are subject to \`${inactive.request}\`.`}`]

@@ -2,7 +2,7 @@
 import type { AgentCard } from '../a2a/card.js'
 import { routeKey } from '../a2a/extension-routes.js'
 import type { Operation } from '../a2a/operations.js'
-import type { AgentConfig, ErrorClass, InlineSchema, MethodConfig, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
+import type { AgentConfig, ErrorClass, InlineSchema, MethodConfig, Mode, PolicyConfig, RuleConfig, SchemaRef } from '../config/model.js'
 import type { Identity } from './identity.js'
 import { identitiesOf, Names } from './identity.js'
 import type { CompiledAddition } from './methods.js'
@@ -122,7 +122,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     for (const spelling of same) spoken.add(spelling)
     names.add(identity, declared)
     const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
-    const add = (added: Map<string, readonly CompiledAddition[]>, kind: CompiledAddition['kind'], key: string, need: MethodConfig['need'], schema: InlineSchema | undefined): void => {
+    const add = (added: Map<string, readonly CompiledAddition[]>, kind: CompiledAddition['kind'], key: string, need: MethodConfig['need'], schema: InlineSchema | SchemaRef | undefined): void => {
       if (!isOffered(need, extension !== null)) return
       const one = { kind, policy: name, uri, mode, needsActive: (need ?? 'active') === 'active', schema: schema === undefined ? null : compileSource(schema, context) }
       added.set(key, [...added.get(key) ?? [], one])

@@ -2,7 +2,8 @@
 import { isObject, memberPath } from '../a2a/fields.js'
 import type { Config, ResolvedPolicy, SchemaSource } from '../config/model.js'
 import { compileSchema } from './json-schema.js'
-import { isFromCard } from './schema-source.js'
+import { compileRef } from './schema-set.js'
+import { isEnumFromCard, isFromCard, isSchemaRef } from './schema-source.js'
 
 /** A schema that cannot be used. */
 export interface SchemaFault {
@@ -17,10 +18,16 @@ export interface SchemaFault {
 export function policySchemaFaults (policy: unknown): SchemaFault[] {
   const methods = entries(at(policy, 'methods')).map(([method, one]) => ({ path: ['methods', method, 'params'], schema: at(one, 'params') }))
   const routes = list(at(policy, 'routes')).map((one, index) => ({ path: ['routes', index, 'body'], schema: at(one, 'body') }))
+  const card = ['params', 'schema'].map(key => ({ path: ['card', key], schema: at(at(policy, 'card'), key) }))
   const rules = list(at(policy, 'request')).flatMap((rule, index) => PLACES.map(place => ({ path: ['request', index, ...place], schema: place.reduce(at, rule) })))
-  return [...methods, ...routes, ...rules].flatMap(({ path, schema }) => {
+  return [...methods, ...routes, ...card, ...rules].flatMap(({ path, schema }) => {
     // Of another type it is refused as such, by the configuration's own schema.
-    if (typeof schema !== 'boolean' && (!isObject(schema) || isFromCard(schema as SchemaSource))) return []
+    if (typeof schema !== 'boolean' && !isObject(schema)) return []
+    if (isSchemaRef(schema)) {
+      const result = compileRef(schema)
+      return result.ok ? [] : [{ path, pointer: '', message: `${result.problem.pointer}: ${result.problem.message}` }]
+    }
+    if (isFromCard(schema as SchemaSource) || isEnumFromCard(schema as SchemaSource)) return []
     const result = compileSchema(schema)
     return result.ok ? [] : [{ path, ...result.problem }]
   })
@@ -40,6 +47,7 @@ function overlaid ({ policy, from }: ResolvedPolicy): object {
   return {
     ...(from.request === 'agent' ? { request: policy.request } : {}),
     ...(from.routes === 'agent' ? { routes: policy.routes } : {}),
+    card: Object.fromEntries(Object.entries(policy.card ?? {}).filter(([key]) => from[`card.${key}`] === 'agent')),
     methods: Object.fromEntries(Object.entries(policy.methods ?? {}).filter(([method]) => from[`methods.${method}`] === 'agent'))
   }
 }

@@ -5,6 +5,7 @@ import t from 'tap'
 import { CHECKS } from '../../src/cli/configuration.js'
 import { formatDiagnostic, loadCatalogue } from '../../src/config/load.js'
 import { packageRoot } from '../../src/config/paths.js'
+import { compileSchema } from '../../src/policy/json-schema.js'
 import { runTests } from '../../src/offline/run-tests.js'
 import { loadTests } from '../../src/offline/test-file.js'
 
@@ -21,6 +22,16 @@ for (const [name, policy] of Object.entries(loadCatalogue())) {
     const tests = loaded.tests.value.tests
     const accepting = tests.filter(({ expect }) => expect.decision === 'forward')
     t.same(['0.3', '1.0'].filter(version => !accepting.some(({ versions }) => (versions as readonly string[]).includes(version))), [], 'a test in each version shows what is let pass')
+
+    const { params } = policy.card ?? {}
+    if (params !== undefined) {
+      const compiled = compileSchema(params)
+      if (!compiled.ok) return t.fail(compiled.problem.message)
+      const { capabilities } = loaded.tests.value.card as { readonly capabilities: { readonly extensions: readonly { readonly uri: string, readonly params?: unknown }[] } }
+      const own = capabilities.extensions.filter(({ uri }) => uri === policy.uri || policy.uriPattern !== undefined)
+      t.equal(own.length, 1, 'the card of the tests declares it')
+      t.equal(compiled.schema.validate(own[0]?.params ?? {}), null, 'as the policy wants it')
+    }
 
     const named = new Set(tests.flatMap(({ expect }) => [...expect.rule === undefined ? [] : [expect.rule], ...expect.violations ?? []]))
     t.same((policy.request ?? []).map(({ id }) => `${name}/${id}`).filter(rule => !named.has(rule)), [], 'a test provokes each rule')
