@@ -75,6 +75,26 @@ t.test('a problem of the configuration is file:line:col, and exit code 1', async
   t.match(await ended(t, ['serve'], { A2A_GATEWAY_UPSTREAM: 'nope' }), { code: 1, err: /A2A_GATEWAY_UPSTREAM/ })
 })
 
+t.test('init and check --live as commands', async t => {
+  const agent = await fakeAgent(t)
+  const made = await ended(t, ['init', agent.url])
+  t.match(made, { code: 0, err: '' })
+  const file = configFile(t, made.out)
+  t.match(await ended(t, ['check', '--live', '--config', file]), { code: 0, out: /ok: 1 agent/ })
+  t.match(await ended(t, ['init']), { code: 1, out: '', err: /URL of an agent is required/ })
+  t.match(await ended(t, ['init', agent.url, 'x']), { code: 2, out: '', err: /Unexpected argument 'x'; its flags are --output/ })
+  t.match(await ended(t, ['init', '--output', file, agent.url]), { code: 1, err: /exists already/ })
+  t.match(await ended(t, ['check', '--live'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), { code: 1, out: /^agent agent: card http:\/\/127\.0\.0\.1:1\/.*cannot be reached/ })
+})
+
+t.test('a schema that does not compile keeps it from starting, with its place', async t => {
+  const file = configFile(t, 'version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [p]}]\nextensions:\n  p:\n    uri: urn:p\n    request: [{id: r, select: {part: {}}, schema: {type: 5}}]\n')
+  for (const command of ['serve', 'check']) {
+    const result = await ended(t, [command, '--config', file])
+    t.match([result.code, result.out + result.err], [1, /gateway\.yaml:6:58: extensions\.p\.request\[0\]\.schema cannot be used: \/type/], command)
+  }
+})
+
 t.test('--upstream alone stands in front of one agent; health asks it; SIGINT stops it', async t => {
   const agent = await fakeAgent(t)
   const listen = `127.0.0.1:${await freePort()}`
