@@ -1,6 +1,6 @@
 import type { Schema } from '../src/config/schema-kit.js'
 import { policySchema } from '../src/config/policy-schema.js'
-import { configSchema } from '../src/config/schema.js'
+import { advertisedSchema, configSchema } from '../src/config/schema.js'
 
 const INTRO = `# Configuration
 
@@ -75,6 +75,7 @@ const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] =
   { title: '`agents[]`', schema: at(configSchema, 'agents') },
   { title: '`agents[].upstream`', schema: at(configSchema, 'agents', 'upstream') },
   { title: '`agents[].card`', schema: at(configSchema, 'agents', 'card') },
+  { title: '`agents[].card.advertise[]`', schema: advertisedSchema },
   { title: '`extensions.<name>`', schema: policySchema },
   { title: '`extensions.<name>.request[]`', schema: at(policySchema, 'request') },
   { title: '`telemetry`', schema: at(configSchema, 'telemetry') }

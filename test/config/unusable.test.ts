@@ -42,6 +42,11 @@ t.test('a schema of an agent\'s overlay', async t => {
   t.same(lines(text), ['g.yaml:5:65: agents[0].extensions[0].object-schemas.methods.m.params cannot be used: /type: not valid against its meta-schema: must be equal to one of the allowed values'])
 })
 
+t.test('a schema that the platform adds to a card', async t => {
+  const text = 'version: 1\nagents:\n  - name: a\n    upstream: {url: "https://127.0.0.1:1"}\n    card: {schemas: {good: true, bad: {type: 5}}}\n'
+  t.same(lines(text), ['g.yaml:5:46: agents[0].card.schemas.bad cannot be used: /type: not valid against its meta-schema: must be equal to one of the allowed values'])
+})
+
 t.test('what is wrong in other ways is said once, and all of it', async t => {
   t.same(lines(policy(`    request:
       - id: r
