@@ -1,5 +1,5 @@
 import type { Schema } from '../src/config/schema-kit.js'
-import { configSchema } from '../src/config/schema.js'
+import { advertisedSchema, configSchema } from '../src/config/schema.js'
 import { TABLE_HEAD, tableRows } from './schema-table.js'
 
 const INTRO = `# Configuration
@@ -77,6 +77,7 @@ const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] =
   { title: '`agents[]`', schema: at(configSchema, 'agents') },
   { title: '`agents[].upstream`', schema: at(configSchema, 'agents', 'upstream') },
   { title: '`agents[].card`', schema: at(configSchema, 'agents', 'card') },
+  { title: '`agents[].card.advertise[]`', schema: advertisedSchema },
   { title: '`telemetry`', schema: at(configSchema, 'telemetry') }
 ]
 

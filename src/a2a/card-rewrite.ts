@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { CardAdditions } from './card-additions.js'
+import { withAdditions } from './card-additions.js'
 import { isObject, placeInterfaces, TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from './card-interfaces.js'
 import type { CardInterface, PlacedInterface } from './card-interfaces.js'
 import { mapEach, publicUrlOf } from './card-map.js'
@@ -15,6 +17,8 @@ export interface RewriteOptions {
    * that the public card does not.
    */
   readonly routed?: (mapped: MappedInterface) => boolean
+  /** What the platform adds; not with `verbatim`. */
+  readonly additions?: CardAdditions
 }
 
 export interface RenderedCard {
@@ -27,10 +31,11 @@ type Json = Readonly<Record<string, unknown>>
 
 /**
  * The card as the gateway serves it, public or extended, of any generation: URLs of carried interfaces point at the
- * gateway, other interfaces are gone (clients would bypass the gateway through them), everything else is as it was.
+ * gateway, other interfaces are gone (clients would bypass the gateway through them), additions are made, everything else is as it was.
  */
-export function rewriteCard (raw: Json, options: RewriteOptions): Record<string, unknown> {
-  if (options.signature === 'verbatim') return raw
+export function rewriteCard (agents: Json, options: RewriteOptions): Record<string, unknown> {
+  if (options.signature === 'verbatim') return agents
+  const raw = options.additions === undefined ? agents : withAdditions(agents, options.additions)
   const placed = placeInterfaces(raw)
   const urls = publicUrls(placed, options)
   const has03 = isSet(raw['url'])

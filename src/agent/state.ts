@@ -1,5 +1,8 @@
 /** Everything a request to one agent looks up: routes, policies, served cards. Built when cards load, swapped whole, never changed. */
 import type { AgentCard, CardInterface } from '../a2a/card.js'
+import { readCard } from '../a2a/card.js'
+import type { CardAdditions } from '../a2a/card-additions.js'
+import { replacedByAdditions, withAdditions } from '../a2a/card-additions.js'
 import type { MappedInterface } from '../a2a/card-map.js'
 import { mapInterfaces } from '../a2a/card-map.js'
 import type { RenderedCard, RewriteOptions } from '../a2a/card-rewrite.js'
@@ -10,6 +13,8 @@ import { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { VERSIONS } from '../a2a/versions.js'
 import type { AgentConfig } from '../config/model.js'
+import type { CardFinding } from '../policy/card-checks.js'
+import { checkCards } from '../policy/card-checks.js'
 import type { AgentPolicy } from '../policy/compile.js'
 import { compileAgentPolicy } from '../policy/compile.js'
 import { SchemaCache } from '../policy/schema-source.js'
@@ -27,7 +32,19 @@ export interface AgentState {
   readonly cardWarnings: readonly string[]
   /** What the gateway cannot route or use of them. */
   readonly warnings: readonly string[]
+  /** What policies say of the cards; `warnings` has their words. */
+  readonly findings: readonly CardFinding[]
   readonly cache: SchemaCache
+}
+
+/** A policy does not let the card be used. */
+export class CardRefused extends Error {
+  readonly findings: readonly CardFinding[]
+
+  constructor (findings: readonly CardFinding[]) {
+    super(findings.filter(finding => finding.refuses).map(finding => finding.message).join('; '))
+    this.findings = findings
+  }
 }
 
 export interface AgentStateOptions {
@@ -42,7 +59,10 @@ export interface AgentStateOptions {
 export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions): AgentState {
   const { agent } = options
   const upstreamUrl = new URL(agent.upstream.url)
-  const cards: Record<Version, AgentCard> = { 0.3: loaded.byVersion['0.3'].card, '1.0': loaded.byVersion['1.0'].card }
+  const additions: CardAdditions = { advertise: agent.card.advertise, schemas: agent.card.schemas }
+  const documents = loaded.byVersion
+  const plain = amended(documents['0.3'].card, additions)
+  const cards: Record<Version, AgentCard> = { 0.3: plain, '1.0': documents['1.0'] === documents['0.3'] ? plain : amended(documents['1.0'].card, additions) }
   const { mapped, conflicts } = mapInterfaces(distinct([...cards['1.0'].interfaces, ...cards['0.3'].interfaces]), upstreamUrl)
   if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
   const routed = new Set(mapped.map(routeKey))
@@ -50,13 +70,16 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     publicBase: options.publicBase,
     upstreamUrl,
     signature: agent.card.signature,
-    routed: one => routed.has(routeKey(one))
+    routed: one => routed.has(routeKey(one)),
+    additions
   }
   const cache = new SchemaCache(options.previous?.cache)
+  const findings = checkCards(agent, [...new Set([cards['1.0'], cards['0.3']])], cache)
+  if (findings.some(finding => finding.refuses)) throw new CardRefused(findings)
   const policyOf = (version: Version): AgentPolicy => compileAgentPolicy({
     agent, maxExtensions: options.maxExtensions, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache
   })
-  const serve = (version: Version): RenderedCard => renderCard({ bytes: loaded.byVersion[version].bytes, raw: cards[version].raw }, rewrite)
+  const serve = (version: Version): RenderedCard => renderCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
   const policy = { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
   const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), upstreamUrl.pathname.replace(/\/$/, ''))
   return {
@@ -68,9 +91,12 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     since: new Date(loaded.fetchedAt),
     rewrite,
     cardWarnings: unique([...cards['1.0'].warnings, ...cards['0.3'].warnings]),
+    findings,
     warnings: unique([
       ...conflicts,
       ...router.shadowed.map(route => `${namesOf(route, policy)}: the route ${route} is never reached: the card has an operation at its path`),
+      ...[documents['1.0'], documents['0.3']].flatMap(({ card }) => replacedByAdditions(card.raw, additions)),
+      ...findings.map(finding => finding.message),
       ...policy['1.0'].warnings, ...policy['0.3'].warnings,
       ...[...policy['1.0'].unusable, ...policy['0.3'].unusable].map(problem => `schema at ${problem.pointer} cannot be used: ${problem.message}; data that names it is refused`)
     ]),
@@ -89,6 +115,15 @@ function extensionRoutes (interfaces: readonly MappedInterface[], policies: Read
 function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>>): string {
   const names = VERSIONS.flatMap(version => policies[version].routes.get(route) ?? []).map(one => one.policy)
   return unique(names).map(name => `policy "${name}"`).join(', ')
+}
+
+/** The card as clients see it, which is what requests are held to. */
+function amended (card: AgentCard, additions: CardAdditions): AgentCard {
+  const raw = withAdditions(card.raw, additions)
+  if (raw === card.raw) return card
+  const read = readCard(raw)
+  if (!read.ok) throw new Error(`with the additions of the configuration, ${read.problem}`)
+  return read.card
 }
 
 /** The card of a version is the one fetched for it, unless only the other one lists an interface of that version. */

@@ -5,7 +5,7 @@ import type { PathProblem } from '../config/diagnostics.js'
 import { defaultConfig, loadConfig } from '../config/load.js'
 import type { Check, LoadResult, Overrides } from '../config/load.js'
 import { fault, items, mapping } from '../config/yaml-values.js'
-import { policySchemaFaults } from '../policy/inline-schemas.js'
+import { policySchemaFaults, schemaFaults } from '../policy/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 
 /** @param options.file the file, or null for the configuration that `overrides.upstream` alone makes */
@@ -21,12 +21,14 @@ function unusableSchemas (value: unknown): PathProblem[] {
   const { extensions, agents } = mapping(value)
   const overlays = items(agents).flatMap((agent, index) => items(mapping(agent).extensions).flatMap((entry, at) =>
     Object.entries(mapping(entry)).map(([name, overlay]) => ({ root: ['agents', index, 'extensions', at, name], policy: overlay }))))
-  return [...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })), ...overlays].flatMap(({ root, policy }) =>
-    policySchemaFaults(policy).map(({ path, pointer, message }) => {
-      const place = [...root, ...path]
-      const steps = pointer.split('/').slice(1).map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-      return fault([...place, ...steps], `${dotted(place)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`)
-    }))
+  const added = items(agents).flatMap((agent, index) => Object.entries(mapping(mapping(mapping(agent).card).schemas)).flatMap(([name, schema]) =>
+    schemaFaults(['agents', index, 'card', 'schemas', name], schema)))
+  const written = [...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })), ...overlays].flatMap(({ root, policy }) =>
+    policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
+  return [...written, ...added].map(({ path, pointer, message }) => {
+    const steps = pointer.split('/').slice(1).map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    return fault([...path, ...steps], `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`)
+  })
 }
 
 function unusableCertificates (value: unknown, baseDir: string): PathProblem[] {

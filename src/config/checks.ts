@@ -79,6 +79,7 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
   if (typeof card.url === 'string' && typeof card.file === 'string') {
     problems.push(fault([...path, 'card', 'file'], `${dotted([...path, 'card'])} has both url and file`, 'keep one', 'key'))
   }
+  problems.push(...additions(card, [...path, 'card']))
   problems.push(...unreadable(card.file, [...path, 'card', 'file'], context))
   for (const key of ['ca', 'cert', 'key']) problems.push(...unreadable(tls[key], [...path, 'upstream', 'tls', key], context))
   for (const [one, other] of [['cert', 'key'], ['key', 'cert']] as const) {
@@ -93,6 +94,20 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
     }
   })
   return problems
+}
+
+/** A card that is served untouched has no room for what the platform adds. */
+function additions (card: Mapping, path: Path): PathProblem[] {
+  const seen = new Set<unknown>()
+  const twice = items(card.advertise).flatMap((entry, index) => {
+    const { uri } = mapping(entry)
+    const again = typeof uri === 'string' && seen.has(uri)
+    seen.add(uri)
+    return again ? [fault([...path, 'advertise', index, 'uri'], `${dotted([...path, 'advertise'])} lists ${shown(uri)} twice`)] : []
+  })
+  if (card.signature !== 'verbatim') return twice
+  const given = ['advertise', 'schemas'].filter((key) => items(card[key]).length > 0 || Object.keys(mapping(card[key])).length > 0)
+  return [...twice, ...given.map((key) => fault([...path, key], `${dotted([...path, key])} contradicts signature: verbatim, which serves the card untouched`, 'remove one of them', 'key'))]
 }
 
 function unreadable (value: unknown, path: Path, context: CheckContext): PathProblem[] {

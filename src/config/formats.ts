@@ -44,6 +44,7 @@ export const FORMATS = {
   'route-path': routePathFault,
   'header-name': (text: string) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' },
   'media-type': mediaTypeFault,
+  'schema-name': (text: string) => /^[^\p{Cc}]{1,100}$/u.test(text) ? null : { message: 'must have from 1 to 100 characters, none of them a control character' },
   uri: (text: string) => /^[A-Za-z][A-Za-z0-9+.-]*:[\x21-\x7e]+$/.test(text)
     ? null
     : { message: 'must be an absolute URI', hint: 'such as "https://example.com/schemas/order.json"' },

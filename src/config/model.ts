@@ -3,6 +3,7 @@
  * Its source of truth is the JSON Schema in `schema.ts`; `load.ts` turns YAML into this.
  */
 
+import type { AdvertisedExtension } from '../a2a/card-additions.js'
 import type { Operation } from '../a2a/operations.js'
 
 export type Mode = 'enforce' | 'observe' | 'off'
@@ -98,6 +99,10 @@ export interface CardConfig {
   readonly maxStale: number
   readonly onUnavailable: 'reject' | 'forward'
   readonly signature: 'strip' | 'verbatim'
+  /** Extensions added to the served card, and enforced as if the agent declared them. */
+  readonly advertise: readonly AdvertisedExtension[]
+  /** Added to the card's own root key `schemas`, by name. */
+  readonly schemas: Readonly<Record<string, InlineSchema>>
 }
 
 export interface TelemetryConfig {

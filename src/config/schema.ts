@@ -46,13 +46,36 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
   })
 })
 
+/** An extension that the platform adds to a card. */
+export const advertisedSchema = mapping('One extension, an AgentExtension of the protocol.', ['uri'], {
+  uri: { ...text('Its URI.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
+  description: { type: 'string', description: 'How the agent uses it, for people. Default: none.', minLength: 1, maxLength: 1000 },
+  required: { type: 'boolean', description: 'Whether clients must request it. Default: false.' },
+  params: { type: 'object', description: 'What else clients need to know. Default: none.' }
+})
+
 const card = section('The agent\'s AgentCard.', {
   url: nullable('Where to fetch the card. `null`: below the upstream URL, `/.well-known/agent-card.json`, then `/.well-known/agent.json`. Excludes `file`.', 'url'),
   file: nullable('Card on disk, used instead of fetching; relative to the configuration file. Excludes `url`.', 'file'),
   refresh: duration('Least time between two fetches; Cache-Control and ETag are honoured above it.', '60s', '10ms', '24h'),
   maxStale: duration('How long a card stays in use after it could last be fetched.', '1h', '0s', '720h'),
   onUnavailable: choice('Without a usable card: refuse calls (503), or forward them uninspected.', ['reject', 'forward'], 'reject'),
-  signature: choice('`strip`: the served card is rewritten and loses its signatures. `verbatim`: it is served untouched.', ['strip', 'verbatim'], 'strip')
+  signature: choice('`strip`: the served card is rewritten and loses its signatures. `verbatim`: it is served untouched.', ['strip', 'verbatim'], 'strip'),
+  advertise: {
+    type: 'array',
+    description: 'Extensions added to the served card, and enforced as if the agent declared them. One that it does declare is merged, and required if either says so. Not with `signature: verbatim`.',
+    default: [],
+    items: { $ref: '#/$defs/advertised' },
+    maxItems: 64
+  },
+  schemas: {
+    type: 'object',
+    description: 'JSON Schemas by name, added to the root key `schemas` of the served card and to what `fromCard` finds there. They replace the card\'s own of the same name. Not with `signature: verbatim`.',
+    default: {},
+    propertyNames: { type: 'string', 'x-format': 'schema-name' },
+    additionalProperties: { type: ['object', 'boolean'], description: 'One JSON Schema.' },
+    maxProperties: 200
+  }
 })
 
 const agent = mapping('One agent.', ['name', 'upstream'], {
@@ -123,7 +146,7 @@ export const configSchema: Schema = {
     },
     telemetry
   }),
-  $defs: { policy: policySchema }
+  $defs: { policy: policySchema, advertised: advertisedSchema }
 }
 
 /** The schema as published: `config/gateway.schema.json` and the output of `a2a-gateway schema`. */

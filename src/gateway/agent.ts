@@ -1,10 +1,11 @@
 /** One configured agent while the gateway runs: its connections, its card and the state made of it. */
 import type { LoadedCards } from '../a2a/loaded-cards.js'
 import type { Router } from '../a2a/route.js'
-import type { AgentState } from '../agent/state.js'
-import { buildAgentState } from '../agent/state.js'
+import type { AgentState, AgentStateOptions } from '../agent/state.js'
+import { buildAgentState, CardRefused } from '../agent/state.js'
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model.js'
+import type { CardFinding } from '../policy/card-checks.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import { CardSource } from '../upstream/card-source.js'
@@ -49,6 +50,8 @@ export class Agent {
   private readonly refusals: PastRefusal[] = []
   /** Survives expiry, so that a card that comes back compiles nothing again. */
   private lastState: AgentState | null = null
+  /** What policies last said of a card. */
+  private found = ''
 
   constructor (options: AgentOptions) {
     const { config, metrics, log } = options
@@ -144,14 +147,32 @@ export class Agent {
 
   private use (cards: LoadedCards, log: Log, previous = this.lastState): void {
     const { config, limits } = this.options
-    const next = buildAgentState(cards, {
-      agent: config, maxExtensions: limits.extensions, publicBase: this.publicBase, previous
-    })
+    const next = this.build(cards, { agent: config, maxExtensions: limits.extensions, publicBase: this.publicBase, previous })
     this.state = next
     this.lastState = next
     for (const warning of next.warnings) {
       if (previous === null || !previous.warnings.includes(warning)) log.warn({ agent: config.name }, `agent ${config.name}: ${warning}`)
     }
+  }
+
+  /** @throws Error in plain words when the cards cannot be used */
+  private build (cards: LoadedCards, options: AgentStateOptions): AgentState {
+    try {
+      const state = buildAgentState(cards, options)
+      this.count(state.findings)
+      return state
+    } catch (error) {
+      if (error instanceof CardRefused) this.count(error.findings)
+      throw error
+    }
+  }
+
+  /** Once for each card, however often it is tried again. */
+  private count (findings: readonly CardFinding[]): void {
+    const words = findings.map(finding => finding.message).join('\n')
+    if (words === this.found) return
+    this.found = words
+    for (const { policy, rule, mode } of findings) this.options.metrics.violation(this.name, policy, rule, 'card', mode)
   }
 
   /** For `/agents`. */

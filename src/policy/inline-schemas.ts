@@ -20,17 +20,19 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
   const routes = list(at(policy, 'routes')).map((one, index) => ({ path: ['routes', index, 'body'], schema: at(one, 'body') }))
   const card = ['params', 'schema'].map(key => ({ path: ['card', key], schema: at(at(policy, 'card'), key) }))
   const rules = list(at(policy, 'request')).flatMap((rule, index) => PLACES.map(place => ({ path: ['request', index, ...place], schema: place.reduce(at, rule) })))
-  return [...methods, ...routes, ...card, ...rules].flatMap(({ path, schema }) => {
-    // Of another type it is refused as such, by the configuration's own schema.
-    if (typeof schema !== 'boolean' && !isObject(schema)) return []
-    if (isSchemaRef(schema)) {
-      const result = compileRef(schema)
-      return result.ok ? [] : [{ path, pointer: '', message: `${result.problem.pointer}: ${result.problem.message}` }]
-    }
-    if (isFromCard(schema as SchemaSource) || isEnumFromCard(schema as SchemaSource)) return []
-    const result = compileSchema(schema)
-    return result.ok ? [] : [{ path, ...result.problem }]
-  })
+  return [...methods, ...routes, ...card, ...rules].flatMap(({ path, schema }) => schemaFaults(path, schema))
+}
+
+/** @param schema as read; of a type that is no schema's it is refused as such, by the configuration's own schema */
+export function schemaFaults (path: SchemaFault['path'], schema: unknown): SchemaFault[] {
+  if (typeof schema !== 'boolean' && !isObject(schema)) return []
+  if (isSchemaRef(schema)) {
+    const result = compileRef(schema)
+    return result.ok ? [] : [{ path, pointer: '', message: `${result.problem.pointer}: ${result.problem.message}` }]
+  }
+  if (isFromCard(schema as SchemaSource) || isEnumFromCard(schema as SchemaSource)) return []
+  const result = compileSchema(schema)
+  return result.ok ? [] : [{ path, ...result.problem }]
 }
 
 /** @returns one sentence per schema that cannot be used, with the place in it */

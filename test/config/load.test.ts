@@ -92,7 +92,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       tls: { ca: join(directory, 'pem/ca.pem'), cert: join(directory, 'pem/cert.pem'), key: join(directory, 'pem/key.pem'), serverName: 'agent.internal' },
       extensionHeader: { spelling: 'both', form: 'joined' }
     },
-    card: { url: null, file: join(directory, 'card.json'), refresh: 5000, maxStale: 7200000, onUnavailable: 'forward', signature: 'verbatim' },
+    card: { url: null, file: join(directory, 'card.json'), refresh: 5000, maxStale: 7200000, onUnavailable: 'forward', signature: 'verbatim', advertise: [], schemas: {} },
     mode: 'observe',
     enforceOn: 'all',
     unlistedExtensions: 'strip',

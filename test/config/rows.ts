@@ -162,6 +162,7 @@ const POLICY: readonly Row[] = [
   ['route at the card', policyWith('routes: [{verb: GET, path: /.Well-Known/agent-card.json}]'), 'g.yaml:9:32: extensions.p.routes[0].path must not lie under /.well-known (what is there is not an extension\'s)'],
   ['route twice', policyWith('routes: [{verb: GET, path: "/x/{a}"}, {verb: POST, path: "/x/{a}"}, {verb: GET, path: "/x/{b}"}]'), 'g.yaml:9:91: extensions.p.routes[0] and extensions.p.routes[2] are the same route, "GET /x/{}" (keep one)'],
   ['body of a GET', policyWith('routes: [{verb: GET, path: /x, body: true}]'), 'g.yaml:9:36: extensions.p.routes[0] has a body, but a GET has none (remove body, or use another verb)'],
+  ['card check', policyWith('card: {onInvalid: refused}'), 'g.yaml:9:23: extensions.p.card.onInvalid must be one of refuse, warn, not "refused" (did you mean "refuse"?)'],
   ['select missing', policyWith('request: [{id: r, count: {max: 0}}]'), 'g.yaml:9:15: extensions.p.request[0].select is required'],
   ['empty select', policyWith('request: [{id: r, select: {}, count: {max: 0}}]'), 'g.yaml:9:31: extensions.p.request[0].select must have at least 1 key (known keys: part, metadata, header, pointer)'],
   ['two selectors', policyWith('request: [{id: r, select: {part: {}, header: x}, count: {max: 0}}]'), 'g.yaml:9:31: extensions.p.request[0].select must have at most 1 key'],
@@ -205,6 +206,8 @@ const POLICY: readonly Row[] = [
 const OVERLAY = 'extensions:\n  object-schemas:\n'
 
 const LAYERS: readonly Row[] = [
+  ['schema that the platform adds to a card', agentWith('card: {schemas: {good: true, bad: {type: 5}}}'),
+    'g.yaml:5:46: agents[0].card.schemas.bad cannot be used: /type: not valid against its meta-schema: must be equal to one of the allowed values'],
   ['schema of an agent\'s overlay', agentWith('extensions: [{object-schemas: {methods: {m: {params: {type: 5}}}}}]'),
     'g.yaml:5:65: agents[0].extensions[0].object-schemas.methods.m.params cannot be used: /type: not valid against its meta-schema: must be equal to one of the allowed values'],
   ['no URI, near the catalogue', `${agentWith('extensions: [object-schema]')}extensions: {object-schema: {mode: observe}}\n`, 'g.yaml:6:29: extensions.object-schema.uri is required (or did you mean the catalogue\'s "object-schemas"?)'],
@@ -234,6 +237,11 @@ const CHECKED: readonly Row[] = [
   ['same path', `${AGENT}  - {name: b, upstream: {url: "http://h"}}\n`, 'g.yaml:5:5: agents[0] and agents[1] have the same host and path, / (give each its own)'],
   ['same host and path', `${agentWith('host: H.example\npath: /x')}  - {name: b, host: h.EXAMPLE, path: /x, upstream: {url: "http://h"}}\n`, 'g.yaml:7:38: agents[0] and agents[1] have the same host and path, /x (give each its own)'],
   ['card twice', agentWith('card: {url: "http://h/c", file: messages.test.ts}'), 'g.yaml:5:31: agents[0].card has both url and file (keep one)'],
+  ['advertised by a card served untouched', agentWith('card: {signature: verbatim, advertise: [{uri: "urn:a"}]}'), 'g.yaml:5:33: agents[0].card.advertise contradicts signature: verbatim, which serves the card untouched (remove one of them)'],
+  ['schemas in a card served untouched', agentWith('card: {signature: verbatim, schemas: {a: true}}'), 'g.yaml:5:33: agents[0].card.schemas contradicts signature: verbatim, which serves the card untouched (remove one of them)'],
+  ['advertised twice', agentWith('card: {advertise: [{uri: "urn:a"}, {uri: "urn:a", required: true}]}'), 'g.yaml:5:46: agents[0].card.advertise lists "urn:a" twice'],
+  ['advertised without URI', agentWith('card: {advertise: [{required: true}]}'), 'g.yaml:5:24: agents[0].card.advertise[0].uri is required (such as "uri: https://example.com/ext/v1")'],
+  ['schema name', agentWith('card: {schemas: {"": true}}'), 'g.yaml:5:22: key "" in agents[0].card.schemas must have from 1 to 100 characters, none of them a control character'],
   ['card missing', agentWith('card: {file: nope.json}'), 'g.yaml:5:18: agents[0].card.file: cannot read "nope.json": no such file (paths are relative to the configuration file)'],
   ['card a directory', agentWith('card: {file: .}'), 'g.yaml:5:18: agents[0].card.file: cannot read ".": not a file (paths are relative to the configuration file)'],
   ['ca missing', AGENT.replace('{url: "http:', '{tls: {ca: no.pem}, url: "https:'), 'g.yaml:4:26: agents[0].upstream.tls.ca: cannot read "no.pem": no such file (paths are relative to the configuration file)'],

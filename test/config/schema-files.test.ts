@@ -1,3 +1,4 @@
+/* eslint no-template-curly-in-string: off -- a $ in a schema is a $ */
 /** Schemas in files: read once per load, checked with everything else, each fault at the key that names the file. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +30,7 @@ const json = JSON.stringify
 
 t.test('a file, JSON or YAML, takes the place of the schema; it is watched, and its content is part of the configuration', async t => {
   const directory = t.testdir({ 'a.json': json({ type: 'string' }), 'b.yaml': 'type: string\npattern: ^${HOME}$\n' })
-  for (const [name, schema] of [['a.json', { type: 'string' }], ['b.yaml', { type: 'string', pattern: '^${HOME}$' }]] as const) { // eslint-disable-line no-template-curly-in-string
+  for (const [name, schema] of [['a.json', { type: 'string' }], ['b.yaml', { type: 'string', pattern: '^${HOME}$' }]] as const) {
     const result = load(rule(`{file: ${name}}`), directory)
     t.match(result, { ok: true, files: [join(directory, name)] })
     const source = result.ok ? result.config.agents[0]?.policies[0]?.policy.request?.[0]?.schema as SchemaRef : null
@@ -52,8 +53,16 @@ t.test('every place that takes a schema of the operator takes a file: methods, c
 
 t.test('what is wrong with a file', async t => {
   const directory = t.testdir({
-    'cut.json': '{"type":\n "string"', 'twice.json': '{\n  "type": 1,\n  "type": 2}', 'bad.json': json({ properties: { a: { type: 'x' } } }), 'list.json': '[]', 'bad.yaml': 'a: [\n',
-    'slow.json': json({ pattern: '(?=x)' }), 'out.json': json({ $ref: 'other.json' }), 'large.json': `"${'x'.repeat(1024 * 1024)}"`, 'draft.json': json({ $schema: 'urn:x' }), dir: {}
+    'cut.json': '{"type":\n "string"',
+    'twice.json': '{\n  "type": 1,\n  "type": 2}',
+    'bad.json': json({ properties: { a: { type: 'x' } } }),
+    'list.json': '[]',
+    'bad.yaml': 'a: [\n',
+    'slow.json': json({ pattern: '(?=x)' }),
+    'out.json': json({ $ref: 'other.json' }),
+    'large.json': `"${'x'.repeat(1024 * 1024)}"`,
+    'draft.json': json({ $schema: 'urn:x' }),
+    dir: {}
   })
   const CASES: readonly [string, string][] = [
     ['nope.json', '6:58: extensions.p.request[0].schema.file: cannot read "nope.json": no such file (paths are relative to the configuration file)'],

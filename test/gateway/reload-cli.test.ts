@@ -109,7 +109,7 @@ extensions:
 
   schema('nonsense', 'set/a.json')
   await until(() => said(child, /last good one stays/).length === 1)
-  t.match(said(child, /gateway\.yaml:9:\d+: extensions\.p\.request\[1\]\.schema cannot be used: set\/a\.json#\/properties\/v\/type/), [{ level: 'error' }])
+  t.match(said(child, /gateway\.yaml:\d+:\d+: extensions\.p\.request\[1\]\.schema cannot be used: set\/a\.json#\/properties\/v\/type/), [{ level: 'error' }])
   t.same([await refused('two', 'x'), await refused('two', 1)], [true, false])
 
   schema('string', 'set/a.json')

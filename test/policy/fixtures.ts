@@ -36,7 +36,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     path: '',
     host: null,
     upstream: { url: 'http://agent.test', timeouts: { connect: 1, headers: 1, idle: 0 }, connections: 1, tls: { ca: null, cert: null, key: null, serverName: null }, extensionHeader: { spelling: 'auto', form: 'repeated' } },
-    card: { url: null, file: null, refresh: 1, maxStale: 1, onUnavailable: 'reject', signature: 'strip' },
+    card: { url: null, file: null, refresh: 1, maxStale: 1, onUnavailable: 'reject', signature: 'strip', advertise: [], schemas: {} },
     mode: 'enforce',
     enforceOn: 'messages',
     unlistedExtensions: 'forward',
