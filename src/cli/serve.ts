@@ -38,7 +38,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   const starting = startGateway(config, { env })
   if (file !== null && watch !== null) {
     let good = config
-    const follow = (now: LoadResult): void => { watch.follow([file, ...tlsFiles(now.ok ? now.config : good), ...(now.ok ? [] : now.files)]) }
+    const follow = (now: LoadResult): void => { watch.follow([file, ...tlsFiles(now.ok ? now.config : good), ...now.files]) }
     follow(loaded)
     changed = () => {
       // Before it is read: what changes meanwhile is heard of.

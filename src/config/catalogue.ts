@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { policyProblems } from './policy-checks.js'
 import { diagnostic, formatDiagnostic, sortDiagnostics } from './diagnostics.js'
 import { locate, readYaml } from './document.js'
 import type { PolicyConfig } from './model.js'
 import { packageRoot } from './paths.js'
+import { SchemaFiles } from './schema-files.js'
 import { validatePolicy } from './validate.js'
 
 const SUFFIX = '.yaml'
@@ -27,7 +28,7 @@ export function loadCatalogue (): Readonly<Record<string, PolicyConfig>> {
 }
 
 /**
- * Reads a file that holds one policy.
+ * Reads a file that holds one policy; paths in it are relative to it.
  * @throws Error listing every problem
  */
 export function readPolicy (file: string): PolicyConfig {
@@ -38,11 +39,15 @@ export function readPolicy (file: string): PolicyConfig {
     return diagnostic(file, line, col, problem)
   }
   const problems = yaml.problems.map((problem) => place(problem.offset, problem))
+  const schemas = new SchemaFiles(dirname(file))
+  let policy: unknown = value
   if (yaml.readable) {
-    for (const problem of [...validatePolicy(value), ...policyProblems(value, [])]) {
+    const invalid = validatePolicy(value)
+    policy = schemas.withSources(value, [])
+    for (const problem of [...invalid, ...schemas.problems, ...policyProblems(policy, [])]) {
       problems.push(place(locate(yaml.root, problem.path, problem.at), problem))
     }
   }
   if (problems.length > 0) throw new Error(sortDiagnostics(problems).map(formatDiagnostic).join('\n'))
-  return value as PolicyConfig
+  return policy as PolicyConfig
 }

@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { describe } from './describe.js'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { parseHostPort, trustsEveryone } from './formats.js'
@@ -107,16 +108,6 @@ function whyUnreadable (file: string): string | null {
   } catch (error) {
     return describe(error)
   }
-}
-
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ENOENT', 'no such file'], ['ENOTDIR', 'no such file'], ['EACCES', 'permission denied'], ['EISDIR', 'it is a directory'], ['ENAMETOOLONG', 'the name is too long']
-])
-
-/** The reason of a file system error, in words. */
-export function describe (error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-  return REASONS.get(code) ?? code
 }
 
 function openProxies (server: Mapping): PathProblem[] {

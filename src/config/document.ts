@@ -31,9 +31,9 @@ export interface YamlFile {
 
 /**
  * Parses one YAML 1.2 document into plain values that remember their places, substituting environment variables on the way.
- * Keys are strings; duplicate keys, merge keys, `__proto__`, tags, directives and further documents are problems.
+ * With `env` null a `$` is a `$`. Keys are strings; duplicate keys, merge keys, `__proto__`, tags, directives and further documents are problems.
  */
-export function readYaml (text: string, env: Environment): YamlFile {
+export function readYaml (text: string, env: Environment | null): YamlFile {
   const lines = new LineCounter()
   const position = (offset: number) => lines.linePos(offset)
   const unreadable = (problems: readonly TextProblem[]) => ({ root: null, problems, readable: false, position })
@@ -73,12 +73,12 @@ function countLines (text: string, lines: LineCounter): void {
 
 class Reader {
   readonly problems: TextProblem[] = []
-  readonly #env: Environment
+  readonly #env: Environment | null
   readonly #anchors = new Map<string, ParsedNode>()
   readonly #open = new Set<ParsedNode>()
   #count = 0
 
-  constructor (env: Environment) {
+  constructor (env: Environment | null) {
     this.#env = env
   }
 
@@ -120,7 +120,7 @@ class Reader {
   #scalar (node: Scalar.Parsed): unknown {
     const plain = node.type === 'PLAIN'
     const text = plain ? node.source : node.value
-    if (typeof text !== 'string' || !text.includes('$')) return node.value
+    if (typeof text !== 'string' || this.#env === null || !text.includes('$')) return node.value
     const result = substitute(text, this.#env)
     if ('message' in result) {
       this.#report(node.range[0], result.message, result.hint)

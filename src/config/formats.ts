@@ -43,6 +43,12 @@ export const FORMATS = {
   'method-name': (text: string) => /^[\x21-\x7e]{1,200}$/.test(text) ? null : { message: 'must be the name of a JSON-RPC method' },
   'header-name': (text: string) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' },
   'media-type': mediaTypeFault,
+  uri: (text: string) => /^[A-Za-z][A-Za-z0-9+.-]*:[\x21-\x7e]+$/.test(text)
+    ? null
+    : { message: 'must be an absolute URI', hint: 'such as "https://example.com/schemas/order.json"' },
+  'schema-base': (text: string) => /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x22\x24-\x7e]+\/$/.test(text) && URL.canParse(text)
+    ? null
+    : { message: 'must be an absolute URI that ends with "/"', hint: 'file names are appended to it' },
   reason: (text: string) => /^[A-Z][A-Z0-9_]{0,62}$/.test(text)
     ? null
     : { message: 'must be 1 to 63 of A-Z, 0-9 and "_"', hint: 'such as "PAYMENT_REQUIRED"' },

@@ -8,7 +8,7 @@ import { items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
 /** Keys whose members are replaced one by one; of all others an overlay replaces the whole value. */
-const MERGED: ReadonlySet<string> = new Set(['about', 'activation', 'inactive', 'methods', 'owns'])
+const MERGED: ReadonlySet<string> = new Set(['about', 'activation', 'card', 'inactive', 'methods', 'owns'])
 
 /** What one layer says; `path` is its place in the file, null in the catalogue. */
 interface Part { readonly layer: Layer, readonly value: Mapping, readonly path: Path | null }

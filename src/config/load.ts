@@ -1,7 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { loadCatalogue } from './catalogue.js'
-import { checkConfig, describe } from './checks.js'
+import { checkConfig } from './checks.js'
+import { describe } from './describe.js'
 import { diagnostic, sortDiagnostics } from './diagnostics.js'
 import type { Diagnostic, PathProblem } from './diagnostics.js'
 import { locate, readYaml } from './document.js'
@@ -12,6 +13,7 @@ import type { Config, PolicyConfig } from './model.js'
 import { applyOverrides, overriding, sourceOf } from './overrides.js'
 import type { Overrides } from './overrides.js'
 import { namedFiles, resolveConfig } from './resolve.js'
+import { SchemaFiles, withSchemas } from './schema-files.js'
 import { CONFIG_VERSION } from './schema.js'
 import type { Environment } from './substitute.js'
 import { validateConfig } from './validate.js'
@@ -26,7 +28,13 @@ export type { Overrides } from './overrides.js'
 
 /** A configuration ready to use, or everything that is wrong with it in the order of the file. */
 export type LoadResult =
-  | { readonly ok: true, readonly config: Config, readonly warnings: readonly Diagnostic[] }
+  | {
+    readonly ok: true
+    readonly config: Config
+    readonly warnings: readonly Diagnostic[]
+    /** Schemas that were read for it, and the directories of bundles: a change of theirs changes it. */
+    readonly files: readonly string[]
+  }
   | {
     readonly ok: false
     readonly problems: readonly Diagnostic[]
@@ -45,7 +53,7 @@ interface Surroundings {
 }
 
 /**
- * A further check of a configuration, beside those of this module: its values may still be wrong.
+ * A further check of a configuration, beside those of this module: its values may still be wrong; schemas from files are in their place.
  * @param baseDir directory that paths in the file are relative to
  */
 export type Check = (value: unknown, baseDir: string) => readonly PathProblem[]
@@ -117,12 +125,15 @@ interface ValueOptions {
 /** Checks and resolves the value of a configuration that was read from somewhere else; fills in its defaults, in place. */
 export function loadValue (value: unknown, { baseDir, place, catalogue, checks, found }: ValueOptions): LoadResult {
   const invalid = validateConfig(value)
-  const layers = new PolicyLayers(mapping(value).extensions, catalogue as Mapping)
-  const { problems, warnings } = checkConfig(value, { baseDir, layers })
-  const further = checks.flatMap(check => check(value, baseDir))
-  const all = [...found, ...[...invalid, ...problems, ...further].map(place)]
-  if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: namedFiles(value, baseDir) }
-  return { ok: true, config: resolveConfig(value, baseDir, layers), warnings: sortDiagnostics(warnings.map(place)) }
+  const schemas = new SchemaFiles(baseDir)
+  const bundles = schemas.readBundles(mapping(value).bundles)
+  const whole = withSchemas(value, schemas)
+  const layers = new PolicyLayers(whole.extensions, catalogue as Mapping)
+  const { problems, warnings } = checkConfig(whole, { baseDir, layers })
+  const further = checks.flatMap(check => check(whole, baseDir))
+  const all = [...found, ...[...invalid, ...schemas.problems, ...problems, ...further].map(place)]
+  if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: [...namedFiles(value, baseDir), ...schemas.files] }
+  return { ok: true, config: resolveConfig(whole, baseDir, layers, bundles), warnings: sortDiagnostics(warnings.map(place)), files: schemas.files }
 }
 
 function at (file: string, yaml: YamlFile, offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {

@@ -15,6 +15,8 @@ export interface Config {
   readonly agents: readonly AgentConfig[]
   /** Policies of the file's `extensions:` key, by name; those laid over the catalogue's with what they are laid over. */
   readonly extensions: Readonly<Record<string, PolicyConfig>>
+  /** Schemas of the `bundles:` key, by name. */
+  readonly bundles: Readonly<Record<string, SchemaSet>>
   readonly telemetry: TelemetryConfig
   /** Short hash of the effective configuration, for `config_info{hash}`. */
   readonly hash: string
@@ -146,14 +148,25 @@ export interface PolicyConfig {
   }
   /** JSON-RPC methods that the extension adds, by name. */
   readonly methods?: Readonly<Record<string, MethodConfig>>
+  readonly card?: CardChecksConfig
   readonly request?: readonly RuleConfig[]
+}
+
+/** What the agent's card must hold where it declares the extension. */
+export interface CardChecksConfig {
+  /** Of `params` of the card's declaration. */
+  readonly params?: InlineSchema | SchemaRef
+  /** Of the whole card. */
+  readonly schema?: InlineSchema | SchemaRef
+  /** Default warn. */
+  readonly onInvalid?: 'refuse' | 'warn'
 }
 
 export interface MethodConfig {
   /** What the caller needs: the extension active (the default), the card to declare it, nothing. */
   readonly need?: 'active' | 'declared' | 'none'
-  /** JSON Schema of `params`. */
-  readonly params?: InlineSchema
+  /** JSON Schema of `params`: inline, or from a file. */
+  readonly params?: InlineSchema | SchemaRef
 }
 
 export type Signal = 'header' | 'listed' | 'evidence' | 'always'
@@ -217,11 +230,27 @@ export interface ConditionConfig {
 }
 
 /**
- * An inline JSON Schema, or an object whose only key is `fromCard`: JSON Pointer templates into the raw AgentCard, of which
- * the first that resolves is used. In a template `{self}` is the index of the extension in `capabilities.extensions`, and
- * `{name}` the value captured by a `name=*` media type parameter of the selector.
+ * An inline JSON Schema; one from a file; or an object whose only key is
+ * - `fromCard`: JSON Pointer templates into the raw AgentCard, of which the first that resolves is used. In a template `{self}` is the
+ *   index of the extension in `capabilities.extensions`, and `{name}` the value captured by a `name=*` media type parameter;
+ * - `enumFromCard`: one such template, in which `*` stands for every item or member: the value is one of those it leads to.
  */
-export type SchemaSource = { readonly fromCard: readonly string[] } | Readonly<Record<string, unknown>> | boolean
+export type SchemaSource = { readonly fromCard: readonly string[] } | { readonly enumFromCard: string } | SchemaRef | InlineSchema
+
+/** A schema from a file: in the configuration `{file: path}` or `{ref: URI}`, here with what was read. */
+export interface SchemaRef {
+  /** URI in the set, with a JSON Pointer as its fragment or without. */
+  readonly ref: string
+  readonly set: SchemaSet
+}
+
+/** Schemas read together, which may refer to each other. */
+export interface SchemaSet {
+  /** Null: by the `$schema` of each. */
+  readonly draft: '2020-12' | '2019-09' | 'draft-07' | null
+  /** By URI. `file` as a message names it. */
+  readonly documents: ReadonlyMap<string, { readonly file: string, readonly schema: unknown }>
+}
 
 export type ErrorClass = 'invalid' | 'unsupportedContent' | 'conflict' | 'extensionRequired' | 'forbidden'
 

@@ -66,15 +66,27 @@ const occurrences: Schema = {
   minProperties: 1
 }
 
+/** A key that, where it is there, stands alone. */
+const alone = (key: string, value: Schema): Schema => ({
+  if: { type: 'object', required: [key] },
+  then: { type: 'object', properties: { [key]: value }, additionalProperties: false }
+})
+
+const FILE = alone('file', text('A file, JSON or YAML, that holds one schema; relative to the configuration file.', 'file'))
+const REF = alone('ref', text('URI of a schema in one of `bundles`; a JSON Pointer may follow as its fragment.', 'uri'))
+const FROM_DISK = '`{file: path}`, a JSON or YAML file that holds it, or `{ref: URI}`, one of `bundles`'
+
+const diskSource = (description: string): Schema => ({ type: ['object', 'boolean'], description: `${description} Or ${FROM_DISK}.`, allOf: [FILE, REF] })
+
 const source: Schema = {
   type: ['object', 'boolean'],
-  description: 'JSON Schema that every selected value must satisfy; or `fromCard` alone: JSON Pointers into the agent\'s card, of which the first that resolves is the schema. `{self}` is the index of the extension in `capabilities.extensions`, `{name}` the value captured by a media type parameter `name=*`.',
-  if: { type: 'object', required: ['fromCard'] },
-  then: {
-    type: 'object',
-    properties: { fromCard: { type: 'array', items: { type: 'string', 'x-format': 'json-pointer' }, minItems: 1, maxItems: 16 } },
-    additionalProperties: false
-  }
+  description: `JSON Schema that every selected value must satisfy; or ${FROM_DISK}; or \`fromCard\` alone: JSON Pointers into the agent's card, of which the first that resolves is the schema; or \`enumFromCard\` alone: one such pointer, in which \`*\` stands for every item, to the values allowed. \`{self}\` is the index of the extension in \`capabilities.extensions\`, \`{name}\` the value captured by a media type parameter \`name=*\`.`,
+  allOf: [
+    alone('fromCard', { type: 'array', description: 'JSON Pointers into the card.', items: { type: 'string', 'x-format': 'json-pointer' }, minItems: 1, maxItems: 16 }),
+    alone('enumFromCard', text('JSON Pointer into the card; `*` stands for every item or member.', 'json-pointer')),
+    FILE,
+    REF
+  ]
 }
 
 const refusal = mapping('How the refusal reads.', [], {
@@ -169,10 +181,15 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     propertyNames: { type: 'string', 'x-format': 'method-name' },
     additionalProperties: mapping('One method.', [], {
       need: choice('What a caller needs: the extension `active`, the card to have `declared` it, or nothing. Default: `active`.', ['active', 'declared', 'none']),
-      params: inline('JSON Schema of the request\'s `params`.')
+      params: diskSource('JSON Schema of the request\'s `params`.')
     }),
     maxProperties: 100
   },
+  card: mapping('What the agent\'s card must hold where it declares the extension. Both cards of an agent are looked at.', [], {
+    params: diskSource('JSON Schema of `params` of the declaration; `{}` where it has none.'),
+    schema: diskSource('JSON Schema of the whole card. It is enough that one of the agent\'s cards satisfies it.'),
+    onInvalid: choice('`warn` logs and counts it; `refuse` does not use the card, where the extension is enforced. Default: `warn`.', ['refuse', 'warn'])
+  }),
   request: {
     type: 'array',
     description: 'Rules for what clients send.',

@@ -27,8 +27,9 @@ interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'extensions'
  * @param value the file's value, validated
  * @param baseDir directory that its paths are relative to
  * @param layers its policies
+ * @param bundles its schemas, as they were read
  */
-export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers): Config {
+export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, bundles: Config['bundles']): Config {
   const file = value as ConfigFile
   const config: Omit<Config, 'hash'> = {
     server: {
@@ -47,6 +48,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     },
     agents: file.agents.map((agent) => resolveAgent(agent, baseDir, layers)),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name))])),
+    bundles,
     telemetry: file.telemetry
   }
   return freeze({ ...config, hash: digest(config).slice(0, 12) })

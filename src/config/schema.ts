@@ -99,11 +99,23 @@ export const configSchema: Schema = {
     agents: { type: 'array', description: 'The agents served, at least one.', items: agent, minItems: 1, maxItems: 10000 },
     extensions: {
       type: 'object',
-      description: 'Policies by name. One without `uri` and `uriPattern` is laid over that of the built-in catalogue: its keys replace the catalogue\'s, those of `about`, `activation`, `inactive`, `methods` and `owns` one by one.',
+      description: 'Policies by name. One without `uri` and `uriPattern` is laid over that of the built-in catalogue: its keys replace the catalogue\'s, those of `about`, `activation`, `card`, `inactive`, `methods` and `owns` one by one.',
       default: {},
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: { $ref: '#/$defs/policy' },
       maxProperties: 1000
+    },
+    bundles: {
+      type: 'object',
+      description: 'Sets of JSON Schemas on disk, by name, for `ref`. They may refer to each other; nothing is fetched.',
+      default: {},
+      propertyNames: { type: 'string', 'x-format': 'name' },
+      additionalProperties: mapping('One set.', ['base', 'dir'], {
+        base: { ...text('URI that the name of each file is appended to: what a schema is known by, whatever its `$id` says.', 'schema-base'), examples: ['https://example.com/schemas/'] },
+        dir: { ...text('Directory, relative to the configuration file; each `*.json` in it is a schema.', 'file'), examples: ['schemas'] },
+        draft: choice('Draft of all of them. Default: by `$schema` of each.', ['2020-12', '2019-09', 'draft-07'])
+      }),
+      maxProperties: 100
     },
     telemetry
   }),

@@ -2,7 +2,8 @@
 import { isObject, memberPath } from '../a2a/fields.js'
 import type { Config, ResolvedPolicy, SchemaSource } from '../config/model.js'
 import { compileSchema } from './json-schema.js'
-import { isFromCard } from './schema-source.js'
+import { compileRef } from './schema-set.js'
+import { isEnumFromCard, isFromCard, isSchemaRef } from './schema-source.js'
 
 /** A schema that cannot be used. */
 export interface SchemaFault {
@@ -18,9 +19,15 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
   const methods = entries(at(policy, 'methods')).map(([method, one]) => ({ path: ['methods', method, 'params'], schema: at(one, 'params') }))
   const request = at(policy, 'request')
   const rules = (Array.isArray(request) ? request : []).flatMap((rule: unknown, index) => PLACES.map(place => ({ path: ['request', index, ...place], schema: place.reduce(at, rule) })))
-  return [...methods, ...rules].flatMap(({ path, schema }) => {
+  const card = ['params', 'schema'].map(key => ({ path: ['card', key], schema: at(at(policy, 'card'), key) }))
+  return [...methods, ...card, ...rules].flatMap(({ path, schema }) => {
     // Of another type it is refused as such, by the configuration's own schema.
-    if (typeof schema !== 'boolean' && (!isObject(schema) || isFromCard(schema as SchemaSource))) return []
+    if (typeof schema !== 'boolean' && !isObject(schema)) return []
+    if (isSchemaRef(schema)) {
+      const result = compileRef(schema)
+      return result.ok ? [] : [{ path, pointer: '', message: `${result.problem.pointer}: ${result.problem.message}` }]
+    }
+    if (isFromCard(schema as SchemaSource) || isEnumFromCard(schema as SchemaSource)) return []
     const result = compileSchema(schema)
     return result.ok ? [] : [{ path, ...result.problem }]
   })
@@ -39,6 +46,7 @@ export function inlineSchemaProblems ({ extensions, agents }: { readonly extensi
 function overlaid ({ policy, from }: ResolvedPolicy): object {
   return {
     ...(from.request === 'agent' ? { request: policy.request } : {}),
+    card: Object.fromEntries(Object.entries(policy.card ?? {}).filter(([key]) => from[`card.${key}`] === 'agent')),
     methods: Object.fromEntries(Object.entries(policy.methods ?? {}).filter(([method]) => from[`methods.${method}`] === 'agent'))
   }
 }

@@ -2,7 +2,7 @@
  * JSON Schema for data that strangers send against schemas that strangers wrote. Drafts 07, 2019-09 and 2020-12 by `$schema`,
  * 2020-12 where it is absent. Compiled when a card or policy is loaded, never per request.
  */
-import type { ErrorObject, Options, ValidateFunction } from 'ajv'
+import type { AnySchema, ErrorObject, Options, ValidateFunction } from 'ajv'
 import { Ajv } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -31,7 +31,7 @@ export type CompileResult = { readonly ok: true, readonly schema: CompiledSchema
 
 export const MAX_VIOLATIONS = 20
 
-type Draft = '2020-12' | '2019-09' | 'draft-07'
+export type Draft = '2020-12' | '2019-09' | 'draft-07'
 
 const META: Readonly<Record<Draft, string>> = {
   '2020-12': 'https://json-schema.org/draft/2020-12/schema',
@@ -97,34 +97,55 @@ export function compileSchema (schema: unknown): CompileResult {
   if (draft === null) return failure('/$schema', 'the "$schema" is not one of draft-07, 2019-09 and 2020-12')
   const lint = lintSchema(schema)
   if (lint !== null) return { ok: false, problem: lint }
+  const invalid = metaProblem(schema, draft)
+  return invalid === null ? compileLinted(schema, draft) : { ok: false, problem: invalid }
+}
+
+/** @returns where the schema breaks the rules of its draft, or null */
+export function metaProblem (schema: unknown, draft: Draft): SchemaProblem | null {
   try {
     const meta = metaValidator(draft)
-    if (meta.validate(META[draft], schema) !== true) {
-      const error = meta.errors?.[0]
-      return failure(error?.instancePath ?? '', `not valid against its meta-schema: ${clip(error?.message ?? 'unknown error')}`)
-    }
+    if (meta.validate(META[draft], schema) === true) return null
+    const error = meta.errors?.[0]
+    return { pointer: error?.instancePath ?? '', message: `not valid against its meta-schema: ${clip(error?.message ?? 'unknown error')}` }
+  } catch (error) {
+    return { pointer: '', message: clip((error as Error).message) }
+  }
+}
+
+/**
+ * Compiles a schema that has been looked through.
+ * @param documents what it may refer to, by URI
+ */
+export function compileLinted (schema: object, draft: Draft, documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS): CompileResult {
+  try {
     // Two validators: the first stops at the first error, so that bad data costs no more than good data; the second lists them all.
-    const quick = compileWith(draft, false, schema)
-    const full = compileWith(draft, true, schema)
+    const quick = compileWith(draft, false, schema, documents)
+    const full = compileWith(draft, true, schema, documents)
     return { ok: true, schema: { validate: value => run(quick, full, value), matches: value => matches(quick, value) } }
   } catch (error) {
     return failure('', clip((error as Error).message))
   }
 }
 
+const NO_DOCUMENTS: ReadonlyMap<string, unknown> = new Map()
+
 function failure (pointer: string, message: string): CompileResult {
   return { ok: false, problem: { pointer, message } }
 }
 
-function draftOf (schema: object): Draft | null {
+/** @returns null for a `$schema` that is none of them */
+export function draftOf (schema: object): Draft | null {
   const declared = (schema as { $schema?: unknown }).$schema
   if (declared === undefined) return '2020-12'
   return typeof declared === 'string' ? DRAFTS.get(declared.replace(/#$/, '')) ?? null : null
 }
 
 /** A fresh instance per schema: one agent's `$id` can neither clash with another's nor be reached from it. */
-function compileWith (draft: Draft, allErrors: boolean, schema: object): ValidateFunction {
-  const validate = create(draft, allErrors).compile(schema)
+function compileWith (draft: Draft, allErrors: boolean, schema: object, documents: ReadonlyMap<string, unknown>): ValidateFunction {
+  const ajv = create(draft, allErrors)
+  for (const [uri, document] of documents) ajv.addSchema(document as AnySchema, uri)
+  const validate = ajv.compile(schema)
   if ('$async' in validate && validate.$async === true) throw new Error('asynchronous schemas are not supported')
   return validate
 }

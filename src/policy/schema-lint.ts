@@ -11,7 +11,11 @@ export interface SchemaProblem {
   readonly message: string
 }
 
-export const SCHEMA_LIMITS = { nodes: 5_000, depth: 64, unfolded: 50_000, chain: 500 } as const
+export interface SchemaLimits { readonly nodes: number, readonly depth: number, readonly unfolded: number, readonly chain: number }
+
+export const SCHEMA_LIMITS: SchemaLimits = { nodes: 5_000, depth: 64, unfolded: 50_000, chain: 500 }
+/** For schemas that the operator keeps in files, all that one refers to counted together. */
+export const FILE_LIMITS: SchemaLimits = { nodes: 20_000, depth: 64, unfolded: 200_000, chain: 500 }
 
 /** Keywords whose value is one schema. */
 const ONE = new Set(['additionalItems', 'additionalProperties', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties', 'contentSchema'])
@@ -33,6 +37,7 @@ const META_SCHEMAS = ['https://json-schema.org/draft/2020-12/schema', 'https://j
 type Role = 'schema' | 'schemas' | 'map' | 'patterns' | 'constant' | 'other'
 
 interface Walk {
+  readonly limits: SchemaLimits
   nodes: number
   /** Absolute URIs that stand for a schema inside this one. */
   readonly ids: Set<string>
@@ -42,14 +47,33 @@ interface Walk {
 
 /** @returns the first problem, or null when the schema may be compiled */
 export function lintSchema (schema: unknown): SchemaProblem | null {
-  const walk: Walk = { nodes: 0, ids: new Set([ROOT, ...META_SCHEMAS]), references: [], problem: null }
-  visit(schema, 'schema', '', ROOT, 0, walk)
-  if (walk.problem !== null) return walk.problem
-  const outside = walk.references.find(({ uri }) => !walk.ids.has(uri))
-  if (outside !== undefined) {
-    return { pointer: outside.pointer, message: `the reference ${quoted(outside.text, 200)} leads out of the schema; nothing is fetched, so copy what it names into "$defs"` }
+  const linted = lintDocuments(ROOT, new Map([[ROOT, schema]]), SCHEMA_LIMITS)
+  return 'message' in linted ? { pointer: linted.pointer, message: linted.message } : null
+}
+
+/**
+ * The same for a schema that may refer to others, each by its URI.
+ * @param entry URI of the schema itself
+ * @param documents what there is, by URI without fragment; their own `$id` is not looked at
+ * @returns the first problem with the URI of its document, or the documents that the entry needs
+ */
+export function lintDocuments (entry: string, documents: ReadonlyMap<string, unknown>, limits: SchemaLimits): SchemaProblem & { readonly uri: string } | ReadonlyMap<string, unknown> {
+  const needed = new Map<string, unknown>([[entry, documents.get(entry)]])
+  const known = [...documents.keys(), ...META_SCHEMAS]
+  let nodes = 0
+  // A map goes on to what is added while it is walked.
+  for (const [uri, schema] of needed) {
+    const walk: Walk = { limits, nodes, ids: new Set(known), references: [], problem: null }
+    visit(schema, 'schema', '', uri, 0, walk)
+    nodes = walk.nodes
+    if (walk.problem !== null) return { uri, ...walk.problem }
+    for (const { uri: target, text, pointer } of walk.references) {
+      if (documents.has(target)) needed.set(target, documents.get(target))
+      else if (!walk.ids.has(target)) return { uri, pointer, message: `the reference ${quoted(text, 200)} leads out of ${documents.size > 1 ? 'the bundle' : 'the schema'}; nothing is fetched, so copy what it names into "$defs"` }
+    }
   }
-  return unfoldedSize(schema)
+  const problem = unfoldedSize(entry, needed, limits)
+  return problem === null ? needed : { uri: entry, ...problem }
 }
 
 /** Base of a schema that names none: nothing but itself is there. */
@@ -62,8 +86,8 @@ function fail (walk: Walk, pointer: string, message: string): void {
 /** Visits every value, schema or not: whatever is nested counts towards the bounds. */
 function visit (value: unknown, role: Role, pointer: string, base: string, depth: number, walk: Walk): void {
   if (walk.problem !== null) return
-  if (++walk.nodes > SCHEMA_LIMITS.nodes) return fail(walk, pointer, `the schema has more than ${SCHEMA_LIMITS.nodes} values`)
-  if (depth > SCHEMA_LIMITS.depth) return fail(walk, pointer, `the schema is nested deeper than ${SCHEMA_LIMITS.depth} levels`)
+  if (++walk.nodes > walk.limits.nodes) return fail(walk, pointer, `the schema has more than ${walk.limits.nodes} values`)
+  if (depth > walk.limits.depth) return fail(walk, pointer, `the schema is nested deeper than ${walk.limits.depth} levels`)
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) visit(value[i], role === 'schemas' ? 'schema' : role === 'constant' ? role : 'other', `${pointer}/${i}`, base, depth + 1, walk)
@@ -126,32 +150,37 @@ function checkPattern (pattern: string, pointer: string, walk: Walk): void {
  * Bounds what a schema unfolds to when its references are followed: thirty definitions that each name the next twice are small to
  * read and 2^30 steps to run. Cycles count once here; what they cost depends on the data and is bounded when they run.
  */
-function unfoldedSize (root: unknown): SchemaProblem | null {
+function unfoldedSize (entry: string, documents: ReadonlyMap<string, unknown>, limits: SchemaLimits): SchemaProblem | null {
   const memo = new Map<unknown, number>()
   const active = new Set<unknown>()
-  const cost = (schema: unknown, depth: number): number => {
+  const cost = (schema: unknown, depth: number, uri: string): number => {
     if (typeof schema !== 'object' || schema === null || active.has(schema)) return 1
     const known = memo.get(schema)
     if (known !== undefined) return known
-    if (depth > SCHEMA_LIMITS.chain) return Number.POSITIVE_INFINITY
+    if (depth > limits.chain) return Number.POSITIVE_INFINITY
     active.add(schema)
     let total = 1
     for (const [key, child] of Object.entries(schema)) {
       if (STORED.has(key)) continue
-      if (key === '$ref' && typeof child === 'string') total += cost(resolveLocal(root, child), depth + 1)
-      else if (MANY.has(key) && Array.isArray(child)) for (const one of child) total += cost(one, depth + 1)
-      else if (ONE.has(key)) total += cost(child, depth + 1)
-      else if (MAP.has(key) && typeof child === 'object' && child !== null) for (const one of Object.values(child)) total += cost(one, depth + 1)
-      if (total > SCHEMA_LIMITS.unfolded) break
+      if (key === '$ref' && typeof child === 'string') total += follow(child, depth + 1, uri)
+      else if (MANY.has(key) && Array.isArray(child)) for (const one of child) total += cost(one, depth + 1, uri)
+      else if (ONE.has(key)) total += cost(child, depth + 1, uri)
+      else if (MAP.has(key) && typeof child === 'object' && child !== null) for (const one of Object.values(child)) total += cost(one, depth + 1, uri)
+      if (total > limits.unfolded) break
     }
     active.delete(schema)
     memo.set(schema, total)
     return total
   }
-  const total = cost(root, 0)
-  if (total === Number.POSITIVE_INFINITY) return { pointer: '', message: `the references of the schema form a chain longer than ${SCHEMA_LIMITS.chain}` }
-  return total > SCHEMA_LIMITS.unfolded
-    ? { pointer: '', message: `the schema unfolds to more than ${SCHEMA_LIMITS.unfolded} steps when its references are followed` }
+  const follow = (reference: string, depth: number, uri: string): number => {
+    const target = reference.startsWith('#') ? uri : resolve(reference, uri)
+    const fragment = reference.replace(/^[^#]*/, '') || '#'
+    return documents.has(target) ? cost(resolveLocal(documents.get(target), fragment), depth, target) : 1
+  }
+  const total = cost(documents.get(entry), 0, entry)
+  if (total === Number.POSITIVE_INFINITY) return { pointer: '', message: `the references of the schema form a chain longer than ${limits.chain}` }
+  return total > limits.unfolded
+    ? { pointer: '', message: `the schema unfolds to more than ${limits.unfolded} steps when its references are followed` }
     : null
 }
 
@@ -173,7 +202,7 @@ function resolveLocal (root: unknown, reference: string): unknown {
   return resolvePointer(root, decodeFragment(reference.slice(1)))
 }
 
-function decodeFragment (fragment: string): string {
+export function decodeFragment (fragment: string): string {
   try {
     return decodeURIComponent(fragment)
   } catch {

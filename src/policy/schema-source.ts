@@ -1,9 +1,11 @@
-/** Where a rule's schema comes from: inline, or from the agent's card by JSON Pointer template. Everything is compiled here, once. */
+/** Where a rule's schema comes from: inline, from a file, or from the agent's card by JSON Pointer template. Everything is compiled here, once. */
 import { createHash } from 'node:crypto'
-import type { SchemaSource } from '../config/model.js'
+import type { SchemaRef, SchemaSource } from '../config/model.js'
 import type { CompiledSchema, CompileResult } from './json-schema.js'
 import { compileSchema } from './json-schema.js'
 import { countValues, escapePointer, resolvePointer, SCHEMA_LIMITS } from './schema-lint.js'
+import { compileRef } from './schema-set.js'
+import { valuesAt } from './values-at.js'
 
 /** A schema that could not be compiled: data that names it is refused, the rest of the agent works. */
 export interface UnusableSchema { readonly pointer: string, readonly message: string }
@@ -71,10 +73,8 @@ export function compileMatcher (schema: unknown, context: SourceContext): (value
 const CAPTURE = /^\{([a-z][a-z0-9_-]*)\}$/
 
 export function compileSource (source: SchemaSource, context: SourceContext): CompiledSource {
-  if (!isFromCard(source)) {
-    const entry = compileEntry(source, '', context)
-    return { names: [], find: () => ({ name: null, entry }) }
-  }
+  if (isEnumFromCard(source)) return always(compileEnum(source.enumFromCard, context))
+  if (!isFromCard(source)) return always(isSchemaRef(source) ? entryOf(compileRef(source), '', context) : compileEntry(source, '', context))
   const fixed: SchemaEntry[] = []
   const named = new Map<string, SchemaEntry>()
   let capture: string | null = null
@@ -111,6 +111,19 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
   }
 }
 
+function always (entry: SchemaEntry): CompiledSource {
+  return { names: [], find: () => ({ name: null, entry }) }
+}
+
+/** One of the values that the card lists: the first of the agent's cards that lists any. */
+function compileEnum (template: string, context: SourceContext): SchemaEntry {
+  for (const card of context.cards) {
+    const values = valuesAt(card.raw, template.replaceAll('{self}', String(card.self)))
+    if (values.length > 0) return compileEntry({ enum: values }, template, context)
+  }
+  return entryOf({ ok: false, problem: { pointer: '', message: 'the card lists no values there' } }, template, context)
+}
+
 function searches (templates: readonly string[], cards: readonly CardToSearch[]): { card: CardToSearch, template: string }[] {
   return cards.flatMap(card => templates.map(template => ({ card, template })))
 }
@@ -120,8 +133,21 @@ export function isFromCard (source: SchemaSource): source is { readonly fromCard
   return typeof source === 'object' && 'fromCard' in source && Object.keys(source).length === 1 && Array.isArray(source.fromCard)
 }
 
+/** Of the card; `*` stands for every item or member, `{self}` for the index of the extension. */
+export function isEnumFromCard (source: SchemaSource): source is { readonly enumFromCard: string } {
+  return typeof source === 'object' && 'enumFromCard' in source && Object.keys(source).length === 1 && typeof source.enumFromCard === 'string'
+}
+
+/** No text of a configuration makes a Map. */
+export function isSchemaRef (source: unknown): source is SchemaRef {
+  return typeof source === 'object' && source !== null && 'set' in source && (source.set as { documents?: unknown } | null)?.documents instanceof Map
+}
+
 function compileEntry (schema: unknown, pointer: string, context: SourceContext): SchemaEntry {
-  const result = context.cache.compile(schema)
+  return entryOf(context.cache.compile(schema), pointer, context)
+}
+
+function entryOf (result: CompileResult, pointer: string, context: SourceContext): SchemaEntry {
   if (result.ok) return { usable: true, schema: result.schema }
   const problem = { pointer: `${pointer}${result.problem.pointer}`, message: result.problem.message }
   context.report(problem)

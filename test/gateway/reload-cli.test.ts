@@ -9,7 +9,7 @@ import { rootCertificates } from 'node:tls'
 import t from 'tap'
 import type { Test } from 'tap'
 import { rpc, until } from '../helpers/http.js'
-import { fakeAgent } from '../helpers/raw.js'
+import { fakeAgent, plainCard } from '../helpers/raw.js'
 
 const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
@@ -80,6 +80,42 @@ t.test('an edit, a bad edit, its correction, SIGHUP, SIGTERM', async t => {
   child.kill('SIGTERM')
   t.equal(await child.exited, 0)
   t.equal(child.errors(), '')
+})
+
+t.test('a schema file and a bundle: an edit, a bad edit, a file more', async t => {
+  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'urn:p' }] } }) })
+  const directory = directoryFor(t)
+  mkdirSync(join(directory, 'set'))
+  const schema = (type: string, file = 'text.json'): void => { writeFileSync(join(directory, file), JSON.stringify({ properties: { v: { type } } })) }
+  schema('string')
+  schema('string', 'set/a.json')
+  const rule = (id: string, source: string): string => `{id: ${id}, select: {metadata: {in: [params], key: ${id}}}, schema: ${source}}`
+  writeFileSync(join(directory, 'gateway.yaml'), `${config(agent.url, '/a')}    extensions: [p]
+bundles: {b: {base: "https://x.test/", dir: set}}
+extensions:
+  p: {uri: "urn:p", request: [${rule('one', '{file: text.json}')}, ${rule('two', '{ref: "https://x.test/a.json"}')}]}
+`)
+  const child = await run(t, ['--config', join(directory, 'gateway.yaml')])
+  const refused = async (key: string, v: unknown): Promise<boolean> => (await rpc(`${child.url}/a/rpc`, 'SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }, metadata: { [key]: { v } } })).json().error !== undefined
+  t.same([await refused('one', 'x'), await refused('one', 1), await refused('two', 'x'), await refused('two', 1)], [false, true, false, true])
+
+  schema('number')
+  await until(() => said(child, /configuration reloaded: agents changed: a; rules changed: a\/p\/one/).length === 1)
+  t.same([await refused('one', 'x'), await refused('one', 1), await refused('two', 1)], [true, false, true])
+
+  schema('number', 'set/a.json')
+  await until(() => said(child, /rules changed: a\/p\/two/).length === 1)
+  t.same([await refused('two', 'x'), await refused('two', 1)], [true, false])
+
+  schema('nonsense', 'set/a.json')
+  await until(() => said(child, /last good one stays/).length === 1)
+  t.match(said(child, /gateway\.yaml:9:\d+: extensions\.p\.request\[1\]\.schema cannot be used: set\/a\.json#\/properties\/v\/type/), [{ level: 'error' }])
+  t.same([await refused('two', 'x'), await refused('two', 1)], [true, false])
+
+  schema('string', 'set/a.json')
+  await until(() => said(child, /rules changed: a\/p\/two/).length === 2)
+  writeFileSync(join(directory, 'set/b.json'), '{')
+  await until(() => said(child, /set\/b\.json:1:2/).length === 1)
 })
 
 t.test('a mounted ConfigMap and a mounted Secret', async t => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { SchemaSource } from '../../src/config/model.js'
+import type { SchemaSet, SchemaSource } from '../../src/config/model.js'
 import type { CompiledSource, SourceContext, UnusableSchema } from '../../src/policy/schema-source.js'
 import { compileSource, MAX_SCHEMAS, MAX_VALUES, SchemaCache } from '../../src/policy/schema-source.js'
 import { countValues, escapePointer, resolvePointer } from '../../src/policy/schema-lint.js'
@@ -85,4 +85,57 @@ t.test('pointers: RFC 6901, own properties only', async t => {
   for (const key of ['a', '~/', '~1', '', '__proto__']) t.equal(resolvePointer(JSON.parse(`{${JSON.stringify(key)}:1}`), `/${escapePointer(key)}`), 1, key)
   t.equal(countValues({ a: [1, { b: 2 }] }, 100), 5)
   t.equal(countValues(Array.from({ length: 100 }, () => 0), 10), 10)
+})
+
+const set = (documents: Readonly<Record<string, unknown>>, draft: SchemaSet['draft'] = null): SchemaSet => ({ draft, documents: new Map(Object.entries(documents).map(([file, schema]) => [`https://x.test/${file}`, { file: `s/${file}`, schema }])) })
+
+t.test('from a file: references into the other files of its set, relative, absolute, by pointer, in circles', async t => {
+  const documents = {
+    'order.json': { $id: 'urn:wrong', $schema: 'https://json-schema.org/draft/2020-12/schema', properties: { id: { $ref: 'common.json#/$defs/id' }, total: { $ref: 'https://x.test/common.json#/$defs/a~1b' }, parent: { $ref: '#' }, more: { $ref: 'order.json' } } },
+    'common.json': { $defs: { id: { type: 'string', pattern: '^o' }, 'a/b': { type: 'number' }, back: { $ref: 'order.json#/properties/id' } } },
+    'never.json': { type: 'nonsense' }
+  }
+  const check = (ref: string, value: unknown, draft: SchemaSet['draft'] = null): unknown => {
+    const { source, problems } = compile({ ref: `https://x.test/${ref}`, set: set(documents, draft) })
+    const found = source.find(new Map())?.entry
+    return found?.usable === true ? found.schema.validate(value) : problems
+  }
+  t.equal(check('order.json', { id: 'o1', total: 1, parent: { id: 'o' }, more: { total: 2 } }), null)
+  t.match(check('order.json', { id: 'x', total: 1 }), [{ path: '.id' }])
+  t.match(check('order.json', { more: { parent: { total: 'x' } } }), [{ path: '.more.parent.total', message: 'must be number' }])
+  t.match(check('common.json#/$defs/back', 'x'), [{ path: '' }])
+  t.equal(check('common.json#/%24defs/id', 'o'), null)
+  t.match(check('common.json#/$defs/id', 7), [{ message: 'must be string' }])
+  t.match(check('never.json', 7), [{ pointer: 's/never.json#/type' }], 'looked at only where it is needed')
+  t.same(check('order.json', {}, 'draft-07'), null, 'the set\'s draft wins')
+})
+
+t.test('from a file: what refers out of its set is not used, nor what unfolds without end', async t => {
+  const problem = (documents: Readonly<Record<string, unknown>>): unknown => compile({ ref: 'https://x.test/a.json', set: set(documents) }).problems
+  t.match(problem({ 'a.json': { $ref: 'b.json' }, 'b.json': { items: { $ref: 'http://169.254.169.254/x' } } }), [{ pointer: 's/b.json#/items/$ref', message: /leads out of the bundle; nothing is fetched/ }])
+  const doubling = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`${i === 0 ? 'a' : i}.json`, i === 29 ? { type: 'string' } : { allOf: [{ $ref: `${i + 1}.json` }, { $ref: `${i + 1}.json` }] }]))
+  t.match(problem(doubling), [{ pointer: 's/a.json#', message: /unfolds to more than 200000 steps/ }])
+  t.match(problem({ 'a.json': { $ref: 'b.json' }, 'b.json': { pattern: '(a)\\1' } }), [{ pointer: 's/b.json#/pattern', message: /linear time/ }])
+  t.match(problem({ 'a.json': { $ref: 'b.json#/nowhere' }, 'b.json': {} }), [{ pointer: 's/a.json#' }])
+})
+
+t.test('from a file: compiled once for all agents', async t => {
+  const source = { ref: 'https://x.test/a.json', set: set({ 'a.json': { type: 'string' } }) }
+  const [one, two] = [compile(source), compile(source)].map(({ source }) => source.find(new Map())?.entry)
+  t.equal(one?.usable === true && one.schema, two?.usable === true && two.schema)
+})
+
+t.test('values that the card lists: every item or member under *, in the first card that has any', async t => {
+  const skills = { skills: [{ id: 'a' }, { id: 'b' }, { name: 'c' }, { id: { no: 1 } }, 7], capabilities: { extensions: [{}, { params: { kinds: { x: 'p', y: 'q' } } }] } }
+  const allows = (pointer: string, value: unknown, ...cards: readonly Raw[]): unknown => {
+    const { source, problems } = compile({ enumFromCard: pointer }, ...cards)
+    const entry = source.find(new Map())?.entry
+    return entry?.usable === true ? entry.schema.validate(value) === null : [entry, problems]
+  }
+  t.same(['a', 'b', 'c', 7, undefined].map(value => allows('/skills/*/id', value, skills)), [true, true, false, false, false])
+  t.same(['p', 'q', 'x'].map(value => allows('/capabilities/extensions/{self}/params/kinds/*', value, {}, skills)), [true, true, false], 'of the second card, with its own index')
+  t.same(allows('/skills/*/id', 'b', { skills: [{ id: 'z' }] }, skills), false)
+  const none = { pointer: '/skills/*/id', message: 'the card lists no values there' }
+  t.same(allows('/skills/*/id', 'a', { skills: [] }), [{ usable: false, ...none }, [none]])
+  t.same(allows('/constructor/*', 'a', {}), [{ usable: false, ...none, pointer: '/constructor/*' }, [{ ...none, pointer: '/constructor/*' }]])
 })

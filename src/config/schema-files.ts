@@ -1,0 +1,212 @@
+/** Reads the JSON Schemas that a configuration keeps in files, once per load, and puts them where it names them. */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseStrict } from '../wire/json.js'
+import { describe } from './describe.js'
+import { didYouMean, dotted, shown } from './diagnostics.js'
+import type { Path, PathProblem } from './diagnostics.js'
+import { readYaml } from './document.js'
+import { FORMATS } from './formats.js'
+import { MAX_FILE_BYTES } from './guard.js'
+import type { SchemaRef, SchemaSet } from './model.js'
+import { fault, items, mapping } from './yaml-values.js'
+import type { Mapping } from './yaml-values.js'
+
+const LIMITS = { depth: 200, members: 200_000 }
+const MAX_BUNDLE_FILES = 1_000
+const MAX_BUNDLE_BYTES = 16 * 1024 * 1024
+
+type Documents = Map<string, { readonly file: string, readonly schema: unknown }>
+
+/** Stands in digests for what it holds. */
+class ReadSet implements SchemaSet {
+  readonly draft: SchemaSet['draft']
+  readonly documents: SchemaSet['documents']
+  private readonly fingerprint: string
+
+  constructor (draft: SchemaSet['draft'], documents: Documents) {
+    this.draft = draft
+    this.documents = documents
+    this.fingerprint = createHash('sha256').update(JSON.stringify([draft, [...documents]])).digest('hex')
+  }
+
+  toJSON (): string {
+    return this.fingerprint
+  }
+}
+
+export class SchemaFiles {
+  readonly problems: PathProblem[] = []
+  /** All that were looked for, and the directories: absolute. */
+  readonly files: string[] = []
+  private readonly baseDir: string
+  private readonly sets = new Map<string, SchemaSet>()
+  private readonly single = new Map<string, SchemaRef | Unread>()
+  /** Of bundles that could not be read: what they would hold is not known. */
+  private readonly unreadBases: string[] = []
+
+  /** @param baseDir directory that paths are relative to */
+  constructor (baseDir: string) {
+    this.baseDir = baseDir
+  }
+
+  /** Reads the `bundles` of a file. @returns those that could be read */
+  readBundles (value: unknown): Record<string, SchemaSet> {
+    for (const [name, bundle] of Object.entries(mapping(value))) {
+      const { base, dir, draft } = mapping(bundle)
+      if (typeof base !== 'string' || typeof dir !== 'string' || dir === '' || dir.includes('\0')) continue
+      const at: Path = ['bundles', name, 'dir']
+      const documents = this.readDirectory(dir, base, at)
+      if (documents === null) {
+        this.unreadBases.push(base)
+        continue
+      }
+      const other = [...this.sets].find(([, set]) => [...documents.keys()].some((uri) => set.documents.has(uri)))
+      if (other !== undefined) this.problems.push(fault(at, `${dotted(['bundles', name])} and ${dotted(['bundles', other[0]])} hold schemas of the same URI`, 'give each its own base'))
+      this.sets.set(name, new ReadSet((draft ?? null) as SchemaSet['draft'], documents))
+    }
+    return Object.fromEntries(this.sets)
+  }
+
+  /** A policy whose `file` and `ref` sources are replaced by what they name. @param path of the policy, for problems */
+  withSources (policy: unknown, path: Path): unknown {
+    const { methods, request, card } = mapping(policy)
+    const changed: Record<string, unknown> = { ...mapping(policy) }
+    const set = (parent: unknown, key: string, at: Path): unknown => {
+      const source = mapping(parent)[key]
+      const found = this.source(source, [...at, key])
+      return found === source ? parent : { ...mapping(parent), [key]: found }
+    }
+    if (Object.keys(mapping(methods)).length > 0) changed.methods = Object.fromEntries(Object.entries(mapping(methods)).map(([name, method]) => [name, set(method, 'params', [...path, 'methods', name])]))
+    if (items(request).length > 0) changed.request = items(request).map((rule, index) => set(rule, 'schema', [...path, 'request', index]))
+    if (Object.keys(mapping(card)).length > 0) changed.card = set(set(card, 'params', [...path, 'card']), 'schema', [...path, 'card'])
+    return Object.keys(changed).length > 0 ? changed : policy
+  }
+
+  private source (source: unknown, at: Path): unknown {
+    const { file, ref } = mapping(source)
+    if (Object.keys(mapping(source)).length !== 1) return source
+    if (typeof file === 'string' && file !== '' && !file.includes('\0')) return this.file(file, [...at, 'file'])
+    return typeof ref === 'string' ? this.ref(ref, [...at, 'ref']) : source
+  }
+
+  /** Where there is none, `true` stands in: the problem is told, and nothing else about it. */
+  private file (file: string, at: Path): SchemaRef | true {
+    let found = this.single.get(file)
+    if (found === undefined) {
+      const path = resolve(this.baseDir, file)
+      this.files.push(path)
+      const read = readSchema(path, file)
+      const ref = `schema-file:/${encodeURIComponent(file)}`
+      found = 'message' in read ? read : { ref, set: new ReadSet(null, new Map([[ref, { file, schema: read.schema }]])) }
+      this.single.set(file, found)
+    }
+    if (!('message' in found)) return found
+    this.problems.push(fault(at, `${dotted(at)}: ${found.message}`, found.hint))
+    return true
+  }
+
+  private ref (ref: string, at: Path): SchemaRef | true {
+    const [uri = ''] = ref.split('#', 1)
+    const set = [...this.sets.values()].find(({ documents }) => documents.has(uri))
+    if (set !== undefined) return { ref, set }
+    // What is no URI is told by the configuration's own schema.
+    if (FORMATS.uri(ref) !== null || this.unreadBases.some((base) => uri.startsWith(base))) return true
+    const known = [...this.sets.values()].flatMap(({ documents }) => [...documents.keys()])
+    const hint = known.length === 0 ? 'bundles say which schemas there are' : nearestUri(uri, known)
+    this.problems.push(fault(at, `${dotted(at)}: no bundle holds ${shown(uri)}`, hint))
+    return true
+  }
+
+  /** Every `*.json` of the directory. */
+  private readDirectory (dir: string, base: string, at: Path): Documents | null {
+    const directory = resolve(this.baseDir, dir)
+    this.files.push(directory)
+    const refused = (message: string, hint?: string): null => {
+      this.problems.push(fault(at, `${dotted(at)}: ${message}`, hint))
+      return null
+    }
+    let names: string[]
+    try {
+      names = readdirSync(directory).filter((name) => name.endsWith('.json')).toSorted()
+    } catch (error) {
+      return refused(`cannot read ${shown(dir)}: ${describe(error)}`, RELATIVE)
+    }
+    if (names.length === 0) return refused(`${shown(dir)} holds no *.json`)
+    if (names.length > MAX_BUNDLE_FILES) return refused(`${shown(dir)} holds more than ${MAX_BUNDLE_FILES} schemas`)
+    const documents: Documents = new Map()
+    let bytes = 0
+    for (const name of names) {
+      const path = join(directory, name)
+      this.files.push(path)
+      const file = `${dir.replace(/\/$/, '')}/${name}`
+      const read = readSchema(path, file)
+      if ('message' in read) return refused(read.message, read.hint)
+      bytes += read.bytes
+      if (bytes > MAX_BUNDLE_BYTES) return refused(`${shown(dir)} holds more than 16 MiB`)
+      documents.set(base + name, { file, schema: read.schema })
+    }
+    return documents
+  }
+}
+
+/** By the part after the last slash: whole URIs are too long to compare. */
+function nearestUri (uri: string, known: readonly string[]): string {
+  const last = (text: string): string => text.slice(text.lastIndexOf('/') + 1)
+  const near = didYouMean(last(uri), known.map(last))
+  const same = known.find((one) => last(one) === last(uri))
+  return same !== undefined ? `did you mean "${same}"?` : near ?? `such as "${known[0] ?? ''}"`
+}
+
+interface Unread { readonly message: string, readonly hint?: string }
+
+const RELATIVE = 'paths are relative to the configuration file'
+
+/** @returns the schema, or why there is none, with the place in the file where it has one */
+function readSchema (path: string, file: string): { readonly schema: unknown, readonly bytes: number } | Unread {
+  let bytes: Buffer
+  try {
+    const status = statSync(path)
+    if (!status.isFile()) return { message: `cannot read ${shown(file)}: not a file`, hint: RELATIVE }
+    if (status.size > MAX_FILE_BYTES) return { message: `${shown(file)} is larger than 1 MiB` }
+    bytes = readFileSync(path)
+  } catch (error) {
+    return { message: `cannot read ${shown(file)}: ${describe(error)}`, hint: RELATIVE }
+  }
+  if (/\.ya?ml$/i.test(file)) {
+    const yaml = readYaml(bytes.toString(), null)
+    const [problem] = yaml.problems
+    if (problem !== undefined) return { message: `${placed(file, yaml.position(problem.offset))}: ${problem.message}` }
+    return { schema: yaml.root?.value ?? null, bytes: bytes.length }
+  }
+  const json = parseStrict(bytes, LIMITS)
+  if (json.ok) return { schema: json.value, bytes: bytes.length }
+  const { offset, message } = json.problem
+  return { message: `${offset === null ? file : placed(file, positionOf(bytes, offset))}: ${message}` }
+}
+
+function placed (file: string, { line, col }: { readonly line: number, readonly col: number }): string {
+  return `${file}:${line}:${col}`
+}
+
+function positionOf (bytes: Buffer, offset: number): { line: number, col: number } {
+  const lines = bytes.subarray(0, offset).toString().split('\n')
+  return { line: lines.length, col: (lines.at(-1) ?? '').length + 1 }
+}
+
+/** The configuration with its schemas in place: policies of the file, and overlays of agents. */
+export function withSchemas (value: unknown, files: SchemaFiles): Mapping {
+  const { extensions, agents } = mapping(value)
+  const sourced = (policies: unknown, path: Path): unknown => Object.fromEntries(Object.entries(mapping(policies)).map(([name, policy]) => [name, files.withSources(policy, [...path, name])]))
+  const withList = (agent: unknown, index: number): unknown => {
+    const list = mapping(agent).extensions
+    if (!items(list).some((entry) => typeof entry === 'object')) return agent
+    return { ...mapping(agent), extensions: items(list).map((entry, at) => Object.keys(mapping(entry)).length === 0 ? entry : sourced(entry, ['agents', index, 'extensions', at])) }
+  }
+  return {
+    ...mapping(value),
+    ...(Object.keys(mapping(extensions)).length === 0 ? {} : { extensions: sourced(extensions, ['extensions']) }),
+    ...(items(agents).length === 0 ? {} : { agents: items(agents).map(withList) })
+  }
+}
