@@ -1,10 +1,10 @@
 /** The requests of one test: one for each version and binding, or the recorded one. */
 import { join } from 'node:path'
 import type { PlainRequest } from '../agent/judge.js'
-import { splitTarget } from '../wire/target.js'
+import { CannotExplain } from './cannot-explain.js'
 import type { Variant } from './compose.js'
 import { compose } from './compose.js'
-import type { RecordedRequest } from './recorded-request.js'
+import { placeOf, plainRequest, sentHeaders } from './place.js'
 import { loadRecording, pickRequest, RecordingError } from './recording.js'
 import type { TestAgent } from './test-agent.js'
 import type { PolicyTest } from './test-model.js'
@@ -24,25 +24,18 @@ export function requestsOf (test: PolicyTest, agent: TestAgent, directory: strin
 }
 
 /** @param name file, `file#name` or `file#number` */
-function recorded (name: string, agent: TestAgent, directory: string): TestRequest {
+function recorded (name: string, { config, state }: TestAgent, directory: string): TestRequest {
   const mark = name.indexOf('#')
   const file = join(directory, mark < 0 ? name : name.slice(0, mark))
   try {
     const { requests } = loadRecording(file)
     const [first, second] = requests
     if (mark < 0 && second !== undefined) return { problem: `${file} holds ${requests.length} requests; write which, as in ${name}#1` }
-    const request = mark < 0 && first !== undefined ? first : pickRequest(requests, name.slice(mark + 1), file)
-    return plain(request, agent)
+    const one = mark < 0 && first !== undefined ? first : pickRequest(requests, name.slice(mark + 1), file)
+    const request = { ...one, headers: sentHeaders(one, []) }
+    return { request: plainRequest(request, placeOf(request, [config], config.name)?.path ?? null, state), variant: null }
   } catch (error) {
-    if (error instanceof RecordingError) return { problem: error.message }
+    if (error instanceof RecordingError || error instanceof CannotExplain) return { problem: error.message }
     throw error
   }
-}
-
-/** A request to the gateway's address of the agent, or one recorded at the agent itself. */
-function plain ({ method, target, headers, body }: RecordedRequest, { config }: TestAgent): TestRequest {
-  if (target === null) return { problem: 'the recording is a bare JSON-RPC envelope, without address and headers; record the whole request' }
-  const { path, query } = splitTarget(target)
-  const below = path === config.path || path.startsWith(`${config.path}/`) ? path.slice(config.path.length) : path
-  return { request: { method, path: below, query, rawHeaders: headers, body: body.length === 0 ? null : body }, variant: null }
 }
