@@ -45,6 +45,27 @@ t.test('the sessions in docs/explain.md are what is printed', t => {
   t.end()
 })
 
+t.test('docs/explain.md names every member of --json', async t => {
+  const page = readFileSync(join(packageRoot(), 'docs', 'explain.md'), 'utf8')
+  const table = page.slice(page.indexOf('## For machines'))
+  const example = (name: string): string => join(packageRoot(), 'examples', 'explain', name)
+  const { requests } = await explained({ recordings: [example('calls.http')], config: example('gateway.yaml'), card: example('card.json') })
+  const names = new Set<string>()
+  const collect = (value: unknown, key: string): void => {
+    if (key === 'from') return
+    if (Array.isArray(value)) for (const one of value) collect(one, key)
+    else if (typeof value === 'object' && value !== null) {
+      for (const [name, one] of Object.entries(value)) {
+        names.add(name)
+        collect(one, name)
+      }
+    }
+  }
+  collect(requests, '')
+  t.ok(names.size > 40, `${names.size} members`)
+  for (const name of names) t.match(table, `\`${name}\``)
+})
+
 t.test('through the command line: standard input, flags, exit codes', t => {
   const command = (args: readonly string[], input: string): { status: number | null, out: string, err: string } => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'explain', ...args], { cwd: join(packageRoot(), 'examples', 'explain'), input, encoding: 'utf8', env: {} })
