@@ -78,11 +78,14 @@ function page (name: string, policy: PolicyConfig): string {
     ...cardWords(policy.card),
     ...request.length === 0 ? [] : ['## Rules', ...request.map(rule => ruleWords(rule))],
     ...Object.keys(methods).length === 0 ? [] : ['## Methods', ...Object.entries(methods).map(([method, { need = 'active', params }]) => `### ${method}\n\n${NEEDS[need]}${params === undefined ? '' : ` Its \`params\` must hold to:\n\n${yamlBlock(params)}`}`)],
-    ...rest.map(([key, value]) => `## \`${key}\`\n\n${yamlBlock({ [key]: value })}`),
+    ...rest.map(([key, value]) => `## ${TITLES[key] ?? `\`${key}\``}\n\n${yamlBlock({ [key]: value })}`),
     ...examples(name)
   ]
   return `${sections.join('\n\n')}\n`
 }
+
+/** Of keys that are shown as they stand. */
+const TITLES: Readonly<Record<string, string>> = { routes: 'HTTP routes', inject: 'What the gateway adds', redact: 'Secrets', integrity: 'Forwarding' }
 
 function cardWords (card: PolicyConfig['card']): string[] {
   if (card === undefined) return []
