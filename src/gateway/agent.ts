@@ -1,15 +1,15 @@
 /** One configured agent while the gateway runs: its connections, its card and the state made of it. */
+import type { LoadedCards } from '../a2a/loaded-cards.js'
 import type { Router } from '../a2a/route.js'
+import type { AgentState } from '../agent/state.js'
+import { buildAgentState } from '../agent/state.js'
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config, PolicyConfig } from '../config/model.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import { CardSource } from '../upstream/card-source.js'
-import type { LoadedCards } from '../upstream/card-source.js'
 import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
-import type { AgentState } from './agent-state.js'
-import { buildAgentState } from './agent-state.js'
 
 export interface AgentOptions {
   readonly config: AgentConfig

@@ -2,12 +2,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import * as refusals from '../agent/refusals.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
 import { handle } from './handler.js'
 import { mountPassthrough } from './passthrough.js'
-import * as refusals from './refusals.js'
 import { surfaceOf } from './surface.js'
 
 export interface AppOptions {

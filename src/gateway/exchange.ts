@@ -4,12 +4,13 @@ import type { Refusal } from '../a2a/errors.js'
 import { decisionHeader, writeRefusal } from '../a2a/errors.js'
 import type { Operation } from '../a2a/operations.js'
 import type { Binding, Version } from '../a2a/versions.js'
+import { awaitsEventStream, NO_ID } from '../agent/caller.js'
+import type { AgentState } from '../agent/state.js'
 import type { Audit } from '../telemetry/audit.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics, Outcome } from '../telemetry/metrics.js'
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js'
 import type { Agent } from './agent.js'
-import type { AgentState } from './agent-state.js'
 import type { LiveExchanges } from './live.js'
 import type { Forwarding } from '../upstream/forward.js'
 
@@ -82,7 +83,7 @@ export class Exchange {
     this.settle(outcome)
     const { response } = this
     if (response.headersSent || response.destroyed) return this.breakOff()
-    const error = writeRefusal(refusal, { binding: this.binding, version: this.version, id: this.idToken(), eventStream: this.awaitsStream(), statedVersion: this.statedVersion, mediaType: this.mediaType }, httpStatus)
+    const error = writeRefusal(refusal, { binding: this.binding, version: this.version, id: this.idToken(), eventStream: awaitsEventStream(this.label, this.request.headers.accept), statedVersion: this.statedVersion, mediaType: this.mediaType }, httpStatus)
     const headers: string[] = [
       'content-type', error.contentType,
       'content-length', String(error.body.length),
@@ -117,11 +118,6 @@ export class Exchange {
   endStream (why: string): void {
     if (/(?:^|\n\n|\r\r|\n\r|\n\r\n|\r\r\n)$/.test(this.streamTail)) this.response.end(`: ${why}\n\n`)
     else this.breakOff()
-  }
-
-  private awaitsStream (): boolean {
-    if (this.label !== 'SendStreamingMessage' && this.label !== 'SubscribeToTask') return false
-    return (this.request.headers.accept ?? '').includes('text/event-stream')
   }
 
   /** @param headers flat list of names and values */
@@ -165,8 +161,6 @@ export class Exchange {
     }, 'request')
   }
 }
-
-const NO_ID = (): string => 'null'
 
 const READ_OFF_BYTES = 16 * 1024 * 1024
 const READ_OFF_MS = 5_000

@@ -2,30 +2,24 @@
 import type { Call, CallProblem } from '../a2a/call.js'
 import { readCall } from '../a2a/call.js'
 import type { Refusal } from '../a2a/errors.js'
-import type { Route } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
-import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
+import { mediaTypeOf } from '../agent/caller.js'
+import * as refusals from '../agent/refusals.js'
+import type { AgentState } from '../agent/state.js'
+import type { Asked, OperationRoute, Ruling } from '../agent/steps.js'
+import { askedVersion, callOf, negotiated, readsAnswer, ruleOn, versionProblem } from '../agent/steps.js'
+import { upstreamHeaders } from '../agent/upstream-headers.js'
 import type { Limits } from '../config/model.js'
-import type { AgentPolicy } from '../policy/compile.js'
-import type { Decision } from '../policy/decide.js'
-import { decide } from '../policy/decide.js'
 import { forward } from '../upstream/forward.js'
 import type { TrustedProxies } from '../wire/forwarded.js'
-import type { HeaderList } from '../wire/header-list.js'
-import { readList } from '../wire/header-list.js'
-import { parseMediaType } from '../wire/media-type.js'
 import { joinPath } from '../wire/target.js'
 import type { Agent } from './agent.js'
-import type { AgentState } from './agent-state.js'
-import type { EchoPlan } from './answer.js'
 import { Answer } from './answer.js'
 import { readBody } from './body.js'
 import { serveCard } from './card.js'
 import type { Exchange } from './exchange.js'
 import { ExtendedCardAnswer } from './extended-card-answer.js'
 import { recordDecision } from './record.js'
-import * as refusals from './refusals.js'
-import { upstreamHeaders } from './request-headers.js'
 import type { Surface } from './surface.js'
 
 export interface HandlerOptions {
@@ -33,9 +27,6 @@ export interface HandlerOptions {
   readonly trusted: TrustedProxies
 }
 
-type OperationRoute = Extract<Route, { kind: 'operation' }>
-
-const EXTENSION_HEADERS = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]
 const EMPTY = Buffer.alloc(0)
 /** Problems of a call whose envelope is whole. */
 const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', 'version'])
@@ -43,12 +34,12 @@ const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', '
 export function handle (exchange: Exchange, surface: Surface, options: HandlerOptions): void {
   const { agent } = surface
   exchange.agent = agent
-  exchange.mediaType = mediaTypeOf(exchange)
   const { request } = exchange
-  const asked = requestedVersion(request.headers[VERSION_HEADER] as string | undefined, surface.query)
-  const version = 'version' in asked ? asked.version : '1.0'
+  exchange.mediaType = mediaTypeOf(request.headers['content-type'])
+  const asked = askedVersion(request, surface.query)
+  const { version } = asked
   exchange.version = version
-  exchange.statedVersion = 'version' in asked && asked.stated
+  exchange.statedVersion = asked.stated
   if (surface.refusal !== null) return guarded(exchange, surface, surface.refusal, version)
   if (agent === null) return exchange.refuse(refusals.unknownAgent, 'rejected')
   const { state } = agent
@@ -69,11 +60,11 @@ export function handle (exchange: Exchange, surface: Surface, options: HandlerOp
 
   if (route.operation !== null) exchange.label = route.operation
   const problem = versionProblem(route, asked)
-  const stated = exchange.statedVersion
+  const { query } = surface
   if (verb === 'GET') {
-    return withoutBody(exchange, options, () => { judge(exchange, agent, state, { route, problem, stated, query: surface.query, bytes: EMPTY }, options) })
+    return withoutBody(exchange, options, () => { judge(exchange, agent, state, { route, problem, asked, query, bytes: EMPTY }, options) })
   }
-  read(exchange, options, bytes => { judge(exchange, agent, state, { route, problem, stated, query: surface.query, bytes }, options) })
+  read(exchange, options, bytes => { judge(exchange, agent, state, { route, problem, asked, query, bytes }, options) })
 }
 
 /** What the guard found is answered in the binding of the address all the same. */
@@ -89,64 +80,39 @@ function guarded (exchange: Exchange, surface: Surface, refusal: Refusal, versio
 interface Arrived {
   readonly route: OperationRoute
   readonly problem: CallProblem | null
-  /** Whether the client named its version. */
-  readonly stated: boolean
+  readonly asked: Asked
   readonly query: string
   readonly bytes: Buffer
 }
 
 function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, options: HandlerOptions): void {
-  const { route, bytes } = arrived
   const { request, services } = exchange
   const startedAt = performance.now()
-  const policy = state.policy[route.version]
-  const call = callOf(exchange, arrived, options.limits)
+  const call = callOf(arrived.route, arrived.problem, request, arrived.bytes, options.limits)
   exchange.idToken = call.id
   exchange.label = call.operation
-  const requested = readList(request.rawHeaders, EXTENSION_HEADERS)
-  const headerName = headerNameFor(requested, route.version)
-  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), headers: request.rawHeaders }, policy)
+  const ruling = ruleOn(state, arrived.route, call, request)
   services.metrics.decision(agent.name, (performance.now() - startedAt) / 1_000)
-  recordDecision(exchange, call, requested.values, decision)
-  if (decision.refusal !== null) return exchange.refuse(decision.refusal, 'rejected')
-  dispatch(exchange, agent, state, { ...arrived, bytes }, call, decision, policy, { headerName, requested: requested.values }, options)
+  recordDecision(exchange, call, ruling.requested, ruling.decision)
+  if (ruling.decision.refusal !== null) return exchange.refuse(ruling.decision.refusal, 'rejected')
+  dispatch(exchange, agent, state, arrived, call, ruling, options)
 }
 
-function callOf (exchange: Exchange, arrived: Arrived, limits: Limits): Call {
-  const { route, bytes, problem } = arrived
-  const { headers } = exchange.request
-  const encoding = headers['content-encoding']
-  const call = readCall({
-    bytes,
-    binding: route.binding,
-    version: route.version,
-    contentType: headers['content-type'],
-    restOperation: route.operation,
-    limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
-  })
-  if (problem !== null) return { ...call, problem }
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return { ...call, problem: refusals.contentEncoding }
-  return call
-}
-
-function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, call: Call, decision: Decision, policy: AgentPolicy, asked: Pick<EchoPlan, 'headerName' | 'requested'>, options: HandlerOptions): void {
+function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, call: Call, ruling: Ruling, options: HandlerOptions): void {
   const { route } = arrived
   const { request, span } = exchange
-  const extendedCard = call.operation === 'GetExtendedAgentCard' && state.rewrite.signature === 'strip'
-  const echo = policy.mode === 'off' ? null : { ...asked, policy, outbound: decision.outbound, injected: decision.injected }
+  const { decision, policy, headerName, requested } = ruling
+  const extendedCard = readsAnswer(state, call)
+  const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected }
   const answer = extendedCard
     ? new ExtendedCardAnswer(exchange, echo, state.rewrite, { size: options.limits.response, json: { depth: options.limits.jsonDepth, members: options.limits.jsonMembers } })
     : new Answer(exchange, echo)
-  const path = route.upstreamPath + arrived.query
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
-  const negotiated = policy.mode === 'off' && !extendedCard
-    ? null
-    : { outbound: decision.outbound, version: route.version, stated: arrived.stated, versionAsSent: arrived.problem !== null, read: extendedCard }
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,
     method: request.method ?? 'GET',
-    path,
-    headers: upstreamHeaders(request, agent.config.upstream, options.trusted, span.outgoing(), negotiated),
+    path: route.upstreamPath + arrived.query,
+    headers: upstreamHeaders(request, request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, ruling, extendedCard)),
     body: arrived.bytes.length === 0 ? null : arrived.bytes
   }, answer)
 }
@@ -193,7 +159,7 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
     dispatcher: agent.pools.main,
     method: request.method ?? 'GET',
     path: target,
-    headers: upstreamHeaders(request, agent.config.upstream, options.trusted, span.outgoing(), null),
+    headers: upstreamHeaders(request, request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), null),
     body: bytes.length === 0 ? null : bytes
   }, new Answer(exchange, null))
 }
@@ -222,30 +188,4 @@ function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Buffer
       exchange.refuse(refusals.internal, 'gateway_error')
     }
   })
-}
-
-function versionProblem (route: OperationRoute, asked: ReturnType<typeof requestedVersion>): CallProblem | null {
-  if ('problem' in asked) return asked.problem === 'conflict' ? refusals.versionConflict : refusals.versionUnknown(route.versions)
-  return route.supported ? null : refusals.versionNotSpoken(asked.version, asked.stated, route.versions)
-}
-
-/** The spelling the client used, which its echo comes back in; that of its version where it asked for nothing. */
-function headerNameFor (requested: HeaderList, version: Version): string {
-  const first = requested.seen[0]
-  return first === undefined ? spelled(version) : first === EXTENSIONS_HEADER ? 'A2A-Extensions' : 'X-A2A-Extensions'
-}
-
-function spelled (version: Version): string {
-  return version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions'
-}
-
-function mediaTypeOf (exchange: Exchange): string | null {
-  const header = exchange.request.headers['content-type']
-  if (header === undefined || header === 'application/json') return header ?? null
-  return parseMediaType(header)?.essence ?? null
-}
-
-/** The target guard has refused paths that do not decode. */
-function decoded (tenant: string | null): string | null {
-  return tenant === null ? null : decodeURIComponent(tenant)
 }

@@ -9,14 +9,14 @@ import type { TransformCallback } from 'node:stream'
 import { Transform } from 'node:stream'
 import httpProxy from '@fastify/http-proxy'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import * as refusals from '../agent/refusals.js'
+import { upstreamHeaders } from '../agent/upstream-headers.js'
 import { forward } from '../upstream/forward.js'
 import { joinPath } from '../wire/target.js'
 import { Answer } from './answer.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
-import * as refusals from './refusals.js'
-import { upstreamHeaders } from './request-headers.js'
 import { surfaceOf } from './surface.js'
 
 export interface PassthroughOptions {
@@ -46,7 +46,7 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
     if (agent === null) return exchange.refuse(refusals.unknownAgent, 'rejected')
     const length = request.headers['content-length']
     if (Number(length ?? 0) > limits.body) return exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
-    const headers = upstreamHeaders(request.raw, agent.config.upstream, trusted, exchange.span.outgoing(), null)
+    const headers = upstreamHeaders(request.raw, request.raw.socket.remoteAddress, agent.config.upstream, trusted, exchange.span.outgoing(), null)
     const body = bodyOf(request.raw, limits.body, () => {
       exchange.forwarding?.abort()
       exchange.refuse(refusals.tooLarge(limits.body), 'rejected')

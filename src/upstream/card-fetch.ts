@@ -2,19 +2,12 @@ import { open, stat } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { readCard } from '../a2a/card.js'
-import type { AgentCard } from '../a2a/card.js'
 import { CARD_PATHS } from '../a2a/card-map.js'
+import type { CardDocument } from '../a2a/loaded-cards.js'
 import { VERSION_HEADER } from '../a2a/versions.js'
 import { parseStrict } from '../wire/json.js'
 import { cacheLifetime, readValidators, single } from './card-cache.js'
 import type { Validators } from './card-cache.js'
-
-/** A card as it came: its bytes, their JSON, and what the gateway reads in it. */
-export interface CardDocument {
-  readonly bytes: Buffer
-  readonly value: unknown
-  readonly card: AgentCard
-}
 
 export interface CardLimits {
   readonly card: number

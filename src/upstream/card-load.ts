@@ -1,9 +1,10 @@
 import type { Dispatcher } from 'undici'
+import type { CardDocument } from '../a2a/loaded-cards.js'
 import type { CardConfig } from '../config/model.js'
 import type { Version } from '../a2a/versions.js'
 import type { Validators } from './card-cache.js'
 import { cardUrls, fetchCard, readCardFile, readDocument } from './card-fetch.js'
-import type { CardAnswer, CardDocument, CardLimits } from './card-fetch.js'
+import type { CardAnswer, CardLimits } from './card-fetch.js'
 
 /** One variant of the last good load, for conditional requests. Null stands for a variant the agent does not serve. */
 export interface Kept {

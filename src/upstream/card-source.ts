@@ -1,21 +1,12 @@
 import type { Dispatcher } from 'undici'
-import type { Version } from '../a2a/versions.js'
+import type { CardDocument, LoadedCards } from '../a2a/loaded-cards.js'
 import type { CardConfig } from '../config/model.js'
 import { MAX_TIMER, nextRefresh, nextRetry } from './card-cache.js'
-import type { CardDocument, CardLimits } from './card-fetch.js'
+import type { CardLimits } from './card-fetch.js'
 import { loadCards } from './card-load.js'
 import type { CardLoad, KeptByVersion } from './card-load.js'
 
-export type { CardDocument } from './card-fetch.js'
-
-/** The card in both variants; one and the same document when the agent serves the same bytes to both. */
-export interface LoadedCards {
-  readonly byVersion: Readonly<Record<Version, CardDocument>>
-  /** ms since the epoch. */
-  readonly fetchedAt: number
-  /** URL or path it came from, for logs and /agents. */
-  readonly origin: string
-}
+export type { LoadedCards } from '../a2a/loaded-cards.js'
 
 export type RefreshOutcome = 'changed' | 'unchanged' | 'not_modified' | 'invalid' | 'unreachable'
 

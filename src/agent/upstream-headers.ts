@@ -1,13 +1,12 @@
 /** The headers that go to the agent. */
-import type { IncomingMessage } from 'node:http'
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER } from '../a2a/versions.js'
 import type { UpstreamConfig } from '../config/model.js'
-import type { TraceHeaders } from '../telemetry/tracing.js'
 import type { TrustedProxies } from '../wire/forwarded.js'
 import { forwardedHeaders } from '../wire/forwarded.js'
 import { formatList } from '../wire/header-list.js'
 import { copyRequestHeaders } from '../wire/headers.js'
+import type { RequestHead } from './head.js'
 
 /** Names never copied from the client, besides the forwarding headers: set anew by the gateway or by the HTTP client, or not the client's to say. */
 const OWN = [
@@ -30,6 +29,8 @@ function setOf (...lists: readonly (readonly string[])[]): ReadonlySet<string> {
   return new Set(lists.flat())
 }
 
+interface Trace { readonly traceparent: string, readonly tracestate: string | null }
+
 export interface Negotiated {
   readonly outbound: readonly string[]
   /** Version of the interface that is dialled. */
@@ -43,19 +44,20 @@ export interface Negotiated {
 }
 
 /**
+ * @param peer the client's address, where one is known
+ * @param trace the trace to continue, where there is one
  * @param negotiated null leaves extension and version headers as the client sent them
  * @returns flat list of names and values
  */
-export function upstreamHeaders (request: IncomingMessage, config: UpstreamConfig, trusted: TrustedProxies, trace: TraceHeaders | null, negotiated: Negotiated | null): string[] {
+export function upstreamHeaders (head: RequestHead, peer: string | undefined, config: UpstreamConfig, trusted: TrustedProxies, trace: Trace | null, negotiated: Negotiated | null): string[] {
   const out: string[] = []
   const traced = trace !== null
   const drop = negotiated === null
     ? (traced ? PLAIN_TRACED : PLAIN)
     : negotiated.read ? (traced ? READ_TRACED : READ) : (traced ? NEGOTIATED_TRACED : NEGOTIATED)
-  copyRequestHeaders(request.rawHeaders, drop, out)
-  if (negotiated !== null) pushNegotiated(negotiated, config, request.headers[VERSION_HEADER], out)
-  const { remoteAddress } = request.socket
-  forwardedHeaders(request.rawHeaders, { peer: remoteAddress, trusted: trusted.trusts(remoteAddress), scheme: 'http', host: request.headers.host }, out)
+  copyRequestHeaders(head.rawHeaders, drop, out)
+  if (negotiated !== null) pushNegotiated(negotiated, config, head.headers[VERSION_HEADER], out)
+  forwardedHeaders(head.rawHeaders, { peer, trusted: trusted.trusts(peer), scheme: 'http', host: head.headers.host }, out)
   if (trace !== null) {
     out.push('traceparent', trace.traceparent)
     if (trace.tracestate !== null) out.push('tracestate', trace.tracestate)
@@ -63,7 +65,7 @@ export function upstreamHeaders (request: IncomingMessage, config: UpstreamConfi
   return out
 }
 
-function pushNegotiated (negotiated: Negotiated, config: UpstreamConfig, sent: string | string[] | undefined, out: string[]): void {
+function pushNegotiated (negotiated: Negotiated, config: UpstreamConfig, sent: string | readonly string[] | undefined, out: string[]): void {
   const { outbound, version } = negotiated
   if (negotiated.versionAsSent) {
     if (typeof sent === 'string') out.push(VERSION_HEADER, sent)

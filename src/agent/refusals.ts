@@ -13,6 +13,16 @@ export const unknownRoute: Refusal = {
 
 export const internal: Refusal = { reason: 'INTERNAL_ERROR', message: 'The gateway could not handle the request.', rule: 'gateway/internal' }
 
+export function badTarget (reason: string): Refusal {
+  return { reason: 'BAD_REQUEST_TARGET', message: `The request target is refused: ${reason}.`, rule: 'gateway/target' }
+}
+
+export function duplicateHeader (name: string): Refusal {
+  return { reason: 'BAD_REQUEST_HEADER', message: `The header ${name} is sent more than once; send it once.`, rule: 'gateway/duplicate-header' }
+}
+
+export const upgrade: Refusal = { reason: 'BAD_REQUEST_HEADER', message: 'Connections cannot be upgraded here; A2A has no WebSocket binding.', rule: 'gateway/upgrade' }
+
 export function unexpectedBody (method: string): Refusal {
   return { reason: 'BAD_REQUEST_HEADER', message: `A ${method} request has no body; send it without Content-Length and Transfer-Encoding.`, rule: 'gateway/unexpected-body' }
 }

@@ -4,6 +4,7 @@ import type { MappedInterface } from '../a2a/card-map.js'
 import { mapInterfaces } from '../a2a/card-map.js'
 import type { RenderedCard, RewriteOptions } from '../a2a/card-rewrite.js'
 import { renderCard } from '../a2a/card-rewrite.js'
+import type { LoadedCards } from '../a2a/loaded-cards.js'
 import { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { VERSIONS } from '../a2a/versions.js'
@@ -11,7 +12,6 @@ import type { AgentConfig, PolicyConfig } from '../config/model.js'
 import type { AgentPolicy } from '../policy/compile.js'
 import { compileAgentPolicy } from '../policy/compile.js'
 import { SchemaCache } from '../policy/schema-source.js'
-import type { LoadedCards } from '../upstream/card-source.js'
 
 export interface AgentState {
   readonly loaded: LoadedCards

@@ -1,0 +1,34 @@
+/** What is looked at before an address is routed: requests that two readers could take differently, and addresses that nobody inspects. */
+import type { Refusal } from '../a2a/errors.js'
+import type { Router } from '../a2a/route.js'
+import type { AgentConfig } from '../config/model.js'
+import { duplicatedHeader } from '../wire/headers.js'
+import type { RequestHead } from './head.js'
+import { duplicateHeader, unexpectedBody, upgrade } from './refusals.js'
+
+/** The Go SDK sends the body `null` with every request that has nothing to say, GET included (measured): who reads the body looks at it. */
+export const MAX_GET_BODY = 16
+
+/** Requests that two readers could route, frame or attribute differently (node-stack §B.5, §B.2.7). */
+export function guard (head: RequestHead): Refusal | null {
+  const twice = duplicatedHeader(head.rawHeaders)
+  if (twice !== null) return duplicateHeader(twice)
+  const { headers, method } = head
+  if (method === 'GET' || method === 'HEAD') {
+    const length = Number(headers['content-length'] ?? 0)
+    if (headers['transfer-encoding'] !== undefined || length > (method === 'GET' ? MAX_GET_BODY : 0)) return unexpectedBody(method)
+  }
+  // Offers of HTTP/2 (the JDK's client makes one with every first request) may be ignored, RFC 9110 §7.8; other protocols may not.
+  if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c') return upgrade
+  return null
+}
+
+/**
+ * What is an operation of the card is inspected, whatever prefix covers it; while no card was ever seen, nobody can tell.
+ * @param router of the newest card ever used, null when there was none
+ */
+export function isPassthrough (config: AgentConfig, router: Router | null, path: string): boolean {
+  const { passthrough, card } = config
+  if (passthrough.length === 0 || !passthrough.some(prefix => path === prefix || path.startsWith(`${prefix}/`))) return false
+  return router === null ? card.onUnavailable === 'forward' : !router.claims(path)
+}

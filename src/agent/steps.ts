@@ -1,0 +1,108 @@
+/**
+ * The steps from a request to a decision, in their order. The proxy takes them one by one, because it reads the body in between;
+ * `judge.ts` takes them all. Pure: no clock, no I/O.
+ */
+import type { Call, CallProblem } from '../a2a/call.js'
+import { readCall } from '../a2a/call.js'
+import type { Route } from '../a2a/route.js'
+import type { Version } from '../a2a/versions.js'
+import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
+import type { Limits } from '../config/model.js'
+import type { AgentPolicy } from '../policy/compile.js'
+import type { Decision } from '../policy/decide.js'
+import { decide } from '../policy/decide.js'
+import type { HeaderList } from '../wire/header-list.js'
+import { readList } from '../wire/header-list.js'
+import type { RequestHead } from './head.js'
+import * as refusals from './refusals.js'
+import type { AgentState } from './state.js'
+import type { Negotiated } from './upstream-headers.js'
+
+export type OperationRoute = Extract<Route, { kind: 'operation' }>
+
+/** The protocol version that a request asks for. */
+export interface Asked {
+  /** 1.0 where it cannot be told: that of the refusal. */
+  readonly version: Version
+  /** Whether the client named its version. */
+  readonly stated: boolean
+  readonly problem: 'conflict' | 'unknown' | null
+}
+
+/** What was decided, and by what. */
+export interface Ruling {
+  readonly decision: Decision
+  readonly policy: AgentPolicy
+  /** URIs that the client asks for. */
+  readonly requested: readonly string[]
+  /** The header that the client's echo comes back in. */
+  readonly headerName: string
+}
+
+const EXTENSION_HEADERS = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]
+
+/** @param query with its leading `?`, or '' */
+export function askedVersion (head: RequestHead, query: string): Asked {
+  const asked = requestedVersion(head.headers[VERSION_HEADER] as string | undefined, query)
+  return 'version' in asked ? { version: asked.version, stated: asked.stated, problem: null } : { version: '1.0', stated: false, problem: asked.problem }
+}
+
+/** A version that this address does not speak; found before the body is read, and told after. */
+export function versionProblem (route: OperationRoute, asked: Asked): CallProblem | null {
+  if (asked.problem !== null) return asked.problem === 'conflict' ? refusals.versionConflict : refusals.versionUnknown(route.versions)
+  return route.supported ? null : refusals.versionNotSpoken(asked.version, asked.stated, route.versions)
+}
+
+/** @param problem of `versionProblem`: it comes before what is wrong with the body */
+export function callOf (route: OperationRoute, problem: CallProblem | null, head: RequestHead, bytes: Buffer, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>): Call {
+  const { headers } = head
+  const encoding = headers['content-encoding']
+  const call = readCall({
+    bytes,
+    binding: route.binding,
+    version: route.version,
+    contentType: headers['content-type'],
+    restOperation: route.operation,
+    limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
+  })
+  if (problem !== null) return { ...call, problem }
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return { ...call, problem: refusals.contentEncoding }
+  return call
+}
+
+export function ruleOn (state: AgentState, route: OperationRoute, call: Call, head: RequestHead): Ruling {
+  const policy = state.policy[route.version]
+  const requested = readList(head.rawHeaders, EXTENSION_HEADERS)
+  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), headers: head.rawHeaders }, policy)
+  return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
+}
+
+/** Whether the gateway reads and rewrites the answer: an extended card names addresses. */
+export function readsAnswer (state: AgentState, call: Call): boolean {
+  return call.operation === 'GetExtendedAgentCard' && state.rewrite.signature === 'strip'
+}
+
+/**
+ * What the headers of a forwarded request say of versions and extensions; null leaves them as the client sent them.
+ * @param problem of `versionProblem`
+ * @param read of `readsAnswer`
+ */
+export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>, problem: CallProblem | null, ruling: Ruling, read: boolean): Negotiated | null {
+  if (ruling.policy.mode === 'off' && !read) return null
+  return { outbound: ruling.decision.outbound, version: route.version, stated: asked.stated, versionAsSent: problem !== null, read }
+}
+
+/** The spelling the client used, which its echo comes back in; that of its version where it asked for nothing. */
+function headerNameFor (requested: HeaderList, version: Version): string {
+  const first = requested.seen[0]
+  return first === undefined ? spelled(version) : first === EXTENSIONS_HEADER ? 'A2A-Extensions' : 'X-A2A-Extensions'
+}
+
+function spelled (version: Version): string {
+  return version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions'
+}
+
+/** The target guard has refused paths that do not decode. */
+function decoded (tenant: string | null): string | null {
+  return tenant === null ? null : decodeURIComponent(tenant)
+}
