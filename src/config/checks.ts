@@ -5,6 +5,9 @@ import type { Path, PathProblem } from './diagnostics.js'
 import { parseHostPort, trustsEveryone } from './formats.js'
 import type { PolicyConfig } from './model.js'
 import { dependencyProblems, ownUris, policyProblems } from './policy-checks.js'
+import { describe } from './reasons.js'
+import { secretProblems } from './secret-checks.js'
+import type { Environment } from './substitute.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
@@ -16,6 +19,7 @@ import type { Mapping } from './yaml-values.js'
 export interface CheckContext {
   /** Directory that paths in the file are relative to. */
   readonly baseDir: string
+  readonly env: Environment
   readonly catalogue: Readonly<Record<string, PolicyConfig>>
 }
 
@@ -31,7 +35,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listeners(mapping(config.server)),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], policies, context)),
-    ...Object.keys(policies).flatMap((name) => policyProblems(policies[name], ['extensions', name])),
+    ...Object.keys(policies).flatMap((name) => [...policyProblems(policies[name], ['extensions', name]), ...secretProblems(mapping(policies[name]), ['extensions', name], context)]),
     ...dependencyProblems(policies, context.catalogue as Mapping)
   ]
   const warnings = [
@@ -125,16 +129,6 @@ function whyUnreadable (file: string): string | null {
   } catch (error) {
     return describe(error)
   }
-}
-
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ENOENT', 'no such file'], ['ENOTDIR', 'no such file'], ['EACCES', 'permission denied'], ['EISDIR', 'it is a directory'], ['ENAMETOOLONG', 'the name is too long']
-])
-
-/** The reason of a file system error, in words. */
-export function describe (error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-  return REASONS.get(code) ?? code
 }
 
 function openProxies (server: Mapping): PathProblem[] {

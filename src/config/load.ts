@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { loadCatalogue } from './catalogue.js'
-import { checkConfig, describe } from './checks.js'
+import { checkConfig } from './checks.js'
 import { diagnostic, sortDiagnostics } from './diagnostics.js'
 import type { Diagnostic, PathProblem } from './diagnostics.js'
 import { locate, readYaml } from './document.js'
@@ -10,6 +10,7 @@ import { MAX_FILE_BYTES } from './guard.js'
 import type { Config } from './model.js'
 import { applyOverrides, overriding, sourceOf } from './overrides.js'
 import type { Overrides } from './overrides.js'
+import { describe } from './reasons.js'
 import { namedFiles, resolveConfig } from './resolve.js'
 import { CONFIG_VERSION } from './schema.js'
 import type { Environment } from './substitute.js'
@@ -60,7 +61,7 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
   if (yaml.root === null || yaml.root.value === null) {
     return failed(file, 'the file is empty', `it starts with "version: ${CONFIG_VERSION}"`)
   }
-  return build(yaml.root.value, { file, baseDir, overrides, yaml, problems })
+  return build(yaml.root.value, { file, baseDir, env, overrides, yaml, problems })
 }
 
 /** The configuration without any file: one agent, named `agent`, at `/`. */
@@ -70,19 +71,20 @@ export function defaultConfig (options: { readonly env: Environment, readonly ov
     return failed(sourceOf(overrides, 'upstream'), 'the URL of the agent is required', 'or give a file with --config')
   }
   const value = { version: CONFIG_VERSION, agents: [{ name: 'agent', upstream: {} }] }
-  return build(value, { file: 'defaults', baseDir: process.cwd(), overrides, yaml: null, problems: [] })
+  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, yaml: null, problems: [] })
 }
 
 interface Building {
   readonly file: string
   readonly baseDir: string
+  readonly env: Environment
   readonly overrides: Overrides
   readonly yaml: YamlFile | null
   /** Found already. */
   readonly problems: readonly Diagnostic[]
 }
 
-function build (value: unknown, { file, baseDir, overrides, yaml, problems: found }: Building): LoadResult {
+function build (value: unknown, { file, baseDir, env, overrides, yaml, problems: found }: Building): LoadResult {
   const place = (problem: PathProblem): Diagnostic => {
     const source = overriding(overrides, problem.path)
     if (source !== null) return diagnostic(source, 0, 0, problem)
@@ -90,7 +92,7 @@ function build (value: unknown, { file, baseDir, overrides, yaml, problems: foun
   }
   const refused = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
   const invalid = validateConfig(value)
-  const { problems, warnings } = checkConfig(value, { baseDir, catalogue: loadCatalogue() })
+  const { problems, warnings } = checkConfig(value, { baseDir, env, catalogue: loadCatalogue() })
   const all = [...found, ...refused, ...invalid.map(place), ...problems.map(place)]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: namedFiles(value, baseDir) }
   return { ok: true, config: resolveConfig(value, baseDir), warnings: sortDiagnostics(warnings.map(place)) }

@@ -3,6 +3,7 @@ import { digest } from './digest.js'
 import { parseHostPort } from './formats.js'
 import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ServerConfig, TelemetryConfig, UpstreamConfig } from './model.js'
 import { duration, size } from './units.js'
+import { items, mapping } from './yaml-values.js'
 
 /** The file's value once validation has passed and filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
@@ -43,7 +44,7 @@ export function resolveConfig (value: unknown, baseDir: string): Config {
       requestTimeout: duration(file.limits.requestTimeout)
     },
     agents: file.agents.map((agent) => resolveAgent(agent, baseDir)),
-    extensions: file.extensions,
+    extensions: Object.fromEntries(Object.entries(file.extensions).map(([name, policy]) => [name, resolvePolicy(policy, baseDir)])),
     telemetry: file.telemetry
   }
   return freeze({ ...config, hash: digest(config).slice(0, 12) })
@@ -70,6 +71,13 @@ function resolveAgent (agent: AgentFile, baseDir: string): AgentConfig {
   }
 }
 
+/** Paths of secrets become absolute. */
+function resolvePolicy (policy: PolicyConfig, baseDir: string): PolicyConfig {
+  const { inject } = policy
+  if (inject === undefined) return policy
+  return { ...policy, inject: inject.map((one) => one.fromSecret?.file === undefined ? one : { ...one, fromSecret: { file: resolvePath(baseDir, one.fromSecret.file) } }) }
+}
+
 function hostPort (text: string): HostPort {
   const parsed = parseHostPort(text)
   if (parsed === null) throw new RangeError(`not host:port: ${text}`)
@@ -86,13 +94,11 @@ function freeze<T> (value: T): T {
 
 /** Every file that the configuration names, absolute; of a value that may still be wrong. */
 export function namedFiles (value: unknown, baseDir: string): string[] {
-  const { agents } = (value ?? {}) as { agents?: unknown }
-  const files: string[] = []
+  const { agents, extensions } = (value ?? {}) as { agents?: unknown, extensions?: unknown }
+  const named: unknown[] = Object.values(mapping(extensions)).flatMap((policy) => items(mapping(policy).inject)).map((one) => mapping(mapping(one).fromSecret).file)
   for (const agent of Array.isArray(agents) ? agents as (Partial<AgentFile> | null)[] : []) {
     const { ca, cert, key } = { ...agent?.upstream?.tls }
-    for (const file of [ca, cert, key, agent?.card?.file]) {
-      if (typeof file === 'string' && file !== '' && !file.includes('\0')) files.push(resolvePath(baseDir, file))
-    }
+    named.push(ca, cert, key, agent?.card?.file)
   }
-  return files
+  return named.filter((file) => typeof file === 'string').filter((file) => file !== '' && !file.includes('\0')).map((file) => resolvePath(baseDir, file))
 }

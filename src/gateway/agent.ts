@@ -5,6 +5,7 @@ import type { AgentState } from '../agent/state.js'
 import { buildAgentState } from '../agent/state.js'
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config, PolicyConfig } from '../config/model.js'
+import type { Secrets } from '../config/secrets.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import { CardSource } from '../upstream/card-source.js'
@@ -21,14 +22,16 @@ export interface AgentOptions {
   readonly publicUrl: string
   /** What the files of `upstream.tls` hold. */
   readonly tls: TlsFiles
+  /** What its policies inject. */
+  readonly secrets: Secrets
 }
 
 /** The same for two agents that nothing tells apart: everything that an agent is made of. */
 export function identityOf (options: AgentOptions): string {
-  const { config, publicUrl, tls } = options
+  const { config, publicUrl, tls, secrets } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
   const policies = config.extensions.map(name => options.policies[name])
-  return digest([config, policies, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint])
+  return digest([config, policies, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint])
 }
 
 export interface PastRefusal { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
@@ -145,9 +148,9 @@ export class Agent {
   }
 
   private use (cards: LoadedCards, log: Log, previous = this.lastState): void {
-    const { config, limits, policies } = this.options
+    const { config, limits, policies, secrets } = this.options
     const next = buildAgentState(cards, {
-      agent: config, policies, maxExtensions: limits.extensions, publicBase: this.publicBase, previous
+      agent: config, policies, maxExtensions: limits.extensions, publicBase: this.publicBase, previous, secretOf: secrets.of
     })
     this.state = next
     this.lastState = next

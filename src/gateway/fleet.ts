@@ -2,6 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadCatalogue } from '../config/load.js'
 import type { AgentConfig, Config } from '../config/model.js'
+import type { Secrets } from '../config/secrets.js'
+import { readSecrets } from '../config/secrets.js'
 import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
@@ -25,6 +27,7 @@ interface FleetOptions {
   readonly metrics: Metrics
   readonly log: Log
   readonly live: LiveExchanges
+  readonly env: NodeJS.ProcessEnv
 }
 
 /** How long new agents are waited for, so that the first calls need not be turned away. */
@@ -97,11 +100,11 @@ export class Fleet {
 
   /** One agent per entry: the one there is, where nothing about it has changed. */
   private prepare (config: Config, policies: Policies): Agent[] {
-    const { metrics, log } = this.options
+    const { metrics, log, env } = this.options
     const publicUrl = config.server.publicUrl ?? this.url
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     // All files are read before anything is made, because any may be unusable.
-    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, policies, metrics, log, publicUrl, tls: tlsFilesOf(entry) }))
+    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, policies, metrics, log, publicUrl, tls: tlsFilesOf(entry), secrets: secretsOf(entry, policies, env) }))
     return entries.map(options => {
       const known = current.get(options.config.name)
       return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)
@@ -141,6 +144,10 @@ function tlsFilesOf (agent: AgentConfig): TlsFiles {
   } catch (error) {
     throw new Error(`agent ${agent.name}: ${(error as Error).message}`)
   }
+}
+
+function secretsOf (agent: AgentConfig, policies: Policies, env: NodeJS.ProcessEnv): Secrets {
+  return readSecrets(Object.fromEntries(agent.extensions.map(name => [name, policies[name]])), env)
 }
 
 async function firstCards (agents: readonly Agent[]): Promise<void> {

@@ -1,7 +1,7 @@
 /** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
 import type { AgentCard } from '../a2a/card.js'
 import type { Operation } from '../a2a/operations.js'
-import type { AgentConfig, ErrorClass, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
+import type { AgentConfig, ErrorClass, InjectionConfig, Mode, PolicyConfig, RuleConfig } from '../config/model.js'
 import type { Identity } from './identity.js'
 import { identitiesOf, Names } from './identity.js'
 import type { CompiledMethod } from './methods.js'
@@ -14,6 +14,8 @@ import type { Condition } from './condition.js'
 import { compileCondition } from './condition.js'
 import type { SelectContext, Selector } from './select-kit.js'
 import { compileSelector } from './select.js'
+import type { CompiledInjection } from './inject.js'
+import { compileInjection } from './inject.js'
 
 export interface CompiledRule {
   readonly id: string
@@ -21,6 +23,10 @@ export interface CompiledRule {
   /** Null: wherever a message is, also in methods that no table knows. */
   readonly on: ReadonlySet<Operation | 'all'> | null
   readonly select: Selector
+  /** What breaks the rule is to be removed: from the body, or lines of a header. */
+  readonly strips: 'body' | 'headers' | null
+  /** The platform's own supply counts towards `min` where it is added. */
+  readonly supply: CompiledInjection | null
   readonly condition: Condition | null
   readonly min: number
   readonly max: number
@@ -40,6 +46,8 @@ export interface CompiledPolicy {
   readonly activation: CompiledActivation
   readonly mode: Mode
   readonly rules: readonly CompiledRule[]
+  readonly inject: readonly CompiledInjection[]
+  readonly verbatim: boolean
 }
 
 /** `scope` where the policy has one of its own. */
@@ -66,6 +74,9 @@ export interface AgentPolicy {
   readonly methods: ReadonlyMap<string, readonly CompiledMethod[]>
   /** Policies with rules for the request, on the card's extensions. */
   readonly policies: readonly CompiledPolicy[]
+  /** Whether any of them can change a request; whether any can forbid it. */
+  readonly edits: boolean
+  readonly keepsVerbatim: boolean
   readonly unusable: readonly UnusableSchema[]
   readonly warnings: readonly string[]
 }
@@ -79,6 +90,8 @@ export interface CompileOptions {
   /** The agent's card in its other version, searched for schemas after `card`: the JavaScript SDK's 0.3 card drops unknown root keys. */
   readonly otherCard: AgentCard | null
   readonly cache: SchemaCache
+  /** What injected secrets say, as JSON text. */
+  readonly secretOf: (injection: InjectionConfig) => string
 }
 
 export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
@@ -131,14 +144,16 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
       return
     }
-    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined) return
+    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined && policy.inject === undefined && policy.integrity !== 'verbatim') return
     const select: SelectContext = { uris: same, matcher: schema => compileMatcher(schema, context) }
     const activation = compileActivation(policy, select, options.policies, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
       if (activation.addsMissing && !needed.exposed) hidden.add(needed.uri)
     }
-    policies.push({ name, uri, same, mode, activation, rules: (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context))) })
+    const inject = (policy.inject ?? []).map(config => compileInjection(config, select, options.secretOf))
+    const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context), supplyOf(rule, policy.inject ?? [], inject)))
+    policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim' })
   }
 
   for (const name of agent.extensions) {
@@ -167,6 +182,8 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     names,
     methods,
     policies,
+    edits: policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),
+    keepsVerbatim: policies.some(one => one.verbatim),
     unusable,
     warnings
   }
@@ -177,12 +194,23 @@ function cardsToSearch (uris: readonly string[], card: AgentCard, other: AgentCa
   return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => uris.includes(extension.uri))?.index ?? -1 }))
 }
 
-function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource): CompiledRule {
+/** The injection that sends what a rule asks for: the same member of the same metadata. */
+function supplyOf (rule: RuleConfig, configs: readonly InjectionConfig[], compiled: readonly CompiledInjection[]): CompiledInjection | null {
+  const { metadata } = rule.select
+  if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined || (metadata.in?.length ?? 1) > 1) return null
+  const place = metadata.in?.[0] ?? 'message'
+  return compiled[configs.findIndex(config => config.metadata === metadata.key && (config.in ?? 'message') === place)] ?? null
+}
+
+function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: CompiledInjection | null): CompiledRule {
+  const strip = rule.verdict === 'strip'
   return {
     id: rule.id,
-    mode: rule.verdict === 'warn' ? 'observe' : mode,
+    mode: rule.verdict === 'warn' || strip ? 'observe' : mode,
     on: rule.on === undefined ? null : new Set(rule.on),
-    select: compileSelector(rule.select, context),
+    select: compileSelector(rule.select, context, strip),
+    strips: !strip ? null : rule.select.header === undefined ? 'body' : 'headers',
+    supply,
     condition: compileCondition(rule.when, rule.unless, context),
     min: rule.count?.min ?? 0,
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,

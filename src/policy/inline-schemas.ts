@@ -10,6 +10,10 @@ export function inlineSchemaProblems (policies: Readonly<Record<string, PolicyCo
     for (const [method, { params }] of Object.entries(policy.methods ?? {})) {
       if (params !== undefined) report(name, `method "${method}"`, 'schema of params', params, problems)
     }
+    for (const [index, { when, unless }] of (policy.inject ?? []).entries()) {
+      if (when?.match !== undefined) report(name, `inject[${index}]`, 'schema of when.match', when.match, problems)
+      if (unless?.match !== undefined) report(name, `inject[${index}]`, 'schema of unless.match', unless.match, problems)
+    }
     for (const rule of policy.request ?? []) {
       const schemas = [
         ['schema', rule.schema === undefined || isFromCard(rule.schema) ? undefined : rule.schema],

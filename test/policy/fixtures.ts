@@ -48,7 +48,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
 }
 
 export function policyOf (cardMore: object | string, policies: Readonly<Record<string, PolicyConfig>>, agentMore: Partial<AgentConfig> = {}, more: Partial<CompileOptions> = {}): AgentPolicy {
-  return compileAgentPolicy({ agent: agent({ extensions: Object.keys(policies), ...agentMore }), maxExtensions: 8, policies, card: card(cardMore), otherCard: null, cache: new SchemaCache(), ...more })
+  return compileAgentPolicy({ agent: agent({ extensions: Object.keys(policies), ...agentMore }), maxExtensions: 8, policies, card: card(cardMore), otherCard: null, cache: new SchemaCache(), secretOf: () => '"a secret"', ...more })
 }
 
 export interface Sent {
