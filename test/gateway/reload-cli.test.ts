@@ -9,7 +9,7 @@ import { rootCertificates } from 'node:tls'
 import t from 'tap'
 import type { Test } from 'tap'
 import { rpc, until } from '../helpers/http.js'
-import { fakeAgent } from '../helpers/raw.js'
+import { fakeAgent, plainCard } from '../helpers/raw.js'
 
 const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
@@ -117,6 +117,31 @@ t.test('a mounted ConfigMap and a mounted Secret', async t => {
   writeFileSync(later, rootCertificates[0] ?? '')
   await until(() => changes() === 5, 'a file that was missing to mend it')
   t.equal((await rpc(`${child.url}/4/rpc`)).status, 200)
+  child.kill('SIGTERM')
+  t.equal(await child.exited, 0)
+})
+
+t.test('a mounted secret that is injected: a new one counts, one that cannot be used leaves the last', async t => {
+  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'urn:x' }] } }) })
+  const directory = directoryFor(t)
+  const [file, secret] = [join(directory, 'gateway.yaml'), join(directory, 'secret')]
+  writeFileSync(secret, 'one-secret\n')
+  writeFileSync(file, `${config(agent.url, '/')}    extensions: [x]\nextensions: {x: {uri: "urn:x", activation: {default: inject}, inject: [{metadata: k, fromSecret: {file: secret}}]}}\n`)
+  const child = await run(t, ['--config', file])
+  const injected = async (): Promise<string> => {
+    await rpc(`${child.url}/rpc`)
+    return agent.received.at(-1)?.body.toString() ?? ''
+  }
+  await until(async () => (await injected()).includes('"metadata":{"k":"one-secret"}'))
+  writeFileSync(secret, 'two-secret\n')
+  await until(() => said(child, /agents changed: a/).length === 1)
+  t.match(await injected(), /"metadata":\{"k":"two-secret"\}/)
+  rmSync(secret)
+  await until(() => said(child, /cannot read "secret": no such file/).length === 1)
+  t.match(await injected(), /two-secret/)
+  writeFileSync(secret, 'three-secret')
+  await until(async () => (await injected()).includes('three-secret'))
+  t.notMatch(JSON.stringify(child.lines()) + child.errors(), /(?:one|two|three)-secret/, 'no line tells it')
   child.kill('SIGTERM')
   t.equal(await child.exited, 0)
 })
