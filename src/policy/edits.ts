@@ -64,9 +64,9 @@ export class Edits {
 function keepOnePart (changes: readonly Change[], message: MessageView | null, violations: Violation[]): readonly Change[] {
   if (message === null || message.list === null || changes.length === 0) return changes
   const list: JsonPath = [...message.steps, message.list.key]
-  const partOf = ({ path, value }: Change): number | null => {
+  const partOf = ({ path }: Change): number | null => {
     const last = path[list.length]
-    return value === null && path.length === list.length + 1 && typeof last === 'number' && list.every((step, i) => path[i] === step) ? last : null
+    return path.length === list.length + 1 && typeof last === 'number' && list.every((step, i) => path[i] === step) ? last : null
   }
   const removed = new Set<number>()
   for (const change of changes) {

@@ -74,6 +74,6 @@ function injectOne (policy: CompiledPolicy, injection: CompiledInjection, holder
   }
   if (edits.verbatim !== null) return report('observe', path, `is not added: the extension ${edits.verbatim.uri} has the request forwarded as it was sent`)
   const at: JsonPath = holder.steps()
-  for (const name of sent) if (name !== names[0]) edits.remove([...at, name], by)
+  for (const name of sent) edits.remove([...at, name], by)
   edits.set([...at, names[0]], value, by)
 }

@@ -18,7 +18,7 @@ export function notInjected (request: DecisionRequest, uri: string, verbatim: Co
 /** The client's own headers go out; where one of their extensions would have to be taken out, the request does not. */
 export function outboundAsSent (request: DecisionRequest, verbatim: CompiledPolicy, policy: AgentPolicy, violations: Violation[]): readonly string[] {
   const { requested, headerName } = request
-  if (policy.unlisted !== 'forward' && policy.names.respell(requested).some(uri => !policy.labels.has(uri))) {
+  if (policy.unlisted !== 'forward' && requested.some(uri => !policy.labels.has(uri))) {
     const listed = policy.declared.join(', ')
     note(violations, policy.unlisted === 'reject'
       ? violation(policy.mode, 'EXTENSION_NOT_ALLOWED', GATEWAY, 'unlisted', `header ${headerName}`, `asks for an extension that this agent does not list; this agent lists ${listed}`)

@@ -198,6 +198,9 @@ t.test('inject holds to its conditions, and counts for the rule that asks for th
   t.equal(forwarded(policy, '{"message":{"parts":[]}}').body, '{"message":{"parts":[],"metadata":{"k":"v"}}}')
   t.match(forwarded(policy, '{"message":{"parts":[],"taskId":"1"}}'), { refusal: { rule: 'ext/need' } }, 'not supplied here')
   t.ok(forwarded(policy, '{"message":{"parts":[],"taskId":"1","metadata":{"k":"mine"}}}').same)
+  const asked = policyFor({ ext: { uri: URI, request: [{ id: 'need', select: { metadata: { key: 'k' } }, count: { min: 1 } }], inject: [{ metadata: 'k', value: 'v' }] } })
+  t.equal(forwarded(asked, '{"message":{"parts":[]}}', ACTIVE).refusal, null)
+  t.match(forwarded(asked, '{"message":{"parts":[]}}'), { refusal: { rule: 'ext/need' } }, 'nothing is supplied where the extension is not active')
   t.match(forwarded(policy, '{"message":{"parts":[],"metadata":{"k":1}}}'), { refusal: { rule: 'ext/need' } }, 'what the client sends is judged all the same')
 })
 
