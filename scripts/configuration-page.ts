@@ -120,7 +120,12 @@ function type (schema: Schema): string {
   if (schema.enum !== undefined) return schema.enum.map(code).join(', ')
   if (schema.const !== undefined) return code(schema.const)
   const types = typeof schema.type === 'string' ? [schema.type] : schema.type ?? []
-  return types.map((name) => name === 'array' ? `list of ${schema.items?.type === 'string' ? 'strings' : 'mappings'}` : NAMES[name] ?? name).join(' or ')
+  return types.map((name) => name === 'array' ? `list of ${itemTypes(schema.items)}` : NAMES[name] ?? name).join(' or ')
+}
+
+function itemTypes (items: Schema | undefined): string {
+  const types = typeof items?.type === 'string' ? [items.type] : items?.type ?? ['object']
+  return types.map((name) => `${NAMES[name] ?? name}s`).join(' or ')
 }
 
 const NAMES: Readonly<Record<string, string>> = { object: 'mapping', integer: 'whole number' }

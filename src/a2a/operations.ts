@@ -52,6 +52,12 @@ export function operationOfMethod (method: string, version: Version): Operation 
   return (version === '1.0' ? METHODS_1_0 : METHODS_0_3).get(method) ?? null
 }
 
+/** @returns the JSON-RPC method of an operation in that version's grammar; undefined for `Other` */
+export function methodOfOperation (operation: Operation, version: Version): string | undefined {
+  for (const [method, known] of version === '1.0' ? METHODS_1_0 : METHODS_0_3) if (known === operation) return method
+  return undefined
+}
+
 /** True for the operations that carry a client's message, where `enforceOn: messages` checks required extensions. */
 export function carriesMessage (operation: Operation): boolean {
   return operation === 'SendMessage' || operation === 'SendStreamingMessage'

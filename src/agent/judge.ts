@@ -3,6 +3,7 @@ import type { Call } from '../a2a/call.js'
 import type { Caller, Refusal } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
 import type { AgentConfig, Limits } from '../config/model.js'
+import type { Tracer } from '../policy/trace.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import { checkTarget, joinPath } from '../wire/target.js'
 import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
@@ -56,7 +57,8 @@ export interface Judgement {
 const EMPTY = Buffer.alloc(0)
 const NOBODY = new TrustedProxies([])
 
-export function judge (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits): Judgement {
+/** @param tracer is told each rule's verdict */
+export function judge (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null): Judgement {
   const { config, state } = agent
   const { method, path, query } = request
   const head = headOf(method, request.rawHeaders)
@@ -79,7 +81,7 @@ export function judge (agent: { readonly config: AgentConfig, readonly state: Ag
   const body = method === 'GET' ? EMPTY : request.body ?? EMPTY
   const problem = versionProblem(route, asked)
   const call = callOf(route, problem, head, body, limits)
-  const ruling = ruleOn(state, route, call, head)
+  const ruling = ruleOn(state, route, call, head, tracer)
   const { refusal } = ruling.decision
   const caller = callerOf(route, call, asked, head)
   if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, refusal, forwarded: null }

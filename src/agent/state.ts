@@ -8,7 +8,7 @@ import type { LoadedCards } from '../a2a/loaded-cards.js'
 import { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { VERSIONS } from '../a2a/versions.js'
-import type { AgentConfig, InjectionConfig, PolicyConfig } from '../config/model.js'
+import type { AgentConfig, InjectionConfig } from '../config/model.js'
 import type { AgentPolicy } from '../policy/compile.js'
 import { compileAgentPolicy } from '../policy/compile.js'
 import { SchemaCache } from '../policy/schema-source.js'
@@ -31,7 +31,6 @@ export interface AgentState {
 
 export interface AgentStateOptions {
   readonly agent: AgentConfig
-  readonly policies: Readonly<Record<string, PolicyConfig>>
   readonly maxExtensions: number
   /** The gateway's public URL with the agent's path, no trailing slash. */
   readonly publicBase: string
@@ -56,7 +55,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   }
   const cache = new SchemaCache(options.previous?.cache)
   const policyOf = (version: Version): AgentPolicy => compileAgentPolicy({
-    agent, maxExtensions: options.maxExtensions, policies: options.policies, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache, secretOf: options.secretOf
+    agent, maxExtensions: options.maxExtensions, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache, secretOf: options.secretOf
   })
   const serve = (version: Version): RenderedCard => renderCard({ bytes: loaded.byVersion[version].bytes, raw: cards[version].raw }, rewrite)
   const policy = { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }

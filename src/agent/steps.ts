@@ -11,6 +11,7 @@ import type { Limits } from '../config/model.js'
 import type { AgentPolicy } from '../policy/compile.js'
 import type { Decision } from '../policy/decide.js'
 import { decide } from '../policy/decide.js'
+import type { Tracer } from '../policy/trace.js'
 import type { HeaderList } from '../wire/header-list.js'
 import { readList } from '../wire/header-list.js'
 import { editJson } from '../wire/json-edit.js'
@@ -71,10 +72,11 @@ export function callOf (route: OperationRoute, problem: CallProblem | null, head
   return call
 }
 
-export function ruleOn (state: AgentState, route: OperationRoute, call: Call, head: RequestHead): Ruling {
+/** @param tracer is told each rule's verdict; null in the proxy */
+export function ruleOn (state: AgentState, route: OperationRoute, call: Call, head: RequestHead, tracer: Tracer | null = null): Ruling {
   const policy = state.policy[route.version]
   const requested = readList(head.rawHeaders, EXTENSION_HEADERS)
-  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), headers: head.rawHeaders }, policy)
+  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), headers: head.rawHeaders }, policy, tracer)
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 

@@ -1,7 +1,6 @@
-import { defaultConfig, formatDiagnostic, loadConfig, overridesFromEnvironment } from '../config/load.js'
+import { formatDiagnostic, overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model.js'
-import { inlineSchemaProblems } from '../policy/inline-schemas.js'
-import { tlsProblems } from '../upstream/tls.js'
+import { readConfiguration } from './configuration.js'
 import type { Output } from './output.js'
 
 /**
@@ -17,14 +16,9 @@ export function runCheck (args: { readonly config: string | null, readonly env: 
     io.err('nothing to check: give a file with --config or A2A_GATEWAY_CONFIG\n')
     return 1
   }
-  const result = file === null ? defaultConfig({ env, overrides }) : loadConfig({ file, env, overrides })
+  const result = readConfiguration({ file, env, overrides })
   if (!result.ok) {
     for (const problem of result.problems) io.out(`${formatDiagnostic(problem)}\n`)
-    return 1
-  }
-  const unusable = [...inlineSchemaProblems(result.config.extensions), ...tlsProblems(result.config.agents)]
-  if (unusable.length > 0) {
-    for (const problem of unusable) io.out(`${file ?? 'defaults'}: ${problem}\n`)
     return 1
   }
   for (const warning of result.warnings) io.out(`${formatDiagnostic({ ...warning, message: `warning: ${warning.message}` })}\n`)

@@ -1,12 +1,13 @@
 /** `serve`: runs the gateway until a signal, then drains. Reloads the configuration when its file changes, and on SIGHUP. */
 import closeWithGrace from 'close-with-grace'
 import type { LoadResult } from '../config/load.js'
-import { defaultConfig, formatDiagnostic, loadConfig, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
+import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model.js'
 import { secretFiles } from '../config/secrets.js'
 import { FileWatch } from '../config/watch.js'
 import type { Gateway } from '../gateway/start.js'
 import { startGateway } from '../gateway/start.js'
+import { readConfiguration } from './configuration.js'
 import type { Output } from './output.js'
 
 export interface ServeArguments {
@@ -22,7 +23,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   const { env } = args
   const overrides = mergeOverrides({ upstream: args.upstream, listen: args.listen, admin: args.admin }, overridesFromEnvironment(env))
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
-  const load = (): LoadResult => file === null ? defaultConfig({ env, overrides }) : loadConfig({ file, env, overrides })
+  const load = (): LoadResult => readConfiguration({ file, env, overrides })
   let changed = (): void => {}
   // Watched before it is read: a change in between must not be missed.
   const watch = file === null ? null : new FileWatch([file], () => { changed() })
@@ -78,7 +79,7 @@ async function reload (starting: Promise<Gateway>, loaded: LoadResult): Promise<
 /** Files that a running gateway has read; a card's is read again by itself. */
 function filesRead (config: Config): string[] {
   const tls = config.agents.flatMap(({ upstream }) => [upstream.tls.ca, upstream.tls.cert, upstream.tls.key]).filter(name => name !== null)
-  return [...tls, ...secretFiles(config.extensions)]
+  return [...tls, ...secretFiles(config.agents.flatMap(({ policies }) => policies))]
 }
 
 function startProblem (error: unknown): string {

@@ -8,6 +8,8 @@ import { packageRoot } from './paths.js'
 import { validatePolicy } from './validate.js'
 
 const SUFFIX = '.yaml'
+/** Tests of a policy stand beside it. */
+const TESTS = '.test.yaml'
 
 let cache: Readonly<Record<string, PolicyConfig>> | null = null
 
@@ -18,7 +20,7 @@ let cache: Readonly<Record<string, PolicyConfig>> | null = null
 export function loadCatalogue (): Readonly<Record<string, PolicyConfig>> {
   if (cache === null) {
     const directory = join(packageRoot(), 'config', 'extensions')
-    const names = readdirSync(directory).filter((name) => name.endsWith(SUFFIX)).toSorted()
+    const names = readdirSync(directory).filter((name) => name.endsWith(SUFFIX) && !name.endsWith(TESTS)).toSorted()
     cache = Object.freeze(Object.fromEntries(names.map((name) => [name.slice(0, -SUFFIX.length), readPolicy(join(directory, name))])))
   }
   return cache

@@ -1,10 +1,11 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { didYouMean, dotted, shown } from './diagnostics.js'
+import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { parseHostPort, trustsEveryone } from './formats.js'
-import type { PolicyConfig } from './model.js'
-import { dependencyProblems, ownUris, policyProblems } from './policy-checks.js'
+import { layeredProblems } from './layer-checks.js'
+import type { PolicyLayers } from './layers.js'
+import { listedNames, requiredBy } from './layers.js'
 import { describe } from './reasons.js'
 import { secretProblems } from './secret-checks.js'
 import type { Environment } from './substitute.js'
@@ -19,8 +20,9 @@ import type { Mapping } from './yaml-values.js'
 export interface CheckContext {
   /** Directory that paths in the file are relative to. */
   readonly baseDir: string
-  readonly env: Environment
-  readonly catalogue: Readonly<Record<string, PolicyConfig>>
+  /** Where secrets may be; null: they are not looked for. */
+  readonly env: Environment | null
+  readonly layers: PolicyLayers
 }
 
 export interface CheckResult { readonly problems: readonly PathProblem[], readonly warnings: readonly PathProblem[] }
@@ -30,18 +32,17 @@ const CARD_PATHS = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 export function checkConfig (value: unknown, context: CheckContext): CheckResult {
   const config = mapping(value)
   const agents = items(config.agents)
-  const policies = mapping(config.extensions)
   const problems = [
     ...listeners(mapping(config.server)),
     ...twins(agents),
-    ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], policies, context)),
-    ...Object.keys(policies).flatMap((name) => [...policyProblems(policies[name], ['extensions', name]), ...secretProblems(mapping(policies[name]), ['extensions', name], context)]),
-    ...dependencyProblems(policies, context.catalogue as Mapping)
+    ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
+    ...layeredProblems(context.layers, agents),
+    ...secretProblems(mapping(config.extensions), agents, context)
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...agents.flatMap((agent, index) => uselessTls(mapping(agent), ['agents', index])),
-    ...unusedPolicies(policies, agents)
+    ...unusedPolicies(context.layers, agents)
   ]
   return { problems, warnings }
 }
@@ -75,7 +76,7 @@ function twins (agents: readonly unknown[]): PathProblem[] {
   })
 }
 
-function agentProblems (agent: Mapping, path: Path, policies: Mapping, context: CheckContext): PathProblem[] {
+function agentProblems (agent: Mapping, path: Path, context: CheckContext): PathProblem[] {
   const card = mapping(agent.card)
   const tls = mapping(mapping(agent.upstream).tls)
   const problems: PathProblem[] = []
@@ -95,24 +96,7 @@ function agentProblems (agent: Mapping, path: Path, policies: Mapping, context: 
       problems.push(fault([...path, 'passthrough', index], `${dotted([...path, 'passthrough', index])} must not cover the card at ${covered}`, 'the gateway serves it'))
     }
   })
-  problems.push(...policyNames(items(agent.extensions), [...path, 'extensions'], policies, context))
   return problems
-}
-
-function policyNames (names: readonly unknown[], path: Path, policies: Mapping, context: CheckContext): PathProblem[] {
-  const known = [...new Set([...Object.keys(policies), ...Object.keys(context.catalogue)])]
-  const uris = new Map<string, string>()
-  return names.flatMap((name, index) => {
-    if (typeof name !== 'string') return []
-    const policy = Object.hasOwn(policies, name) ? policies[name] : Object.hasOwn(context.catalogue, name) ? context.catalogue[name] : undefined
-    if (policy === undefined) {
-      return [fault([...path, index], `no policy is named ${shown(name)}`, didYouMean(name, known) ?? `known policies: ${known.join(', ')}`)]
-    }
-    const own = ownUris(policy)
-    const twin = own.map((uri) => uris.get(uri)).find((other) => other !== undefined && other !== name)
-    for (const uri of own) uris.set(uri, name)
-    return twin === undefined ? [] : [fault([...path, index], `policies ${shown(twin)} and ${shown(name)} are for the same extension`, 'keep one')]
-  })
 }
 
 function unreadable (value: unknown, path: Path, context: CheckContext): PathProblem[] {
@@ -144,9 +128,11 @@ function uselessTls (agent: Mapping, path: Path): PathProblem[] {
   return [fault([...path, 'upstream', 'tls'], `${dotted([...path, 'upstream', 'tls'])} has no effect on an http URL`, 'write https', 'key')]
 }
 
-function unusedPolicies (policies: Mapping, agents: readonly unknown[]): PathProblem[] {
-  const named = agents.flatMap((agent) => items(mapping(agent).extensions))
-  const used = new Set([...named, ...Object.values(policies).flatMap((policy) => items(mapping(mapping(policy).activation).requires))])
-  return Object.keys(policies).filter((name) => !used.has(name)).map((name) =>
+function unusedPolicies (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
+  const used = new Set([
+    ...agents.flatMap((agent) => listedNames(mapping(agent).extensions)),
+    ...layers.fileNames.flatMap((name) => requiredBy(layers.named(name)))
+  ])
+  return layers.fileNames.filter((name) => !used.has(name)).map((name) =>
     fault(['extensions', name], `policy ${shown(name)} is in force for no agent`, 'name it in an agent\'s extensions', 'key'))
 }

@@ -7,7 +7,8 @@ import type { Diagnostic, PathProblem } from './diagnostics.js'
 import { locate, readYaml } from './document.js'
 import type { YamlFile } from './document.js'
 import { MAX_FILE_BYTES } from './guard.js'
-import type { Config } from './model.js'
+import { PolicyLayers } from './layers.js'
+import type { Config, PolicyConfig } from './model.js'
 import { applyOverrides, overriding, sourceOf } from './overrides.js'
 import type { Overrides } from './overrides.js'
 import { describe } from './reasons.js'
@@ -15,6 +16,8 @@ import { namedFiles, resolveConfig } from './resolve.js'
 import { CONFIG_VERSION } from './schema.js'
 import type { Environment } from './substitute.js'
 import { validateConfig } from './validate.js'
+import { mapping } from './yaml-values.js'
+import type { Mapping } from './yaml-values.js'
 
 export { loadCatalogue } from './catalogue.js'
 export { formatDiagnostic } from './diagnostics.js'
@@ -38,7 +41,15 @@ interface Surroundings {
   readonly env: Environment
   /** Win over the file. */
   readonly overrides?: Overrides | undefined
+  /** What loading alone cannot tell: whether schemas compile, whether certificates can be used. */
+  readonly checks?: readonly Check[] | undefined
 }
+
+/**
+ * A further check of a configuration, beside those of this module: its values may still be wrong.
+ * @param baseDir directory that paths in the file are relative to
+ */
+export type Check = (value: unknown, baseDir: string) => readonly PathProblem[]
 
 /** Reads, checks and resolves a configuration file. Problems are returned, not thrown. */
 export function loadConfig (options: Surroundings): LoadResult {
@@ -53,7 +64,7 @@ export function loadConfig (options: Surroundings): LoadResult {
  * @param options.baseDir directory that paths in the text are relative to
  */
 export function parseConfig (text: string, options: Surroundings & { readonly baseDir: string }): LoadResult {
-  const { file, env, baseDir, overrides = {} } = options
+  const { file, env, baseDir, overrides = {}, checks = [] } = options
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
   const yaml = readYaml(text, env)
   const problems = yaml.problems.map(({ offset, ...problem }) => at(file, yaml, offset, problem))
@@ -61,17 +72,17 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
   if (yaml.root === null || yaml.root.value === null) {
     return failed(file, 'the file is empty', `it starts with "version: ${CONFIG_VERSION}"`)
   }
-  return build(yaml.root.value, { file, baseDir, env, overrides, yaml, problems })
+  return build(yaml.root.value, { file, baseDir, env, overrides, checks, yaml, problems })
 }
 
 /** The configuration without any file: one agent, named `agent`, at `/`. */
-export function defaultConfig (options: { readonly env: Environment, readonly overrides: Overrides }): LoadResult {
-  const { overrides } = options
+export function defaultConfig (options: Omit<Surroundings, 'file'> & { readonly overrides: Overrides }): LoadResult {
+  const { overrides, checks = [] } = options
   if (overrides.upstream === undefined) {
     return failed(sourceOf(overrides, 'upstream'), 'the URL of the agent is required', 'or give a file with --config')
   }
   const value = { version: CONFIG_VERSION, agents: [{ name: 'agent', upstream: {} }] }
-  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, yaml: null, problems: [] })
+  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [] })
 }
 
 interface Building {
@@ -79,23 +90,43 @@ interface Building {
   readonly baseDir: string
   readonly env: Environment
   readonly overrides: Overrides
+  readonly checks: readonly Check[]
   readonly yaml: YamlFile | null
   /** Found already. */
   readonly problems: readonly Diagnostic[]
 }
 
-function build (value: unknown, { file, baseDir, env, overrides, yaml, problems: found }: Building): LoadResult {
+function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: found }: Building): LoadResult {
   const place = (problem: PathProblem): Diagnostic => {
     const source = overriding(overrides, problem.path)
     if (source !== null) return diagnostic(source, 0, 0, problem)
     return yaml === null ? diagnostic(file, 0, 0, problem) : at(file, yaml, locate(yaml.root, problem.path, problem.at), problem)
   }
   const refused = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
+  return loadValue(value, { baseDir, env, place, catalogue: loadCatalogue(), checks, found: [...found, ...refused] })
+}
+
+interface ValueOptions {
+  readonly baseDir: string
+  /** Where secrets may be; null: they are not looked for. */
+  readonly env: Environment | null
+  readonly place: (problem: PathProblem) => Diagnostic
+  /** Policies beneath those of the value. */
+  readonly catalogue: Readonly<Record<string, PolicyConfig>>
+  readonly checks: readonly Check[]
+  /** Problems found already. */
+  readonly found: readonly Diagnostic[]
+}
+
+/** Checks and resolves the value of a configuration that was read from somewhere else; fills in its defaults, in place. */
+export function loadValue (value: unknown, { baseDir, env, place, catalogue, checks, found }: ValueOptions): LoadResult {
   const invalid = validateConfig(value)
-  const { problems, warnings } = checkConfig(value, { baseDir, env, catalogue: loadCatalogue() })
-  const all = [...found, ...refused, ...invalid.map(place), ...problems.map(place)]
+  const layers = new PolicyLayers(mapping(value).extensions, catalogue as Mapping)
+  const { problems, warnings } = checkConfig(value, { baseDir, env, layers })
+  const further = checks.flatMap(check => check(value, baseDir))
+  const all = [...found, ...[...invalid, ...problems, ...further].map(place)]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: namedFiles(value, baseDir) }
-  return { ok: true, config: resolveConfig(value, baseDir), warnings: sortDiagnostics(warnings.map(place)) }
+  return { ok: true, config: resolveConfig(value, baseDir, layers), warnings: sortDiagnostics(warnings.map(place)) }
 }
 
 function at (file: string, yaml: YamlFile, offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {
@@ -110,7 +141,7 @@ function failed (file: string, message: string, hint: string | undefined): LoadR
 const TOO_LARGE = { message: 'the file is larger than 1 MiB', hint: 'is it the configuration?' }
 
 /** Reads at most one byte too many, so that the limit holds for pipes and devices as well. */
-function readBounded (file: string): { readonly text: string } | { readonly message: string, readonly hint?: string } {
+export function readBounded (file: string): { readonly text: string } | { readonly message: string, readonly hint?: string } {
   try {
     const descriptor = openSync(file, 'r')
     try {

@@ -13,7 +13,7 @@ export interface Config {
   readonly server: ServerConfig
   readonly limits: Limits
   readonly agents: readonly AgentConfig[]
-  /** Policies of the file's `extensions:` key, by name. */
+  /** Policies of the file's `extensions:` key, by name; those laid over the catalogue's with what they are laid over. */
   readonly extensions: Readonly<Record<string, PolicyConfig>>
   readonly telemetry: TelemetryConfig
   /** Short hash of the effective configuration, for `config_info{hash}`. */
@@ -53,10 +53,27 @@ export interface AgentConfig {
   readonly enforceOn: 'messages' | 'all'
   readonly unlistedExtensions: 'forward' | 'strip' | 'reject'
   readonly unknownMethods: 'reject' | 'forward'
-  /** Names of policies: the file's `extensions`, else the built-in catalogue. */
+  /** Names of the policies in force, in order. */
   readonly extensions: readonly string[]
+  /** The same, with what they say. */
+  readonly policies: readonly ResolvedPolicy[]
+  /** Policies that those require and that are not among them, by name. */
+  readonly dependencies: Readonly<Record<string, PolicyConfig>>
   /** Path prefixes below the agent's path, without trailing slash, forwarded without inspection. */
   readonly passthrough: readonly string[]
+}
+
+/** Where a policy, or one of its keys, comes from; each wins over those before it. */
+export type Layer = 'catalogue' | 'file' | 'agent'
+
+/** One policy in force for an agent: what its layers say together. */
+export interface ResolvedPolicy {
+  readonly name: string
+  readonly policy: PolicyConfig
+  /** Those that say something, lowest first. */
+  readonly layers: readonly Layer[]
+  /** By key, the layer that gave it; keys merged member by member are listed by member, such as `activation.scope`. */
+  readonly from: Readonly<Record<string, Layer>>
 }
 
 export interface UpstreamConfig {

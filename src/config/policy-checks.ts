@@ -1,18 +1,21 @@
 /** What the schema cannot say of one policy: keys that contradict each other. */
 import { isDeepStrictEqual } from 'node:util'
 import { operationOfMethod } from '../a2a/operations.js'
-import { didYouMean, dotted, shown } from './diagnostics.js'
+import { dotted, nearest, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { editProblems, isSupplied } from './edit-checks.js'
 import { OPERATIONS } from './policy-schema.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
-/** Checks inside one policy. */
-export function policyProblems (policy: unknown, path: Path): PathProblem[] {
+/**
+ * Checks inside one policy.
+ * @param catalogue names of the policies that this one could have been laid over
+ */
+export function policyProblems (policy: unknown, path: Path, catalogue: readonly string[] = []): PathProblem[] {
   const seen = new Set<string>()
   return [
-    ...identityProblems(policy, path),
+    ...identityProblems(policy, path, catalogue),
     ...activationProblems(mapping(policy), path),
     ...editProblems(mapping(policy), path),
     ...Object.keys(mapping(mapping(policy).methods)).filter(isOperation).map((name) => fault([...path, 'methods', name], `${dotted([...path, 'methods'])}: ${shown(name)} is an operation of A2A`, 'write rules with on', 'key')),
@@ -31,11 +34,14 @@ export function ownUris (policy: unknown): string[] {
   return [uri, ...same].filter((one) => typeof one === 'string')
 }
 
-function identityProblems (policy: unknown, path: Path): PathProblem[] {
+function identityProblems (policy: unknown, path: Path, catalogue: readonly string[]): PathProblem[] {
   if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) return []
   const { uri, uriPattern, aliases } = mapping(policy)
   const problems: PathProblem[] = []
-  if (uri === undefined && uriPattern === undefined) problems.push(fault(path, `${dotted([...path, 'uri'])} is required`, 'such as "uri: https://example.com/ext/v1"'))
+  if (uri === undefined && uriPattern === undefined) {
+    const near = nearest(String(path.at(-1) ?? ''), catalogue)
+    problems.push(fault(path, `${dotted([...path, 'uri'])} is required`, near === null ? 'such as "uri: https://example.com/ext/v1"' : `or did you mean the catalogue's "${near}"?`))
+  }
   if (uri !== undefined && uriPattern !== undefined) problems.push(fault([...path, 'uriPattern'], `${dotted(path)} has both uri and uriPattern`, 'keep one', 'key'))
   if (uriPattern !== undefined && aliases !== undefined) problems.push(fault([...path, 'aliases'], `${dotted(path)} has aliases beside uriPattern`, 'aliases are other names of one uri', 'key'))
   const seen: unknown[] = [uri]
@@ -67,30 +73,6 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
   }
   if (onMissing !== undefined && requires === undefined) problems.push(fault([...path, 'activation', 'onMissing'], `${dotted([...path, 'activation', 'onMissing'])} has no effect without requires`, undefined, 'key'))
   return problems
-}
-
-/** Policies that require each other: names that do not exist, and circles. */
-export function dependencyProblems (policies: Mapping, catalogue: Mapping): PathProblem[] {
-  const requiredBy = (name: string): string[] => items(mapping(mapping(Object.hasOwn(policies, name) ? policies[name] : catalogue[name]).activation).requires).filter((one) => typeof one === 'string')
-  const known = [...new Set([...Object.keys(policies), ...Object.keys(catalogue)])]
-  return Object.keys(policies).flatMap((name) => requiredBy(name).flatMap((required, index) => {
-    const at: Path = ['extensions', name, 'activation', 'requires', index]
-    if (!known.includes(required)) return [fault(at, `no policy is named ${shown(required)}`, didYouMean(required, known) ?? `known policies: ${known.join(', ')}`)]
-    if (required === name) return [fault(at, `policy ${shown(name)} requires itself`, 'remove it')]
-    return reaches(required, name, requiredBy) ? [fault(at, `policies ${shown(name)} and ${shown(required)} require each other`, 'remove one of the two')] : []
-  }))
-}
-
-function reaches (from: string, to: string, next: (name: string) => string[]): boolean {
-  const seen = new Set<string>()
-  const open = [from]
-  for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (name === to) return true
-    if (seen.has(name)) continue
-    seen.add(name)
-    open.push(...next(name))
-  }
-  return false
 }
 
 function ruleProblems (rule: Mapping, at: Path, seen: Set<string>): PathProblem[] {

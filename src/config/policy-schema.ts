@@ -133,7 +133,7 @@ function sentence (description: string, maxLength: number): Schema {
 }
 
 /** Schema of one policy: an entry of `extensions`, or a file of the built-in catalogue. */
-export const policySchema: Schema = mapping('Policy for one extension. Needs `uri` or `uriPattern`.', [], {
+export const policySchema: Schema = mapping('Policy for one extension. Needs `uri` or `uriPattern`, unless it is laid over another.', [], {
   uri: { ...text('The extension\'s URI, compared character by character.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
   uriPattern: text('Instead of `uri`: every extension of the card whose URI matches; `*` stands for any characters.', 'uri-pattern'),
   aliases: {
@@ -180,9 +180,9 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     scope: choice('Operations on which `required` and `requires` are checked. Default: the agent\'s `enforceOn`.', ['messages', 'all']),
     requires: names('Policies whose extensions must be active whenever this one is.', 'name'),
     onMissing: choice('What to do when one of `requires` is not: refuse, or ask for it on the client\'s behalf. Default: `reject`.', ['reject', 'add']),
-    required: choice('Must clients request it? `card` follows `required` of the agent\'s card.', ['card', 'always', 'never'], 'card'),
-    default: choice('`inject`: the gateway requests it on the client\'s behalf.', ['none', 'inject'], 'none'),
-    expose: flag('When injected: does the client see the agent\'s echo?', false)
+    required: choice('Must clients request it? `card` follows `required` of the agent\'s card. Default: `card`.', ['card', 'always', 'never']),
+    default: choice('`inject`: the gateway requests it on the client\'s behalf. Default: `none`.', ['none', 'inject']),
+    expose: flag('When injected: does the client see the agent\'s echo? Default: false.')
   }),
   methods: {
     type: 'object',

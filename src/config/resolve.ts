@@ -1,7 +1,9 @@
 import { resolve as resolvePath } from 'node:path'
 import { digest } from './digest.js'
 import { parseHostPort } from './formats.js'
-import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ServerConfig, TelemetryConfig, UpstreamConfig } from './model.js'
+import type { LayeredPolicy, PolicyLayers } from './layers.js'
+import { listItem, requiredBy } from './layers.js'
+import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, TelemetryConfig, UpstreamConfig } from './model.js'
 import { duration, size } from './units.js'
 import { items, mapping } from './yaml-values.js'
 
@@ -10,13 +12,13 @@ interface ConfigFile {
   readonly server: Texts<ServerConfig, 'listen' | 'admin' | 'drainTimeout'>
   readonly limits: Texts<Limits, 'body' | 'response' | 'card' | 'requestTimeout'>
   readonly agents: readonly AgentFile[]
-  readonly extensions: Readonly<Record<string, PolicyConfig>>
   readonly telemetry: TelemetryConfig
 }
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card'> {
+interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'extensions' | 'policies' | 'dependencies'> {
+  readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts'> & { readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>> }
   readonly card: Texts<CardConfig, 'refresh' | 'maxStale'>
 }
@@ -25,8 +27,9 @@ interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card'> {
  * Turns a valid configuration file into what the gateway uses. The result is frozen.
  * @param value the file's value, validated
  * @param baseDir directory that its paths are relative to
+ * @param layers its policies
  */
-export function resolveConfig (value: unknown, baseDir: string): Config {
+export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers): Config {
   const file = value as ConfigFile
   const config: Omit<Config, 'hash'> = {
     server: {
@@ -43,15 +46,18 @@ export function resolveConfig (value: unknown, baseDir: string): Config {
       card: size(file.limits.card),
       requestTimeout: duration(file.limits.requestTimeout)
     },
-    agents: file.agents.map((agent) => resolveAgent(agent, baseDir)),
-    extensions: Object.fromEntries(Object.entries(file.extensions).map(([name, policy]) => [name, resolvePolicy(policy, baseDir)])),
+    agents: file.agents.map((agent) => resolveAgent(agent, baseDir, layers)),
+    extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     telemetry: file.telemetry
   }
   return freeze({ ...config, hash: digest(config).slice(0, 12) })
 }
 
-function resolveAgent (agent: AgentFile, baseDir: string): AgentConfig {
+function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers): AgentConfig {
   const { upstream, card } = agent
+  const listed = agent.extensions.map((entry) => listItem(entry)).filter((item) => item !== null)
+  // Where a policy of the list stands in the file matters to problems only.
+  const policies = listed.map((item) => layers.listed(item, [])).filter((policy) => policy !== null)
   const onDisk = (file: string | null) => file === null ? null : resolvePath(baseDir, file)
   return {
     ...agent,
@@ -67,15 +73,29 @@ function resolveAgent (agent: AgentFile, baseDir: string): AgentConfig {
       },
       tls: { ca: onDisk(upstream.tls.ca), cert: onDisk(upstream.tls.cert), key: onDisk(upstream.tls.key), serverName: upstream.tls.serverName }
     },
-    card: { ...card, file: onDisk(card.file), refresh: duration(card.refresh), maxStale: duration(card.maxStale) }
+    card: { ...card, file: onDisk(card.file), refresh: duration(card.refresh), maxStale: duration(card.maxStale) },
+    extensions: listed.map(({ name }) => name),
+    policies: policies.map((policy) => resolved(policy, baseDir)),
+    dependencies: dependenciesOf(policies, layers, baseDir)
   }
 }
 
-/** Paths of secrets become absolute. */
-function resolvePolicy (policy: PolicyConfig, baseDir: string): PolicyConfig {
+function resolved (policy: LayeredPolicy, baseDir: string): ResolvedPolicy {
+  return { name: policy.name, policy: policyOf(policy, baseDir), layers: policy.parts.map(({ layer }) => layer), from: Object.fromEntries(policy.from) }
+}
+
+/** Validated layer by layer, and checked as a whole. Paths of secrets become absolute. */
+function policyOf (layered: LayeredPolicy | null, baseDir: string): PolicyConfig {
+  const policy = (layered?.value ?? {}) as PolicyConfig
   const { inject } = policy
   if (inject === undefined) return policy
   return { ...policy, inject: inject.map((one) => one.fromSecret?.file === undefined ? one : { ...one, fromSecret: { file: resolvePath(baseDir, one.fromSecret.file) } }) }
+}
+
+function dependenciesOf (policies: readonly LayeredPolicy[], layers: PolicyLayers, baseDir: string): Record<string, PolicyConfig> {
+  const own = new Set(policies.map(({ name }) => name))
+  const names = new Set(policies.flatMap(requiredBy).filter((name) => !own.has(name)))
+  return Object.fromEntries([...names].map((name) => [name, policyOf(layers.named(name), baseDir)]))
 }
 
 function hostPort (text: string): HostPort {
@@ -94,11 +114,12 @@ function freeze<T> (value: T): T {
 
 /** Every file that the configuration names, absolute; of a value that may still be wrong. */
 export function namedFiles (value: unknown, baseDir: string): string[] {
-  const { agents, extensions } = (value ?? {}) as { agents?: unknown, extensions?: unknown }
-  const named: unknown[] = Object.values(mapping(extensions)).flatMap((policy) => items(mapping(policy).inject)).map((one) => mapping(mapping(one).fromSecret).file)
-  for (const agent of Array.isArray(agents) ? agents as (Partial<AgentFile> | null)[] : []) {
-    const { ca, cert, key } = { ...agent?.upstream?.tls }
-    named.push(ca, cert, key, agent?.card?.file)
-  }
-  return named.filter((file) => typeof file === 'string').filter((file) => file !== '' && !file.includes('\0')).map((file) => resolvePath(baseDir, file))
+  const { agents, extensions } = mapping(value)
+  const overlays = items(agents).flatMap((agent) => items(mapping(agent).extensions)).flatMap((entry) => Object.values(mapping(entry)))
+  const secrets = [...Object.values(mapping(extensions)), ...overlays].flatMap((policy) => items(mapping(policy).inject)).map((one) => mapping(mapping(one).fromSecret).file)
+  const others = items(agents).map(mapping).flatMap((agent) => {
+    const { ca, cert, key } = mapping(mapping(agent.upstream).tls)
+    return [ca, cert, key, mapping(agent.card).file]
+  })
+  return [...secrets, ...others].filter((file) => typeof file === 'string').filter((file) => file !== '' && !file.includes('\0')).map((file) => resolvePath(baseDir, file))
 }

@@ -62,7 +62,13 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   enforceOn: choice('Operations on which required extensions are checked: those that send messages, or all.', ['messages', 'all'], 'messages'),
   unlistedExtensions: choice('Requested extensions that neither the card nor a policy names.', ['forward', 'strip', 'reject'], 'forward'),
   unknownMethods: choice('Methods that are not operations of A2A.', ['reject', 'forward'], 'reject'),
-  extensions: list('Policies in force, by name: those of `extensions`, else of the built-in catalogue.', { type: 'string' }, ['object-schemas']),
+  extensions: list('Policies in force, each by its name in `extensions` or the built-in catalogue; or that name with keys that replace the policy\'s for this agent, as `{x: {mode: observe}}`.', {
+    type: ['string', 'object'],
+    propertyNames: { type: 'string', 'x-format': 'name' },
+    additionalProperties: { $ref: '#/$defs/policy' },
+    minProperties: 1,
+    maxProperties: 1
+  }, ['object-schemas']),
   passthrough: list('Path prefixes below the agent\'s path that are forwarded without inspection. They must not cover the card.', { type: 'string', 'x-format': 'path-prefix' }, [])
 })
 
@@ -93,7 +99,7 @@ export const configSchema: Schema = {
     agents: { type: 'array', description: 'The agents served, at least one.', items: agent, minItems: 1, maxItems: 10000 },
     extensions: {
       type: 'object',
-      description: 'Policies of your own, by name; they take precedence over the built-in catalogue.',
+      description: 'Policies by name. One without `uri` and `uriPattern` is laid over that of the built-in catalogue: its keys replace the catalogue\'s, those of `about`, `activation`, `inactive`, `methods` and `owns` one by one.',
       default: {},
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: { $ref: '#/$defs/policy' },

@@ -1,4 +1,4 @@
-/** Secrets that a policy names are there and can be used, when the configuration is loaded. */
+/** Secrets that policies name are there and can be used, when the configuration is loaded. */
 import { resolve } from 'node:path'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
@@ -8,7 +8,20 @@ import type { Environment } from './substitute.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
-export function secretProblems (policy: Mapping, path: Path, context: { readonly baseDir: string, readonly env: Environment }): PathProblem[] {
+interface Surroundings { readonly baseDir: string, readonly env: Environment | null }
+
+/** Of the file's policies, and of what its agents lay over them. */
+export function secretProblems (policies: Mapping, agents: readonly unknown[], { baseDir, env }: Surroundings): PathProblem[] {
+  if (env === null) return []
+  const context = { baseDir, env }
+  return [
+    ...Object.entries(policies).flatMap(([name, policy]) => policyProblems(mapping(policy), ['extensions', name], context)),
+    ...agents.flatMap((agent, index) => items(mapping(agent).extensions).flatMap((entry, at) =>
+      Object.entries(mapping(entry)).flatMap(([name, overlay]) => policyProblems(mapping(overlay), ['agents', index, 'extensions', at, name], context))))
+  ]
+}
+
+function policyProblems (policy: Mapping, path: Path, context: { readonly baseDir: string, readonly env: Environment }): PathProblem[] {
   return items(policy.inject).flatMap((item, index) => {
     const { fromSecret, as } = mapping(item)
     const { file, env } = mapping(fromSecret)

@@ -15,18 +15,20 @@ export interface Secrets {
   readonly fingerprint: string
 }
 
+interface NamedPolicy { readonly name: string, readonly policy: PolicyConfig }
+
 type As = 'text' | 'json'
 
 /**
  * Everything that these policies inject from secrets.
  * @throws Error in plain words when one cannot be had, with its name and not with what it says
  */
-export function readSecrets (policies: Readonly<Record<string, PolicyConfig | undefined>>, env: Environment): Secrets {
+export function readSecrets (policies: readonly NamedPolicy[], env: Environment): Secrets {
   const values = new Map<string, string>()
   const keyOf = ({ fromSecret, as = 'text' }: InjectionConfig): string => JSON.stringify([as, fromSecret?.file ?? null, fromSecret?.env ?? null])
   const hash = createHash('sha256')
-  for (const [name, policy] of Object.entries(policies)) {
-    for (const injection of policy?.inject ?? []) {
+  for (const { name, policy } of policies) {
+    for (const injection of policy.inject ?? []) {
       const { fromSecret, as } = injection
       if (fromSecret === undefined) continue
       const read = readSecret(fromSecret, as, env)
@@ -47,8 +49,8 @@ export function readSecrets (policies: Readonly<Record<string, PolicyConfig | un
 }
 
 /** Paths of all files that these policies inject, absolute. */
-export function secretFiles (policies: Readonly<Record<string, PolicyConfig>>): string[] {
-  return Object.values(policies).flatMap((policy) => policy.inject ?? []).map(({ fromSecret }) => fromSecret?.file).filter((file) => file !== undefined)
+export function secretFiles (policies: readonly NamedPolicy[]): string[] {
+  return policies.flatMap(({ policy }) => policy.inject ?? []).map(({ fromSecret }) => fromSecret?.file).filter((file) => file !== undefined)
 }
 
 /**

@@ -38,16 +38,27 @@ export function validatePolicy (value: unknown): PathProblem[] {
   return run(compiled().policy, value, 'the policy')
 }
 
+/** The same for any other file that is described in our schema kit. */
+export function validatorFor (schema: Schema, subject: string): (value: unknown) => PathProblem[] {
+  const validate = newAjv().compile(schema)
+  return value => run(validate, value, subject)
+}
+
 function compiled () {
   if (validators === null) {
-    // Both schemas are ours: the tests check them against the meta-schema, start-up does not (60 ms of 110).
-    const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, useDefaults: true, ownProperties: true, strict: true, strictRequired: false, allowUnionTypes: true })
-    ajv.addKeyword(keyword('x-format', (name: Format, text) => FORMATS[name](text)))
-    ajv.addKeyword(keyword('x-duration', (bounds: Bounds, text) => quantityFault('a duration', text, bounds, readDuration, duration)))
-    ajv.addKeyword(keyword('x-size', (bounds: Bounds, text) => quantityFault('a size', text, bounds, readSize, size)))
+    const ajv = newAjv()
     validators = { config: ajv.compile(configSchema), policy: ajv.compile(policySchema) }
   }
   return validators
+}
+
+function newAjv (): Ajv2020 {
+  // The schemas are ours: the tests check them against the meta-schema, start-up does not (60 ms of 110).
+  const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, useDefaults: true, ownProperties: true, strict: true, strictRequired: false, allowUnionTypes: true })
+  ajv.addKeyword(keyword('x-format', (name: Format, text) => FORMATS[name](text)))
+  ajv.addKeyword(keyword('x-duration', (bounds: Bounds, text) => quantityFault('a duration', text, bounds, readDuration, duration)))
+  ajv.addKeyword(keyword('x-size', (bounds: Bounds, text) => quantityFault('a size', text, bounds, readSize, size)))
+  return ajv
 }
 
 function keyword<T> (name: string, check: (schema: T, text: string) => Fault | null): FuncKeywordDefinition {
@@ -122,7 +133,7 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
     case 'maxItems':
       return at(`${name} must have at most ${schema.maxItems} entries`)
     case 'minProperties':
-      return at(`${name} must have at least ${schema.minProperties} key`, `known keys: ${Object.keys(schema.properties ?? {}).join(', ')}`)
+      return at(`${name} must have at least ${schema.minProperties} key`, schema.properties === undefined ? undefined : `known keys: ${Object.keys(schema.properties).join(', ')}`)
     case 'maxProperties':
       return at(`${name} must have at most ${schema.maxProperties} ${schema.maxProperties === 1 ? 'key' : 'keys'}`)
     case 'uniqueItems': {

@@ -4,7 +4,7 @@ import type { Router } from '../a2a/route.js'
 import type { AgentState } from '../agent/state.js'
 import { buildAgentState } from '../agent/state.js'
 import { digest } from '../config/digest.js'
-import type { AgentConfig, Config, PolicyConfig } from '../config/model.js'
+import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model.js'
 import type { Secrets } from '../config/secrets.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
@@ -15,7 +15,6 @@ import type { TlsFiles } from '../upstream/tls.js'
 export interface AgentOptions {
   readonly config: AgentConfig
   readonly limits: Config['limits']
-  readonly policies: Readonly<Record<string, PolicyConfig>>
   readonly metrics: Metrics
   readonly log: Log
   /** The gateway's public URL, known once it listens. */
@@ -30,8 +29,7 @@ export interface AgentOptions {
 export function identityOf (options: AgentOptions): string {
   const { config, publicUrl, tls, secrets } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
-  const policies = config.extensions.map(name => options.policies[name])
-  return digest([config, policies, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint])
+  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint])
 }
 
 export interface PastRefusal { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
@@ -148,9 +146,9 @@ export class Agent {
   }
 
   private use (cards: LoadedCards, log: Log, previous = this.lastState): void {
-    const { config, limits, policies, secrets } = this.options
+    const { config, limits, secrets } = this.options
     const next = buildAgentState(cards, {
-      agent: config, policies, maxExtensions: limits.extensions, publicBase: this.publicBase, previous, secretOf: secrets.of
+      agent: config, maxExtensions: limits.extensions, publicBase: this.publicBase, previous, secretOf: secrets.of
     })
     this.state = next
     this.lastState = next
@@ -181,7 +179,7 @@ export class Agent {
       },
       interfaces: state?.interfaces.map(one => ({ binding: one.binding, version: one.version, path: one.publicPath === '' ? '/' : one.publicPath })) ?? [],
       extensions: state === null ? null : { 0.3: describePolicy(state, '0.3'), '1.0': describePolicy(state, '1.0') },
-      policies: config.extensions,
+      policies: config.policies.map(one => describeLayers(one, config.mode)),
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
       passthrough: config.passthrough,
@@ -192,6 +190,10 @@ export class Agent {
 
 function sameSource (a: AgentConfig, b: AgentConfig): boolean {
   return a.upstream.url === b.upstream.url && a.card.url === b.card.url && a.card.file === b.card.file
+}
+
+function describeLayers ({ name, policy, layers }: ResolvedPolicy, agentMode: Mode): object {
+  return { name, uri: policy.uri ?? policy.uriPattern, mode: agentMode === 'off' ? 'off' : policy.mode ?? agentMode, layers }
 }
 
 function describePolicy (state: AgentState, version: '0.3' | '1.0'): object {

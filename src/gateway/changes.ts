@@ -1,6 +1,6 @@
 /** What a new configuration changes in effect, for the operator who changed it. */
 import { digest } from '../config/digest.js'
-import type { AgentConfig, Config, Mode, PolicyConfig } from '../config/model.js'
+import type { AgentConfig, Config } from '../config/model.js'
 
 export interface Changes {
   readonly agents: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
@@ -19,10 +19,6 @@ export type ReloadReport =
   | ({ readonly ok: true } & Changes)
   | { readonly ok: false, readonly problems: readonly string[] }
 
-export type Policies = Readonly<Record<string, PolicyConfig>>
-
-interface Side { readonly config: Config, readonly policies: Policies }
-
 /** The new configuration with the old values of what only a restart can change. */
 export function inEffect (before: Config, after: Config): Config {
   const { listen, admin, drainTimeout } = before.server
@@ -39,9 +35,9 @@ export function inEffect (before: Config, after: Config): Config {
  * @param wanted as the file has it; what needs a restart is told, and not in effect
  * @param rebuilt names of the agents that are there as before, with something changed
  */
-export function changesBetween (before: Side, wanted: Side, rebuilt: readonly string[]): Changes {
-  const effective = inEffect(before.config, wanted.config)
-  const old = new Map(before.config.agents.map(agent => [agent.name, agent]))
+export function changesBetween (before: Config, wanted: Config, rebuilt: readonly string[]): Changes {
+  const effective = inEffect(before, wanted)
+  const old = new Map(before.agents.map(agent => [agent.name, agent]))
   const names = new Set(effective.agents.map(agent => agent.name))
   const rules: { added: string[], removed: string[], changed: string[] } = { added: [], removed: [], changed: [] }
   const modes: string[] = []
@@ -49,8 +45,8 @@ export function changesBetween (before: Side, wanted: Side, rebuilt: readonly st
     const earlier = old.get(agent.name)
     if (earlier === undefined) continue
     if (earlier.mode !== agent.mode) modes.push(`${agent.name}: ${earlier.mode} -> ${agent.mode}`)
-    compareRules(rulesOf(earlier, before.policies), rulesOf(agent, wanted.policies), rules)
-    modes.push(...compareModes(earlier, before.policies, agent, wanted.policies))
+    compareRules(rulesOf(earlier), rulesOf(agent), rules)
+    modes.push(...compareModes(earlier, agent))
   }
   return {
     agents: {
@@ -60,8 +56,8 @@ export function changesBetween (before: Side, wanted: Side, rebuilt: readonly st
     },
     rules,
     modes,
-    settings: differences(before.config, effective),
-    needsRestart: differences(effective, wanted.config)
+    settings: differences(before, effective),
+    needsRestart: differences(effective, wanted)
   }
 }
 
@@ -94,11 +90,10 @@ function differences (a: Config, b: Config): string[] {
   return pairs.filter(([, one, other]) => digest(one) !== digest(other)).map(([name]) => name)
 }
 
-function rulesOf (agent: AgentConfig, policies: Policies): Map<string, string> {
+function rulesOf (agent: AgentConfig): Map<string, string> {
   const rules = new Map<string, string>()
-  for (const name of agent.extensions) {
-    const policy = policies[name]
-    for (const rule of policy?.request ?? []) rules.set(`${agent.name}/${name}/${rule.id}`, digest([policy?.uri, rule]))
+  for (const { name, policy } of agent.policies) {
+    for (const rule of policy.request ?? []) rules.set(`${agent.name}/${name}/${rule.id}`, digest([policy.uri, rule]))
   }
   return rules
 }
@@ -113,10 +108,10 @@ function compareRules (before: ReadonlyMap<string, string>, after: ReadonlyMap<s
 }
 
 /** Modes that policies set themselves; those that follow the agent's are told with the agent. */
-function compareModes (before: AgentConfig, oldPolicies: Policies, after: AgentConfig, newPolicies: Policies): string[] {
-  const own = (policies: Policies, name: string): Mode | undefined => policies[name]?.mode
-  return after.extensions.filter(name => before.extensions.includes(name)).flatMap(name => {
-    const [was, is] = [own(oldPolicies, name), own(newPolicies, name)]
-    return was === is ? [] : [`${after.name}/${name}: ${was ?? before.mode} -> ${is ?? after.mode}`]
+function compareModes (before: AgentConfig, after: AgentConfig): string[] {
+  const earlier = new Map(before.policies.map(({ name, policy }) => [name, policy]))
+  return after.policies.flatMap(({ name, policy }) => {
+    const was = earlier.get(name)
+    return was === undefined || was.mode === policy.mode ? [] : [`${after.name}/${name}: ${was.mode ?? before.mode} -> ${policy.mode ?? after.mode}`]
   })
 }

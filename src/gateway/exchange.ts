@@ -1,10 +1,10 @@
 /** One request and its answer: all state of it, and the one place where its end is recorded. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Refusal } from '../a2a/errors.js'
-import { decisionHeader, writeRefusal } from '../a2a/errors.js'
 import type { Operation } from '../a2a/operations.js'
 import type { Binding, Version } from '../a2a/versions.js'
 import { awaitsEventStream, NO_ID } from '../agent/caller.js'
+import { refusalAnswer } from '../agent/refusal-answer.js'
 import type { AgentState } from '../agent/state.js'
 import type { Audit } from '../telemetry/audit.js'
 import type { Log } from '../telemetry/log.js'
@@ -83,22 +83,13 @@ export class Exchange {
     this.settle(outcome)
     const { response } = this
     if (response.headersSent || response.destroyed) return this.breakOff()
-    const error = writeRefusal(refusal, { binding: this.binding, version: this.version, id: this.idToken(), eventStream: awaitsEventStream(this.label, this.request.headers.accept), statedVersion: this.statedVersion, mediaType: this.mediaType }, httpStatus)
-    const headers: string[] = [
-      'content-type', error.contentType,
-      'content-length', String(error.body.length),
-      'cache-control', 'no-store',
-      'gateway-decision', decisionHeader(refusal.rule),
-      ...more
-    ]
-    if (refusal.allow !== undefined) headers.push('allow', refusal.allow)
-    if (refusal.retryAfter !== undefined) headers.push('retry-after', String(refusal.retryAfter))
+    const { status, phrase, headers, body } = refusalAnswer(refusal, { binding: this.binding, version: this.version, id: this.idToken(), eventStream: awaitsEventStream(this.label, this.request.headers.accept), statedVersion: this.statedVersion, mediaType: this.mediaType }, httpStatus, more)
     if (this.request.complete) {
-      this.respond(error.status, headers, error.body, error.phrase)
+      this.respond(status, headers, body, phrase)
     } else {
       // Ended only when the request has: a client that said `Connection: close` is cut off at the end of the answer.
-      this.begin(error.status, headers, error.phrase)
-      response.write(error.body)
+      this.begin(status, headers, phrase)
+      response.write(body)
       readOff(this.request, () => { response.end() })
     }
     this.span.set('a2a_gateway.decision', 'reject')

@@ -1,18 +1,16 @@
 /** The agents now in force, and how one configuration gives way to the next without a request noticing. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loadCatalogue } from '../config/load.js'
+import { Agents } from '../agent/agents.js'
 import type { AgentConfig, Config } from '../config/model.js'
-import type { Secrets } from '../config/secrets.js'
 import { readSecrets } from '../config/secrets.js'
 import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import type { TlsFiles } from '../upstream/tls.js'
-import { readTlsFiles } from '../upstream/tls.js'
+import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import { Agent, identityOf } from './agent.js'
-import { Agents } from './agents.js'
-import type { Changes, Policies } from './changes.js'
+import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
 import type { LiveExchanges } from './live.js'
 
@@ -20,7 +18,7 @@ import type { LiveExchanges } from './live.js'
 export interface Snapshot {
   readonly limits: Config['limits']
   readonly trusted: TrustedProxies
-  readonly agents: Agents
+  readonly agents: Agents<Agent>
 }
 
 interface FleetOptions {
@@ -36,7 +34,6 @@ const FIRST_CARDS_MS = 1_000
 export class Fleet {
   snapshot: Snapshot
   config: Config
-  private policies: Policies
   private readonly options: FleetOptions
   /** Where the gateway listens; the public URL, unless the configuration names one. */
   private url = ''
@@ -46,14 +43,13 @@ export class Fleet {
   constructor (config: Config, options: FleetOptions) {
     this.options = options
     this.config = config
-    this.policies = policiesOf(config)
     this.snapshot = snapshotOf(config, [])
   }
 
   /** @throws Error in plain words when it cannot be done: a file that TLS cannot use */
   async start (url: string): Promise<void> {
     this.url = url
-    const agents = this.prepare(this.config, this.policies)
+    const agents = this.prepare(this.config)
     this.snapshot = snapshotOf(this.config, agents)
     this.tellAges()
     await firstCards(agents)
@@ -65,13 +61,12 @@ export class Fleet {
    * @throws Error in plain words when it cannot be used; then nothing has changed
    */
   async change (wanted: Config): Promise<Changes> {
-    const before = { config: this.config, policies: this.policies }
-    const config = inEffect(this.config, wanted)
-    const problems = inlineSchemaProblems(config.extensions)
+    const before = this.config
+    const config = inEffect(before, wanted)
+    const problems = inlineSchemaProblems(config)
     if (problems.length > 0) throw new Error(problems.join('\n'))
-    const policies = policiesOf(config)
     const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
-    const next = this.prepare(config, policies)
+    const next = this.prepare(config)
     const made = next.filter(agent => old.get(agent.name) !== agent)
     const fresh = made.filter(agent => {
       const predecessor = old.get(agent.name)
@@ -86,11 +81,10 @@ export class Fleet {
     }
     this.snapshot = snapshotOf(config, next)
     this.config = config
-    this.policies = policies
     this.tellAges()
     for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
     const rebuilt = made.map(agent => agent.name).filter(name => old.has(name))
-    return changesBetween(before, { config: wanted, policies }, rebuilt)
+    return changesBetween(before, wanted, rebuilt)
   }
 
   /** Everything, whether exchanges still use it or not. */
@@ -99,12 +93,12 @@ export class Fleet {
   }
 
   /** One agent per entry: the one there is, where nothing about it has changed. */
-  private prepare (config: Config, policies: Policies): Agent[] {
+  private prepare (config: Config): Agent[] {
     const { metrics, log, env } = this.options
     const publicUrl = config.server.publicUrl ?? this.url
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     // All files are read before anything is made, because any may be unusable.
-    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, policies, metrics, log, publicUrl, tls: tlsFilesOf(entry), secrets: secretsOf(entry, policies, env) }))
+    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, metrics, log, publicUrl, tls: tlsFilesOf(entry), secrets: readSecrets(entry.policies, env) }))
     return entries.map(options => {
       const known = current.get(options.config.name)
       return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)
@@ -130,10 +124,6 @@ export class Fleet {
   }
 }
 
-function policiesOf (config: Config): Policies {
-  return { ...loadCatalogue(), ...config.extensions }
-}
-
 function snapshotOf (config: Config, agents: readonly Agent[]): Snapshot {
   return { limits: config.limits, trusted: new TrustedProxies(config.server.trustedProxies), agents: new Agents(agents) }
 }
@@ -142,12 +132,9 @@ function tlsFilesOf (agent: AgentConfig): TlsFiles {
   try {
     return readTlsFiles(agent.upstream.tls)
   } catch (error) {
-    throw new Error(`agent ${agent.name}: ${(error as Error).message}`)
+    const setting = error instanceof TlsFileError ? `upstream.tls.${error.setting}: ${agent.upstream.tls[error.setting]}: ` : ''
+    throw new Error(`agent ${agent.name}: ${setting}${(error as Error).message}`)
   }
-}
-
-function secretsOf (agent: AgentConfig, policies: Policies, env: NodeJS.ProcessEnv): Secrets {
-  return readSecrets(Object.fromEntries(agent.extensions.map(name => [name, policies[name]])), env)
 }
 
 async function firstCards (agents: readonly Agent[]): Promise<void> {

@@ -47,7 +47,7 @@ export interface Gateway {
 
 /** @throws Error in plain words when it cannot start: an address that is taken, a policy's schema that does not compile */
 export async function startGateway (config: Config, options: StartOptions = {}): Promise<Gateway> {
-  const problems = inlineSchemaProblems(config.extensions)
+  const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
   const log = createLogger(config.telemetry.logs, options.logs)
   const tracing = await createTracing({ enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log })

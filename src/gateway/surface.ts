@@ -1,12 +1,12 @@
 /** Which agent, and which of its surfaces, a request is for. Worked out once, before routing and before any body is read. */
 import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '../a2a/errors.js'
+import type { Agents } from '../agent/agents.js'
+import { hostName } from '../agent/agents.js'
 import { guard, isPassthrough } from '../agent/guard.js'
 import { badTarget } from '../agent/refusals.js'
 import { checkTarget, splitTarget } from '../wire/target.js'
 import type { Agent } from './agent.js'
-import type { Agents } from './agents.js'
-import { hostName } from './agents.js'
 
 export interface Surface {
   readonly kind: 'a2a' | 'passthrough'
@@ -22,12 +22,12 @@ export interface Surface {
 const KEY = Symbol('a2a-gateway.surface')
 
 /** The request's surface; the same object however often it is asked. */
-export function surfaceOf (request: IncomingMessage & { [KEY]?: Surface }, agents: Agents): Surface {
+export function surfaceOf (request: IncomingMessage & { [KEY]?: Surface }, agents: Agents<Agent>): Surface {
   request[KEY] ??= find(request, agents)
   return request[KEY]
 }
 
-function find (request: IncomingMessage, agents: Agents): Surface {
+function find (request: IncomingMessage, agents: Agents<Agent>): Surface {
   const target = request.url ?? ''
   const { path, query } = splitTarget(target)
   const reason = checkTarget(target)

@@ -84,8 +84,6 @@ export interface AgentPolicy {
 export interface CompileOptions {
   readonly agent: AgentConfig
   readonly maxExtensions: number
-  /** Policies by name: the file's over the catalogue's. */
-  readonly policies: Readonly<Record<string, PolicyConfig>>
   readonly card: AgentCard
   /** The agent's card in its other version, searched for schemas after `card`: the JavaScript SDK's 0.3 card drops unknown root keys. */
   readonly otherCard: AgentCard | null
@@ -108,6 +106,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const methods = new Map<string, readonly CompiledMethod[]>()
   const spoken = new Set<string>()
   const names = new Names()
+  const known = { ...agent.dependencies, ...Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])) }
   /** Several policies may speak of one URI: it is asked for once, in the strictest mode. */
   const require = (extension: RequiredExtension): void => {
     const at = required.findIndex(known => known.uri === extension.uri)
@@ -146,7 +145,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     }
     if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined && policy.inject === undefined && policy.integrity !== 'verbatim') return
     const select: SelectContext = { uris: same, matcher: schema => compileMatcher(schema, context) }
-    const activation = compileActivation(policy, select, options.policies, card)
+    const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
       if (activation.addsMissing && !needed.exposed) hidden.add(needed.uri)
@@ -156,9 +155,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim' })
   }
 
-  for (const name of agent.extensions) {
-    const policy = options.policies[name]
-    if (policy === undefined) continue
+  for (const { name, policy } of agent.policies) {
     const identities = identitiesOf(policy, declared)
     for (const identity of identities) take(name, policy, identity)
     if (identities.length === 0) warnings.push(`policy "${name}": the card declares no extension that matches ${policy.uriPattern ?? 'it'}, so its rules do not run`)

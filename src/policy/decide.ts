@@ -16,6 +16,7 @@ import type { CompiledMethod } from './methods.js'
 import { checkMethod } from './methods.js'
 import { runRules } from './rules.js'
 import { Subject } from './subject.js'
+import type { Tracer } from './trace.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
 import type { Violation } from './violation.js'
 import { callViolation, GATEWAY, note, refusalOf, violation } from './violation.js'
@@ -53,7 +54,8 @@ export interface Decision extends Settled {
   readonly missing: readonly string[]
 }
 
-export function decide (request: DecisionRequest, policy: AgentPolicy): Decision {
+/** @param tracer is told each rule's verdict; null in the proxy */
+export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null = null): Decision {
   const { requested, call } = request
   if (policy.mode === 'off') return { ...nothing(policy), refusal: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
@@ -84,7 +86,9 @@ export function decide (request: DecisionRequest, policy: AgentPolicy): Decision
       if (one.policy.activation.inactive === 'reject') note(violations, inactive(request, one.policy, one.evidence))
       else if (edits !== null) stripInactive(one.policy, subject, one.evidence, edits, violations)
     }
-    if (isJudged(one)) runRules(one.policy, subject, one.active, violations, edits)
+    const judged = isJudged(one)
+    tracer?.policy(one, judged)
+    if (judged) runRules(one.policy, subject, one.active, violations, edits, tracer)
     if (one.active && edits !== null && one.policy.inject.length > 0) inject(one.policy, subject, edits, violations)
   }
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)

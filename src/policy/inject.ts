@@ -41,6 +41,9 @@ export function compileInjection (config: InjectionConfig, context: SelectContex
   }
 }
 
+/** Stands for every secret where nothing goes to an agent. */
+export const SECRET_HIDDEN = (): string => '"(secret)"'
+
 /** Whether it is added to this request if the extension is active in it. */
 export function isMeant ({ condition }: CompiledInjection, subject: Subject): boolean {
   return subject.message !== null && (condition === null || condition(subject))

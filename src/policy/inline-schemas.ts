@@ -1,36 +1,66 @@
 /** Schemas written in the configuration itself must compile before the gateway starts; those of cards may fail one by one. */
-import type { PolicyConfig } from '../config/model.js'
+import { isObject, memberPath } from '../a2a/fields.js'
+import type { Config, ResolvedPolicy, SchemaSource } from '../config/model.js'
 import { compileSchema } from './json-schema.js'
 import { isFromCard } from './schema-source.js'
 
-/** @returns one sentence per schema that cannot be used, with the place in it */
-export function inlineSchemaProblems (policies: Readonly<Record<string, PolicyConfig>>): string[] {
-  const problems: string[] = []
-  for (const [name, policy] of Object.entries(policies)) {
-    for (const [method, { params }] of Object.entries(policy.methods ?? {})) {
-      if (params !== undefined) report(name, `method "${method}"`, 'schema of params', params, problems)
-    }
-    for (const [index, { when, unless }] of (policy.inject ?? []).entries()) {
-      if (when?.match !== undefined) report(name, `inject[${index}]`, 'schema of when.match', when.match, problems)
-      if (unless?.match !== undefined) report(name, `inject[${index}]`, 'schema of unless.match', unless.match, problems)
-    }
-    for (const rule of policy.request ?? []) {
-      const schemas = [
-        ['schema', rule.schema === undefined || isFromCard(rule.schema) ? undefined : rule.schema],
-        ['schema of select.part.match', rule.select.part?.match],
-        ['schema of when.match', rule.when?.match],
-        ['schema of unless.match', rule.unless?.match]
-      ] as const
-      for (const [what, schema] of schemas) {
-        if (schema === undefined) continue
-        report(name, `rule "${rule.id}"`, what, schema, problems)
-      }
-    }
-  }
-  return problems
+/** A schema that cannot be used. */
+export interface SchemaFault {
+  /** Where the schema stands, from the root of the policy: `request`, index, `schema`. */
+  readonly path: readonly (string | number)[]
+  /** JSON Pointer into the schema, '' for all of it. */
+  readonly pointer: string
+  readonly message: string
 }
 
-function report (policy: string, place: string, what: string, schema: unknown, problems: string[]): void {
-  const result = compileSchema(schema)
-  if (!result.ok) problems.push(`extensions.${policy}, ${place}: the ${what} cannot be used: ${result.problem.pointer === '' ? '' : `${result.problem.pointer}: `}${result.problem.message}`)
+/** @param policy as read, so any of it may have another shape than it should */
+export function policySchemaFaults (policy: unknown): SchemaFault[] {
+  const methods = entries(at(policy, 'methods')).map(([method, one]) => ({ path: ['methods', method, 'params'], schema: at(one, 'params') }))
+  const request = at(policy, 'request')
+  const inject = at(policy, 'inject')
+  const injections = (Array.isArray(inject) ? inject : []).flatMap((one: unknown, index) => CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: place.reduce(at, one) })))
+  const rules = (Array.isArray(request) ? request : []).flatMap((rule: unknown, index) => PLACES.map(place => ({ path: ['request', index, ...place], schema: place.reduce(at, rule) })))
+  return [...methods, ...rules, ...injections].flatMap(({ path, schema }) => {
+    // Of another type it is refused as such, by the configuration's own schema.
+    if (typeof schema !== 'boolean' && (!isObject(schema) || isFromCard(schema as SchemaSource))) return []
+    const result = compileSchema(schema)
+    return result.ok ? [] : [{ path, ...result.problem }]
+  })
+}
+
+/** @returns one sentence per schema that cannot be used, with the place in it */
+export function inlineSchemaProblems ({ extensions, agents }: { readonly extensions: Config['extensions'], readonly agents: readonly { readonly name: string, readonly policies: readonly ResolvedPolicy[] }[] }): string[] {
+  return [
+    ...Object.entries(extensions).flatMap(([name, policy]) => sentences(memberPath('extensions', name), policySchemaFaults(policy))),
+    ...agents.flatMap(agent => agent.policies.filter(({ layers }) => layers.includes('agent')).flatMap(resolved =>
+      sentences(`agent ${agent.name}: ${memberPath('extensions', resolved.name)}`, policySchemaFaults(overlaid(resolved)))))
+  ]
+}
+
+/** What the agent's own layer says: the rest is checked where it stands. */
+function overlaid ({ policy, from }: ResolvedPolicy): object {
+  return {
+    ...(from.request === 'agent' ? { request: policy.request } : {}),
+    ...(from.inject === 'agent' ? { inject: policy.inject } : {}),
+    methods: Object.fromEntries(Object.entries(policy.methods ?? {}).filter(([method]) => from[`methods.${method}`] === 'agent'))
+  }
+}
+
+function sentences (root: string, faults: readonly SchemaFault[]): string[] {
+  return faults.map(({ path, pointer, message }) => {
+    const place = path.reduce<string>((text, step) => typeof step === 'number' ? `${text}[${step}]` : memberPath(text, step), root)
+    return `${place} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`
+  })
+}
+
+const CONDITIONS: readonly (readonly string[])[] = [['when', 'match'], ['unless', 'match']]
+/** Where a rule may hold a schema. */
+const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
+
+function at (value: unknown, key: string): unknown {
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function entries (value: unknown): [string, unknown][] {
+  return isObject(value) ? Object.entries(value) : []
 }

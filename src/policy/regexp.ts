@@ -18,13 +18,30 @@ const RE2_ONLY = /\\(?:[QEAzaCpPk1-9]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2})|c(?!
 /** @throws Error in plain words when the pattern cannot be used */
 export function compilePattern (pattern: string): Matcher {
   if (!isEcma(pattern)) throw new Error(`the pattern ${quoted(pattern, 100)} is not a valid ECMA-262 regular expression`)
+  const construct = unsupported(pattern)
+  if (construct !== null) throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time: ${construct} is not supported`)
   let compiled: RE2JS
   try {
     compiled = RE2JS.compile(RE2JS.translateRegExp(toRe2(pattern)))
   } catch (error) {
-    throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time (${visible((error as Error).message.replace('error parsing regexp: ', ''), 100)}); look-around, back-references and repeat counts over 1000 are not supported`)
+    throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time: ${visible((error as Error).message.replace('error parsing regexp: ', ''), 100)}`)
   }
   return { test: text => compiled.matcher(text).find(), toString: () => pattern }
+}
+
+/** An escape, a class, or the beginning of a group: what stands inside a class or behind a backslash is none. */
+const CONSTRUCT = /\\k<[^>]*>|\\[1-9]\d*|\\[^]|\[(?:\\[^]|[^\]\\])*\]|\(\?<?[=!]|\{\d+(?:,\d*)?\}/gu
+const MAX_REPEAT = 1000
+
+/** @returns the first construct that no linear-time engine has, by name; null when it is something else */
+function unsupported (pattern: string): string | null {
+  for (const [text] of pattern.matchAll(CONSTRUCT)) {
+    if (text.startsWith('(?<')) return `look-behind ${text}`
+    if (text.startsWith('(?')) return `look-ahead ${text}`
+    if (/^\\(?:k<|[1-9])/.test(text)) return `back-reference ${visible(text, 20)}`
+    if (text.startsWith('{') && (text.match(/\d+/g) ?? []).some(count => Number(count) > MAX_REPEAT)) return `repeat count over ${MAX_REPEAT} ${visible(text, 20)}`
+  }
+  return null
 }
 
 function isEcma (pattern: string): boolean {

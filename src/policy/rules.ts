@@ -9,6 +9,7 @@ import { conflict } from './edits.js'
 import { isMeant as supplies } from './inject.js'
 import type { Selected } from './select-kit.js'
 import type { Subject } from './subject.js'
+import type { Tracer } from './trace.js'
 import type { Violation } from './violation.js'
 import { isFull, note, violation } from './violation.js'
 
@@ -24,21 +25,29 @@ const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
  * @param active whether the extension is
  * @param edits null where no policy can change the request
  */
-export function runRules (policy: CompiledPolicy, subject: Subject, active: boolean, violations: Violation[], edits: Edits | null): void {
+export function runRules (policy: CompiledPolicy, subject: Subject, active: boolean, violations: Violation[], edits: Edits | null, tracer: Tracer | null): void {
   for (const rule of policy.rules) {
-    if (!isMeant(rule, subject)) continue
-    if (rule.strips !== null && edits !== null) {
-      stripBroken(policy, rule, subject, violations, edits)
-      continue
+    const strips = rule.strips !== null && edits !== null
+    if (!isMeant(rule, subject)) {
+      tracer?.skipped(policy, rule, 'operation')
+    } else if (!strips && isFull(violations, rule.mode)) {
+      tracer?.skipped(policy, rule, 'bound')
+    } else if (rule.condition !== null && !rule.condition(subject)) {
+      tracer?.skipped(policy, rule, 'condition')
+    } else {
+      const before = violations.length
+      const selected = rule.select.select(subject)
+      if (strips) stripBroken(policy, rule, subject, selected, violations, edits)
+      else if (checkCount(policy, rule, subject, selected, active, violations)) checkValues(policy, rule, selected, violations)
+      tracer?.judged(policy, rule, selected.length, violations.slice(before))
     }
-    if (isFull(violations, rule.mode)) continue
-    if (rule.condition !== null && !rule.condition(subject)) continue
-    const selected = rule.select.select(subject)
-    if (!checkCount(policy, rule, subject, selected, active, violations)) continue
-    for (const one of selected) {
-      if (isFull(violations, rule.mode)) break
-      checkOne(policy, rule, one, violations)
-    }
+  }
+}
+
+function checkValues (policy: CompiledPolicy, rule: CompiledRule, selected: readonly Selected[], violations: Violation[]): void {
+  for (const one of selected) {
+    if (isFull(violations, rule.mode)) return
+    checkOne(policy, rule, one, violations)
   }
 }
 
@@ -70,9 +79,7 @@ function placeOf ({ call, message }: Subject): string {
 }
 
 /** `verdict: strip`: the surplus goes, and every value that does not hold. However many they are: only the notes of them are bounded. */
-function stripBroken (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, violations: Violation[], edits: Edits): void {
-  if (rule.condition !== null && !rule.condition(subject)) return
-  const selected = rule.select.select(subject)
+function stripBroken (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, selected: readonly Selected[], violations: Violation[], edits: Edits): void {
   if (selected.length > rule.max) checkCount(policy, rule, subject, selected, false, violations)
   const by = { policy, rule: rule.id }
   for (let i = 0; i < selected.length; i++) {

@@ -98,6 +98,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
     extensions: ['own'],
+    policies: [{ name: 'own', policy: result.extensions.own, layers: ['file'], from: { uri: 'file', mode: 'file', 'activation.required': 'file', 'activation.default': 'file', 'activation.expose': 'file', request: 'file' } }],
+    dependencies: {},
     passthrough: ['/static', '/docs/v1']
   })
   t.same([result.agents[1]?.path, result.agents[1]?.host, result.agents[1]?.upstream.timeouts.idle], ['', null, 300000])

@@ -164,6 +164,30 @@ const POLICY: readonly Row[] = [
   ['one extension twice', `${agentWith('extensions: [p, q]')}extensions: {p: {uri: "urn:x"}, q: {uri: "urn:x"}}\n`, 'g.yaml:5:21: policies "p" and "q" are for the same extension (keep one)']
 ]
 
+const OVERLAY = 'extensions:\n  object-schemas:\n'
+
+const LAYERS: readonly Row[] = [
+  ['no URI, near the catalogue', `${agentWith('extensions: [object-schema]')}extensions: {object-schema: {mode: observe}}\n`, 'g.yaml:6:29: extensions.object-schema.uri is required (or did you mean the catalogue\'s "object-schemas"?)'],
+  ['no URI, far from it', `${agentWith('extensions: [p]')}extensions: {p: {mode: observe}}\n`, 'g.yaml:6:17: extensions.p.uri is required (such as "uri: https://example.com/ext/v1")'],
+  ['fault of the overlay in the file', `${agentWith('extensions: [object-schemas]')}${OVERLAY}    activation: {signals: [evidence]}\n`, 'g.yaml:8:28: extensions.object-schemas: evidence is a signal, but there is no owns (say what is the extension\'s own)'],
+  ['fault of the agent\'s overlay', agentWith('extensions: [{object-schemas: {activation: {signals: [evidence]}}}]'), 'g.yaml:5:59: agents[0].extensions[0].object-schemas: evidence is a signal, but there is no owns (say what is the extension\'s own)'],
+  ['one fault, told once', `${agentWith('extensions: [{object-schemas: {mode: off}}]')}${OVERLAY}    activation: {signals: [evidence]}\n`, 'g.yaml:8:28: extensions.object-schemas: evidence is a signal, but there is no owns (say what is the extension\'s own)'],
+  ['a lower layer contradicted by the agent\'s', `${agentWith('extensions: [{p: {request: [{id: r, select: {header: x}, count: {min: 1}}]}}]')}extensions:\n  p:\n    uri: urn:p\n    activation: {default: inject}\n`,
+    'g.yaml:9:27: extensions.p: injection of an extension whose client has duties: rule "r" needs what the client may not send (remove default: inject or the lower bound, or supply it with inject)'],
+  ['an overlay over the catalogue\'s part', agentWith('extensions: [{object-schemas: {uriPattern: "urn:*"}}]'), 'g.yaml:5:36: agents[0].extensions[0].object-schemas has both uri and uriPattern (keep one)'],
+  ['overlay of nobody', agentWith('extensions: [{object-schema: {mode: off}}]'), 'g.yaml:5:18: no policy is named "object-schema" (did you mean "object-schemas"?)'],
+  ['unknown key of an overlay', agentWith('extensions: [{object-schemas: {mod: off}}]'), /^g\.yaml:5:36: unknown key "mod" in agents\[0\]\.extensions\[0\]\.object-schemas \(did you mean "mode"\?\)$/.source],
+  ['overlay of two', agentWith('extensions: [{object-schemas: {}, p: {}}]'), 'g.yaml:5:18: agents[0].extensions[0] must have at most 1 key'],
+  ['overlay of none', agentWith('extensions: [{}]'), 'g.yaml:5:18: agents[0].extensions[0] must have at least 1 key'],
+  ['overlay that is null', agentWith('extensions: [{object-schemas: }]'), 'g.yaml:5:35: agents[0].extensions[0].object-schemas must be a mapping, not null (give it a value, or remove the key for the default)'],
+  ['policy that is a number', agentWith('extensions: [3]'), 'g.yaml:5:18: agents[0].extensions[0] must be a string or a mapping, not the number 3'],
+  ['named twice', agentWith('extensions: [object-schemas, {object-schemas: {mode: off}}]'), 'g.yaml:5:34: agents[0].extensions lists "object-schemas" twice'],
+  ['overlay that makes twins', `${agentWith('extensions: [p, {q: {uri: "urn:p"}}]')}extensions: {p: {uri: "urn:p"}, q: {uri: "urn:q"}}\n`, 'g.yaml:5:21: policies "p" and "q" are for the same extension (keep one)'],
+  ['overlay that requires nobody', agentWith('extensions: [{object-schemas: {activation: {requires: [x40]}}}]'), /^g\.yaml:5:60: no policy is named "x40" \(.*\)$/.source],
+  ['overlay that closes a circle', `${agentWith('extensions: [p, {q: {activation: {requires: [p]}}}]')}extensions: {p: {uri: "urn:p", activation: {requires: [q]}}, q: {uri: "urn:q"}}\n`, 'g.yaml:5:50: policies "q" and "p" require each other (remove one of the two)'],
+  ['warning: unused overlay', `${agentWith('extensions: []')}${OVERLAY}    mode: off\n`, 'g.yaml:7:3: policy "object-schemas" is in force for no agent (name it in an agent\'s extensions)']
+]
+
 const CHECKS: readonly Row[] = [
   ['same listeners', `${AGENT}server: {listen: ":80", admin: "0.0.0.0:80"}\n`, 'g.yaml:5:32: server.listen and server.admin are the same address (the admin listener needs one of its own)'],
   ['same name', `${AGENT}  - {name: a, path: /b, upstream: {url: "http://h"}}\n`, 'g.yaml:5:12: agents[0] and agents[1] have the same name, "a"'],
@@ -182,7 +206,7 @@ const CHECKS: readonly Row[] = [
   ['warning: unused policy', `${AGENT}extensions:\n  p: {uri: "urn:x"}\n`, 'g.yaml:6:3: policy "p" is in force for no agent (name it in an agent\'s extensions)']
 ]
 
-for (const [group, rows] of Object.entries({ YAML, SCHEMA, FORMATS, POLICY, CHECKS })) {
+for (const [group, rows] of Object.entries({ YAML, SCHEMA, FORMATS, POLICY, LAYERS, CHECKS })) {
   t.test(group, t => {
     for (const [name, text, ...expected] of rows) {
       if (expected[0]?.startsWith('^')) t.match(lines(text), [new RegExp(expected[0])], name)

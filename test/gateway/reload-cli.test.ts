@@ -106,7 +106,7 @@ t.test('a mounted ConfigMap and a mounted Secret', async t => {
   swap(secret, 'ca.pem', rootCertificates[1] ?? '', 2)
   await until(() => changes() === 3, 'a new certificate')
   swap(secret, 'ca.pem', 'none', 3)
-  await until(() => said(child, /agent a: upstream\.tls\.ca/).length === 1, 'one that is none')
+  await until(() => said(child, /gateway\.yaml:\d+:\d+: agents\[0\]\.upstream\.tls\.ca cannot be used/).length === 1, 'one that is none')
   swap(secret, 'ca.pem', rootCertificates[2] ?? '', 4)
   await until(() => changes() === 4)
 

@@ -76,6 +76,21 @@ t.test('rules and modes are reported as they are in effect, per agent', async t 
   t.match(lastLog(gateway, 'configuration reloaded'), { msg: 'configuration reloaded: nothing has changed' })
 })
 
+t.test('an overlay of the agent is a change of that agent; /agents names the layers that speak', async t => {
+  const agent = await fakeAgent(t)
+  const config = (a: string): string => yaml([agentAt('a', agent.url, `extensions: [${a}, object-schemas]`), agentAt('b', agent.url, 'extensions: [demo]')], policy('observe', ['one']))
+  const gateway = await gatewayFor(t, { yaml: config('demo') })
+  const policies = async (): Promise<unknown> => (await agentsOf(gateway)).map(({ policies }) => (policies as unknown[])[0])
+  t.same(await policies(), [...'ab'].map(() => ({ name: 'demo', uri: EXT, mode: 'observe', layers: ['file'] })))
+  t.equal(await status(`${gateway.url}/a/rpc`), 200)
+  const report = await gateway.reload(configOf({ yaml: config('{demo: {mode: enforce, request: [{id: two, select: {part: {data: true}}, count: {max: 1}}]}}') }))
+  t.match(report, { agents: { changed: ['a'] }, rules: { added: ['a/demo/two'], removed: ['a/demo/one'] }, modes: ['a/demo: observe -> enforce'] })
+  t.same(await policies(), [{ name: 'demo', uri: EXT, mode: 'enforce', layers: ['file', 'agent'] }, { name: 'demo', uri: EXT, mode: 'observe', layers: ['file'] }])
+  t.match((await agentsOf(gateway))[0]?.policies, [{}, { name: 'object-schemas', mode: 'enforce', layers: ['catalogue'] }])
+  t.match((await rpc(`${gateway.url}/a/rpc`)).json().error, { code: -32008 })
+  t.equal((await rpc(`${gateway.url}/b/rpc`)).json().error, undefined)
+})
+
 t.test('a policy takes effect without asking for the card again, even while the agent is away', async t => {
   const agent = await countingAgent(t)
   const gateway = await gatewayFor(t, { yaml: yaml([agentAt('a', agent.url, 'extensions: [demo]')], policy('off')) })
@@ -177,7 +192,7 @@ t.test('what cannot be used changes nothing, and is counted and logged', async t
   const badSchema = ['extensions:', '  demo:', `    uri: ${EXT}`, '    request: [{id: one, select: {part: {data: true}}, schema: {type: nonsense}}]'].join('\n')
   const directory = t.testdir({ 'ca.pem': 'no certificate' })
   const tls = yaml([agentAt('new', agent.url), agentAt('b', 'https://127.0.0.1:1', '').replace('"}', `", tls: {ca: "${join(directory, 'ca.pem')}"}}`)], LOGGED)
-  for (const [text, said] of [[yaml([agentAt('b', agent.url)], badSchema, LOGGED), /extensions\.demo, rule "one"/], [tls, /agent b: upstream\.tls\.ca/]] as const) {
+  for (const [text, said] of [[yaml([agentAt('b', agent.url)], badSchema, LOGGED), /extensions\.demo\.request\[0\]\.schema cannot be used/], [tls, /agent b: upstream\.tls\.ca/]] as const) {
     const report = await gateway.reload(configOf({ yaml: text }))
     t.match(report, { ok: false, problems: [said] })
     t.ok(gateway.logs().some(line => line.level === 'error' && said.test(String(line.msg))))

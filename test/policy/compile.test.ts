@@ -51,10 +51,6 @@ t.test('rules run for extensions of the card only', async t => {
   t.same(of(false, undefined, { request: [] }).policies, [])
 })
 
-t.test('an unknown policy name is nobody\'s', async t => {
-  t.same(policyOf(declaring(U), {}, { extensions: ['nope'] }).policies, [])
-})
-
 t.test('two policies of one URI: asked for once, in the strictest mode', async t => {
   const both = (a: PolicyConfig['mode'] & string, b: PolicyConfig['mode'] & string): ReturnType<typeof policyOf> => policyOf(declaring({ uri: U, required: true }), {
     a: { uri: U, mode: a, activation: { default: 'inject' } },

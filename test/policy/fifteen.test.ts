@@ -256,7 +256,7 @@ function body ({ params, parts = [{ text: 'hello' }], metadata, taskId, contextI
 
 t.test('fifteen policies, each with what it lets pass and what it refuses', async t => {
   t.equal(Object.keys(extensions).length, 15)
-  t.same(inlineSchemaProblems(extensions), [])
+  t.same(inlineSchemaProblems({ extensions, agents: [] }), [])
   const sides: readonly Sent[] = [{ version: '1.0', binding: 'JSONRPC' }, { version: '0.3', binding: 'JSONRPC' }, { version: '1.0', binding: 'HTTP+JSON' }]
   for (const row of ROWS) {
     const name = row.policy

@@ -42,13 +42,17 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
     extensions: [],
+    policies: [],
+    dependencies: {},
     passthrough: [],
     ...more
   }
 }
 
 export function policyOf (cardMore: object | string, policies: Readonly<Record<string, PolicyConfig>>, agentMore: Partial<AgentConfig> = {}, more: Partial<CompileOptions> = {}): AgentPolicy {
-  return compileAgentPolicy({ agent: agent({ extensions: Object.keys(policies), ...agentMore }), maxExtensions: 8, policies, card: card(cardMore), otherCard: null, cache: new SchemaCache(), secretOf: () => '"a secret"', ...more })
+  const listed = Object.keys(policies)
+  const config = agent({ extensions: listed, policies: listed.map(name => ({ name, policy: policies[name] as PolicyConfig, layers: ['file'], from: {} })), dependencies: policies, ...agentMore })
+  return compileAgentPolicy({ agent: config, maxExtensions: 8, card: card(cardMore), otherCard: null, cache: new SchemaCache(), secretOf: () => '"a secret"', ...more })
 }
 
 export interface Sent {

@@ -60,9 +60,14 @@ t.test('classes and dots mean what ECMA-262 says', async t => {
 })
 
 t.test('what RE2 cannot say is refused in words', async t => {
-  for (const pattern of ['(?=a)', '(?!a)', '(?<=a)b', '(a)\\1', 'a{1001}', '^(?!x).*$']) {
-    t.throws(() => compilePattern(pattern), /cannot run in linear time .* look-around, back-references and repeat counts over 1000 are not supported$/, pattern)
+  for (const [pattern, construct] of [
+    ['(?=a)', 'look-ahead (?='], ['^(?!x).*$', 'look-ahead (?!'], ['(?<=a)b', 'look-behind (?<='], ['(?<!a)b', 'look-behind (?<!'], ['[(?=]\\(?=(?!x)', 'look-ahead (?!'],
+    ['(a)\\1', 'back-reference \\1'], ['(?<n>a)\\k<n>', 'back-reference \\k<n>'], ['a{1001}', 'repeat count over 1000 {1001}'], ['a{2,5000}', 'repeat count over 1000 {2,5000}']
+  ] as const) {
+    t.throws(() => compilePattern(pattern), { message: new RegExp(` cannot run in linear time: ${construct.replace(/[^\w ]/g, '\\$&')} is not supported$`) }, pattern)
   }
+  t.throws(() => compilePattern('((a{100}){100}){100}'), /cannot run in linear time: invalid repeat count/)
+  t.equal(compilePattern('[(?=]\\(\\?=\\\\1').test('=(?=\\1'), true, 'where it is no such construct')
   for (const pattern of ['(', '[', '*', '\\Qa\\E', '\\Aab\\z', '\\pL', '(?i)a', '(?P<n>a)']) {
     t.throws(() => compilePattern(pattern), /is not a valid ECMA-262 regular expression$|cannot run in linear time/, pattern)
   }

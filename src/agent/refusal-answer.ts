@@ -1,0 +1,30 @@
+/** A refusal as the whole answer that it becomes. */
+import type { Caller, Refusal } from '../a2a/errors.js'
+import { decisionHeader, writeRefusal } from '../a2a/errors.js'
+
+export interface RefusalAnswer {
+  readonly status: number
+  /** Reason phrase; '' for the status' usual one. */
+  readonly phrase: string
+  /** Flat list: name, value, name, value. Every answer gets Date and Connection besides. */
+  readonly headers: string[]
+  readonly body: Buffer
+}
+
+/**
+ * @param httpStatus where it is not the reason's own
+ * @param more further headers, names and values
+ */
+export function refusalAnswer (refusal: Refusal, caller: Caller, httpStatus?: number, more: readonly string[] = []): RefusalAnswer {
+  const { status, phrase, contentType, body } = writeRefusal(refusal, caller, httpStatus)
+  const headers: string[] = [
+    'content-type', contentType,
+    'content-length', String(body.length),
+    'cache-control', 'no-store',
+    'gateway-decision', decisionHeader(refusal.rule),
+    ...more
+  ]
+  if (refusal.allow !== undefined) headers.push('allow', refusal.allow)
+  if (refusal.retryAfter !== undefined) headers.push('retry-after', String(refusal.retryAfter))
+  return { status, phrase, headers, body }
+}

@@ -1,0 +1,52 @@
+/** The configuration as every command reads it: with the checks that need schemas compiled or certificates read, each at its place in the file. */
+import { resolve } from 'node:path'
+import { dotted } from '../config/diagnostics.js'
+import type { PathProblem } from '../config/diagnostics.js'
+import { defaultConfig, loadConfig } from '../config/load.js'
+import type { Check, LoadResult, Overrides } from '../config/load.js'
+import { fault, items, mapping } from '../config/yaml-values.js'
+import { policySchemaFaults } from '../policy/inline-schemas.js'
+import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
+
+/** @param options.file the file, or null for the configuration that `overrides.upstream` alone makes */
+export function readConfiguration (options: { readonly file: string | null, readonly env: NodeJS.ProcessEnv, readonly overrides: Overrides }): LoadResult {
+  const { file, env, overrides } = options
+  return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, checks: CHECKS })
+}
+
+export const CHECKS: readonly Check[] = [unusableSchemas, unusableCertificates]
+
+/** Each layer where it stands: what the catalogue says is sound. */
+function unusableSchemas (value: unknown): PathProblem[] {
+  const { extensions, agents } = mapping(value)
+  const overlays = items(agents).flatMap((agent, index) => items(mapping(agent).extensions).flatMap((entry, at) =>
+    Object.entries(mapping(entry)).map(([name, overlay]) => ({ root: ['agents', index, 'extensions', at, name], policy: overlay }))))
+  return [...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })), ...overlays].flatMap(({ root, policy }) =>
+    policySchemaFaults(policy).map(({ path, pointer, message }) => {
+      const place = [...root, ...path]
+      const steps = pointer.split('/').slice(1).map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+      return fault([...place, ...steps], `${dotted(place)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`)
+    }))
+}
+
+function unusableCertificates (value: unknown, baseDir: string): PathProblem[] {
+  return items(mapping(value).agents).flatMap((agent, index) => {
+    const tls = mapping(mapping(mapping(agent).upstream).tls)
+    const file = (name: unknown): string | null => typeof name === 'string' && name !== '' && !name.includes('\0') ? resolve(baseDir, name) : null
+    try {
+      readTlsFiles({ ca: file(tls.ca), cert: file(tls.cert), key: file(tls.key), serverName: null })
+      return []
+    } catch (error) {
+      // A file that cannot be read has been reported already.
+      if (!(error instanceof TlsFileError) || error.unreadable) return []
+      const place = ['agents', index, 'upstream', 'tls', error.setting]
+      return [fault(place, `${dotted(place)} cannot be used: ${error.message}`, HINTS[error.setting])]
+    }
+  })
+}
+
+const HINTS: Readonly<Record<TlsFileError['setting'], string>> = {
+  ca: 'a PEM file of certificates',
+  cert: 'a PEM file of one certificate and those above it',
+  key: 'the PEM file of the private key that belongs to cert'
+}

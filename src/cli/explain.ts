@@ -1,0 +1,121 @@
+/** `explain`: what the gateway would make of recorded requests, without a gateway. */
+import { resolve } from 'node:path'
+import { buildAgentState } from '../agent/state.js'
+import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
+import type { AgentConfig, Config } from '../config/model.js'
+import { CannotExplain } from '../offline/cannot-explain.js'
+import type { KnownAgent } from '../offline/explain.js'
+import { explainRequest } from '../offline/explain.js'
+import { explanationText } from '../offline/explain-text.js'
+import type { Explanation } from '../offline/explanation.js'
+import { loadRecording, parseHeader, pickRequest, RecordingError } from '../offline/recording.js'
+import { loadCardsOnce } from '../upstream/card-once.js'
+import { readTlsFiles } from '../upstream/tls.js'
+import { readConfiguration } from './configuration.js'
+import type { Output } from './output.js'
+import { SECRET_HIDDEN } from '../policy/inject.js'
+
+export interface ExplainArguments {
+  /** Exactly one. */
+  readonly recordings: readonly string[]
+  readonly config: string | null
+  readonly card: string | null
+  readonly upstream: string | undefined
+  readonly agent: string | null
+  /** `Name: value`, each. */
+  readonly headers: readonly string[]
+  /** Name or number; null: all of the file. */
+  readonly request: string | null
+  readonly json: boolean
+  readonly env: NodeJS.ProcessEnv
+}
+
+const FORMAT = 1
+const BETWEEN = `\n${'-'.repeat(80)}\n\n`
+
+/** @returns exit code: 0 all forwarded, 1 one is rejected, 2 could not be explained */
+export async function runExplain (args: ExplainArguments, io: Output): Promise<number> {
+  try {
+    return await explainAll(args, io)
+  } catch (error) {
+    if (!(error instanceof CannotExplain) && !(error instanceof RecordingError)) throw error
+    io.err(`a2a-gateway explain: ${error.message}`)
+    return 2
+  }
+}
+
+async function explainAll (args: ExplainArguments, io: Output): Promise<number> {
+  const [path] = args.recordings
+  if (path === undefined || args.recordings.length > 1) throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, or - for standard input')
+  const file = path === '-' ? 'stdin' : path
+  const { requests, warnings } = loadRecording(path)
+  const chosen = args.request === null ? requests : [pickRequest(requests, args.request, file)]
+  const headers = args.headers.flatMap(text => parseHeader(text))
+  const config = await configOf(args)
+  const known = new Map<string, Promise<KnownAgent>>()
+  const options = {
+    config,
+    agent: args.agent,
+    headers,
+    known: (agent: AgentConfig): Promise<KnownAgent> => {
+      const made = known.get(agent.name) ?? knownAgent(agent, config, args.card)
+      known.set(agent.name, made)
+      return made
+    }
+  }
+  const explanations: Explanation[] = []
+  for (const recorded of chosen) {
+    const { explanation } = await explainRequest(recorded, { file, number: requests.indexOf(recorded) + 1 }, options)
+    explanations.push(explanation)
+  }
+  if (args.json) {
+    io.out(`${JSON.stringify({ format: FORMAT, warnings, requests: explanations }, null, 2)}\n`)
+  } else {
+    for (const warning of warnings) io.err(`warning: ${warning}`)
+    io.out(explanations.map(explanationText).join(BETWEEN))
+  }
+  return explanations.some(one => one.decision === 'reject') ? 1 : 0
+}
+
+/** The file's agents, or one at `/` with defaults. `--card` stands for the card of whichever agent is asked about. */
+async function configOf ({ config: named, card, upstream, env }: ExplainArguments): Promise<Config> {
+  const file = named ?? (env.A2A_GATEWAY_CONFIG || null)
+  const overrides = mergeOverrides({ upstream }, overridesFromEnvironment(env))
+  if (file !== null || overrides.upstream !== undefined) return withCard(read(file, overrides, env), card)
+  if (card === null) throw new CannotExplain('say whose decision: --config FILE, --card FILE or --upstream URL')
+  // Without an agent to dial, the address is that of the card's first interface.
+  const [agent] = withCard(read(null, { upstream: 'http://agent.invalid' }, env), card).agents as [AgentConfig]
+  const { limits } = read(null, { upstream: 'http://agent.invalid' }, env)
+  const cards = await cardsOf(agent, limits)
+  const origin = cards.byVersion['1.0'].card.interfaces[0]?.url.origin
+  if (origin === undefined) throw new CannotExplain(`${card}: the card lists no interface that the gateway carries`)
+  return withCard(read(null, mergeOverrides({ upstream: origin }, overridesFromEnvironment(env)), env), card)
+}
+
+function read (file: string | null, overrides: Parameters<typeof readConfiguration>[0]['overrides'], env: NodeJS.ProcessEnv): Config {
+  const loaded = readConfiguration({ file, env, overrides })
+  if (loaded.ok) return loaded.config
+  throw new CannotExplain(`the configuration cannot be used:\n${loaded.problems.map(formatDiagnostic).join('\n')}`)
+}
+
+function withCard (config: Config, card: string | null): Config {
+  if (card === null) return config
+  return { ...config, agents: config.agents.map(agent => ({ ...agent, card: { ...agent.card, url: null, file: resolve(card) } })) }
+}
+
+async function cardsOf (agent: AgentConfig, limits: Config['limits']): Promise<Extract<Awaited<ReturnType<typeof loadCardsOnce>>, { ok: true }>['cards']> {
+  const loaded = await loadCardsOnce(agent, { card: limits.card, jsonDepth: limits.jsonDepth, jsonMembers: limits.jsonMembers }, readTlsFiles(agent.upstream.tls))
+  if (loaded.ok) return loaded.cards
+  throw new CannotExplain(`no card of agent ${agent.name}: ${loaded.problem} (give one from disk with --card)`)
+}
+
+async function knownAgent (agent: AgentConfig, config: Config, card: string | null): Promise<KnownAgent> {
+  const cards = await cardsOf(agent, config.limits)
+  const { listen, publicUrl } = config.server
+  try {
+    const state = buildAgentState(cards, { agent, maxExtensions: config.limits.extensions, publicBase: (publicUrl ?? `http://${listen.host}:${listen.port}`) + agent.path, previous: null, secretOf: SECRET_HIDDEN })
+    return { state, card: card ?? agent.card.file ?? cards.origin }
+  } catch (error) {
+    throw new CannotExplain(`agent ${agent.name}: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,66 @@
+/** `a2a-gateway test`: runs policy tests written in YAML. */
+import { diagnostic, formatDiagnostic } from '../config/diagnostics.js'
+import type { Diagnostic } from '../config/diagnostics.js'
+import { overridesFromEnvironment } from '../config/load.js'
+import type { Config } from '../config/model.js'
+import type { FileResult, RunOptions } from '../offline/run-tests.js'
+import { runTests } from '../offline/run-tests.js'
+import { loadTests } from '../offline/test-file.js'
+import { pretty, tap } from '../offline/test-report.js'
+import { CHECKS, readConfiguration } from './configuration.js'
+import type { Output } from './output.js'
+
+export interface TestArguments {
+  readonly files: readonly string[]
+  readonly config: string | null
+  /** Part of the names of the tests to run; null: all. */
+  readonly only: string | null
+  /** `tap` or `pretty`; undefined: pretty on a terminal. */
+  readonly format: string | undefined
+  readonly terminal: boolean
+  readonly env: NodeJS.ProcessEnv
+}
+
+const PASSED = 0
+const FAILED = 1
+const UNUSABLE = 2
+
+/** @returns exit code: 0 all pass, 1 a test failed, 2 a file, the configuration or the command line could not be used */
+export function runTest (args: TestArguments, io: Output): number {
+  const { files, only, env, format = args.terminal ? 'pretty' : 'tap' } = args
+  if (format !== 'tap' && format !== 'pretty') return unusable(io, `there is no format "${format}"; formats are tap, pretty`)
+  if (files.length === 0) return unusable(io, 'name the files of tests, such as "a2a-gateway test policies/*.test.yaml"')
+  const base = baseConfig(args.config ?? (env.A2A_GATEWAY_CONFIG || null), env)
+  if (base !== null && !('hash' in base)) {
+    for (const problem of base.problems) io.err(formatDiagnostic(problem))
+    return UNUSABLE
+  }
+  const run = files.map(file => ({ file, result: runFile(file, { base, checks: CHECKS, only }, env) }))
+  const results = run.flatMap(({ result }) => result.ok ? result.results : [])
+  const broken = run.some(({ result }) => !result.ok)
+  if (results.length === 0 && !broken) return unusable(io, `no test has a name that contains "${only ?? ''}"`)
+  io.out(format === 'tap' ? tap(run) : pretty(run))
+  if (broken) return UNUSABLE
+  return results.every(one => one.mismatches.length === 0) ? PASSED : FAILED
+}
+
+function unusable (io: Output, message: string): number {
+  io.err(`a2a-gateway test: ${message}`)
+  return UNUSABLE
+}
+
+function baseConfig (file: string | null, env: NodeJS.ProcessEnv): Config | { readonly problems: readonly Diagnostic[] } | null {
+  if (file === null) return null
+  const loaded = readConfiguration({ file, env, overrides: overridesFromEnvironment(env) })
+  return loaded.ok ? loaded.config : { problems: loaded.problems }
+}
+
+function runFile (file: string, options: RunOptions, env: NodeJS.ProcessEnv): FileResult {
+  const loaded = loadTests(file, env)
+  if (!loaded.ok) return loaded
+  try {
+    return runTests(loaded.tests, options)
+  } catch (error) {
+    return { ok: false, problems: [diagnostic(file, 0, 0, { message: `the tests could not be run: ${(error as Error).message}`, hint: 'a fault of a2a-gateway; please report it' })] }
+  }
+}

@@ -1,0 +1,93 @@
+/** Checks of policies as their layers make them, and of how agents name them. Each fault is told at the layer that caused it. */
+import { didYouMean, dotted, shown } from './diagnostics.js'
+import type { Path, PathProblem } from './diagnostics.js'
+import type { LayeredPolicy, ListItem, PolicyLayers } from './layers.js'
+import { listItem, partOf, requiredBy } from './layers.js'
+import { ownUris, policyProblems } from './policy-checks.js'
+import { fault, items, mapping } from './yaml-values.js'
+
+interface Listed { readonly item: ListItem, readonly path: Path, readonly policy: LayeredPolicy | null }
+
+/** Every policy of the file, and every overlay of its agents. */
+export function layeredProblems (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
+  const fromFile = layers.fileNames.flatMap((name) => {
+    const policy = layers.named(name)
+    return policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers.names, (required) => layers.named(required))]
+  })
+  const fromAgents = agents.flatMap((agent, index) => listProblems(items(mapping(agent).extensions), ['agents', index, 'extensions'], layers))
+  const seen = new Set<string>()
+  return [...fromFile, ...fromAgents].filter(({ path, message }) => {
+    const key = JSON.stringify([path, message])
+    if (seen.has(key)) return false
+    seen.add(key)
+    return true
+  })
+}
+
+/** What is wrong with all layers together, each fault where its key was given. */
+function inside (policy: LayeredPolicy, layers: PolicyLayers): PathProblem[] {
+  return policy.parts.flatMap(({ path }) => path === null
+    ? []
+    : policyProblems(policy.value, path, layers.catalogueNames).filter((problem) => partOf(policy, problem.path.slice(path.length)) === path))
+}
+
+function listProblems (list: readonly unknown[], at: Path, layers: PolicyLayers): PathProblem[] {
+  const known: Listed[] = list.flatMap((entry, index) => {
+    const item = listItem(entry)
+    const path = [...at, index]
+    return item === null ? [] : [{ item, path, policy: layers.listed(item, path) }]
+  })
+  const own = new Map(known.map(({ item, policy }) => [item.name, policy]))
+  const lookUp = (name: string): LayeredPolicy | null => own.get(name) ?? layers.named(name)
+  return [
+    ...known.flatMap(({ item, path, policy }) => policy === null ? [unknown(item.name, path, layers.names)] : []),
+    ...twins(known),
+    ...known.flatMap(({ item, policy }) => item.overlay === null || policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers.names, lookUp)])
+  ]
+}
+
+function unknown (name: string, path: Path, known: readonly string[]): PathProblem {
+  return fault(path, `no policy is named ${shown(name)}`, didYouMean(name, known) ?? `known policies: ${known.join(', ')}`)
+}
+
+/** One agent has one policy of a name, and one for an extension. */
+function twins (listed: readonly Listed[]): PathProblem[] {
+  const uris = new Map<string, string>()
+  const names = new Set<string>()
+  return listed.flatMap(({ item: { name, overlay }, path, policy }) => {
+    const again = names.has(name)
+    names.add(name)
+    // The same text twice is told by the schema.
+    if (again) return overlay === null ? [] : [fault(path, `${dotted(path.slice(0, -1))} lists ${shown(name)} twice`)]
+    const own = ownUris(policy?.value)
+    const twin = own.map((uri) => uris.get(uri)).find((other) => other !== undefined)
+    for (const uri of own) uris.set(uri, name)
+    return twin === undefined ? [] : [fault(path, `policies ${shown(twin)} and ${shown(name)} are for the same extension`, 'keep one')]
+  })
+}
+
+/** What a policy requires: names that do not exist, and circles. */
+function requirements (policy: LayeredPolicy, known: readonly string[], lookUp: (name: string) => LayeredPolicy | null): PathProblem[] {
+  const { name } = policy
+  const place = partOf(policy, ['activation', 'requires'])
+  if (place === null) return []
+  const next = (required: string): string[] => requiredBy(lookUp(required))
+  return requiredBy(policy).flatMap((required, index) => {
+    const at: Path = [...place, 'activation', 'requires', index]
+    if (lookUp(required) === null) return [unknown(required, at, known)]
+    if (required === name) return [fault(at, `policy ${shown(name)} requires itself`, 'remove it')]
+    return reaches(required, name, next) ? [fault(at, `policies ${shown(name)} and ${shown(required)} require each other`, 'remove one of the two')] : []
+  })
+}
+
+function reaches (from: string, to: string, next: (name: string) => string[]): boolean {
+  const seen = new Set<string>()
+  const open = [from]
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (name === to) return true
+    if (seen.has(name)) continue
+    seen.add(name)
+    open.push(...next(name))
+  }
+  return false
+}

@@ -1,0 +1,116 @@
+/**
+ * Which layer of a policy speaks: the built-in catalogue, over it the file's `extensions`, over that an agent's own overlay. Works on
+ * values that may still be wrong, so that a file is checked as it would be used.
+ */
+import type { Path } from './diagnostics.js'
+import type { Layer } from './model.js'
+import { items, mapping } from './yaml-values.js'
+import type { Mapping } from './yaml-values.js'
+
+/** Keys whose members are replaced one by one; of all others an overlay replaces the whole value. */
+const MERGED: ReadonlySet<string> = new Set(['about', 'activation', 'inactive', 'methods', 'owns'])
+
+/** What one layer says; `path` is its place in the file, null in the catalogue. */
+interface Part { readonly layer: Layer, readonly value: Mapping, readonly path: Path | null }
+
+/** The parts of one policy, lowest first, and what they say together. */
+export interface LayeredPolicy {
+  readonly name: string
+  readonly parts: readonly Part[]
+  readonly value: Mapping
+  /** By key, the layer that gave it; members of merged keys as `activation.scope`. */
+  readonly from: ReadonlyMap<string, Layer>
+}
+
+/** One item of an agent's list: a name, or one name with an overlay. Null for neither. */
+export interface ListItem { readonly name: string, readonly overlay: Mapping | null }
+
+export function listItem (item: unknown): ListItem | null {
+  if (typeof item === 'string') return { name: item, overlay: null }
+  const [name, ...more] = Object.keys(mapping(item))
+  return name === undefined || more.length > 0 ? null : { name, overlay: mapping(mapping(item)[name]) }
+}
+
+/** The names on an agent's list. */
+export function listedNames (list: unknown): string[] {
+  return items(list).map((item) => listItem(item)?.name).filter((name) => name !== undefined)
+}
+
+/** What a policy requires, by name. */
+export function requiredBy (policy: LayeredPolicy | null): string[] {
+  return items(mapping(policy?.value.activation).requires).filter((name) => typeof name === 'string')
+}
+
+/** The policies of one file. */
+export class PolicyLayers {
+  /** Of file and catalogue. */
+  readonly names: readonly string[]
+  readonly fileNames: readonly string[]
+  readonly catalogueNames: readonly string[]
+  private readonly policies: Mapping
+  private readonly catalogue: Mapping
+  private readonly byName = new Map<string, LayeredPolicy | null>()
+
+  /** @param policies the file's `extensions` */
+  constructor (policies: unknown, catalogue: Mapping) {
+    this.policies = mapping(policies)
+    this.catalogue = catalogue
+    this.fileNames = Object.keys(this.policies)
+    this.catalogueNames = Object.keys(catalogue)
+    this.names = [...new Set([...this.fileNames, ...this.catalogueNames])]
+  }
+
+  /** The policy of a name as the file means it. @returns null where neither file nor catalogue has it */
+  named (name: string): LayeredPolicy | null {
+    let policy = this.byName.get(name)
+    if (policy === undefined) {
+      policy = this.layer(name)
+      this.byName.set(name, policy)
+    }
+    return policy
+  }
+
+  /** The policy of an item of an agent's list. @param path place of the item in the file */
+  listed ({ name, overlay }: ListItem, path: Path): LayeredPolicy | null {
+    const base = this.named(name)
+    return base === null || overlay === null ? base : layered(name, [...base.parts, { layer: 'agent', value: overlay, path: [...path, name] }])
+  }
+
+  /** What an entry with an URI of its own says stands alone. */
+  private layer (name: string): LayeredPolicy | null {
+    const own = Object.hasOwn(this.policies, name) ? mapping(this.policies[name]) : null
+    const replaced = own?.uri !== undefined || own?.uriPattern !== undefined
+    const parts: Part[] = []
+    if (Object.hasOwn(this.catalogue, name) && !replaced) parts.push({ layer: 'catalogue', value: mapping(this.catalogue[name]), path: null })
+    if (own !== null) parts.push({ layer: 'file', value: own, path: ['extensions', name] })
+    return parts.length === 0 ? null : layered(name, parts)
+  }
+}
+
+function layered (name: string, parts: readonly Part[]): LayeredPolicy {
+  const value: Record<string, unknown> = {}
+  const from = new Map<string, Layer>()
+  for (const { layer, value: given } of parts) {
+    for (const [key, content] of Object.entries(given)) {
+      if (!MERGED.has(key)) {
+        value[key] = content
+        from.set(key, layer)
+        continue
+      }
+      value[key] = { ...mapping(value[key]), ...mapping(content) }
+      for (const member of Object.keys(mapping(content))) from.set(`${key}.${member}`, layer)
+    }
+  }
+  return { name, parts, value, from }
+}
+
+/**
+ * Where a place of the policy stands in the file: in the topmost layer, unless a lower one gave that key.
+ * @param steps path from the root of the policy
+ */
+export function partOf (policy: LayeredPolicy, steps: Path): Path | null {
+  const [key, member] = steps.map(String)
+  const layer = key === undefined ? undefined : policy.from.get(key) ?? policy.from.get(`${key}.${member ?? ''}`)
+  const written = policy.parts.filter(({ path }) => path !== null)
+  return (written.find((part) => part.layer === layer) ?? written.at(-1))?.path ?? null
+}

@@ -1,0 +1,109 @@
+/**
+ * Requests captured as JSON: an object of our own, a HAR file (HAR 1.2, as browsers save it), a list of either's requests, or a bare
+ * JSON-RPC envelope.
+ */
+import type { RecordedRequest } from './recorded-request.js'
+import { RecordingError, requestOf } from './recorded-request.js'
+
+type Json = Readonly<Record<string, unknown>>
+
+/**
+ * @param value what the bytes parse to
+ * @param bytes of the file: a bare envelope is sent as it stands
+ * @throws RecordingError
+ */
+export function readCaptured (value: unknown, bytes: Buffer, file: string): RecordedRequest[] {
+  const entries = isObject(value) && isObject(value.log) ? value.log.entries : undefined
+  if (Array.isArray(entries)) return entries.map((entry: unknown, i) => readHarEntry(entry, `${file}: log.entries[${i}]`))
+  if (Array.isArray(value) && value.length > 0 && value.every(isCaptured)) return value.map((one, i) => readRequest(one, `${file}: [${i}]`))
+  if (isCaptured(value)) return [readRequest(value, file)]
+  if (isObject(value) && value.headers !== undefined && value.jsonrpc === undefined) throw new RecordingError(file, 0, 'the captured request names no address', 'give it "url" or "path"')
+  return [{ name: null, line: 1, method: 'POST', target: null, headers: [], body: bytes }]
+}
+
+function isObject (value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isCaptured (value: unknown): value is Json {
+  return isObject(value) && value.jsonrpc === undefined && (value.url !== undefined || value.path !== undefined)
+}
+
+function readRequest (captured: Json, place: string): RecordedRequest {
+  const body = bodyOf(captured, place)
+  return requestOf({
+    name: textAt(captured, 'name', place) ?? null,
+    line: 0,
+    method: (textAt(captured, 'method', place) ?? (body.length > 0 ? 'POST' : 'GET')).toUpperCase(),
+    url: textAt(captured, 'url', place) ?? textAt(captured, 'path', place) ?? '',
+    headers: headersOf(captured.headers, place),
+    body
+  }, place)
+}
+
+function bodyOf (captured: Json, place: string): Buffer {
+  const { body, bodyBase64 } = captured
+  if (body !== undefined && bodyBase64 !== undefined) throw new RecordingError(place, 0, 'there is a body and a bodyBase64', 'give one of them')
+  if (bodyBase64 !== undefined) return base64(bodyBase64, `${place}: bodyBase64`)
+  if (body === undefined || body === null) return Buffer.alloc(0)
+  return Buffer.from(typeof body === 'string' ? body : serialised(body, place))
+}
+
+function readHarEntry (entry: unknown, place: string): RecordedRequest {
+  const request = isObject(entry) ? entry.request : undefined
+  if (!isObject(request)) throw new RecordingError(place, 0, 'there is no request', 'save the HAR file anew')
+  return requestOf({
+    name: null,
+    line: 0,
+    method: (textAt(request, 'method', place) ?? 'GET').toUpperCase(),
+    url: textAt(request, 'url', place) ?? '',
+    headers: headersOf(request.headers, place),
+    body: harBody(request.postData, place)
+  }, place)
+}
+
+/** `encoding` is not of HAR 1.2, but what some tools write for bodies that are not text. */
+function harBody (data: unknown, place: string): Buffer {
+  if (!isObject(data)) return Buffer.alloc(0)
+  const text = textAt(data, 'text', place)
+  if (text === undefined) {
+    if (Array.isArray(data.params) && data.params.length > 0) throw new RecordingError(place, 0, 'the body is kept as form fields, not as text', 'A2A has no forms; capture the request itself')
+    return Buffer.alloc(0)
+  }
+  return data.encoding === 'base64' ? base64(text, `${place}: postData`) : Buffer.from(text)
+}
+
+/** An object (values may be lists), a list of {name, value}, or a list of pairs. HTTP/2's pseudo-headers: only the authority is a header. */
+function headersOf (value: unknown, place: string): string[] {
+  const pairs: (readonly [unknown, unknown])[] = []
+  if (Array.isArray(value)) for (const one of value as unknown[]) pairs.push(Array.isArray(one) ? [one[0], one[1]] : isObject(one) ? [one.name, one.value] : [undefined, undefined])
+  else if (isObject(value)) for (const [name, one] of Object.entries(value)) for (const each of Array.isArray(one) ? one as unknown[] : [one]) pairs.push([name, each])
+  else if (value !== undefined && value !== null) throw new RecordingError(place, 0, 'the headers are neither an object nor a list', 'write {"name": "value"}')
+  const headers: string[] = []
+  for (const [name, content] of pairs) {
+    if (typeof name !== 'string' || (typeof content !== 'string' && typeof content !== 'number')) throw new RecordingError(place, 0, 'a header is not a name and a text', 'write {"name": "value"}, {"name": ["value", "value"]} or a list of {"name": ..., "value": ...}')
+    if (name.toLowerCase() === ':authority') headers.unshift('Host', String(content))
+    else if (!name.startsWith(':')) headers.push(name, String(content).trim())
+  }
+  return headers
+}
+
+function textAt (object: Json, key: string, place: string): string | undefined {
+  const value = object[key]
+  if (value === undefined || value === null || typeof value === 'string') return value ?? undefined
+  throw new RecordingError(place, 0, `"${key}" is not a text`, 'write it in quotes')
+}
+
+function base64 (value: unknown, place: string): Buffer {
+  const text = typeof value === 'string' ? value.replaceAll(/\s/g, '') : ''
+  if (typeof value !== 'string' || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(text) || text.replaceAll('=', '').length % 4 === 1) throw new RecordingError(place, 0, 'this is not base64', 'give the body as "body" if it is text')
+  return Buffer.from(text, 'base64')
+}
+
+function serialised (value: unknown, place: string): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    throw new RecordingError(place, 0, 'the body is nested too deeply to be written out', 'give it as a string')
+  }
+}

@@ -1,0 +1,110 @@
+/** Compares what a test expects with what the gateway would do. */
+import { isDeepStrictEqual } from 'node:util'
+import { writeRefusal } from '../a2a/errors.js'
+import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
+import type { Forwarded, Judgement } from '../agent/judge.js'
+import { parsePointer } from '../policy/select.js'
+import type { Violation } from '../policy/violation.js'
+import { readList, splitList } from '../wire/header-list.js'
+import type { Expectation } from './test-model.js'
+import { URI_SETS } from './test-model.js'
+
+/** One key of `expect` that does not hold. Undefined stands for what is absent. */
+export interface Mismatch { readonly key: string, readonly expected: unknown, readonly got: unknown }
+
+/** @param sent the client's body, null for none */
+export function mismatches (expect: Expectation, judgement: Judgement, sent: Buffer | null): Mismatch[] {
+  const found: Mismatch[] = []
+  const compare = (key: string, expected: unknown, got: unknown): void => {
+    if (expected !== undefined && !isDeepStrictEqual(expected, got)) found.push({ key, expected, got })
+  }
+  const decision = judgement.refusal !== null ? 'reject' : judgement.kind === 'card' ? 'answered by the gateway' : 'forward'
+  compare('decision', expect.decision, decision)
+  if (decision !== expect.decision) return found
+  const { refusal } = judgement
+  if (refusal !== null) {
+    compare('rule', expect.rule, refusal.rule)
+    compare('reason', expect.reason, refusal.customReason ?? refusal.reason)
+    compare('path', expect.path, violationsOf(judgement).find(one => one.mode === 'enforce')?.path)
+    if (expect.message !== undefined && !refusal.message.includes(expect.message)) found.push({ key: 'message', expected: expect.message, got: refusal.message })
+    compare('status', expect.status, writeRefusal(refusal, judgement.caller).status)
+  }
+  if (expect.violations !== undefined) compareSets('violations', expect.violations, violationsOf(judgement).map(nameOf), found)
+  for (const key of URI_SETS) {
+    const expected = expect[key]
+    if (expected !== undefined) compareSets(key, expected, urisOf(judgement, key), found)
+  }
+  if (judgement.forwarded !== null) compareForwarded(expect, judgement, judgement.forwarded, sent, compare)
+  return found
+}
+
+export function violationsOf (judgement: Judgement): readonly Violation[] {
+  return judgement.ruling?.decision.violations ?? []
+}
+
+/** `extension/rule`, as the header gateway-decision has it. */
+export function nameOf ({ extension, rule }: Violation): string {
+  return `${extension}/${rule}`
+}
+
+function urisOf ({ ruling }: Judgement, key: typeof URI_SETS[number]): readonly string[] {
+  if (ruling === null) return []
+  return key === 'requested' ? ruling.requested : ruling.decision[key]
+}
+
+function compareSets (key: string, expected: readonly string[], got: readonly string[], found: Mismatch[]): void {
+  const distinct = [...new Set(got)]
+  if (!isDeepStrictEqual(expected.toSorted(), distinct.toSorted())) found.push({ key, expected, got: distinct })
+}
+
+type Compare = (key: string, expected: unknown, got: unknown) => void
+
+function compareForwarded (expect: Expectation, judgement: Judgement, forwarded: Forwarded, sent: Buffer | null, compare: Compare): void {
+  for (const [name, expected] of Object.entries(expect.headers ?? {})) {
+    if (name.toLowerCase() === EXTENSIONS_HEADER) {
+      const uris = expected === null ? [] : listed(expected)
+      const got = readList(forwarded.headers, [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]).values
+      if (!isDeepStrictEqual(uris, got)) compare(`headers.${name}`, expected ?? absent, got.length === 0 ? undefined : got.join(','))
+    } else {
+      compare(`headers.${name}`, expected ?? absent, headerOf(forwarded.headers, name) ?? absent)
+    }
+  }
+  if (expect.body !== undefined) {
+    const object = requestObject(judgement, forwarded)
+    for (const [pointer, expected] of Object.entries(expect.body)) compare(`body ${pointer}`, expected ?? absent, at(object, pointer) ?? absent)
+  }
+  if (expect.unchanged !== undefined) compare('unchanged', expect.unchanged, same(sent, forwarded.body))
+}
+
+/** How a report shows what is not there. */
+export const absent = Symbol('absent')
+
+function same (sent: Buffer | null, body: Buffer | null): boolean {
+  return (sent ?? EMPTY).equals(body ?? EMPTY)
+}
+
+const EMPTY = Buffer.alloc(0)
+
+function headerOf (headers: readonly string[], name: string): string | undefined {
+  const lines: string[] = []
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name.toLowerCase()) lines.push(headers[i + 1] ?? '')
+  return lines.length === 0 ? undefined : lines.join(', ')
+}
+
+function listed (text: string): string[] {
+  const values: string[] = []
+  splitList(text, values)
+  return values
+}
+
+/** What the agent gets: `params` of JSON-RPC, the body of HTTP+JSON. */
+function requestObject (judgement: Judgement, { body }: Forwarded): unknown {
+  if (body === null) return undefined
+  const value = JSON.parse(body.toString()) as Record<string, unknown> | null
+  return judgement.caller.binding === 'JSONRPC' ? value?.params : value
+}
+
+function at (object: unknown, pointer: string): unknown {
+  if (pointer === '') return object
+  return parsePointer(pointer).reduce<unknown>((value, step) => typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? (value as Record<string, unknown>)[step] : undefined, object)
+}

@@ -1,0 +1,169 @@
+/** What the gateway would make of one recorded request, step by step. The decision is that of the proxy: the same functions make it. */
+import type { Refusal } from '../a2a/errors.js'
+import { VERSION_HEADER } from '../a2a/versions.js'
+import { guard } from '../agent/guard.js'
+import { headOf } from '../agent/head.js'
+import type { Judgement } from '../agent/judge.js'
+import { judge } from '../agent/judge.js'
+import { mediaTypeOf } from '../agent/caller.js'
+import { badTarget, unknownAgent } from '../agent/refusals.js'
+import { refusalAnswer } from '../agent/refusal-answer.js'
+import type { AgentState } from '../agent/state.js'
+import { askedVersion } from '../agent/steps.js'
+import type { AgentConfig, Config } from '../config/model.js'
+import { checkTarget, joinPath, splitTarget } from '../wire/target.js'
+import type { Explanation, ExtensionSets, ForwardedShown, RefusalShown } from './explanation.js'
+import { placeOf, plainRequest, sentHeaders } from './place.js'
+import { PolicyTraces } from './policy-trace.js'
+import type { RecordedRequest } from './recorded-request.js'
+import { compareHeaders, shownTarget } from './shown.js'
+
+/** One agent as its card makes it. */
+export interface KnownAgent {
+  readonly state: AgentState
+  /** URL or file that the card was read from, for print. */
+  readonly card: string
+}
+
+export interface ExplainOptions {
+  readonly config: Config
+  /** Name of the agent, or null: by the address. */
+  readonly agent: string | null
+  /** Flat list: they replace recorded ones of the same name. */
+  readonly headers: readonly string[]
+  /** @throws CannotExplain when its card cannot be had */
+  readonly known: (agent: AgentConfig) => Promise<KnownAgent>
+}
+
+/** The explanation, and the bytes and headers it is about: for comparison, not for print. */
+export interface Explained {
+  readonly explanation: Explanation
+  /** Null where no agent was found. */
+  readonly judgement: Judgement | null
+}
+
+/**
+ * @param place file and number of the request in it, for print
+ * @throws CannotExplain
+ */
+export async function explainRequest (recorded: RecordedRequest, place: { readonly file: string, readonly number: number }, options: ExplainOptions): Promise<Explained> {
+  const headers = sentHeaders(recorded, options.headers)
+  const request: RecordedRequest = { ...recorded, headers }
+  const notes = assumptions(recorded, headers)
+  const shown = { file: place.file, number: place.number, line: recorded.line, name: recorded.name, method: recorded.method, target: recorded.target === null ? null : shownTarget(recorded.target), bodyBytes: recorded.body.length }
+  const refused = recorded.target === null ? null : checkTarget(recorded.target)
+  if (refused !== null) return { explanation: withoutAgent(request, shown, notes, badTarget(refused)), judgement: null }
+  const found = placeOf(request, options.config.agents, options.agent)
+  if (found === null) return { explanation: withoutAgent(request, shown, notes, guard(headOf(recorded.method, headers)) ?? unknownAgent), judgement: null }
+
+  const { config } = found
+  const { state, card } = await options.known(config)
+  const upstream = new URL(config.upstream.url)
+  const plain = plainRequest(request, found.path, state)
+  const traces = new PolicyTraces()
+  const judgement = judge({ config, state }, plain, options.config.limits, traces)
+  const { route, call, ruling, caller, refusal } = judgement
+  const decision = ruling?.decision ?? null
+  const explanation: Explanation = {
+    request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path) },
+    notes,
+    agent: { name: config.name, mode: config.mode, upstream: joinPath(upstream.origin, upstream.pathname.replace(/\/$/, '')), foundBy: found.foundBy },
+    card,
+    kind: judgement.kind,
+    binding: route !== null && 'binding' in route ? route.binding : null,
+    version: caller.version,
+    versionWhy: versionWhy(request, plain.query),
+    operation: call?.operation ?? (route?.kind === 'operation' ? route.operation : null),
+    method: call === null || call.method === null || (call.operation === 'Other' && !isKnownMethod(judgement, call.method)) ? null : call.method,
+    extensions: ruling === null ? null : setsOf(ruling),
+    policies: ruling === null ? [] : traces.policies(config, ruling.policy),
+    checks: decision === null ? [] : traces.checks(decision),
+    decision: refusal !== null ? 'reject' : judgement.kind === 'card' ? 'answer' : 'forward',
+    rule: refusal?.rule ?? null,
+    reason: refusal === null ? null : refusal.customReason ?? refusal.reason,
+    forwarded: forwardedShown(judgement, config, request),
+    refusal: refusal === null ? null : refusalShown(refusal, caller, recorded.method)
+  }
+  return { explanation, judgement }
+}
+
+function isKnownMethod ({ ruling }: Judgement, method: string): boolean {
+  return ruling?.policy.methods.has(method) === true
+}
+
+function setsOf ({ decision, requested }: NonNullable<Judgement['ruling']>): ExtensionSets {
+  const { declared, listed, evidenced, active, injected, missing } = decision
+  return { declared, requested, listed, evidenced, active, injected, missing }
+}
+
+function assumptions (recorded: RecordedRequest, headers: readonly string[]): string[] {
+  const notes: string[] = []
+  if (recorded.target === null) notes.push('a bare envelope has neither address nor headers: it is posted to the agent\'s JSON-RPC interface as application/json; give other headers with --header')
+  const length = headOf('', recorded.headers).headers['content-length']
+  if (length !== undefined && length !== headOf('', headers).headers['content-length']) notes.push('the recorded Content-Length is not that of the body; that of the body is sent')
+  return notes
+}
+
+function versionWhy (recorded: RecordedRequest, query: string): string {
+  const head = headOf(recorded.method, recorded.headers)
+  const header = head.headers[VERSION_HEADER]
+  const { version, stated, problem } = askedVersion(head, query)
+  if (problem === 'conflict') return 'the request asks for two versions'
+  if (problem === 'unknown') return 'the request asks for a version that the gateway does not carry'
+  if (!stated) return 'the request does not say, which means 0.3'
+  return typeof header === 'string' && header.trim() !== '' ? `the header A2A-Version says ${version}` : `the query parameter A2A-Version says ${version}`
+}
+
+/** What is refused before any agent is known is answered as HTTP+JSON. */
+function withoutAgent (recorded: RecordedRequest, request: Explanation['request'], notes: readonly string[], refusal: Refusal): Explanation {
+  const { query } = splitTarget(recorded.target ?? '')
+  const head = headOf(recorded.method, recorded.headers)
+  const asked = askedVersion(head, query)
+  const caller = { binding: 'HTTP+JSON' as const, version: asked.version, id: 'null', eventStream: false, statedVersion: asked.stated, mediaType: mediaTypeOf(head.headers['content-type']) }
+  return {
+    request,
+    notes,
+    agent: null,
+    card: null,
+    kind: 'refused',
+    binding: null,
+    version: asked.version,
+    versionWhy: versionWhy(recorded, query),
+    operation: null,
+    method: null,
+    extensions: null,
+    policies: [],
+    checks: [],
+    decision: 'reject',
+    rule: refusal.rule,
+    reason: refusal.reason,
+    forwarded: null,
+    refusal: refusalShown(refusal, caller, recorded.method)
+  }
+}
+
+function forwardedShown ({ forwarded }: Judgement, config: AgentConfig, recorded: RecordedRequest): ForwardedShown | null {
+  if (forwarded === null) return null
+  const upstream = new URL(config.upstream.url)
+  const bytes = forwarded.body?.length ?? 0
+  const length = bytes > 0 ? ['content-length', String(bytes)] : []
+  return {
+    method: forwarded.method,
+    url: upstream.origin + shownTarget(forwarded.target),
+    ...compareHeaders(recorded.headers, ['host', upstream.host, ...withPeer(forwarded.headers), ...length]),
+    body: { bytes, unchanged: recorded.body.equals(forwarded.body ?? Buffer.alloc(0)) }
+  }
+}
+
+/** Whose address it is shows when the request arrives. */
+function withPeer (headers: readonly string[]): string[] {
+  const at = headers.findIndex((name, i) => i % 2 === 0 && name === 'x-forwarded-proto')
+  return at === -1 ? [...headers] : [...headers.slice(0, at), 'x-forwarded-for', '(the client\'s address)', ...headers.slice(at)]
+}
+
+/** Of all statuses only 200 comes without a phrase of its own. */
+function refusalShown (refusal: Refusal, caller: Judgement['caller'], method: string): RefusalShown {
+  const { status, phrase, headers, body } = refusalAnswer(refusal, caller)
+  const pairs = headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: headers[i + 1] ?? '' }] : [])
+  return { status, phrase: phrase === '' ? 'OK' : phrase, headers: pairs, body: method === 'HEAD' ? '' : body.toString() }
+}

@@ -1,0 +1,83 @@
+/** Which agent a recorded request is for, and the request as that agent's card sees it. */
+import type { PlainRequest } from '../agent/judge.js'
+import { Agents, hostName } from '../agent/agents.js'
+import type { AgentState } from '../agent/state.js'
+import { askedVersion } from '../agent/steps.js'
+import { headOf } from '../agent/head.js'
+import type { AgentConfig } from '../config/model.js'
+import { joinPath, splitTarget } from '../wire/target.js'
+import { CannotExplain } from './cannot-explain.js'
+import type { Explanation } from './explanation.js'
+import type { RecordedRequest } from './recorded-request.js'
+
+export interface Place {
+  readonly config: AgentConfig
+  readonly foundBy: NonNullable<Explanation['agent']>['foundBy']
+  /** Below the agent's path, undecoded; null for a bare envelope. */
+  readonly path: string | null
+}
+
+/**
+ * @param wanted name of the agent, or null: by host and path, as the gateway would
+ * @returns null when no agent is served at the address
+ * @throws CannotExplain
+ */
+export function placeOf (recorded: RecordedRequest, agents: readonly AgentConfig[], wanted: string | null): Place | null {
+  const { target } = recorded
+  if (wanted !== null) {
+    const config = agents.find(one => one.name === wanted)
+    if (config === undefined) throw new CannotExplain(`there is no agent "${wanted}"; there are ${agents.map(one => one.name).join(', ')}`)
+    return { config, foundBy: 'flag', path: target === null ? null : below(config.path, splitTarget(target).path) }
+  }
+  if (target === null) {
+    const [config] = agents
+    if (config === undefined || agents.length > 1) throw new CannotExplain(`a bare envelope names no address; say with --agent which agent it is for: ${agents.map(one => one.name).join(', ')}`)
+    return { config, foundBy: 'only', path: null }
+  }
+  const found = new Agents(agents.map(config => ({ config }))).find(hostName(headOf('', recorded.headers).headers.host), splitTarget(target).path)
+  return found === null ? null : { config: found.agent.config, foundBy: 'address', path: found.rest }
+}
+
+/** A request recorded at the agent itself has a path without that of the gateway. */
+function below (base: string, path: string): string {
+  return path === base || path.startsWith(`${base}/`) ? path.slice(base.length) : path
+}
+
+/**
+ * @param path of the place
+ * @throws CannotExplain for a bare envelope where the card lists no JSON-RPC interface
+ */
+export function plainRequest (recorded: RecordedRequest, path: string | null, state: AgentState): PlainRequest {
+  const { method, target, headers, body } = recorded
+  const query = target === null ? '' : splitTarget(target).query
+  return { method, path: path ?? rpcPath(headers, state), query, rawHeaders: headers, body: body.length === 0 ? null : body }
+}
+
+function rpcPath (headers: readonly string[], state: AgentState): string {
+  const interfaces = state.interfaces.filter(one => one.binding === 'JSONRPC')
+  const { version } = askedVersion(headOf('POST', headers), '')
+  const chosen = interfaces.find(one => one.version === version) ?? interfaces[0]
+  if (chosen === undefined) throw new CannotExplain('a bare envelope is JSON-RPC, and the card lists no JSON-RPC interface; record the whole request')
+  return joinPath(chosen.publicPath, '')
+}
+
+/**
+ * The recorded headers as a client would send them: with those of `more` in place of theirs, and the length of the body there is.
+ * @param more flat list: name, value, name, value
+ */
+export function sentHeaders ({ headers, body, target }: RecordedRequest, more: readonly string[]): string[] {
+  const replaced = new Set(more.filter((_, i) => i % 2 === 0).map(name => name.toLowerCase()))
+  const out: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? ''
+    if (!replaced.has(name.toLowerCase())) out.push(name, headers[i + 1] ?? '')
+  }
+  out.push(...more)
+  const names = new Set(out.filter((_, i) => i % 2 === 0).map(name => name.toLowerCase()))
+  if (target === null && !names.has('content-type')) out.push('Content-Type', 'application/json')
+  if (body.length === 0 || names.has('transfer-encoding')) return out
+  const at = out.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'content-length')
+  if (at === -1) out.push('Content-Length', String(body.length))
+  else if (names.has('content-length')) out[at + 1] = String(body.length)
+  return out
+}

@@ -1,0 +1,87 @@
+/** The file of policy tests as JSON Schema: its keys, types and defaults. */
+import { choice, flag, mapping } from '../config/schema-kit.js'
+import type { Schema } from '../config/schema-kit.js'
+
+export const OPERATION_NAMES = [
+  'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig',
+  'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard'
+] as const
+
+const object = (description: string): Schema => ({ type: 'object', description })
+const string = (description: string): Schema => ({ type: 'string', description })
+const uris = (description: string): Schema => ({ type: 'array', description, items: { type: 'string' }, uniqueItems: true, maxItems: 1000 })
+const some = (description: string, items: Schema): Schema => ({ type: 'array', description, items, uniqueItems: true, minItems: 1, maxItems: 1000 })
+const texts = (description: string): Schema => ({ type: 'object', description, additionalProperties: { type: ['string', 'null'] } })
+
+const card: Schema = { type: ['string', 'object'], description: 'The AgentCard: a JSON file, relative to this file, or the card itself. A card written here may leave out its interfaces: JSON-RPC and HTTP+JSON, in 0.3 and 1.0, are then assumed.' }
+const agent: Schema = { type: ['string', 'object'], description: 'The name of an agent of the configuration, or the keys of an agent as in the configuration; its name, path and upstream may be left out.' }
+
+const part = mapping('One part, written as in A2A 1.0.', [], {
+  text: string('A text part.'),
+  raw: string('A file, Base64.'),
+  url: string('A file, by URL.'),
+  data: { description: 'A DataPart: any JSON.' },
+  mediaType: string('In 0.3 this becomes `metadata.mimeType`.'),
+  filename: string('Name of the file.'),
+  metadata: object('Metadata of the part.')
+})
+
+const message = mapping('A message, written as in A2A 1.0 and sent in the form of each version and binding.', [], {
+  messageId: string('Default: one that is made up.'),
+  role: choice('Who wrote it.', ['user', 'agent'], 'user'),
+  parts: { type: 'array', description: 'Its parts.', items: part, default: [], maxItems: 1000 },
+  metadata: object('Metadata of the message.'),
+  taskId: string('The task it belongs to.'),
+  contextId: string('The context it belongs to.'),
+  extensions: uris('URIs of `message.extensions`.'),
+  referenceTaskIds: uris('Tasks it refers to.')
+})
+
+const request = mapping('What the client sends.', [], {
+  operation: choice('By its 1.0 name. Default SendMessage.', OPERATION_NAMES),
+  extensions: uris('URIs asked for in the header of the version\'s spelling.'),
+  headers: texts('Further headers; null takes one away that would be sent.'),
+  message,
+  metadata: object('Metadata of the request itself, beside the message.'),
+  params: object('The request object as it stands, instead of `message`: of other operations and of an extension\'s methods.'),
+  method: string('JSON-RPC method of an extension, instead of `operation`.'),
+  http: string('A recorded request, as it stands, instead of all the others: an .http file or captured JSON, relative to this file; `#name` or `#number` after it where it holds several.')
+})
+
+const expect = mapping('What must come of it. Only what is written is compared.', ['decision'], {
+  decision: choice('Whether it goes to the agent.', ['forward', 'reject']),
+  rule: string('`extension/rule` that decides, as in the header gateway-decision.'),
+  reason: string('`reason` of the refusal.'),
+  path: string('Where the deciding violation is.'),
+  message: string('Text that the refusal\'s message contains.'),
+  status: { type: 'integer', description: 'HTTP status of the refusal.' },
+  violations: uris('Every rule that is violated, those that are only observed included, as `extension/rule`, in any order.'),
+  declared: uris('URIs that the card declares, in any order; so for the other sets.'),
+  requested: uris('URIs that the client asks for.'),
+  listed: uris('Declared URIs that the message lists.'),
+  evidenced: uris('Declared URIs whose data the request carries.'),
+  active: uris('URIs of extensions that are active.'),
+  injected: uris('URIs that only the gateway asks for.'),
+  missing: uris('Required URIs that nobody asks for.'),
+  headers: texts('Headers of the forwarded request; null: absent. A2A-Extensions stands for whichever spelling goes out.'),
+  body: object('JSON Pointers into the forwarded request object (`params`, or the body of HTTP+JSON) and the values there; null: absent.'),
+  unchanged: flag('Whether the agent gets the client\'s bytes.')
+})
+
+const test = mapping('One test.', ['name', 'request', 'expect'], {
+  name: { type: 'string', description: 'What is promised.', minLength: 1, maxLength: 300, examples: ['a submitted payment names its task'] },
+  versions: some('Versions it is run in. Default both.', choice('Version.', ['0.3', '1.0'])),
+  bindings: some('Bindings it is run in. Default JSONRPC.', choice('Binding.', ['JSONRPC', 'HTTP+JSON'])),
+  card,
+  agent,
+  request,
+  expect
+})
+
+export const testFileSchema: Schema = mapping('Tests of policies.', ['tests'], {
+  card,
+  agent,
+  extensions: object('Further policies by name, as in the configuration.'),
+  bundles: object('Further sets of schemas by name, as in the configuration.'),
+  tests: { type: 'array', description: 'The tests, at least one.', items: test, minItems: 1, maxItems: 10000 }
+})

@@ -1,0 +1,19 @@
+/** What `decide` tells whoever wants to see its steps: `explain`. The proxy wants nothing and pays nothing. */
+import type { PolicyActivity } from './activation.js'
+import type { CompiledPolicy, CompiledRule } from './compile.js'
+import type { Violation } from './violation.js'
+
+export interface Tracer {
+  /**
+   * One extension of the card that a policy speaks of, before its rules.
+   * @param judged whether its rules look at the request; they follow then
+   */
+  readonly policy: (state: PolicyActivity, judged: boolean) => void
+  /**
+   * A rule that did not look at the request: not meant for its operation or for requests without a message; its `when` or `unless`;
+   * so much was found already that no more is noted.
+   */
+  readonly skipped: (policy: CompiledPolicy, rule: CompiledRule, why: 'operation' | 'condition' | 'bound') => void
+  /** @param selected number of values it looked at */
+  readonly judged: (policy: CompiledPolicy, rule: CompiledRule, selected: number, found: readonly Violation[]) => void
+}

@@ -1,0 +1,129 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { ExplainArguments } from '../../src/cli/explain.js'
+import { runExplain } from '../../src/cli/explain.js'
+import { packageRoot } from '../../src/config/paths.js'
+import type { Explanation } from '../../src/offline/explanation.js'
+import { fakeAgent, plainCard } from '../helpers/raw.js'
+
+const main = join(packageRoot(), 'dist', 'src', 'main.js')
+
+interface Run { readonly code: number, readonly out: string, readonly err: string }
+
+async function run (args: Partial<ExplainArguments>): Promise<Run> {
+  let [out, err] = ['', '']
+  const code = await runExplain({ recordings: [], config: null, card: null, upstream: undefined, agent: null, headers: [], request: null, json: false, env: {}, ...args }, {
+    out: text => { out += text },
+    err: text => { err += text }
+  })
+  return { code, out, err }
+}
+
+async function explained (args: Partial<ExplainArguments>): Promise<{ code: number, requests: Explanation[] }> {
+  const { code, out, err } = await run({ ...args, json: true })
+  if (err !== '') throw new Error(err)
+  return { code, requests: (JSON.parse(out) as { requests: Explanation[] }).requests }
+}
+
+const ENVELOPE = '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}}'
+const V1 = ['A2A-Version: 1.0']
+
+t.test('the sessions in docs/explain.md are what is printed', t => {
+  const file = join(packageRoot(), 'docs', 'explain.md')
+  const page = readFileSync(file, 'utf8')
+  let sessions = 0
+  const printed = page.replaceAll(/```console\n\$ a2a-gateway (.*)\n[^]*?```/g, (_session, command: string) => {
+    sessions++
+    const { stdout, stderr } = spawnSync(process.execPath, [main, ...command.split(' ')], { cwd: join(packageRoot(), 'examples', 'explain'), encoding: 'utf8', env: {} })
+    return `\`\`\`console\n$ a2a-gateway ${command}\n${stdout}${stderr}\`\`\``
+  })
+  t.equal(sessions, 2)
+  if (process.env.UPDATE_DOCS === '1') writeFileSync(file, printed)
+  t.equal(page, printed, 'run this test with UPDATE_DOCS=1 after "npm run build"')
+  t.end()
+})
+
+t.test('through the command line: standard input, flags, exit codes', t => {
+  const command = (args: readonly string[], input: string): { status: number | null, out: string, err: string } => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'explain', ...args], { cwd: join(packageRoot(), 'examples', 'explain'), input, encoding: 'utf8', env: {} })
+    return { status, out: stdout, err: stderr }
+  }
+  const rejected = command(['--card', 'card.json', '--header', 'A2A-Version: 1.0', '-'], ENVELOPE)
+  t.equal(rejected.status, 1)
+  t.match(rejected.out, /^request {4}POST \/rpc\nfrom {7}stdin:1, number 1, \d+ bytes of body\nnote/)
+  t.match(rejected.out, 'decision   reject, by the rule object-schemas/required (EXTENSION_SUPPORT_REQUIRED)')
+  const uri = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
+  const forwarded = command(['--card', 'card.json', '--header', 'A2A-Version: 1.0', '--header', `A2A-Extensions: ${uri}`, '--json', '-'], ENVELOPE)
+  t.equal(forwarded.status, 0)
+  t.equal((JSON.parse(forwarded.out) as { requests: Explanation[] }).requests[0]?.forwarded?.url, 'http://shop.internal:9000/rpc', 'the address is the card\'s')
+  t.same(command(['--card', 'card.json'], ''), { status: 2, out: '', err: 'a2a-gateway explain: give one recording: an .http file, a captured JSON, a HAR file, or - for standard input\n' })
+  t.match(command(['--nothing', '-'], ''), { status: 2, err: /its flags are --config, --card, --upstream, --agent, --request, --header, --json/ })
+  t.match(spawnSync(process.execPath, [main, 'schema', 'x'], { encoding: 'utf8', env: {} }), { status: 2, stderr: /Unexpected argument 'x'/ }, 'other commands take none')
+  t.end()
+})
+
+t.test('whose decision: a live agent, a card, a file', async t => {
+  const agent = await fakeAgent(t)
+  const directory = t.testdir({
+    'card.json': JSON.stringify(plainCard('http://on-disk.example:81/base')),
+    'envelope.json': ENVELOPE,
+    'two.yaml': `version: 1\nagents:\n  - {name: a, path: /a, upstream: {url: "${agent.url}"}}\n  - {name: b, path: /b, upstream: {url: "http://127.0.0.1:1"}}\n`,
+    'at-agent.http': `POST ${agent.url}/rpc\nContent-Type: application/json\nA2A-Version: 1.0\nContent-Length: 3\n\n${ENVELOPE}\n###\nGET /a/.well-known/agent-card.json\n###\nGET /nowhere`
+  })
+  const at = (name: string): string => join(directory, name)
+  const recordings = [at('envelope.json')]
+
+  const live = await explained({ recordings, upstream: agent.url, headers: V1 })
+  t.match(live, { code: 0, requests: [{ agent: { name: 'agent', foundBy: 'only' }, card: `${agent.url}/.well-known/agent-card.json`, forwarded: { url: `${agent.url}/rpc` } }] })
+  const card = await explained({ recordings, card: at('card.json'), headers: V1 })
+  t.match(card, { code: 0, requests: [{ card: at('card.json'), request: { target: '/base/rpc' }, forwarded: { url: 'http://on-disk.example:81/base/rpc' } }] })
+  const both = await explained({ recordings, card: at('card.json'), upstream: 'http://real.example/base', headers: V1 })
+  t.match(both, { requests: [{ request: { target: '/rpc' }, forwarded: { url: 'http://real.example/base/rpc' } }] })
+  t.match(await explained({ recordings, config: at('two.yaml'), agent: 'a', headers: V1 }), { code: 0, requests: [{ agent: { name: 'a', foundBy: 'flag' }, request: { target: '/a/rpc' } }] })
+  t.match(await explained({ recordings, env: { A2A_GATEWAY_CONFIG: at('two.yaml') }, agent: 'a', headers: V1 }), { code: 0 })
+  t.match(await explained({ recordings, upstream: agent.url }), { code: 1, requests: [{ version: '0.3', rule: 'gateway/version' }] }, 'an envelope says no version')
+
+  const several = await explained({ recordings: [at('at-agent.http')], config: at('two.yaml'), agent: 'a' })
+  t.match(several, {
+    code: 1,
+    requests: [
+      { request: { line: 1, number: 1, target: '/rpc' }, decision: 'forward', notes: ['the recorded Content-Length is not that of the body; that of the body is sent'] },
+      { request: { line: 8, number: 2 }, kind: 'card', decision: 'answer', forwarded: null }
+    ]
+  })
+  t.match(await explained({ recordings: [at('at-agent.http')], config: at('two.yaml'), request: '3' }), { code: 1, requests: [{ request: { number: 3 }, agent: null, rule: 'gateway/no-agent', refusal: { status: 404 } }] })
+})
+
+t.test('what cannot be explained is said in words, with exit code 2', async t => {
+  const agent = await fakeAgent(t, { card: () => ({ name: 'nothing' }) })
+  const directory = t.testdir({
+    'envelope.json': ENVELOPE,
+    'rest.json': JSON.stringify({ ...plainCard('http://h'), supportedInterfaces: [{ url: 'http://h/rest', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }] }),
+    'two.yaml': 'version: 1\nagents:\n  - {name: a, path: /a, upstream: {url: "http://127.0.0.1:1"}}\n  - {name: b, path: /b, upstream: {url: "http://127.0.0.1:1"}}\n',
+    'bad.yaml': 'version: 1\nagnets: []\n',
+    'scripted.http': 'GET /x\n\n> {% x %}'
+  })
+  const recordings = [join(directory, 'envelope.json')]
+  const why = async (args: Partial<ExplainArguments>): Promise<string> => {
+    const { code, out, err } = await run({ recordings, ...args })
+    t.equal(code, 2)
+    t.equal(out, '')
+    return err.replaceAll(`${directory}/`, '')
+  }
+  const config = join(directory, 'two.yaml')
+  t.equal(await why({}), 'a2a-gateway explain: say whose decision: --config FILE, --card FILE or --upstream URL')
+  t.equal(await why({ config }), 'a2a-gateway explain: a bare envelope names no address; say with --agent which agent it is for: a, b')
+  t.equal(await why({ config, agent: 'c' }), 'a2a-gateway explain: there is no agent "c"; there are a, b')
+  t.match(await why({ config, agent: 'a' }), /^a2a-gateway explain: no card of agent a: http:\/\/127\.0\.0\.1:1\/.*\(give one from disk with --card\)$/)
+  t.match(await why({ upstream: agent.url }), /^a2a-gateway explain: .*card/)
+  t.match(await why({ config: join(directory, 'bad.yaml') }), /^a2a-gateway explain: the configuration cannot be used:\nbad\.yaml:1:1: agents is required/)
+  t.match(await why({ card: join(directory, 'none.json') }), /^a2a-gateway explain: no card of agent agent: none\.json/)
+  t.equal(await why({ card: join(directory, 'rest.json') }), 'a2a-gateway explain: a bare envelope is JSON-RPC, and the card lists no JSON-RPC interface; record the whole request')
+  t.equal(await why({ config, headers: ['no header'] }), 'a2a-gateway explain: --header: this is not a header (write --header \'Name: value\')')
+  t.equal(await why({ config, recordings: [join(directory, 'none.http')] }), 'a2a-gateway explain: none.http: there is no such file (name an .http file, a captured JSON, a HAR file, or - for standard input)')
+  t.equal(await why({ config, request: 'x' }), 'a2a-gateway explain: envelope.json: it holds no request "x" (they are numbered 1 to 1)')
+  const scripted = await run({ recordings: [join(directory, 'scripted.http')], card: join(directory, 'rest.json') })
+  t.match(scripted, { code: 1, err: /warning: .*scripted\.http:3: a script is not run/ })
+})
