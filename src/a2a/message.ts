@@ -5,6 +5,7 @@
 import type { FieldProblem, JsonObject } from './fields.js'
 import { addProblem, Fields, FieldSet, isObject, own } from './fields.js'
 import type { Binding, Version } from './versions.js'
+import type { JsonPath } from '../wire/json-edit.js'
 
 /** Where a part may state its media type; agents differ on which places they read. */
 export type MediaTypePlace = 'mediaType' | 'metadata.mediaType' | 'metadata.mimeType'
@@ -16,11 +17,15 @@ export interface PartView {
   readonly fields: Fields
   /** `params.message.parts[0]` */
   readonly path: string
+  /** In the message's list. */
+  readonly index: number
   readonly isData: boolean
   /** The DataPart's data; undefined for other parts. */
   readonly data: unknown
   /** `params.message.parts[0].data` */
   readonly dataPath: string
+  /** Keys from the part to its data. */
+  readonly dataSteps: readonly string[]
   /** Every media type stated for the part, most authoritative first, with the path of each. */
   readonly mediaTypes: readonly StatedMediaType[]
   /** Why some agents may not take it for a DataPart, as a predicate of its path, or null. Matters to rules that count or order DataParts. */
@@ -31,11 +36,15 @@ export interface MessageView {
   /** The message itself. */
   readonly fields: Fields
   readonly path: string
+  /** Keys from the root of the body to the message. */
+  readonly steps: JsonPath
   readonly taskId: 'present' | 'absent'
   readonly contextId: 'present' | 'absent'
   /** `message.extensions[]`: annotation, not activation (decision 4). */
   readonly listed: readonly string[]
   readonly parts: readonly PartView[]
+  /** The key under which the client wrote its list of parts, and how long that is; null where there is no list. */
+  readonly list: { readonly key: string, readonly length: number } | null
 }
 
 export interface RequestView {
@@ -87,10 +96,11 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   return {
     fields: message,
     path: message.path,
+    steps: request.path === '' ? [request.key(field) ?? field] : [request.path, request.key(field) ?? field],
     taskId: presence(message.get('taskId')),
     contextId: presence(message.get('contextId')),
     listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : [],
-    parts: viewParts(message, version, problems)
+    ...viewParts(message, version, problems)
   }
 }
 
@@ -99,7 +109,7 @@ function presence (value: unknown): 'present' | 'absent' {
   return value === undefined || value === null || value === '' ? 'absent' : 'present'
 }
 
-function viewParts (message: Fields, version: Version, problems: FieldProblem[]): PartView[] {
+function viewParts (message: Fields, version: Version, problems: FieldProblem[]): Pick<MessageView, 'parts' | 'list'> {
   const parts = message.get('parts')
   const content = message.get('content')
   if (parts !== undefined && content !== undefined && version === '0.3') {
@@ -107,17 +117,21 @@ function viewParts (message: Fields, version: Version, problems: FieldProblem[])
   }
   const nested = version === '0.3' && !Array.isArray(parts) && Array.isArray(content)
   const list = nested ? content : parts
-  if (!Array.isArray(list)) return []
-  const listPath = message.pathOf(nested ? 'content' : 'parts')
+  if (!Array.isArray(list)) return { parts: [], list: null }
+  const listField = nested ? 'content' : 'parts'
+  const listPath = message.pathOf(listField)
   const views: PartView[] = []
   for (let i = 0; i < list.length; i++) {
     const raw: unknown = list[i]
-    if (isObject(raw)) views.push(viewPart(raw, `${listPath}[${i}]`, version, nested, problems))
+    if (isObject(raw)) views.push(viewPart(raw, `${listPath}[${i}]`, i, version, nested, problems))
   }
-  return views
+  return { parts: views, list: { key: message.key(listField) ?? listField, length: list.length } }
 }
 
-function viewPart (raw: JsonObject, path: string, version: Version, nested: boolean, problems: FieldProblem[]): PartView {
+const DATA: readonly string[] = ['data']
+const WRAPPED_DATA: readonly string[] = ['data', 'data']
+
+function viewPart (raw: JsonObject, path: string, index: number, version: Version, nested: boolean, problems: FieldProblem[]): PartView {
   const part = Fields.read(raw, PART, path, problems)
   const members = version === '1.0' ? MEMBERS_1_0 : MEMBERS_0_3
   let present: string | null = null
@@ -136,18 +150,20 @@ function viewPart (raw: JsonObject, path: string, version: Version, nested: bool
     addProblem(problems, path, `says kind "${kind}" and carries "${present}"; make them agree`)
   }
   const isData = present === 'data' || (present === null && part.key('data') !== null)
-  if (!isData) return { fields: part, path, isData: false, data: undefined, dataPath: part.pathOf('data'), mediaTypes: [], doubt: null }
+  if (!isData) return { fields: part, path, index, isData: false, data: undefined, dataPath: part.pathOf('data'), dataSteps: DATA, mediaTypes: [], doubt: null }
   let data = part.get('data')
   let dataPath = part.pathOf('data')
+  let dataSteps = DATA
   // 0.3 REST is ProtoJSON of DataPart { Struct data }: the document is one level deeper (reference §5.2).
   if (nested && isObject(data) && Object.hasOwn(data, 'data')) {
     data = data.data
     dataPath = `${dataPath}.data`
+    dataSteps = WRAPPED_DATA
   }
   const doubt = version === '0.3' && !nested && kind !== 'data'
     ? 'carries "data" without kind "data", so some agents do not read it as data; set kind to "data"'
     : data === null || data === undefined ? 'carries null as data, which some agents read as no data; send a value' : null
-  return { fields: part, path, isData: true, data, dataPath, mediaTypes: mediaTypesOf(part, version, problems), doubt }
+  return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, version, problems), doubt }
 }
 
 function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[]): StatedMediaType[] {

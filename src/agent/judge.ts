@@ -13,7 +13,7 @@ import { headOf } from './head.js'
 import * as refusals from './refusals.js'
 import type { AgentState } from './state.js'
 import type { Asked, OperationRoute, Ruling } from './steps.js'
-import { askedVersion, callOf, negotiated, readsAnswer, ruleOn, versionProblem } from './steps.js'
+import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsAnswer, ruleOn, versionProblem } from './steps.js'
 import type { Negotiated } from './upstream-headers.js'
 import { upstreamHeaders } from './upstream-headers.js'
 
@@ -85,7 +85,7 @@ export function judge (agent: { readonly config: AgentConfig, readonly state: Ag
   const { refusal } = ruling.decision
   const caller = callerOf(route, call, asked, head)
   if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, refusal, forwarded: null }
-  const forwarded = forwardedOf(config, { ...request, body }, head, route.upstreamPath, negotiated(route, asked, problem, ruling, readsAnswer(state, call)))
+  const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, readsAnswer(state, call)))
   return { kind: 'operation', route, caller, call, ruling, refusal: null, forwarded }
 }
 

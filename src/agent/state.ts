@@ -12,7 +12,7 @@ import type { LoadedCards } from '../a2a/loaded-cards.js'
 import { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { VERSIONS } from '../a2a/versions.js'
-import type { AgentConfig } from '../config/model.js'
+import type { AgentConfig, InjectionConfig } from '../config/model.js'
 import type { CardFinding } from '../policy/card-checks.js'
 import { checkCards } from '../policy/card-checks.js'
 import type { AgentPolicy } from '../policy/compile.js'
@@ -53,6 +53,8 @@ export interface AgentStateOptions {
   /** The gateway's public URL with the agent's path, no trailing slash. */
   readonly publicBase: string
   readonly previous: AgentState | null
+  /** JSON text of a secret that a policy injects. */
+  readonly secretOf: (injection: InjectionConfig) => string
 }
 
 /** @throws Error in plain words when the cards cannot be used */
@@ -77,7 +79,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const findings = checkCards(agent, [...new Set([cards['1.0'], cards['0.3']])], cache)
   if (findings.some(finding => finding.refuses)) throw new CardRefused(findings)
   const policyOf = (version: Version): AgentPolicy => compileAgentPolicy({
-    agent, maxExtensions: options.maxExtensions, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache
+    agent, maxExtensions: options.maxExtensions, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache, secretOf: options.secretOf
   })
   const serve = (version: Version): RenderedCard => renderCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
   const policy = { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }

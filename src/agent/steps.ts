@@ -14,6 +14,7 @@ import { decide } from '../policy/decide.js'
 import type { Tracer } from '../policy/trace.js'
 import type { HeaderList } from '../wire/header-list.js'
 import { readList } from '../wire/header-list.js'
+import { editJson } from '../wire/json-edit.js'
 import type { RequestHead } from './head.js'
 import * as refusals from './refusals.js'
 import type { AgentState } from './state.js'
@@ -92,7 +93,17 @@ export function readsAnswer (state: AgentState, call: Call): boolean {
  */
 export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>, problem: CallProblem | null, ruling: Ruling, read: boolean): Negotiated | null {
   if (ruling.policy.mode === 'off' && !read) return null
-  return { outbound: ruling.decision.outbound, version: route.version, stated: asked.stated, versionAsSent: problem !== null, read }
+  return { outbound: ruling.decision.outbound, version: route.version, stated: asked.stated, versionAsSent: problem !== null, verbatim: ruling.decision.verbatim, read }
+}
+
+/** The body to forward: the very same bytes where nothing is changed. */
+export function bodyOf ({ decision }: Ruling, bytes: Buffer): Buffer {
+  return decision.edits.length === 0 ? bytes : editJson(bytes, decision.edits)
+}
+
+/** The head to forward, without the headers that were taken out. */
+export function forwardedHead ({ decision }: Ruling, head: RequestHead): RequestHead {
+  return decision.headers === null ? head : { method: head.method, headers: head.headers, rawHeaders: decision.headers }
 }
 
 /** The spelling the client used, which its echo comes back in; that of its version where it asked for nothing. */

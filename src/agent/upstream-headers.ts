@@ -39,6 +39,8 @@ export interface Negotiated {
   readonly stated: boolean
   /** An observed request of a version that nobody speaks keeps what it said. */
   readonly versionAsSent: boolean
+  /** The headers of versions and extensions stay as the client sent them, line by line. */
+  readonly verbatim: boolean
   /** Whether the gateway reads the answer (an extended card) rather than passing it on. */
   readonly read: boolean
 }
@@ -56,13 +58,21 @@ export function upstreamHeaders (head: RequestHead, peer: string | undefined, co
     ? (traced ? PLAIN_TRACED : PLAIN)
     : negotiated.read ? (traced ? READ_TRACED : READ) : (traced ? NEGOTIATED_TRACED : NEGOTIATED)
   copyRequestHeaders(head.rawHeaders, drop, out)
-  if (negotiated !== null) pushNegotiated(negotiated, config, head.headers[VERSION_HEADER], out)
+  if (negotiated?.verbatim === true) pushAsSent(head.rawHeaders, out)
+  else if (negotiated !== null) pushNegotiated(negotiated, config, head.headers[VERSION_HEADER], out)
   forwardedHeaders(head.rawHeaders, { peer, trusted: trusted.trusts(peer), scheme: 'http', host: head.headers.host }, out)
   if (trace !== null) {
     out.push('traceparent', trace.traceparent)
     if (trace.tracestate !== null) out.push('tracestate', trace.tracestate)
   }
   return out
+}
+
+function pushAsSent (rawHeaders: readonly string[], out: string[]): void {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toLowerCase() ?? ''
+    if (NEGOTIATION.includes(name)) out.push(name, rawHeaders[i + 1] ?? '')
+  }
 }
 
 function pushNegotiated (negotiated: Negotiated, config: UpstreamConfig, sent: string | readonly string[] | undefined, out: string[]): void {

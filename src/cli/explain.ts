@@ -14,6 +14,7 @@ import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { readConfiguration } from './configuration.js'
 import type { Output } from './output.js'
+import { SECRET_HIDDEN } from '../policy/inject.js'
 
 export interface ExplainArguments {
   /** Exactly one. */
@@ -118,7 +119,7 @@ async function knownAgent (agent: AgentConfig, config: Config, card: string | nu
   const cards = await cardsOf(agent, config.limits)
   const { listen, publicUrl } = config.server
   try {
-    const state = buildAgentState(cards, { agent, maxExtensions: config.limits.extensions, publicBase: (publicUrl ?? `http://${listen.host}:${listen.port}`) + agent.path, previous: null })
+    const state = buildAgentState(cards, { agent, maxExtensions: config.limits.extensions, publicBase: (publicUrl ?? `http://${listen.host}:${listen.port}`) + agent.path, previous: null, secretOf: SECRET_HIDDEN })
     return { state, card: card ?? agent.card.file ?? cards.origin }
   } catch (error) {
     throw new CannotExplain(`agent ${agent.name}: ${(error as Error).message}`)

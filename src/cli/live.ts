@@ -9,6 +9,7 @@ import { loadCatalogue } from '../config/load.js'
 import type { AgentConfig, Config, PolicyConfig } from '../config/model.js'
 import { DEFAULT_POLICIES } from '../config/schema.js'
 import { lintCards } from '../policy/card-lint.js'
+import { SECRET_HIDDEN } from '../policy/inject.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 
@@ -46,7 +47,7 @@ async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
     const known: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...config.extensions }
     let state: AgentState
     try {
-      state = buildAgentState(cards, { agent, maxExtensions: config.limits.extensions, publicBase: '', previous: null })
+      state = buildAgentState(cards, { agent, maxExtensions: config.limits.extensions, publicBase: '', previous: null, secretOf: SECRET_HIDDEN })
     } catch (error) {
       return unusable(`card ${cards.origin}: ${(error as Error).message}`, 'the gateway would refuse every call')
     }

@@ -3,6 +3,7 @@ import closeWithGrace from 'close-with-grace'
 import type { LoadResult } from '../config/load.js'
 import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model.js'
+import { secretFiles } from '../config/secrets.js'
 import { FileWatch } from '../config/watch.js'
 import type { Gateway } from '../gateway/start.js'
 import { startGateway } from '../gateway/start.js'
@@ -38,7 +39,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   const starting = startGateway(config, { env })
   if (file !== null && watch !== null) {
     let good = config
-    const follow = (now: LoadResult): void => { watch.follow([file, ...tlsFiles(now.ok ? now.config : good), ...now.files]) }
+    const follow = (now: LoadResult): void => { watch.follow([file, ...filesRead(now.ok ? now.config : good), ...now.files]) }
     follow(loaded)
     changed = () => {
       // Before it is read: what changes meanwhile is heard of.
@@ -76,8 +77,9 @@ async function reload (starting: Promise<Gateway>, loaded: LoadResult): Promise<
 }
 
 /** Files that a running gateway has read; a card's is read again by itself. */
-function tlsFiles (config: Config): string[] {
-  return config.agents.flatMap(({ upstream: { tls } }) => [tls.ca, tls.cert, tls.key]).filter(name => name !== null)
+function filesRead (config: Config): string[] {
+  const tls = config.agents.flatMap(({ upstream }) => [upstream.tls.ca, upstream.tls.cert, upstream.tls.key]).filter(name => name !== null)
+  return [...tls, ...secretFiles(config.agents.flatMap(({ policies }) => policies))]
 }
 
 function startProblem (error: unknown): string {

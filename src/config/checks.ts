@@ -7,6 +7,8 @@ import { parseHostPort, trustsEveryone } from './formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from './layers.js'
 import { listedNames, requiredBy } from './layers.js'
+import { secretProblems } from './secret-checks.js'
+import type { Environment } from './substitute.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
@@ -18,6 +20,8 @@ import type { Mapping } from './yaml-values.js'
 export interface CheckContext {
   /** Directory that paths in the file are relative to. */
   readonly baseDir: string
+  /** Where secrets may be; null: they are not looked for. */
+  readonly env: Environment | null
   readonly layers: PolicyLayers
 }
 
@@ -32,7 +36,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listeners(mapping(config.server)),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
-    ...layeredProblems(context.layers, agents)
+    ...layeredProblems(context.layers, agents),
+    ...secretProblems(mapping(config.extensions), agents, context)
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),

@@ -40,6 +40,10 @@ export const FORMATS = {
     : text.startsWith('$uri') && text !== '$uri' && !text.startsWith('$uri/')
       ? { message: 'must be "$uri", or "$uri/" and what follows', hint: 'it stands for the extension\'s URI' }
       : null,
+  redaction: (text: string) => /^[^#]{1,512}(#(\/([^~]|~[01])*)+)?$/s.test(text) && !(text.startsWith('$uri') && !/^\$uri([/#]|$)/.test(text))
+    ? null
+    : { message: 'must be a metadata key, or one with "#" and a JSON Pointer', hint: 'such as "$uri" or "$uri#/tokens/*/secret"' },
+  variable: (text: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? null : { message: 'must be the name of an environment variable', hint: 'without "$"' },
   'method-name': (text: string) => /^[\x21-\x7e]{1,200}$/.test(text) ? null : { message: 'must be the name of a JSON-RPC method' },
   'route-path': routePathFault,
   'header-name': (text: string) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' },

@@ -79,7 +79,7 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
   if (yaml.root === null || yaml.root.value === null) {
     return failed(file, 'the file is empty', `it starts with "version: ${CONFIG_VERSION}"`)
   }
-  return build(yaml.root.value, { file, baseDir, overrides, checks, yaml, problems })
+  return build(yaml.root.value, { file, baseDir, env, overrides, checks, yaml, problems })
 }
 
 /** The configuration without any file: one agent, named `agent`, at `/`. */
@@ -89,12 +89,13 @@ export function defaultConfig (options: Omit<Surroundings, 'file'> & { readonly 
     return failed(sourceOf(overrides, 'upstream'), 'the URL of the agent is required', 'or give a file with --config')
   }
   const value = { version: CONFIG_VERSION, agents: [{ name: 'agent', upstream: {} }] }
-  return build(value, { file: 'defaults', baseDir: process.cwd(), overrides, checks, yaml: null, problems: [] })
+  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [] })
 }
 
 interface Building {
   readonly file: string
   readonly baseDir: string
+  readonly env: Environment
   readonly overrides: Overrides
   readonly checks: readonly Check[]
   readonly yaml: YamlFile | null
@@ -102,18 +103,20 @@ interface Building {
   readonly problems: readonly Diagnostic[]
 }
 
-function build (value: unknown, { file, baseDir, overrides, checks, yaml, problems: found }: Building): LoadResult {
+function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: found }: Building): LoadResult {
   const place = (problem: PathProblem): Diagnostic => {
     const source = overriding(overrides, problem.path)
     if (source !== null) return diagnostic(source, 0, 0, problem)
     return yaml === null ? diagnostic(file, 0, 0, problem) : at(file, yaml, locate(yaml.root, problem.path, problem.at), problem)
   }
   const refused = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
-  return loadValue(value, { baseDir, place, catalogue: loadCatalogue(), checks, found: [...found, ...refused] })
+  return loadValue(value, { baseDir, env, place, catalogue: loadCatalogue(), checks, found: [...found, ...refused] })
 }
 
 interface ValueOptions {
   readonly baseDir: string
+  /** Where secrets may be; null: they are not looked for. */
+  readonly env: Environment | null
   readonly place: (problem: PathProblem) => Diagnostic
   /** Policies beneath those of the value. */
   readonly catalogue: Readonly<Record<string, PolicyConfig>>
@@ -123,13 +126,13 @@ interface ValueOptions {
 }
 
 /** Checks and resolves the value of a configuration that was read from somewhere else; fills in its defaults, in place. */
-export function loadValue (value: unknown, { baseDir, place, catalogue, checks, found }: ValueOptions): LoadResult {
+export function loadValue (value: unknown, { baseDir, env, place, catalogue, checks, found }: ValueOptions): LoadResult {
   const invalid = validateConfig(value)
   const schemas = new SchemaFiles(baseDir)
   const bundles = schemas.readBundles(mapping(value).bundles)
   const whole = withSchemas(value, schemas)
   const layers = new PolicyLayers(whole.extensions, catalogue as Mapping)
-  const { problems, warnings } = checkConfig(whole, { baseDir, layers })
+  const { problems, warnings } = checkConfig(whole, { baseDir, env, layers })
   const further = checks.flatMap(check => check(whole, baseDir))
   const all = [...found, ...[...invalid, ...schemas.problems, ...problems, ...further].map(place)]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: [...namedFiles(value, baseDir), ...schemas.files] }

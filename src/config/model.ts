@@ -135,7 +135,7 @@ export interface PolicyConfig {
   }
   readonly inactive?: {
     /** What becomes of owned data without activation. Default forward. */
-    readonly request?: 'forward' | 'reject'
+    readonly request?: 'forward' | 'strip' | 'reject'
   }
   readonly activation?: {
     /** What makes the extension active in a request. Absent: asking for it does, and rules run in any case. */
@@ -159,6 +159,12 @@ export interface PolicyConfig {
   readonly routes?: readonly RouteConfig[]
   readonly card?: CardChecksConfig
   readonly request?: readonly RuleConfig[]
+  /** What the platform adds to requests in which the extension is active. */
+  readonly inject?: readonly InjectionConfig[]
+  /** verbatim = a request in which the extension is active is neither edited nor added to. Default normal. */
+  readonly integrity?: 'normal' | 'verbatim'
+  /** `<metadata key>` or `<metadata key>#<JSON Pointer>`, in which a step may be `*`. */
+  readonly redact?: readonly string[]
 }
 
 /** What the agent's card must hold where it declares the extension. */
@@ -170,6 +176,26 @@ export interface CardChecksConfig {
   /** Default warn. */
   readonly onInvalid?: 'refuse' | 'warn'
 }
+
+/** Exactly one of `value` and `fromSecret`. */
+export interface InjectionConfig {
+  readonly on?: 'request'
+  /** One name, or `$uri`, `$uri/...`. */
+  readonly metadata: string
+  /** Whose metadata. Default message. */
+  readonly in?: 'message' | 'params'
+  readonly value?: unknown
+  readonly fromSecret?: SecretConfig
+  /** What a secret's text is. Default text. */
+  readonly as?: 'text' | 'json'
+  /** What becomes of the client's own. Default replace. */
+  readonly existing?: 'replace' | 'keep' | 'reject'
+  readonly when?: ConditionConfig
+  readonly unless?: ConditionConfig
+}
+
+/** Where a secret is, never what it says: exactly one of its members. `file` is absolute. */
+export interface SecretConfig { readonly file?: string, readonly env?: string }
 
 export interface MethodConfig {
   /** What the caller needs: the extension active (the default), the card to declare it, nothing. */
@@ -200,8 +226,8 @@ export interface RuleConfig {
   readonly count?: { readonly min?: number, readonly max?: number }
   /** JSON Schema that every selected value must satisfy, or where to find it in the card. */
   readonly schema?: SchemaSource
-  /** warn = observed, whatever the mode. Default reject. */
-  readonly verdict?: 'reject' | 'warn'
+  /** warn = observed, whatever the mode; strip = what breaks the rule is removed. Default reject. */
+  readonly verdict?: 'reject' | 'warn' | 'strip'
   readonly error?: RuleErrorConfig
 }
 

@@ -4,6 +4,7 @@ import { operationOfMethod } from '../a2a/operations.js'
 import { nearest } from '../wire/nearest.js'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
+import { editProblems, isSupplied } from './edit-checks.js'
 import { reachWarnings } from './reach-checks.js'
 import { contradictions, ruleProblems, ruleWarnings } from './rule-checks.js'
 import { fault, items, mapping } from './yaml-values.js'
@@ -18,6 +19,7 @@ export function policyProblems (policy: unknown, path: Path, catalogue: readonly
   return [
     ...identityProblems(policy, path, catalogue),
     ...activationProblems(mapping(policy), path),
+    ...editProblems(mapping(policy), path),
     ...Object.keys(mapping(mapping(policy).methods)).filter(isOperation).map((name) => fault([...path, 'methods', name], `${dotted([...path, 'methods'])}: ${shown(name)} is an operation of A2A`, 'write rules with on', 'key')),
     ...routeProblems(items(mapping(policy).routes), [...path, 'routes']),
     ...sameIds(rules, [...path, 'request']),
@@ -103,15 +105,16 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
   if (evidence >= 0 && policy.owns === undefined) {
     problems.push(fault([...path, 'activation', 'signals', evidence], `${dotted(path)}: evidence is a signal, but there is no owns`, 'say what is the extension\'s own'))
   }
-  if (mapping(policy.inactive).request === 'reject') {
+  const inactive = mapping(policy.inactive).request
+  if (inactive === 'reject' || inactive === 'strip') {
     const at: Path = [...path, 'inactive', 'request']
     const activating = items(signals).find((signal) => signal === 'evidence' || signal === 'always')
     if (policy.owns === undefined) problems.push(fault(at, `${dotted(at)} has no effect without owns`, 'say what is the extension\'s own'))
     else if (activating !== undefined) problems.push(fault(at, `${dotted(at)} has no effect: the signal ${String(activating)} activates the extension wherever its data is`, 'remove one of them'))
   }
   if (initial === 'inject') {
-    const duty = items(policy.request).map(mapping).find((rule) => Number(mapping(rule.count).min ?? 0) >= 1 && rule.verdict !== 'warn')
-    if (duty !== undefined) problems.push(fault([...path, 'activation', 'default'], `${dotted(path)}: injection of an extension whose client has duties: rule ${shown(duty.id)} needs what the client may not send`, 'remove default: inject, or the lower bound'))
+    const duty = items(policy.request).map(mapping).find((rule) => Number(mapping(rule.count).min ?? 0) >= 1 && rule.verdict !== 'warn' && !isSupplied(rule, items(policy.inject).map(mapping)))
+    if (duty !== undefined) problems.push(fault([...path, 'activation', 'default'], `${dotted(path)}: injection of an extension whose client has duties: rule ${shown(duty.id)} needs what the client may not send`, 'remove default: inject or the lower bound, or supply it with inject'))
   }
   if (onMissing !== undefined && requires === undefined) problems.push(fault([...path, 'activation', 'onMissing'], `${dotted([...path, 'activation', 'onMissing'])} has no effect without requires`, undefined, 'key'))
   return problems

@@ -111,8 +111,29 @@ const rule = mapping('One rule; it needs `count` or `schema`, or both.', ['id', 
   unless: condition('The rule does not apply if all of these hold.'),
   count: occurrences,
   schema: source,
-  verdict: choice('`warn`: what breaks the rule is recorded and forwarded, whatever the mode. Default: `reject`.', ['reject', 'warn']),
+  verdict: choice('`warn`: what breaks the rule is recorded and forwarded, whatever the mode. `strip`: it is removed (the value selected; the part, where parts are selected; the line of a header) and recorded. Default: `reject`.', ['reject', 'warn', 'strip']),
   error: refusal
+})
+
+const secret: Schema = {
+  ...mapping('The value is a secret, from one of these. It shows nowhere but in the request to the agent.', [], {
+    file: text('File that holds it, at most 64 KiB; relative to this file. A newline at its end is left out.', 'file'),
+    env: text('Environment variable that holds it.', 'variable')
+  }),
+  minProperties: 1,
+  maxProperties: 1
+}
+
+const injection = mapping('One member of metadata. Needs `value` or `fromSecret`.', ['metadata'], {
+  on: choice('What it is added to. Default: `request`.', ['request']),
+  metadata: { ...text('Name of the member; `$uri` or `$uri/...` for the extension\'s URI and what follows it.', 'name-pattern'), examples: ['$uri'] },
+  in: choice('Whose metadata: the message\'s, or the request\'s own (`params`). Default: `message`.', ['message', 'params']),
+  value: { description: 'The value, as it stands here.' },
+  fromSecret: secret,
+  as: choice('What the secret is: `text` becomes a string, `json` is added as it stands. Default: `text`.', ['text', 'json']),
+  existing: choice('What becomes of the client\'s own member of that name: the platform\'s replaces it, it is kept, or the request is refused. Default: `replace`.', ['replace', 'keep', 'reject']),
+  when: condition('Added only if all of these hold.'),
+  unless: condition('Not added if all of these hold.')
 })
 
 function names (description: string, format: Format): Schema {
@@ -157,7 +178,7 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     minProperties: 1
   },
   inactive: mapping('What becomes of what the extension owns in a request that does not activate it.', [], {
-    request: choice('`reject` refuses the request. Default: `forward`.', ['forward', 'reject'])
+    request: choice('`strip` removes it, and rules then run only where the extension is active; `reject` refuses the request. Default: `forward`.', ['forward', 'strip', 'reject'])
   }),
   activation: mapping('How the extension comes to be active in a request.', [], {
     signals: {
@@ -207,5 +228,14 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     description: 'Rules for what clients send.',
     items: rule,
     maxItems: 1000
-  }
+  },
+  inject: {
+    type: 'array',
+    description: 'What the platform adds to requests in which the extension is active.',
+    items: injection,
+    minItems: 1,
+    maxItems: 100
+  },
+  integrity: choice('`verbatim`: a request in which the extension is active is forwarded with the body and the extension headers as the client sent them; where another policy would have to remove something, the request is refused. Default: `normal`.', ['normal', 'verbatim']),
+  redact: names('Secrets of the extension, for wherever the gateway shows or passes on data of others: `<metadata key>` or `<metadata key>#<JSON Pointer>`, in which a step may be `*` for all. The gateway shows no data of requests, with this or without; so far nothing else depends on it.', 'redaction')
 })

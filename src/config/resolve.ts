@@ -5,6 +5,7 @@ import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
 import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, TelemetryConfig, UpstreamConfig } from './model.js'
 import { duration, size } from './units.js'
+import { items, mapping } from './yaml-values.js'
 
 /** The file's value once validation has passed and filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
@@ -47,7 +48,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       requestTimeout: duration(file.limits.requestTimeout)
     },
     agents: file.agents.map((agent) => resolveAgent(agent, baseDir, layers)),
-    extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name))])),
+    extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     bundles,
     telemetry: file.telemetry
   }
@@ -76,24 +77,27 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers):
     },
     card: { ...card, file: onDisk(card.file), refresh: duration(card.refresh), maxStale: duration(card.maxStale) },
     extensions: listed.map(({ name }) => name),
-    policies: policies.map(resolved),
-    dependencies: dependenciesOf(policies, layers)
+    policies: policies.map((policy) => resolved(policy, baseDir)),
+    dependencies: dependenciesOf(policies, layers, baseDir)
   }
 }
 
-function resolved (policy: LayeredPolicy): ResolvedPolicy {
-  return { name: policy.name, policy: policyOf(policy), layers: policy.parts.map(({ layer }) => layer), from: Object.fromEntries(policy.from) }
+function resolved (policy: LayeredPolicy, baseDir: string): ResolvedPolicy {
+  return { name: policy.name, policy: policyOf(policy, baseDir), layers: policy.parts.map(({ layer }) => layer), from: Object.fromEntries(policy.from) }
 }
 
-/** Validated layer by layer, and checked as a whole. */
-function policyOf (policy: LayeredPolicy | null): PolicyConfig {
-  return (policy?.value ?? {}) as PolicyConfig
+/** Validated layer by layer, and checked as a whole. Paths of secrets become absolute. */
+function policyOf (layered: LayeredPolicy | null, baseDir: string): PolicyConfig {
+  const policy = (layered?.value ?? {}) as PolicyConfig
+  const { inject } = policy
+  if (inject === undefined) return policy
+  return { ...policy, inject: inject.map((one) => one.fromSecret?.file === undefined ? one : { ...one, fromSecret: { file: resolvePath(baseDir, one.fromSecret.file) } }) }
 }
 
-function dependenciesOf (policies: readonly LayeredPolicy[], layers: PolicyLayers): Record<string, PolicyConfig> {
+function dependenciesOf (policies: readonly LayeredPolicy[], layers: PolicyLayers, baseDir: string): Record<string, PolicyConfig> {
   const own = new Set(policies.map(({ name }) => name))
   const names = new Set(policies.flatMap(requiredBy).filter((name) => !own.has(name)))
-  return Object.fromEntries([...names].map((name) => [name, policyOf(layers.named(name))]))
+  return Object.fromEntries([...names].map((name) => [name, policyOf(layers.named(name), baseDir)]))
 }
 
 function hostPort (text: string): HostPort {
@@ -112,13 +116,12 @@ function freeze<T> (value: T): T {
 
 /** Every file that the configuration names, absolute; of a value that may still be wrong. */
 export function namedFiles (value: unknown, baseDir: string): string[] {
-  const { agents } = (value ?? {}) as { agents?: unknown }
-  const files: string[] = []
-  for (const agent of Array.isArray(agents) ? agents as (Partial<AgentFile> | null)[] : []) {
-    const { ca, cert, key } = { ...agent?.upstream?.tls }
-    for (const file of [ca, cert, key, agent?.card?.file]) {
-      if (typeof file === 'string' && file !== '' && !file.includes('\0')) files.push(resolvePath(baseDir, file))
-    }
-  }
-  return files
+  const { agents, extensions } = mapping(value)
+  const overlays = items(agents).flatMap((agent) => items(mapping(agent).extensions)).flatMap((entry) => Object.values(mapping(entry)))
+  const secrets = [...Object.values(mapping(extensions)), ...overlays].flatMap((policy) => items(mapping(policy).inject)).map((one) => mapping(mapping(one).fromSecret).file)
+  const others = items(agents).map(mapping).flatMap((agent) => {
+    const { ca, cert, key } = mapping(mapping(agent.upstream).tls)
+    return [ca, cert, key, mapping(agent.card).file]
+  })
+  return [...secrets, ...others].filter((file) => typeof file === 'string').filter((file) => file !== '' && !file.includes('\0')).map((file) => resolvePath(baseDir, file))
 }

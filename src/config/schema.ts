@@ -108,7 +108,7 @@ const telemetry = section('What the gateway reports.', {
     enabled: flag('Whether to send traces.', false)
   }),
   audit: section('The audit log, on stdout.', {
-    enabled: flag('Whether to write one line per rejected request or observed violation.', true)
+    enabled: flag('Whether to write one line per request that was rejected, broke an observed rule or was changed.', true)
   })
 })
 

@@ -6,6 +6,7 @@ import { buildAgentState, CardRefused } from '../agent/state.js'
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model.js'
 import type { CardFinding } from '../policy/card-checks.js'
+import type { Secrets } from '../config/secrets.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import { CardSource } from '../upstream/card-source.js'
@@ -21,13 +22,15 @@ export interface AgentOptions {
   readonly publicUrl: string
   /** What the files of `upstream.tls` hold. */
   readonly tls: TlsFiles
+  /** What its policies inject. */
+  readonly secrets: Secrets
 }
 
 /** The same for two agents that nothing tells apart: everything that an agent is made of. */
 export function identityOf (options: AgentOptions): string {
-  const { config, publicUrl, tls } = options
+  const { config, publicUrl, tls, secrets } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
-  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint])
+  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint])
 }
 
 export interface PastRefusal { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
@@ -146,8 +149,8 @@ export class Agent {
   }
 
   private use (cards: LoadedCards, log: Log, previous = this.lastState): void {
-    const { config, limits } = this.options
-    const next = this.build(cards, { agent: config, maxExtensions: limits.extensions, publicBase: this.publicBase, previous })
+    const { config, limits, secrets } = this.options
+    const next = this.build(cards, { agent: config, maxExtensions: limits.extensions, publicBase: this.publicBase, previous, secretOf: secrets.of })
     this.state = next
     this.lastState = next
     for (const warning of next.warnings) {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agents } from '../agent/agents.js'
 import type { AgentConfig, Config } from '../config/model.js'
+import { readSecrets } from '../config/secrets.js'
 import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
@@ -24,6 +25,7 @@ interface FleetOptions {
   readonly metrics: Metrics
   readonly log: Log
   readonly live: LiveExchanges
+  readonly env: NodeJS.ProcessEnv
 }
 
 /** How long new agents are waited for, so that the first calls need not be turned away. */
@@ -92,11 +94,11 @@ export class Fleet {
 
   /** One agent per entry: the one there is, where nothing about it has changed. */
   private prepare (config: Config): Agent[] {
-    const { metrics, log } = this.options
+    const { metrics, log, env } = this.options
     const publicUrl = config.server.publicUrl ?? this.url
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     // All files are read before anything is made, because any may be unusable.
-    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, metrics, log, publicUrl, tls: tlsFilesOf(entry) }))
+    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, metrics, log, publicUrl, tls: tlsFilesOf(entry), secrets: readSecrets(entry.policies, env) }))
     return entries.map(options => {
       const known = current.get(options.config.name)
       return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)

@@ -7,7 +7,7 @@ import { mediaTypeOf } from '../agent/caller.js'
 import * as refusals from '../agent/refusals.js'
 import type { AgentState } from '../agent/state.js'
 import type { Asked, OperationRoute, Ruling } from '../agent/steps.js'
-import { askedVersion, callOf, negotiated, readsAnswer, ruleOn, versionProblem } from '../agent/steps.js'
+import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsAnswer, ruleOn, versionProblem } from '../agent/steps.js'
 import { upstreamHeaders } from '../agent/upstream-headers.js'
 import type { Limits } from '../config/model.js'
 import { forward } from '../upstream/forward.js'
@@ -103,6 +103,7 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived:
   const { request, span } = exchange
   const { decision, policy, headerName, requested } = ruling
   const extendedCard = readsAnswer(state, call)
+  const body = bodyOf(ruling, arrived.bytes)
   const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected }
   const answer = extendedCard
     ? new ExtendedCardAnswer(exchange, echo, state.rewrite, { size: options.limits.response, json: { depth: options.limits.jsonDepth, members: options.limits.jsonMembers } })
@@ -112,8 +113,8 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived:
     dispatcher: agent.pools.main,
     method: request.method ?? 'GET',
     path: route.upstreamPath + arrived.query,
-    headers: upstreamHeaders(request, request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, ruling, extendedCard)),
-    body: arrived.bytes.length === 0 ? null : arrived.bytes
+    headers: upstreamHeaders(forwardedHead(ruling, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, ruling, extendedCard)),
+    body: body.length === 0 ? null : body
   }, answer)
 }
 

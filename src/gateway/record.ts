@@ -17,7 +17,8 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   if (decision.injected.length > 0) span.set('a2a.extension.injected', decision.injected as string[])
   if (decision.missing.length > 0) span.set('a2a.extension.missing', decision.missing as string[])
   if (decision.refusal === null) span.set('a2a_gateway.decision', decision.violations.length === 0 ? 'forward' : 'observe')
-  if (decision.violations.length > 0) recordViolations(exchange, call, decision)
+  if (decision.refusal === null && decision.edited.length > 0) span.set('a2a_gateway.edited', decision.edited as string[])
+  if (decision.violations.length > 0 || decision.edited.length > 0) recordViolations(exchange, call, decision)
 }
 
 function recordViolations (exchange: Exchange, call: Call, decision: Decision): void {
@@ -27,16 +28,17 @@ function recordViolations (exchange: Exchange, call: Call, decision: Decision): 
     metrics.violation(exchange.agentName, found.extension, found.rule, 'request', found.mode === 'enforce' ? 'enforce' : 'observe')
   }
   const deciding = violations.find(found => found.mode === 'enforce') ?? violations[0]
-  if (deciding === undefined) return
+  const edited = decision.refusal === null ? decision.edited : []
   audit.record({
     agent: exchange.agentName,
     operation: call.operation,
     binding: exchange.binding,
     version: exchange.version,
-    decision: decision.refusal === null ? 'observed' : 'rejected',
-    reason: deciding.customReason ?? deciding.reason,
-    extension: deciding.extension,
-    rule: deciding.rule,
+    decision: decision.refusal !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed',
+    reason: deciding === undefined ? null : deciding.customReason ?? deciding.reason,
+    extension: deciding?.extension ?? null,
+    rule: deciding?.rule ?? null,
+    edited,
     violations: violations.map(found => ({ reason: found.customReason ?? found.reason, extension: found.extension, rule: found.rule, path: found.path, message: found.message })),
     trace_id: exchange.span.traceId,
     client: exchange.request.socket.remoteAddress ?? null,

@@ -59,7 +59,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
 
   // Fastify's own lines below a warning say nothing that ours do not.
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
-  const fleet = new Fleet(config, { metrics, log, live })
+  const fleet = new Fleet(config, { metrics, log, live, env: options.env ?? process.env })
   const app = await buildApp({ services, snapshot: () => fleet.snapshot, log: frameworkLog as unknown as FastifyBaseLogger })
   const admin = buildAdmin({ state: stateOf(fleet, live), metrics, log: frameworkLog as unknown as FastifyBaseLogger })
   const timeouts = new RequestTimeouts(app.server)

@@ -14,6 +14,7 @@ import { CONFIG_VERSION } from '../config/schema.js'
 import { readDocument } from '../upstream/card-fetch.js'
 import type { LoadedTests } from './test-file.js'
 import type { JsonMap } from './test-model.js'
+import { SECRET_HIDDEN } from '../policy/inject.js'
 
 export interface TestAgent {
   readonly config: AgentConfig
@@ -67,7 +68,7 @@ export class TestAgents {
     const document = this.card(source, limits)
     if (typeof document === 'string') return fail(document)
     try {
-      const state = buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' }, { agent: config, maxExtensions: limits.extensions, publicBase: 'http://gateway.test', previous: null })
+      const state = buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' }, { agent: config, maxExtensions: limits.extensions, publicBase: 'http://gateway.test', previous: null, secretOf: SECRET_HIDDEN })
       return { ok: true, agent: { config, state, limits } }
     } catch (error) {
       return fail((error as Error).message)
@@ -97,7 +98,7 @@ export class TestAgents {
       return this.tests.place({ ...problem, message, path: first === 'agents' ? [...path, ...rest] : problem.path })
     }
     const catalogue: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...this.base?.extensions }
-    const loaded = loadValue(configuration, { baseDir: dirname(resolve(file)), place, catalogue, checks: this.checks, found: [] })
+    const loaded = loadValue(configuration, { baseDir: dirname(resolve(file)), env: null, place, catalogue, checks: this.checks, found: [] })
     if (!loaded.ok) return { problems: loaded.problems }
     const { config } = loaded
     return { config: config.agents[0] as AgentConfig, limits: this.base?.limits ?? config.limits }

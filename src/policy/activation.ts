@@ -2,10 +2,14 @@
 import type { AgentCard } from '../a2a/card.js'
 import type { PolicyConfig, Signal } from '../config/model.js'
 import type { AgentPolicy, CompiledPolicy } from './compile.js'
+import type { Edits } from './edits.js'
+import { conflict } from './edits.js'
 import { identitiesOf } from './identity.js'
 import type { SelectContext, Selector } from './select-kit.js'
 import { compileSelector } from './select.js'
 import type { Subject } from './subject.js'
+import type { Violation } from './violation.js'
+import { note, violation } from './violation.js'
 
 /** Another extension that must be active too. */
 export interface Dependency { readonly name: string, readonly uri: string, readonly counting: readonly string[], readonly exposed: boolean }
@@ -15,7 +19,10 @@ export interface CompiledActivation {
   readonly signals: ReadonlySet<Signal> | null
   /** What belongs to the extension. */
   readonly owned: readonly Selector[]
-  readonly rejectsInactive: boolean
+  /** What becomes of it in a request that does not activate the extension. */
+  readonly inactive: 'forward' | 'strip' | 'reject'
+  /** Of `owned`, those that select headers. */
+  readonly ownedHeaders: ReadonlySet<Selector>
   readonly requires: readonly Dependency[]
   readonly addsMissing: boolean
   /** Operations on which what it requires is checked; null = the agent's. */
@@ -24,23 +31,26 @@ export interface CompiledActivation {
 
 export function compileActivation (policy: PolicyConfig, context: SelectContext, policies: Readonly<Record<string, PolicyConfig>>, card: AgentCard): CompiledActivation {
   const { activation, inactive } = policy
+  const strips = inactive?.request === 'strip'
+  const body = ownedBody(policy, context, strips)
+  const headers = (policy.owns?.headers ?? []).map(header => compileSelector({ header }, context, strips))
   return {
     signals: activation?.signals === undefined ? null : new Set(activation.signals),
-    owned: ownedBy(policy, context),
-    rejectsInactive: inactive?.request === 'reject',
+    owned: [...body, ...headers],
+    ownedHeaders: new Set(headers),
+    inactive: inactive?.request ?? 'forward',
     requires: (activation?.requires ?? []).flatMap(name => dependency(name, policies[name], card)),
     addsMissing: activation?.onMissing === 'add',
     scope: activation?.scope ?? null
   }
 }
 
-function ownedBy ({ owns = {} }: PolicyConfig, context: SelectContext): Selector[] {
-  const { metadata = [], dataKeys = [], mediaTypes = [], headers = [] } = owns
+function ownedBody ({ owns = {} }: PolicyConfig, context: SelectContext, located: boolean): Selector[] {
+  const { metadata = [], dataKeys = [], mediaTypes = [] } = owns
   return [
-    ...metadata.map(key => compileSelector({ metadata: { in: ['message', 'params', 'part'], key } }, context)),
-    ...dataKeys.map(dataKey => compileSelector({ part: { dataKey } }, context)),
-    ...(mediaTypes.length === 0 ? [] : [compileSelector({ part: { mediaType: mediaTypes } }, context)]),
-    ...headers.map(header => compileSelector({ header }, context))
+    ...metadata.map(key => compileSelector({ metadata: { in: ['message', 'params', 'part'], key } }, context, located)),
+    ...dataKeys.map(dataKey => compileSelector({ part: { dataKey } }, context, located)),
+    ...(mediaTypes.length === 0 ? [] : [compileSelector({ part: { mediaType: mediaTypes } }, context, located)])
   ]
 }
 
@@ -69,7 +79,8 @@ export interface Activity {
   readonly unmet: readonly { readonly policy: CompiledPolicy, readonly missing: Dependency }[]
 }
 
-export function activityOf (subject: Subject, requested: readonly string[], injected: readonly string[], policy: AgentPolicy): Activity {
+/** @param mayAdd whether the gateway may ask for what active extensions require */
+export function activityOf (subject: Subject, requested: readonly string[], injected: readonly string[], policy: AgentPolicy, mayAdd: boolean): Activity {
   const listed = subject.message === null ? [] : policy.names.respell(subject.message.listed).filter(uri => policy.declared.includes(uri))
   const seen = policy.policies.map(one => ({ one, evidence: evidenceOf(one.activation.owned, subject), listed: listed.includes(one.uri) }))
   const asked = [...requested, ...injected]
@@ -83,7 +94,7 @@ export function activityOf (subject: Subject, requested: readonly string[], inje
     : state.one.activation.requires.filter(needed => !needed.counting.some(uri => asked.includes(uri)) && !seen.some(other => other.one.uri === needed.uri && isActive(other)))
   // What is added may have requirements of its own; each URI is added once.
   const added: string[] = []
-  for (let before = -1; before < added.length;) {
+  for (let before = mayAdd ? -1 : 0; before < added.length;) {
     before = added.length
     for (const state of seen) {
       if (!state.one.activation.addsMissing) continue
@@ -114,7 +125,24 @@ function evidenceOf (owned: readonly Selector[], subject: Subject): string | nul
   return null
 }
 
+/** Takes out what belongs to an extension that the request does not activate. */
+export function stripInactive (policy: CompiledPolicy, subject: Subject, evidence: string, edits: Edits, violations: Violation[]): void {
+  const by = { policy, rule: 'inactive' }
+  const { owned, ownedHeaders } = policy.activation
+  if (policy.mode === 'enforce' && edits.verbatim !== null) return conflict(edits.verbatim, by, evidence, violations)
+  note(violations, violation('observe', 'EXTENSION_SUPPORT_REQUIRED', policy.name, 'inactive', evidence, `belongs to the extension ${policy.uri}, which the request does not activate, and is ${policy.mode === 'enforce' ? 'removed' : 'to be removed'}`, policy.uri))
+  if (policy.mode !== 'enforce') return
+  for (const selector of owned) {
+    for (const { at } of selector.select(subject)) {
+      if (ownedHeaders.has(selector)) edits.removeLine(at[0] as number, by)
+      else edits.remove(at, by)
+    }
+  }
+}
+
 /** Whether rules look at the request: an extension that is not active is judged all the same where its data is. */
 export function isJudged ({ policy, active, evidence }: PolicyActivity): boolean {
+  // What is not active is removed, so there is nothing to judge.
+  if (policy.activation.inactive === 'strip') return active
   return policy.activation.signals === null || active || evidence !== null
 }

@@ -2,7 +2,7 @@
 import type { AgentCard } from '../a2a/card.js'
 import { routeKey } from '../a2a/extension-routes.js'
 import type { Operation } from '../a2a/operations.js'
-import type { AgentConfig, ErrorClass, InlineSchema, MethodConfig, Mode, PolicyConfig, RuleConfig, SchemaRef } from '../config/model.js'
+import type { AgentConfig, ErrorClass, InjectionConfig, InlineSchema, MethodConfig, Mode, PolicyConfig, RuleConfig, SchemaRef } from '../config/model.js'
 import type { Identity } from './identity.js'
 import { identitiesOf, Names } from './identity.js'
 import type { CompiledAddition } from './methods.js'
@@ -15,6 +15,8 @@ import type { Condition } from './condition.js'
 import { compileCondition } from './condition.js'
 import type { SelectContext, Selector } from './select-kit.js'
 import { compileSelector } from './select.js'
+import type { CompiledInjection } from './inject.js'
+import { compileInjection } from './inject.js'
 import type { DataClaim } from './untagged.js'
 import { dataClaim } from './untagged.js'
 
@@ -24,6 +26,10 @@ export interface CompiledRule {
   /** Null: wherever a message is, also in methods that no table knows. */
   readonly on: ReadonlySet<Operation | 'all'> | null
   readonly select: Selector
+  /** What breaks the rule is to be removed: from the body, or lines of a header. */
+  readonly strips: 'body' | 'headers' | null
+  /** The platform's own supply counts towards `min` where it is added. */
+  readonly supply: CompiledInjection | null
   readonly condition: Condition | null
   readonly min: number
   readonly max: number
@@ -43,6 +49,8 @@ export interface CompiledPolicy {
   readonly activation: CompiledActivation
   readonly mode: Mode
   readonly rules: readonly CompiledRule[]
+  readonly inject: readonly CompiledInjection[]
+  readonly verbatim: boolean
 }
 
 /** `scope` where the policy has one of its own. */
@@ -73,6 +81,9 @@ export interface AgentPolicy {
   readonly policies: readonly CompiledPolicy[]
   /** What claims DataParts; null where those that nothing claims are allowed. */
   readonly untagged: readonly DataClaim[] | null
+  /** Whether any of them can change a request; whether any can forbid it. */
+  readonly edits: boolean
+  readonly keepsVerbatim: boolean
   readonly unusable: readonly UnusableSchema[]
   readonly warnings: readonly string[]
 }
@@ -84,6 +95,8 @@ export interface CompileOptions {
   /** The agent's card in its other version, searched for schemas after `card`: the JavaScript SDK's 0.3 card drops unknown root keys. */
   readonly otherCard: AgentCard | null
   readonly cache: SchemaCache
+  /** What injected secrets say, as JSON text. */
+  readonly secretOf: (injection: InjectionConfig) => string
 }
 
 export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
@@ -142,15 +155,16 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
       return
     }
-    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.routes === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined) return
+    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.routes === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined && policy.inject === undefined && policy.integrity !== 'verbatim') return
     const select: SelectContext = { uris: same, matcher: schema => compileMatcher(schema, context) }
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
       if (activation.addsMissing && !needed.exposed) hidden.add(needed.uri)
     }
-    const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context)))
-    policies.push({ name, uri, same, mode, activation, rules })
+    const inject = (policy.inject ?? []).map(config => compileInjection(config, select, options.secretOf))
+    const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context), supplyOf(rule, policy.inject ?? [], inject)))
+    policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim' })
     const claim = untagged === null ? null : dataClaim(policy, uri, rules, select)
     if (claim !== null) untagged?.push(claim)
   }
@@ -181,6 +195,8 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     routes,
     policies,
     untagged,
+    edits: policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),
+    keepsVerbatim: policies.some(one => one.verbatim),
     unusable,
     warnings
   }
@@ -191,12 +207,23 @@ function cardsToSearch (uris: readonly string[], card: AgentCard, other: AgentCa
   return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => uris.includes(extension.uri))?.index ?? -1 }))
 }
 
-function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource): CompiledRule {
+/** The injection that sends what a rule asks for: the same member of the same metadata. */
+function supplyOf (rule: RuleConfig, configs: readonly InjectionConfig[], compiled: readonly CompiledInjection[]): CompiledInjection | null {
+  const { metadata } = rule.select
+  if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined || (metadata.in?.length ?? 1) > 1) return null
+  const place = metadata.in?.[0] ?? 'message'
+  return compiled[configs.findIndex(config => config.metadata === metadata.key && (config.in ?? 'message') === place)] ?? null
+}
+
+function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: CompiledInjection | null): CompiledRule {
+  const strip = rule.verdict === 'strip'
   return {
     id: rule.id,
-    mode: rule.verdict === 'warn' ? 'observe' : mode,
+    mode: rule.verdict === 'warn' || strip ? 'observe' : mode,
     on: rule.on === undefined ? null : new Set(rule.on),
-    select: compileSelector(rule.select, context),
+    select: compileSelector(rule.select, context, strip),
+    strips: !strip ? null : rule.select.header === undefined ? 'body' : 'headers',
+    supply,
     condition: compileCondition(rule.when, rule.unless, context),
     min: rule.count?.min ?? 0,
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,

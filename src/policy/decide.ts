@@ -7,14 +7,18 @@ import type { Refusal } from '../a2a/errors.js'
 import type { RequestView } from '../a2a/message.js'
 import { inMessageScope } from '../a2a/operations.js'
 import type { Activity } from './activation.js'
-import { activityOf, isJudged } from './activation.js'
+import { activityOf, isJudged, stripInactive } from './activation.js'
 import type { AgentPolicy, CompiledPolicy } from './compile.js'
+import type { Settled } from './edits.js'
+import { Edits, UNCHANGED } from './edits.js'
+import { inject } from './inject.js'
 import type { CompiledAddition } from './methods.js'
 import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
 import { Subject } from './subject.js'
 import type { Tracer } from './trace.js'
 import { checkUntagged } from './untagged.js'
+import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
 import type { Violation } from './violation.js'
 import { callViolation, GATEWAY, note, refusalOf, violation } from './violation.js'
 
@@ -32,7 +36,8 @@ export interface DecisionRequest {
   readonly headers: readonly string[]
 }
 
-export interface Decision {
+/** `edits`, `headers` and `edited` mean nothing where the request is refused. */
+export interface Decision extends Settled {
   /** Null: forward. */
   readonly refusal: Refusal | null
   /** All of them, observed ones included. */
@@ -46,6 +51,8 @@ export interface Decision {
   readonly outbound: readonly string[]
   /** URIs that only the gateway asks for. */
   readonly injected: readonly string[]
+  /** Whether an active extension has the request forwarded as it was sent. */
+  readonly verbatim: boolean
   /** Required URIs that neither client nor gateway asks for. */
   readonly missing: readonly string[]
 }
@@ -67,21 +74,30 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
 
   const subject = new Subject(call, request.headers)
-  const activity = activityOf(subject, requested, notAsked(policy, requested), policy)
+  const toInject = notAsked(policy, requested)
+  const verbatim = policy.keepsVerbatim ? verbatimFor(subject, requested, policy) : null
+  if (verbatim !== null) for (const uri of toInject) note(violations, notInjected(request, uri, verbatim, policy))
+  const activity = activityOf(subject, requested, verbatim === null ? toInject : NO_URIS, policy, verbatim === null)
   const { listed, evidenced, active, injected } = activity
+  const edits = policy.edits ? new Edits(verbatim) : null
   const missing = missingRequired(request, injected, policy, violations)
-  const outbound = outboundOf(request, injected, policy, violations)
+  const outbound = verbatim === null ? outboundOf(request, injected, policy, violations) : outboundAsSent(request, verbatim, policy, violations)
   dependencies(request, activity, policy, violations)
   for (const one of added) checkAddition(one, call, activity.policies, missing, request.headerName, violations)
   for (const one of activity.policies) {
-    if (one.policy.activation.rejectsInactive && !one.active && one.evidence !== null) note(violations, inactive(request, one.policy, one.evidence))
+    if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
+      if (one.policy.activation.inactive === 'reject') note(violations, inactive(request, one.policy, one.evidence))
+      else if (edits !== null) stripInactive(one.policy, subject, one.evidence, edits, violations)
+    }
     const judged = isJudged(one)
     tracer?.policy(one, judged)
-    if (judged) runRules(one.policy, subject, violations, tracer)
+    if (judged) runRules(one.policy, subject, one.active, violations, edits, tracer)
+    if (one.active && edits !== null && one.policy.inject.length > 0) inject(one.policy, subject, edits, violations)
   }
   if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
+  const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
 
-  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing }
+  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, ...settled }
 }
 
 const NONE: readonly Violation[] = []
@@ -96,7 +112,7 @@ function additions ({ call, extensionRoute }: DecisionRequest, policy: AgentPoli
 }
 
 function nothing ({ declared }: AgentPolicy): Omit<Decision, 'refusal' | 'violations' | 'outbound'> {
-  return { declared, listed: NO_URIS, evidenced: NO_URIS, active: NO_URIS, injected: NO_URIS, missing: NO_URIS }
+  return { declared, listed: NO_URIS, evidenced: NO_URIS, active: NO_URIS, injected: NO_URIS, missing: NO_URIS, verbatim: false, ...UNCHANGED }
 }
 
 function ambiguities (view: RequestView, pathTenant: string | null, policy: AgentPolicy, violations: Violation[]): void {

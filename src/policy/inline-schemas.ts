@@ -20,7 +20,8 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
   const routes = list(at(policy, 'routes')).map((one, index) => ({ path: ['routes', index, 'body'], schema: at(one, 'body') }))
   const card = ['params', 'schema'].map(key => ({ path: ['card', key], schema: at(at(policy, 'card'), key) }))
   const rules = list(at(policy, 'request')).flatMap((rule, index) => PLACES.map(place => ({ path: ['request', index, ...place], schema: place.reduce(at, rule) })))
-  return [...methods, ...routes, ...card, ...rules].flatMap(({ path, schema }) => schemaFaults(path, schema))
+  const injections = list(at(policy, 'inject')).flatMap((one, index) => CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: place.reduce(at, one) })))
+  return [...methods, ...routes, ...card, ...rules, ...injections].flatMap(({ path, schema }) => schemaFaults(path, schema))
 }
 
 /** @param schema as read; of a type that is no schema's it is refused as such, by the configuration's own schema */
@@ -50,6 +51,7 @@ function overlaid ({ policy, from }: ResolvedPolicy): object {
     ...(from.request === 'agent' ? { request: policy.request } : {}),
     ...(from.routes === 'agent' ? { routes: policy.routes } : {}),
     card: Object.fromEntries(Object.entries(policy.card ?? {}).filter(([key]) => from[`card.${key}`] === 'agent')),
+    ...(from.inject === 'agent' ? { inject: policy.inject } : {}),
     methods: Object.fromEntries(Object.entries(policy.methods ?? {}).filter(([method]) => from[`methods.${method}`] === 'agent'))
   }
 }
@@ -61,8 +63,9 @@ function sentences (root: string, faults: readonly SchemaFault[]): string[] {
   })
 }
 
+const CONDITIONS: readonly (readonly string[])[] = [['when', 'match'], ['unless', 'match']]
 /** Where a rule may hold a schema. */
-const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ['when', 'match'], ['unless', 'match']]
+const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
 
 function at (value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined

@@ -4,6 +4,9 @@ import { quoted, visible } from '../a2a/fields.js'
 import { carriesMessage } from '../a2a/operations.js'
 import type { ErrorClass } from '../config/model.js'
 import type { CompiledPolicy, CompiledRule } from './compile.js'
+import type { Edits } from './edits.js'
+import { conflict } from './edits.js'
+import { isMeant as supplies } from './inject.js'
 import type { Selected } from './select-kit.js'
 import type { Subject } from './subject.js'
 import type { Tracer } from './trace.js'
@@ -18,18 +21,24 @@ const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
   forbidden: 'EXTENSION_NOT_ALLOWED'
 }
 
-export function runRules (policy: CompiledPolicy, subject: Subject, violations: Violation[], tracer: Tracer | null): void {
+/**
+ * @param active whether the extension is
+ * @param edits null where no policy can change the request
+ */
+export function runRules (policy: CompiledPolicy, subject: Subject, active: boolean, violations: Violation[], edits: Edits | null, tracer: Tracer | null): void {
   for (const rule of policy.rules) {
+    const strips = rule.strips !== null && edits !== null
     if (!isMeant(rule, subject)) {
       tracer?.skipped(policy, rule, 'operation')
-    } else if (isFull(violations, rule.mode)) {
+    } else if (!strips && isFull(violations, rule.mode)) {
       tracer?.skipped(policy, rule, 'bound')
     } else if (rule.condition !== null && !rule.condition(subject)) {
       tracer?.skipped(policy, rule, 'condition')
     } else {
       const before = violations.length
       const selected = rule.select.select(subject)
-      if (checkCount(policy, rule, subject, selected, violations)) checkValues(policy, rule, selected, violations)
+      if (strips) stripBroken(policy, rule, subject, selected, violations, edits)
+      else if (checkCount(policy, rule, subject, selected, active, violations)) checkValues(policy, rule, selected, violations)
       tracer?.judged(policy, rule, selected.length, violations.slice(before))
     }
   }
@@ -50,9 +59,10 @@ function isMeant ({ on, select }: CompiledRule, { call, message }: Subject): boo
 }
 
 /** @returns false when the count is wrong: the values are then not looked at */
-function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, selected: readonly Selected[], violations: Violation[]): boolean {
+function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, selected: readonly Selected[], active: boolean, violations: Violation[]): boolean {
   const count = selected.length
-  if (count >= rule.min && count <= rule.max) return true
+  const supplied = rule.supply !== null && count === 0 && active && supplies(rule.supply, subject) ? 1 : 0
+  if (count + supplied >= rule.min && count <= rule.max) return true
   if (count > rule.max) {
     const expected = rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`
     add(policy, rule, rule.errorClass, selected[rule.max]?.path ?? placeOf(subject), expected, violations)
@@ -68,9 +78,24 @@ function placeOf ({ call, message }: Subject): string {
   return message?.path ?? call.request?.path ?? ''
 }
 
-function checkOne (policy: CompiledPolicy, rule: CompiledRule, one: Selected, violations: Violation[]): void {
+/** `verdict: strip`: the surplus goes, and every value that does not hold. However many they are: only the notes of them are bounded. */
+function stripBroken (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, selected: readonly Selected[], violations: Violation[], edits: Edits): void {
+  if (selected.length > rule.max) checkCount(policy, rule, subject, selected, false, violations)
+  const by = { policy, rule: rule.id }
+  for (let i = 0; i < selected.length; i++) {
+    const one = selected[i] as Selected
+    if (i < rule.max && checkOne(policy, rule, one, violations)) continue
+    if (policy.mode !== 'enforce') continue
+    if (edits.verbatim !== null) conflict(edits.verbatim, by, one.path, violations)
+    else if (rule.strips === 'headers') edits.removeLine(one.at[0] as number, by)
+    else edits.remove(one.at, by)
+  }
+}
+
+/** @returns whether the value holds */
+function checkOne (policy: CompiledPolicy, rule: CompiledRule, one: Selected, violations: Violation[]): boolean {
   if (one.ambiguous !== null) return fault(policy, rule, 'invalid', one.path, `cannot be judged: ${one.ambiguous}`, violations)
-  if (rule.schema === null) return
+  if (rule.schema === null) return true
   const found = rule.schema.find(one.captures)
   if (found === null) {
     return fault(policy, rule, rule.undeclaredClass, one.typePath ?? one.path, `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`, violations)
@@ -81,11 +106,12 @@ function checkOne (policy: CompiledPolicy, rule: CompiledRule, one: Selected, vi
     return fault(policy, rule, 'unsupportedContent', one.path, `cannot be accepted: ${label} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
   }
   const problems = entry.schema.validate(one.value)
-  if (problems === null) return
+  if (problems === null) return true
   for (const problem of problems) {
-    if (isFull(violations, rule.mode)) return
+    if (isFull(violations, rule.mode)) break
     add(policy, rule, rule.errorClass, `${one.path}${problem.path}`, `${problem.message} (${label})`, violations)
   }
+  return false
 }
 
 /** Characters of a schema's name and pointer, and names of a card, that a message shows. */
@@ -106,6 +132,7 @@ function add (policy: CompiledPolicy, rule: CompiledRule, errorClass: ErrorClass
 }
 
 /** The rule cannot be applied: its words for a broken rule would mislead. */
-function fault (policy: CompiledPolicy, rule: CompiledRule, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): void {
+function fault (policy: CompiledPolicy, rule: CompiledRule, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): false {
   note(violations, violation(rule.mode, REASON_OF_CLASS[errorClass], policy.name, rule.id, path, message, policy.uri, reason))
+  return false
 }

@@ -1,5 +1,6 @@
 /** What selectors of every kind share. */
 import type { InlineSchema } from '../config/model.js'
+import type { JsonPath } from '../wire/json-edit.js'
 import type { Subject } from './subject.js'
 
 /** One value a rule looks at. */
@@ -12,6 +13,8 @@ export interface Selected {
   readonly captures: ReadonlyMap<string, string>
   /** Set where different readers would not select the same: the reason, in words for the caller. */
   readonly ambiguous: string | null
+  /** Where it lies: keys from the root of the body, of a part where parts are selected; for a header the position of its line. Empty unless the selector was compiled to tell. */
+  readonly at: JsonPath
 }
 
 export interface Selector {
@@ -31,6 +34,8 @@ export interface SelectContext {
   readonly matcher: (schema: InlineSchema) => Matcher
 }
 
+/** Of selectors that need not tell where values lie. */
+export const NOWHERE: JsonPath = []
 export const NO_CAPTURES: ReadonlyMap<string, string> = new Map()
 /** Characters of a name that the policy spells out, in a path. */
 export const NAME_LIMIT = 512

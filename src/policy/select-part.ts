@@ -1,15 +1,16 @@
 /** Parts by kind, media type, keys of their data and schema. */
-import type { MediaTypePlace, PartView } from '../a2a/message.js'
+import type { MediaTypePlace, MessageView, PartView } from '../a2a/message.js'
 import { isObject, memberPath } from '../a2a/fields.js'
 import { normalisePart } from '../a2a/normalise.js'
 import type { PartSelectorConfig } from '../config/model.js'
+import type { JsonPath } from '../wire/json-edit.js'
 import type { MediaType, MediaTypePattern } from '../wire/media-type.js'
 import { compileMediaTypePattern, parseMediaType } from '../wire/media-type.js'
 import { compileGlob, matchingKeys } from './glob.js'
 import type { SelectContext, Selected, Selector } from './select-kit.js'
-import { NAME_LIMIT, NO_CAPTURES } from './select-kit.js'
+import { NAME_LIMIT, NO_CAPTURES, NOWHERE } from './select-kit.js'
 
-export function compilePart (config: PartSelectorConfig, context: SelectContext): Selector {
+export function compilePart (config: PartSelectorConfig, context: SelectContext, located: boolean): Selector {
   const matchesPart = compileMatch(config, context)
   const firstOnly = config.take === 'first'
   const select: Selector['select'] = ({ message }) => {
@@ -27,10 +28,11 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext)
       for (const place of byType.plainPlaces) places.add(place)
       const ambiguous = byType.ambiguous ?? (firstOnly && part.doubt !== null ? `${part.path} ${part.doubt}` : null)
       const { typePath, captures } = byType
+      const at = located ? partSteps(message, part) : NOWHERE
       for (const value of values) {
         found.push(value === null
-          ? { path: part.dataPath, typePath, value: part.data, captures, ambiguous }
-          : { path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined), typePath, value: (part.data as Readonly<Record<string, unknown>>)[value.key], captures, ambiguous })
+          ? { path: part.dataPath, typePath, value: part.data, captures, ambiguous, at }
+          : { path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined), typePath, value: (part.data as Readonly<Record<string, unknown>>)[value.key], captures, ambiguous, at: located ? [...at, ...part.dataSteps, value.key] : NOWHERE })
       }
     }
     return found
@@ -42,6 +44,11 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext)
 export function compilePartTest (config: PartSelectorConfig, context: SelectContext): (part: PartView) => boolean {
   const matchesPart = compileMatch(config, context)
   return part => matchesPart(part) !== null
+}
+
+/** Keys from the root of the body to a part. */
+export function partSteps (message: MessageView, part: PartView): JsonPath {
+  return [...message.steps, message.list?.key ?? 'parts', part.index]
 }
 
 const WHOLE = [null] as const

@@ -1,28 +1,29 @@
 /** Selectors of the policy vocabulary, compiled to functions over a request. */
-import type { Fields } from '../a2a/fields.js'
 import { isObject, memberPath } from '../a2a/fields.js'
 import type { MetadataSelectorConfig, SelectorConfig } from '../config/model.js'
+import type { JsonPath } from '../wire/json-edit.js'
 import type { Glob } from './glob.js'
 import { compileName, matchingKeys } from './glob.js'
+import type { Holder } from './metadata.js'
+import { holders } from './metadata.js'
 import type { SelectContext, Selected, Selector } from './select-kit.js'
-import { NAME_LIMIT, NO_CAPTURES } from './select-kit.js'
+import { NAME_LIMIT, NO_CAPTURES, NOWHERE } from './select-kit.js'
 import { compilePart } from './select-part.js'
 import type { Subject } from './subject.js'
 
-export function compileSelector (config: SelectorConfig, context: SelectContext): Selector {
-  if (config.metadata !== undefined) return compileMetadata(config.metadata, context)
-  if (config.header !== undefined) return compileHeader(config.header)
-  if (config.pointer !== undefined) return compilePointer(config.pointer)
-  return compilePart(config.part ?? {}, context)
+/** @param located whether the selector is to tell where in the request the values lie, for edits */
+export function compileSelector (config: SelectorConfig, context: SelectContext, located = false): Selector {
+  if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
+  if (config.header !== undefined) return compileHeader(config.header, located)
+  if (config.pointer !== undefined) return compilePointer(config.pointer, located)
+  return compilePart(config.part ?? {}, context, located)
 }
 
-function plain (path: string, value: unknown): Selected {
-  return { path, typePath: null, value, captures: NO_CAPTURES, ambiguous: null }
+function plain (path: string, value: unknown, at: JsonPath): Selected {
+  return { path, typePath: null, value, captures: NO_CAPTURES, ambiguous: null, at }
 }
 
-interface Holder { readonly path: string, readonly metadata: unknown }
-
-function compileMetadata (config: MetadataSelectorConfig, context: SelectContext): Selector {
+function compileMetadata (config: MetadataSelectorConfig, context: SelectContext, located: boolean): Selector {
   const places = config.in ?? ['message']
   const names = compileName(config.key, context.uris)
   const steps = config.path === undefined ? [] : parsePointer(config.path)
@@ -32,43 +33,33 @@ function compileMetadata (config: MetadataSelectorConfig, context: SelectContext
     missing: only === null ? null : subject => descendPath(memberPath(holders(subject, places)[0]?.path ?? subject.message?.path ?? '', only, NAME_LIMIT), steps),
     select: subject => {
       const found: Selected[] = []
-      for (const holder of holders(subject, places)) selectMetadata(holder, names, steps, config.equals, found)
+      for (const holder of holders(subject, places)) selectMetadata(holder, names, steps, config.equals, located, found)
       return found
     }
   }
 }
 
-function selectMetadata (holder: Holder, names: readonly Glob[], steps: readonly string[], equals: unknown, found: Selected[]): void {
+function selectMetadata (holder: Holder, names: readonly Glob[], steps: readonly string[], equals: unknown, located: boolean, found: Selected[]): void {
   if (!isObject(holder.metadata)) return
   for (const { key, exact } of matchingKeys(holder.metadata, names)) {
-    const value = descend(holder.metadata[key], steps)
+    const at: Steps | null = located ? [] : null
+    const value = descend(holder.metadata[key], steps, at)
     if (value === undefined || (equals !== undefined && value !== equals)) continue
-    found.push(plain(descendPath(memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), steps), value))
+    found.push(plain(descendPath(memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), steps), value, at === null ? NOWHERE : [...holder.steps(), key, ...at]))
   }
 }
 
-function holders ({ call, message }: Subject, places: readonly ('message' | 'params' | 'part')[]): Holder[] {
-  const found: Holder[] = []
-  for (const place of places) {
-    if (place === 'message' && message !== null) found.push(metadataOf(message.fields))
-    if (place === 'params' && call.view !== null) found.push(metadataOf(call.view.fields))
-    else if (place === 'params') found.push({ path: memberPath(call.request?.path ?? '', 'metadata'), metadata: call.request === null ? undefined : step(call.request.object, 'metadata') })
-    if (place === 'part' && message !== null) for (const part of message.parts) found.push(metadataOf(part.fields))
-  }
-  return found
-}
-
-function metadataOf (fields: Fields): Holder {
-  return { path: fields.pathOf('metadata'), metadata: fields.get('metadata') }
-}
-
-function compileHeader (header: string): Selector {
+function compileHeader (header: string, located: boolean): Selector {
   const name = header.toLowerCase()
   const path = `header ${header}`
-  return { needsMessage: false, missing: () => path, select: subject => subject.header(name).map(value => plain(path, value)) }
+  return {
+    needsMessage: false,
+    missing: () => path,
+    select: subject => subject.lines(name, located).map(line => plain(path, subject.rawHeaders[line + 1] ?? '', [line]))
+  }
 }
 
-function compilePointer (pointer: string): Selector {
+function compilePointer (pointer: string, located: boolean): Selector {
   const steps = parsePointer(pointer)
   return {
     needsMessage: false,
@@ -78,13 +69,15 @@ function compilePointer (pointer: string): Selector {
       if (request === null) return []
       let value: unknown = request.object
       let path = request.path
+      const at: Steps | null = !located ? null : request.path === '' ? [] : [request.path]
       for (const name of steps) {
         const key = spelledBy(subject, value, name)
         path = stepPath(path, value, key)
+        at?.push(Array.isArray(value) ? Number(key) : key)
         value = step(value, key)
         if (value === undefined) return []
       }
-      return [plain(path, value)]
+      return [plain(path, value, at ?? NOWHERE)]
     }
   }
 }
@@ -104,9 +97,16 @@ export function parsePointer (pointer: string): string[] {
   return pointer.slice(1).split('/').map(one => one.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-function descend (value: unknown, steps: readonly string[]): unknown {
+/** Keys, and numbers for indexes. */
+type Steps = (string | number)[]
+
+/** @param at gets the steps taken */
+function descend (value: unknown, steps: readonly string[], at: Steps | null): unknown {
   let found = value
-  for (const name of steps) found = step(found, name)
+  for (const name of steps) {
+    at?.push(Array.isArray(found) ? Number(name) : name)
+    found = step(found, name)
+  }
   return found
 }
 

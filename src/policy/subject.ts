@@ -8,7 +8,7 @@ export class Subject {
   readonly call: Call
   readonly message: MessageView | null
   /** Node's flat list: name, value, name, value. */
-  private readonly rawHeaders: readonly string[]
+  readonly rawHeaders: readonly string[]
   private envelope: JsonObject | null = null
 
   constructor (call: Call, rawHeaders: readonly string[]) {
@@ -23,12 +23,16 @@ export class Subject {
     return this.envelope
   }
 
-  /** One value per line: readers differ on whether they take the first, the last or all of them together. */
-  header (name: string): string[] {
-    const values: string[] = []
+  /**
+   * Positions in `rawHeaders` of a header's lines, each a value: readers differ on whether they take the first, the last or all of them together.
+   * @param loose also lines whose name has `_` for `-`: to a CGI-like agent the two are one
+   */
+  lines (name: string, loose: boolean): number[] {
+    const found: number[] = []
     for (let i = 0; i < this.rawHeaders.length; i += 2) {
-      if (this.rawHeaders[i]?.toLowerCase() === name) values.push(this.rawHeaders[i + 1] ?? '')
+      const sent = this.rawHeaders[i]?.toLowerCase()
+      if (sent === name || (loose && sent?.replaceAll('_', '-') === name)) found.push(i)
     }
-    return values
+    return found
   }
 }

@@ -10,18 +10,20 @@ export interface AuditViolation {
   readonly message: string
 }
 
-/** One request with violations, under the names of the audit line. */
+/** One request with violations or changes, under the names of the audit line. */
 export interface AuditEntry {
   readonly agent: string
   readonly operation: string
   readonly binding: string
   readonly version: string
-  /** rejected = the client was refused; observed = let through by mode `observe`. */
-  readonly decision: 'rejected' | 'observed'
-  /** Reason, extension and rule of the violation that decided. */
-  readonly reason: string
+  /** rejected = the client was refused; edited = forwarded with changes; observed = let through by mode `observe`. */
+  readonly decision: 'rejected' | 'edited' | 'observed'
+  /** Reason, extension and rule of the violation that decided; null where there is none. */
+  readonly reason: string | null
   readonly extension: string | null
   readonly rule: string | null
+  /** `policy/rule` of what was changed, never what. */
+  readonly edited: readonly string[]
   readonly violations: readonly AuditViolation[]
   readonly trace_id: string | null
   /** The client's address. */
@@ -45,7 +47,7 @@ const TEXT_LENGTH = 512
 /** Bytes that may wait for a slow reader before lines are dropped (and counted). */
 const BACKLOG = 4 * 1024 * 1024
 
-/** The audit trail: one JSON line per request that was refused, or would have been. */
+/** The audit trail: one JSON line per request that was refused, or would have been, or was changed. */
 export function createAudit (options: AuditOptions): Audit {
   return options.enabled ? new AuditTrail(options.stream) : { record () {} }
 }
@@ -96,6 +98,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     reason: clip(entry.reason),
     extension: clip(entry.extension),
     rule: clip(entry.rule),
+    edited: entry.edited.length > 0 ? entry.edited.map(name => clip(name)) : undefined,
     violations: shown.map(violation => ({
       reason: clip(violation.reason),
       extension: clip(violation.extension),

@@ -106,3 +106,16 @@ function scalarEnd (bytes: Buffer, start: number): number {
   }
   return i
 }
+
+/**
+ * What a string token says, escapes undone.
+ * @param start offset of its opening quote
+ * @param end offset after its closing quote
+ */
+export function readName (bytes: Buffer, start: number, end: number): string {
+  for (let i = start + 1; i < end - 1; i++) {
+    const byte = bytes[i]
+    if (byte === BACKSLASH || byte === undefined || byte > 0x7f) return JSON.parse(bytes.toString('utf8', start, end)) as string
+  }
+  return bytes.toString('latin1', start + 1, end - 1)
+}

@@ -9,6 +9,7 @@ import { buildAgentState } from '../../src/agent/state.js'
 import { splitTarget } from '../../src/wire/target.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
+import { SECRET_HIDDEN } from '../../src/policy/inject.js'
 
 const URI = 'https://e.test/required'
 const card = (url: string): Record<string, unknown> => plainCard(url, { capabilities: { extensions: [{ uri: URI, required: true }] } })
@@ -82,7 +83,7 @@ t.test('every kind of request', async t => {
   const read = readCard(value)
   if (!read.ok) throw new Error(read.problem)
   const document = { bytes: Buffer.from(JSON.stringify(value)), value, card: read.card }
-  const state = buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'test' }, { agent: config, maxExtensions: limits.extensions, publicBase: gateway.url, previous: null })
+  const state = buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'test' }, { agent: config, maxExtensions: limits.extensions, publicBase: gateway.url, previous: null, secretOf: SECRET_HIDDEN })
 
   for (const request of REQUESTS) {
     const [name, method, target, headers, body] = request

@@ -157,6 +157,31 @@ t.test('a mounted ConfigMap and a mounted Secret', async t => {
   t.equal(await child.exited, 0)
 })
 
+t.test('a mounted secret that is injected: a new one counts, one that cannot be used leaves the last', async t => {
+  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'urn:x' }] } }) })
+  const directory = directoryFor(t)
+  const [file, secret] = [join(directory, 'gateway.yaml'), join(directory, 'secret')]
+  writeFileSync(secret, 'one-secret\n')
+  writeFileSync(file, `${config(agent.url, '/')}    extensions: [x]\nextensions: {x: {uri: "urn:x", activation: {default: inject}, inject: [{metadata: k, fromSecret: {file: secret}}]}}\n`)
+  const child = await run(t, ['--config', file])
+  const injected = async (): Promise<string> => {
+    await rpc(`${child.url}/rpc`)
+    return agent.received.at(-1)?.body.toString() ?? ''
+  }
+  await until(async () => (await injected()).includes('"metadata":{"k":"one-secret"}'))
+  writeFileSync(secret, 'two-secret\n')
+  await until(() => said(child, /agents changed: a/).length === 1)
+  t.match(await injected(), /"metadata":\{"k":"two-secret"\}/)
+  rmSync(secret)
+  await until(() => said(child, /cannot read "secret": no such file/).length === 1)
+  t.match(await injected(), /two-secret/)
+  writeFileSync(secret, 'three-secret')
+  await until(async () => (await injected()).includes('three-secret'))
+  t.notMatch(JSON.stringify(child.lines()) + child.errors(), /(?:one|two|three)-secret/, 'no line tells it')
+  child.kill('SIGTERM')
+  t.equal(await child.exited, 0)
+})
+
 t.test('without a file there is nothing to read again: SIGHUP stops it', async t => {
   const agent = await fakeAgent(t)
   const child = await run(t, ['--upstream', agent.url, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'])

@@ -14,6 +14,7 @@ import { readTlsFiles } from '../../src/upstream/tls.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import type { GatewayOptions } from '../helpers/gateway.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'
+import { SECRET_HIDDEN } from '../../src/policy/inject.js'
 
 // What `explain` says is what the proxy does: the same recorded bytes go through a real gateway, and the refusal's bytes and the
 // forwarded request are compared.
@@ -146,7 +147,7 @@ function explaining (options: GatewayOptions): (recorded: Recorded) => Promise<E
   const known: ExplainOptions['known'] = async (agent: AgentConfig) => {
     const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls))
     if (!loaded.ok) throw new Error(loaded.problem)
-    return { state: buildAgentState(loaded.cards, { agent, maxExtensions: config.limits.extensions, publicBase: 'http://gw', previous: null }), card: loaded.cards.origin }
+    return { state: buildAgentState(loaded.cards, { agent, maxExtensions: config.limits.extensions, publicBase: 'http://gw', previous: null, secretOf: SECRET_HIDDEN }), card: loaded.cards.origin }
   }
   return async recorded => await explainRequest(requestIn(recorded), { file: 'corpus.http', number: 1 }, { config, agent: null, headers: [], known })
 }

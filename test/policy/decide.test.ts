@@ -34,7 +34,11 @@ t.test('a missing required extension: named, with the header to send', async t =
     active: [],
     outbound: [],
     injected: [],
-    missing: [U, V]
+    missing: [U, V],
+    verbatim: false,
+    edits: [],
+    headers: null,
+    edited: []
   })
   t.equal(outcome(ask([V])), `EXTENSION_SUPPORT_REQUIRED: This agent requires an extension that the request does not ask for: ${U}. Send the header "A2A-Extensions: ${U}" with the request.`)
   t.match(outcome(ask([V], { version: '0.3' })), `Send the header "X-A2A-Extensions: ${U}"`)

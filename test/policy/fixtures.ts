@@ -53,7 +53,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
 export function policyOf (cardMore: object | string, policies: Readonly<Record<string, PolicyConfig>>, agentMore: Partial<AgentConfig> = {}, more: Partial<CompileOptions> = {}): AgentPolicy {
   const listed = Object.keys(policies)
   const config = agent({ extensions: listed, policies: listed.map(name => ({ name, policy: policies[name] as PolicyConfig, layers: ['file'], from: {} })), dependencies: policies, ...agentMore })
-  return compileAgentPolicy({ agent: config, maxExtensions: 8, card: card(cardMore), otherCard: null, cache: new SchemaCache(), ...more })
+  return compileAgentPolicy({ agent: config, maxExtensions: 8, card: card(cardMore), otherCard: null, cache: new SchemaCache(), secretOf: () => '"a secret"', ...more })
 }
 
 export interface Sent {

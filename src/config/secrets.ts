@@ -1,0 +1,101 @@
+/** Secrets that policies inject. What they say is never part of the configuration, so that nothing that shows or hashes it can tell. */
+import { createHash } from 'node:crypto'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import type { InjectionConfig, PolicyConfig, SecretConfig } from './model.js'
+import type { Environment } from './substitute.js'
+import { parseStrict } from '../wire/json.js'
+import { describe } from './describe.js'
+
+const MAX_SECRET_BYTES = 64 * 1024
+
+export interface Secrets {
+  /** What an injected secret says, as JSON text. */
+  of (injection: InjectionConfig): string
+  /** Changes with what they say. */
+  readonly fingerprint: string
+}
+
+interface NamedPolicy { readonly name: string, readonly policy: PolicyConfig }
+
+type As = 'text' | 'json'
+
+/**
+ * Everything that these policies inject from secrets.
+ * @throws Error in plain words when one cannot be had, with its name and not with what it says
+ */
+export function readSecrets (policies: readonly NamedPolicy[], env: Environment): Secrets {
+  const values = new Map<string, string>()
+  const keyOf = ({ fromSecret, as = 'text' }: InjectionConfig): string => JSON.stringify([as, fromSecret?.file ?? null, fromSecret?.env ?? null])
+  const hash = createHash('sha256')
+  for (const { name, policy } of policies) {
+    for (const injection of policy.inject ?? []) {
+      const { fromSecret, as } = injection
+      if (fromSecret === undefined) continue
+      const read = readSecret(fromSecret, as, env)
+      if ('problem' in read) throw new Error(`extensions.${name}: ${read.problem}`)
+      const key = keyOf(injection)
+      values.set(key, read.json)
+      hash.update(`${key.length}:${read.json.length}:`).update(key).update(read.json)
+    }
+  }
+  return {
+    of: injection => {
+      const json = values.get(keyOf(injection))
+      if (json === undefined) throw new Error('a secret was not read')
+      return json
+    },
+    fingerprint: hash.digest('hex')
+  }
+}
+
+/** Paths of all files that these policies inject, absolute. */
+export function secretFiles (policies: readonly NamedPolicy[]): string[] {
+  return policies.flatMap(({ policy }) => policy.inject ?? []).map(({ fromSecret }) => fromSecret?.file).filter((file) => file !== undefined)
+}
+
+/**
+ * @param source with an absolute `file`
+ * @returns the secret as JSON text, or what is wrong with it
+ */
+export function readSecret (source: SecretConfig, as: As | undefined, env: Environment): { readonly json: string } | { readonly problem: string } {
+  const found = source.file === undefined ? fromEnvironment(source.env ?? '', env) : fromFile(source.file)
+  if ('problem' in found) return found
+  const { text, name } = found
+  if (as !== 'json') return text === '' ? { problem: `${name} is empty` } : { json: JSON.stringify(text) }
+  const parsed = parseStrict(Buffer.from(text), { depth: 64, members: 10_000 })
+  return parsed.ok ? { json: text.trim() } : { problem: `${name} does not hold JSON` }
+}
+
+type Found = { readonly text: string, readonly name: string } | { readonly problem: string }
+
+function fromEnvironment (variable: string, env: Environment): Found {
+  const text = Object.hasOwn(env, variable) ? env[variable] : undefined
+  const name = `environment variable ${variable}`
+  if (text === undefined) return { problem: `${name} is not set` }
+  return Buffer.byteLength(text) > MAX_SECRET_BYTES ? { problem: `${name} holds more than 64 KiB` } : { text, name }
+}
+
+/** Reads at most one byte too many. */
+function fromFile (file: string): Found {
+  const buffer = Buffer.allocUnsafe(MAX_SECRET_BYTES + 1)
+  let length = 0
+  try {
+    // A pipe would be waited for.
+    if (!statSync(file).isFile()) return { problem: `cannot read ${file}: not a file` }
+    const descriptor = openSync(file, 'r')
+    try {
+      for (let read = -1; read !== 0 && length < buffer.length; length += read) read = readSync(descriptor, buffer, length, buffer.length - length, null)
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    return { problem: `cannot read ${file}: ${describe(error)}` }
+  }
+  const name = `the file ${file}`
+  if (length > MAX_SECRET_BYTES) return { problem: `${name} holds more than 64 KiB` }
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(buffer.subarray(0, length)).replace(/\r?\n$/, ''), name }
+  } catch {
+    return { problem: `${name} is not UTF-8` }
+  }
+}
