@@ -25,7 +25,7 @@ const condition = (description: string): Schema => ({
 })
 
 const mediaType: Schema = {
-  description: 'Media types of the parts, any of which matches. A parameter value `*` matches any value and captures it under the parameter\'s name.',
+  description: 'Media types of parts that carry data, any of which matches; other parts are selected by `match`. A parameter value `*` matches any value and captures it under the parameter\'s name.',
   type: ['string', 'array'],
   'x-format': 'media-type',
   items: { type: 'string', 'x-format': 'media-type' },
@@ -172,7 +172,7 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     ...mapping('What in a request belongs to the extension. Rules look at it even where the extension is not active.', [], {
       metadata: names('Members of the metadata of message, request or parts; as `select.metadata.key`.', 'name-pattern'),
       dataKeys: names('Members of the data of parts; as `select.part.dataKey`.', 'name-pattern'),
-      mediaTypes: names('Media types of parts; as `select.part.mediaType`.', 'media-type'),
+      mediaTypes: names('Media types of parts that carry data; as `select.part.mediaType`.', 'media-type'),
       headers: names('Request headers.', 'header-name')
     }),
     minProperties: 1
