@@ -132,8 +132,22 @@ function examples (name: string): string[] {
 }
 
 function example (item: YAMLMap, first: string | null | undefined): string {
-  const { name, request, expect } = item.toJSON() as { name: string, request: unknown, expect: { rule?: string, violations?: readonly string[] } }
+  const { name, agent, request, expect } = item.toJSON() as { name: string, agent?: { mode?: string, [key: string]: unknown }, request: { http?: string }, expect: { rule?: string, violations?: readonly string[], body?: object } }
   const comment = (item.commentBefore ?? first)?.split('\n').map(line => line.trim()).join(' ')
   const rules = expect.rule === undefined ? expect.violations ?? [] : [expect.rule]
-  return `**${name}**${rules.length === 0 ? '' : `: ${rules.map(rule => `\`${rule}\``).join(', ')}`}${comment === undefined ? '' : `. ${comment}`}\n\n${yamlBlock(request)}`
+  return [
+    `**${name}**${rules.length === 0 ? '' : `: ${rules.map(rule => `\`${rule}\``).join(', ')}`}${comment === undefined ? '' : `. ${comment}`}`,
+    ...agent === undefined ? [] : [`With this in the agent's keys:\n\n${yamlBlock({ ...agent, mode: undefined })}`],
+    request.http === undefined ? yamlBlock(request) : recorded(request.http),
+    ...expect.body === undefined ? [] : [`The agent gets:\n\n${yamlBlock(expect.body)}`]
+  ].join('\n\n')
+}
+
+/** @param name `file#name` of a section of an .http file */
+function recorded (name: string): string {
+  const [file = '', section = ''] = name.split('#')
+  const sections = readFileSync(join(packageRoot(), 'config', 'extensions', file), 'utf8').split(/^### */m)
+  const text = sections.find(one => one.split('\n')[0] === section)
+  if (text === undefined) throw new Error(`${file} has no request "${section}"`)
+  return `\`\`\`http\n${text.slice(section.length).trim()}\n\`\`\``
 }

@@ -97,7 +97,7 @@ export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>,
 }
 
 /** The body to forward: the very same bytes where nothing is changed. */
-export function bodyOf ({ decision }: Ruling, bytes: Buffer): Buffer {
+export function bodyOf ({ decision }: { readonly decision: Pick<Decision, 'edits'> }, bytes: Buffer): Buffer {
   return decision.edits.length === 0 ? bytes : editJson(bytes, decision.edits)
 }
 

@@ -8,10 +8,13 @@ import { fault, items, mapping } from '../config/yaml-values.js'
 import { policySchemaFaults, schemaFaults } from '../policy/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 
-/** @param options.file the file, or null for the configuration that `overrides.upstream` alone makes */
-export function readConfiguration (options: { readonly file: string | null, readonly env: NodeJS.ProcessEnv, readonly overrides: Overrides }): LoadResult {
-  const { file, env, overrides } = options
-  return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, checks: CHECKS })
+/**
+ * @param options.file the file, or null for the configuration that `overrides.upstream` alone makes
+ * @param options.secrets whether those that policies name must be there; default true
+ */
+export function readConfiguration (options: { readonly file: string | null, readonly env: NodeJS.ProcessEnv, readonly overrides: Overrides, readonly secrets?: boolean }): LoadResult {
+  const { file, env, overrides, secrets } = options
+  return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, secrets, checks: CHECKS })
 }
 
 export const CHECKS: readonly Check[] = [unusableSchemas, unusableCertificates]

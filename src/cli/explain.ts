@@ -99,7 +99,7 @@ async function configOf ({ config: named, card, upstream, env }: ExplainArgument
 }
 
 function read (file: string | null, overrides: Parameters<typeof readConfiguration>[0]['overrides'], env: NodeJS.ProcessEnv): Config {
-  const loaded = readConfiguration({ file, env, overrides })
+  const loaded = readConfiguration({ file, env, overrides, secrets: false })
   if (loaded.ok) return loaded.config
   throw new CannotExplain(`the configuration cannot be used:\n${loaded.problems.map(formatDiagnostic).join('\n')}`)
 }

@@ -51,7 +51,7 @@ function unusable (io: Output, message: string): number {
 
 function baseConfig (file: string | null, env: NodeJS.ProcessEnv): Config | { readonly problems: readonly Diagnostic[] } | null {
   if (file === null) return null
-  const loaded = readConfiguration({ file, env, overrides: overridesFromEnvironment(env) })
+  const loaded = readConfiguration({ file, env, overrides: overridesFromEnvironment(env), secrets: false })
   return loaded.ok ? loaded.config : { problems: loaded.problems }
 }
 

@@ -50,6 +50,8 @@ interface Surroundings {
   readonly overrides?: Overrides | undefined
   /** What loading alone cannot tell: whether schemas compile, whether certificates can be used. */
   readonly checks?: readonly Check[] | undefined
+  /** Whether the secrets that policies name must be there. Default true; false for tools that send nothing. */
+  readonly secrets?: boolean | undefined
 }
 
 /**
@@ -71,7 +73,7 @@ export function loadConfig (options: Surroundings): LoadResult {
  * @param options.baseDir directory that paths in the text are relative to
  */
 export function parseConfig (text: string, options: Surroundings & { readonly baseDir: string }): LoadResult {
-  const { file, env, baseDir, overrides = {}, checks = [] } = options
+  const { file, env, baseDir, overrides = {}, checks = [], secrets = true } = options
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
   const yaml = readYaml(text, env)
   const problems = yaml.problems.map(({ offset, ...problem }) => at(file, yaml, offset, problem))
@@ -79,7 +81,7 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
   if (yaml.root === null || yaml.root.value === null) {
     return failed(file, 'the file is empty', `it starts with "version: ${CONFIG_VERSION}"`)
   }
-  return build(yaml.root.value, { file, baseDir, env, overrides, checks, yaml, problems })
+  return build(yaml.root.value, { file, baseDir, env: secrets ? env : null, overrides, checks, yaml, problems })
 }
 
 /** The configuration without any file: one agent, named `agent`, at `/`. */
@@ -95,7 +97,8 @@ export function defaultConfig (options: Omit<Surroundings, 'file'> & { readonly 
 interface Building {
   readonly file: string
   readonly baseDir: string
-  readonly env: Environment
+  /** Where secrets may be; null: they are not looked for. */
+  readonly env: Environment | null
   readonly overrides: Overrides
   readonly checks: readonly Check[]
   readonly yaml: YamlFile | null

@@ -25,7 +25,7 @@ const condition = (description: string): Schema => ({
 })
 
 const mediaType: Schema = {
-  description: 'Media types of the parts, any of which matches. A parameter value `*` matches any value and captures it under the parameter\'s name.',
+  description: 'Media types of parts that carry data, any of which matches; other parts are selected by `match`. A parameter value `*` matches any value and captures it under the parameter\'s name.',
   type: ['string', 'array'],
   'x-format': 'media-type',
   items: { type: 'string', 'x-format': 'media-type' },
@@ -172,7 +172,7 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     ...mapping('What in a request belongs to the extension. Rules look at it even where the extension is not active.', [], {
       metadata: names('Members of the metadata of message, request or parts; as `select.metadata.key`.', 'name-pattern'),
       dataKeys: names('Members of the data of parts; as `select.part.dataKey`.', 'name-pattern'),
-      mediaTypes: names('Media types of parts; as `select.part.mediaType`.', 'media-type'),
+      mediaTypes: names('Media types of parts that carry data; as `select.part.mediaType`.', 'media-type'),
       headers: names('Request headers.', 'header-name')
     }),
     minProperties: 1
@@ -237,5 +237,5 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     maxItems: 100
   },
   integrity: choice('`verbatim`: a request in which the extension is active is forwarded with the body and the extension headers as the client sent them; where another policy would have to remove something, the request is refused. Default: `normal`.', ['normal', 'verbatim']),
-  redact: names('Secrets of the extension, for wherever the gateway shows or passes on data of others: `<metadata key>` or `<metadata key>#<JSON Pointer>`, in which a step may be `*` for all. The gateway shows no data of requests, with this or without; so far nothing else depends on it.', 'redaction')
+  redact: names('Secrets in the extension\'s data: `<metadata key>` or `<metadata key>#<JSON Pointer>`, in which a step may be `*` for all. Takes effect where the gateway shows or returns data of requests, and it does so nowhere yet: so far it is checked and kept, and changes nothing. The agent gets the secrets in any case.', 'redaction')
 })

@@ -1,4 +1,6 @@
 /** An explanation as text. */
+import { INACTIVE } from '../policy/activation.js'
+import { INJECT } from '../policy/inject.js'
 import type { CheckTrace, Explanation, ForwardedShown, PolicyTrace, RefusalShown, RuleTrace } from './explanation.js'
 
 const WIDTH = 10
@@ -18,7 +20,7 @@ export function explanationText (one: Explanation): string {
     ...(one.operation === null ? [] : [field('operation', one.method === null ? one.operation : `${one.operation}, method ${one.method}`)]),
     ...sets(one),
     ...policies(one.policies),
-    ...checks(one.checks),
+    ...checks(one),
     '',
     field('decision', decision(one)),
     ...(one.forwarded === null ? [] : forwarded(one.forwarded)),
@@ -49,7 +51,9 @@ function policies (list: readonly PolicyTrace[]): string[] {
   return ['', 'policies', ...list.flatMap(one => [
     `  ${one.name} (mode ${one.mode}, ${origin(one)})${one.uri === null ? '' : ` ${one.uri}`}`,
     `    ${stateOf(one)}`,
-    ...(one.why === null ? one.rules.flatMap(rule) : [])
+    ...(one.edits.includes(INACTIVE) ? ['    what is its own is removed'] : []),
+    ...(one.why === null ? one.rules.flatMap(each => rule(each, one.edits.includes(each.id))) : []),
+    ...(one.edits.includes(INJECT) ? ['    what the platform supplies is added'] : [])
   ])]
 }
 
@@ -66,36 +70,48 @@ function stateOf ({ why, active, evidence }: PolicyTrace): string {
   return evidence === null ? 'not active; its rules look at every request all the same' : `not active; its rules apply because its data is at ${evidence}`
 }
 
-function rule ({ id, verdict, why, values, violations }: RuleTrace): string[] {
+/** @param removes whether something that breaks it is removed */
+function rule ({ id, verdict, why, values, violations }: RuleTrace, removes: boolean): string[] {
   const text = verdict === 'passed'
     ? `passed (${values === 0 ? 'nothing to look at' : `${values} ${values === 1 ? 'value' : 'values'}`})`
-    : verdict === 'not applicable' ? `does not apply: ${why ?? ''}` : verdict === 'observed' ? 'broken, observed only' : 'broken'
+    : verdict === 'not applicable' ? `does not apply: ${why ?? ''}` : removes ? 'broken; what breaks it is removed' : brokenOr(verdict)
   return [`    ${id}: ${text}`, ...violations.map(({ path, message }) => `      ${path}: ${message}`)]
 }
 
-function checks (list: readonly CheckTrace[]): string[] {
+function brokenOr (verdict: 'broken' | 'observed'): string {
+  return verdict === 'observed' ? 'broken, observed only' : 'broken'
+}
+
+function checks ({ checks: list, edited }: Explanation): string[] {
   if (list.length === 0) return []
-  return ['', 'other checks', ...list.flatMap(({ rule: name, verdict, path, message }) => [`  ${name}: ${verdict === 'observed' ? 'broken, observed only' : 'broken'}`, `    ${path === '' ? '' : `${path}: `}${message}`])]
+  return ['', 'other checks', ...list.flatMap(one => [`  ${one.rule}: ${isMended(one, edited) ? 'broken; what breaks it is removed' : brokenOr(one.verdict)}`, `    ${one.path === '' ? '' : `${one.path}: `}${one.message}`])]
+}
+
+/** Data without its extension, which does not reach the agent. */
+function isMended ({ rule: name }: CheckTrace, edited: readonly string[]): boolean {
+  return name.endsWith(`/${INACTIVE}`) && edited.includes(name)
 }
 
 function decision (one: Explanation): string {
   if (one.decision === 'reject') return `reject, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
   if (one.decision === 'answer') return 'the gateway answers with the agent\'s card'
-  const observed = one.checks.length + one.policies.flatMap(policy => policy.rules).filter(each => each.verdict === 'observed').length
-  return observed === 0 ? 'forward' : 'forward; what is broken is only observed'
+  const observed = one.checks.filter(each => !isMended(each, one.edited)).length + one.policies.flatMap(policy => policy.rules.filter(each => each.verdict === 'observed' && !policy.edits.includes(each.id))).length
+  const forwarded = one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : one.verbatim ? 'forward, as it was sent (verbatim)' : 'forward'
+  return observed === 0 ? forwarded : `${forwarded}; what ${one.edited.length > 0 ? 'else ' : ''}is broken is only observed`
 }
 
 const MARKS = { same: ' ', changed: '~', added: '+' }
 
-function forwarded ({ method, url, headers, dropped, body }: ForwardedShown): string[] {
+function forwarded ({ method, url, headers, dropped, removed, body }: ForwardedShown): string[] {
   return [
     '',
     'what the agent gets (+ added, ~ changed, - left out; *** may be the client\'s own)',
     `    ${method} ${url}`,
     ...headers.map(({ name, value, change }) => `  ${MARKS[change]} ${name}: ${value}`),
-    ...dropped.map(name => `  - ${name}`),
+    ...dropped.map(name => `  - ${name}${removed.includes(name) ? ', by the policies' : ''}`),
+    ...removed.filter(name => !dropped.includes(name)).map(name => `  - ${name}, some of its lines, by the policies`),
     '',
-    `    ${body.bytes === 0 ? 'no body' : `the body, ${bytes(body.bytes)}`}${body.unchanged ? body.bytes === 0 ? '' : ', unchanged' : ', edited'}`
+    `    ${body.bytes === 0 ? 'no body' : `the body, ${bytes(body.bytes)}${body.secret ? ' and a secret' : ''}`}${body.unchanged ? body.bytes === 0 ? '' : ', unchanged' : ', edited'}`
   ]
 }
 

@@ -12,11 +12,12 @@ import type { AgentState } from '../agent/state.js'
 import { askedVersion } from '../agent/steps.js'
 import type { AgentConfig, Config } from '../config/model.js'
 import { checkTarget, joinPath, splitTarget } from '../wire/target.js'
-import type { Explanation, ExtensionSets, ForwardedShown, RefusalShown } from './explanation.js'
+import type { Explanation, ExtensionSets, RefusalShown } from './explanation.js'
+import { forwardedShown } from './forwarded.js'
 import { placeOf, plainRequest, sentHeaders } from './place.js'
 import { PolicyTraces } from './policy-trace.js'
 import type { RecordedRequest } from './recorded-request.js'
-import { compareHeaders, shownTarget } from './shown.js'
+import { shownTarget } from './shown.js'
 
 /** One agent as its card makes it. */
 export interface KnownAgent {
@@ -57,6 +58,7 @@ export async function explainRequest (recorded: RecordedRequest, place: { readon
   const judgement = judge({ config, state }, plain, options.config.limits, traces)
   const { route, call, ruling, caller, refusal } = judgement
   const decision = ruling?.decision ?? null
+  const edited = refusal === null ? decision?.edited ?? [] : []
   return {
     request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path) },
     notes,
@@ -69,12 +71,14 @@ export async function explainRequest (recorded: RecordedRequest, place: { readon
     operation: call?.operation ?? (route?.kind === 'operation' ? route.operation : null),
     method: call === null || call.method === null || (call.operation === 'Other' && !isKnownMethod(judgement, call.method)) ? null : call.method,
     extensions: ruling === null ? null : setsOf(ruling),
-    policies: ruling === null ? [] : traces.policies(config, ruling.policy),
+    policies: ruling === null ? [] : traces.policies(config, ruling.policy, edited),
     checks: decision === null ? [] : traces.checks(decision),
     decision: refusal !== null ? 'reject' : judgement.kind === 'card' ? 'answer' : 'forward',
     rule: refusal?.rule ?? null,
     reason: refusal === null ? null : refusal.customReason ?? refusal.reason,
-    forwarded: forwardedShown(judgement, config, request),
+    edited,
+    verbatim: refusal === null && decision?.verbatim === true,
+    forwarded: forwardedShown(judgement, config, plain),
     refusal: refusal === null ? null : refusalShown(refusal, caller, recorded.method)
   }
 }
@@ -129,28 +133,11 @@ function withoutAgent (recorded: RecordedRequest, request: Explanation['request'
     decision: 'reject',
     rule: refusal.rule,
     reason: refusal.reason,
+    edited: [],
+    verbatim: false,
     forwarded: null,
     refusal: refusalShown(refusal, caller, recorded.method)
   }
-}
-
-function forwardedShown ({ forwarded }: Judgement, config: AgentConfig, recorded: RecordedRequest): ForwardedShown | null {
-  if (forwarded === null) return null
-  const upstream = new URL(config.upstream.url)
-  const bytes = forwarded.body?.length ?? 0
-  const length = bytes > 0 ? ['content-length', String(bytes)] : []
-  return {
-    method: forwarded.method,
-    url: upstream.origin + shownTarget(forwarded.target),
-    ...compareHeaders(recorded.headers, ['host', upstream.host, ...withPeer(forwarded.headers), ...length]),
-    body: { bytes, unchanged: recorded.body.equals(forwarded.body ?? Buffer.alloc(0)) }
-  }
-}
-
-/** Whose address it is shows when the request arrives. */
-function withPeer (headers: readonly string[]): string[] {
-  const at = headers.findIndex((name, i) => i % 2 === 0 && name === 'x-forwarded-proto')
-  return at === -1 ? [...headers] : [...headers.slice(0, at), 'x-forwarded-for', '(the client\'s address)', ...headers.slice(at)]
 }
 
 /** Of all statuses only 200 comes without a phrase of its own. */

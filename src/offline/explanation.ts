@@ -44,6 +44,10 @@ export interface Explanation {
   /** The rule that decided, as in the header `gateway-decision`. */
   readonly rule: string | null
   readonly reason: string | null
+  /** `policy/rule` of what changes the request; empty where it is refused. */
+  readonly edited: readonly string[]
+  /** Whether an extension that is active has the request forwarded as it was sent. */
+  readonly verbatim: boolean
   readonly forwarded: ForwardedShown | null
   readonly refusal: RefusalShown | null
 }
@@ -71,6 +75,8 @@ export interface PolicyTrace {
   readonly evidence: string | null
   /** Why its rules did not look at the request; null where they did. */
   readonly why: string | null
+  /** What of it changes the request: `inactive`, `inject` and ids of its rules; empty where the request is refused. */
+  readonly edits: readonly string[]
   readonly rules: readonly RuleTrace[]
 }
 
@@ -106,7 +112,15 @@ export interface ForwardedShown {
   }[]
   /** Names of recorded headers that do not go out. */
   readonly dropped: readonly string[]
-  readonly body: { readonly bytes: number, readonly unchanged: boolean }
+  /** Names of headers of which policies take out lines, and of digests of a body that is changed. */
+  readonly removed: readonly string[]
+  readonly body: {
+    /** Without secrets that the gateway adds. */
+    readonly bytes: number
+    readonly unchanged: boolean
+    /** Whether the gateway adds a secret; `bytes` and `Content-Length` do not tell its length. */
+    readonly secret: boolean
+  }
 }
 
 /** As the client gets it, but for the headers that every answer has (Date, Connection). */

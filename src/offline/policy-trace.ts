@@ -1,8 +1,10 @@
 /** Collects what `decide` tells of its steps, into one entry per policy of the agent. */
 import type { AgentConfig, PolicyConfig, ResolvedPolicy } from '../config/model.js'
 import type { PolicyActivity } from '../policy/activation.js'
+import { INACTIVE } from '../policy/activation.js'
 import type { AgentPolicy, CompiledPolicy, CompiledRule } from '../policy/compile.js'
 import type { Decision } from '../policy/decide.js'
+import { INJECT } from '../policy/inject.js'
 import type { Tracer } from '../policy/trace.js'
 import type { Violation } from '../policy/violation.js'
 import type { CheckTrace, PolicyTrace, RuleTrace } from './explanation.js'
@@ -32,11 +34,14 @@ export class PolicyTraces implements Tracer {
     this.outcomes.set(rule, { values, found })
   }
 
-  /** In the order of the agent's list; a policy for several extensions of the card has an entry for each. */
-  policies (agent: AgentConfig, compiled: AgentPolicy): PolicyTrace[] {
+  /**
+   * In the order of the agent's list; a policy for several extensions of the card has an entry for each.
+   * @param edited `policy/rule` of what changes the request
+   */
+  policies (agent: AgentConfig, compiled: AgentPolicy, edited: readonly string[]): PolicyTrace[] {
     return agent.policies.flatMap(one => {
       const instances = compiled.policies.filter(policy => policy.name === one.name)
-      return instances.length === 0 ? [this.withoutRules(agent, one, compiled)] : instances.map(policy => this.instance(policy, one))
+      return instances.length === 0 ? [this.withoutRules(agent, one, compiled)] : instances.map(policy => this.instance(policy, one, edited))
     })
   }
 
@@ -59,14 +64,29 @@ export class PolicyTraces implements Tracer {
     const why = agent.mode === 'off'
       ? 'the agent\'s mode is off'
       : mode === 'off' ? 'its mode is off' : declared ? 'it has nothing to check in a request' : 'the card declares no such extension'
-    return { name, uri: policy.uri ?? policy.uriPattern ?? null, mode, layers, from, active: false, evidence: null, why, rules: idle(policy, why) }
+    return { name, uri: policy.uri ?? policy.uriPattern ?? null, mode, layers, from, active: false, evidence: null, why, edits: [], rules: idle(policy, why) }
   }
 
-  private instance (compiled: CompiledPolicy, { name, policy, layers, from }: ResolvedPolicy): PolicyTrace {
+  private instance (compiled: CompiledPolicy, { name, policy, layers, from }: ResolvedPolicy, edited: readonly string[]): PolicyTrace {
     const seen = this.seen.get(compiled)
     const why = seen === undefined ? 'the request could not be read' : seen.judged ? null : 'the extension is not active'
     const rules = why === null ? compiled.rules.map(rule => this.rule(rule, policy)) : idle(policy, why)
-    return { name, uri: compiled.uri, mode: compiled.mode, layers, from, active: seen?.state.active === true, evidence: seen?.state.evidence ?? null, why, rules }
+    return { name, uri: compiled.uri, mode: compiled.mode, layers, from, active: seen?.state.active === true, evidence: seen?.state.evidence ?? null, why, edits: this.edits(compiled, edited), rules }
+  }
+
+  /** Extensions of one policy share its name: what one of them cannot have changed, another has. */
+  private edits (compiled: CompiledPolicy, edited: readonly string[]): string[] {
+    const state = this.seen.get(compiled)?.state
+    const broken = compiled.rules.filter(rule => {
+      const outcome = this.outcomes.get(rule)
+      return rule.strips !== null && outcome !== undefined && 'found' in outcome
+    })
+    const able = [
+      ...(state?.active === false && state.evidence !== null ? [INACTIVE] : []),
+      ...broken.map(rule => rule.id),
+      ...(state?.active === true && compiled.inject.length > 0 ? [INJECT] : [])
+    ]
+    return able.filter(id => edited.includes(`${compiled.name}/${id}`))
   }
 
   private rule (rule: CompiledRule, policy: PolicyConfig): RuleTrace {

@@ -125,12 +125,15 @@ function evidenceOf (owned: readonly Selector[], subject: Subject): string | nul
   return null
 }
 
+/** Name of the rule under which the data of extensions that are not active is refused or removed. */
+export const INACTIVE = 'inactive'
+
 /** Takes out what belongs to an extension that the request does not activate. */
 export function stripInactive (policy: CompiledPolicy, subject: Subject, evidence: string, edits: Edits, violations: Violation[]): void {
-  const by = { policy, rule: 'inactive' }
+  const by = { policy, rule: INACTIVE }
   const { owned, ownedHeaders } = policy.activation
   if (policy.mode === 'enforce' && edits.verbatim !== null) return conflict(edits.verbatim, by, evidence, violations)
-  note(violations, violation('observe', 'EXTENSION_SUPPORT_REQUIRED', policy.name, 'inactive', evidence, `belongs to the extension ${policy.uri}, which the request does not activate, and is ${policy.mode === 'enforce' ? 'removed' : 'to be removed'}`, policy.uri))
+  note(violations, violation('observe', 'EXTENSION_SUPPORT_REQUIRED', policy.name, INACTIVE, evidence, `belongs to the extension ${policy.uri}, which the request does not activate, and is ${policy.mode === 'enforce' ? 'removed' : 'to be removed'}`, policy.uri))
   if (policy.mode !== 'enforce') return
   for (const selector of owned) {
     for (const { at } of selector.select(subject)) {

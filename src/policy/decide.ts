@@ -7,7 +7,7 @@ import type { Refusal } from '../a2a/errors.js'
 import type { RequestView } from '../a2a/message.js'
 import { inMessageScope } from '../a2a/operations.js'
 import type { Activity } from './activation.js'
-import { activityOf, isJudged, stripInactive } from './activation.js'
+import { activityOf, INACTIVE, isJudged, stripInactive } from './activation.js'
 import type { AgentPolicy, CompiledPolicy } from './compile.js'
 import type { Settled } from './edits.js'
 import { Edits, UNCHANGED } from './edits.js'
@@ -147,7 +147,7 @@ function dependencies (request: DecisionRequest, activity: Activity, agent: Agen
 function inactive (request: DecisionRequest, policy: CompiledPolicy, path: string): Violation {
   const { signals } = policy.activation
   const remedy = signals === null || signals.has('header') ? `send the header "${request.headerName}: ${policy.uri}"` : `list ${policy.uri} in the message's extensions`
-  return violation(policy.mode, 'EXTENSION_SUPPORT_REQUIRED', policy.name, 'inactive', path, `belongs to the extension ${policy.uri}, which the request does not activate; ${remedy}, or leave it out`, policy.uri)
+  return violation(policy.mode, 'EXTENSION_SUPPORT_REQUIRED', policy.name, INACTIVE, path, `belongs to the extension ${policy.uri}, which the request does not activate; ${remedy}, or leave it out`, policy.uri)
 }
 
 /** Unlisted: asked for by the client, known neither to the card nor to a policy. */

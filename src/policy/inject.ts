@@ -22,6 +22,7 @@ export interface CompiledInjection {
   readonly names: readonly [string, ...string[]]
   /** JSON text. */
   readonly value: Buffer
+  readonly secret: boolean
   readonly existing: 'replace' | 'keep' | 'reject'
   readonly condition: Condition | null
 }
@@ -36,6 +37,7 @@ export function compileInjection (config: InjectionConfig, context: SelectContex
     place: config.in ?? 'message',
     names: [first, ...others],
     value: Buffer.from(config.fromSecret === undefined ? JSON.stringify(config.value) : secretOf(config)),
+    secret: config.fromSecret !== undefined,
     existing: config.existing ?? 'replace',
     condition: compileCondition(config.when, config.unless, context)
   }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { routeKey } from '../../src/a2a/extension-routes.js'
 import { CHECKS } from '../../src/cli/configuration.js'
 import { formatDiagnostic, loadCatalogue } from '../../src/config/load.js'
 import { packageRoot } from '../../src/config/paths.js'
@@ -41,5 +42,10 @@ for (const [name, policy] of Object.entries(loadCatalogue())) {
     const methods = Object.keys(policy.methods ?? {})
     t.same(methods.filter(method => !accepting.some(({ request }) => request.method === method)), [], 'a test calls each method')
     if (methods.some(method => policy.methods?.[method]?.params !== undefined)) t.ok(named.has(`${name}/method-params`), 'a test calls one with parameters that it does not take')
+
+    const routes = (policy.routes ?? []).map(({ verb, path }) => routeKey(verb, path))
+    const called = new Set(run.results.flatMap(({ judgement: { route, refusal } }) => refusal === null && route?.kind === 'operation' ? [route.extensionRoute] : []))
+    t.same(routes.filter(route => !called.has(route)), [], 'a test calls each route')
+    if (policy.routes?.some(({ body }) => body !== undefined) === true) t.ok(named.has(`${name}/route-body`), 'a test calls one with a body that it does not take')
   })
 }

@@ -148,3 +148,15 @@ t.test('what cannot be explained is said in words, with exit code 2', async t =>
   const scripted = await run({ recordings: [join(directory, 'scripted.http')], card: join(directory, 'rest.json') })
   t.match(scripted, { code: 1, err: /warning: .*scripted\.http:3: a script is not run/ })
 })
+
+t.test('secrets that the gateway would add need not be there', async t => {
+  const uri = 'https://access.example/v1'
+  const directory = t.testdir({
+    'card.json': JSON.stringify(plainCard('http://on-disk.example', { capabilities: { extensions: [{ uri }] } })),
+    'envelope.json': ENVELOPE,
+    'gateway.yaml': `version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [access]}]\nextensions: {access: {uri: "${uri}", inject: [{metadata: a, fromSecret: {file: not-here}}, {metadata: b, fromSecret: {env: NOT_THERE}}]}}\n`
+  })
+  const at = (name: string): string => join(directory, name)
+  const found = await explained({ recordings: [at('envelope.json')], config: at('gateway.yaml'), card: at('card.json'), headers: [...V1, `A2A-Extensions: ${uri}`] })
+  t.match(found, { code: 0, requests: [{ edited: ['access/inject'], forwarded: { body: { bytes: ENVELOPE.length + ',"metadata":{"a":,"b":}'.length, secret: true, unchanged: false } } }] })
+})

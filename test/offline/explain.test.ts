@@ -1,27 +1,17 @@
 import t from 'tap'
-import type { AgentConfig } from '../../src/config/model.js'
-import { buildAgentState } from '../../src/agent/state.js'
-import type { ExplainOptions } from '../../src/offline/explain.js'
-import { explainRequest } from '../../src/offline/explain.js'
 import { explanationText } from '../../src/offline/explain-text.js'
 import type { Explanation } from '../../src/offline/explanation.js'
-import { sentHeaders } from '../../src/offline/place.js'
-import type { RecordedRequest } from '../../src/offline/recording.js'
-import { readRecording } from '../../src/offline/recording.js'
-import { compareHeaders, shownTarget } from '../../src/offline/shown.js'
-import { loadCardsOnce } from '../../src/upstream/card-once.js'
-import { readTlsFiles } from '../../src/upstream/tls.js'
-import { configOf, gatewayFor } from '../helpers/gateway.js'
-import type { GatewayOptions } from '../helpers/gateway.js'
+import { shownTarget } from '../../src/offline/shown.js'
+import { gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'
-import { SECRET_HIDDEN } from '../../src/policy/inject.js'
+import type { Recorded } from './explain-kit.js'
+import { asShown, explaining, http, message10, readAnswer, requestIn, rpc, SECRET, SPELLINGS, wire } from './explain-kit.js'
 
 // What `explain` says is what the proxy does: the same recorded bytes go through a real gateway, and the refusal's bytes and the
 // forwarded request are compared.
 
 const PAY = 'https://pay.example/v1'
 const WATCH = 'https://watch.example/v1'
-const SECRET = 'hush-4711'
 
 const yaml = (url: string): string => `
 limits: {extensions: 4, body: 2KiB}
@@ -53,33 +43,6 @@ extensions:
 `
 
 const card = (url: string): Record<string, unknown> => plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: PAY, required: true }, { uri: WATCH }] } })
-
-interface Spelling {
-  readonly name: string
-  readonly lines: readonly string[]
-  readonly path: string
-  readonly extensions: string
-  readonly body: (metadata: object, more?: object) => string
-}
-
-const message10 = (metadata: object, more: object): object => ({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: SECRET }], metadata, ...more } })
-const message03 = (metadata: object, more: object): object => ({ message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: SECRET }], metadata, ...more } })
-const rest03 = (metadata: object, more: object): object => ({ message: { messageId: 'm', role: 'ROLE_USER', content: [{ text: SECRET }], metadata, ...more } })
-const rpc = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 17, method, params })
-
-const SPELLINGS: readonly Spelling[] = [
-  { name: '1.0 JSONRPC', lines: ['Content-Type: application/json', 'A2A-Version: 1.0'], path: '/rpc', extensions: 'A2A-Extensions', body: (metadata, more = {}) => rpc('SendMessage', message10(metadata, more)) },
-  { name: '1.0 HTTP+JSON', lines: ['Content-Type: application/a2a+json', 'A2A-Version: 1.0'], path: '/rest/message:send', extensions: 'A2A-Extensions', body: (metadata, more = {}) => JSON.stringify(message10(metadata, more)) },
-  { name: '0.3 JSONRPC', lines: ['Content-Type: application/json'], path: '/rpc', extensions: 'X-A2A-Extensions', body: (metadata, more = {}) => rpc('message/send', message03(metadata, more)) },
-  { name: '0.3 HTTP+JSON', lines: ['Content-Type: application/json', 'A2A-Version: 0.3'], path: '/rest/v1/message:send', extensions: 'X-A2A-Extensions', body: (metadata, more = {}) => JSON.stringify(rest03(metadata, more)) }
-]
-
-interface Recorded { readonly name: string, readonly text: string }
-
-/** As it would stand in a file; the first line and the headers go to the gateway as they are. */
-function http (name: string, line: string, headers: readonly string[], body = ''): Recorded {
-  return { name, text: [line, 'Host: gw.example', 'User-Agent: test', `Authorization: Bearer ${SECRET}`, 'Connection: close', ...headers, '', body].join('\n') }
-}
 
 function corpus (): Recorded[] {
   const all: Recorded[] = []
@@ -140,46 +103,6 @@ function corpus (): Recorded[] {
     { name: 'only that host', text: http('', 'POST /enforced/rpc', v1.slice(0, 2), send).text.replace('Host: gw.example', 'Host: Only.example:80') }
   )
   return all
-}
-
-function explaining (options: GatewayOptions): (recorded: Recorded) => Promise<Explanation> {
-  const config = configOf(options)
-  const known: ExplainOptions['known'] = async (agent: AgentConfig) => {
-    const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls))
-    if (!loaded.ok) throw new Error(loaded.problem)
-    return { state: buildAgentState(loaded.cards, { agent, maxExtensions: config.limits.extensions, publicBase: 'http://gw', previous: null, secretOf: SECRET_HIDDEN }), card: loaded.cards.origin }
-  }
-  return async recorded => await explainRequest(requestIn(recorded), { file: 'corpus.http', number: 1 }, { config, agent: null, headers: [], known })
-}
-
-function requestIn ({ text }: Recorded): RecordedRequest {
-  const [request] = readRecording(Buffer.from(text), 'corpus.http', () => Buffer.alloc(0)).requests
-  if (request === undefined) throw new Error('no request')
-  return request
-}
-
-/** The bytes that a client would send: the recording, with the line ends of HTTP and a length. */
-function wire (text: string): string {
-  const at = text.indexOf('\n\n')
-  const body = text.slice(at + 2)
-  const [line = '', ...headers] = text.slice(0, at).split('\n')
-  if (body !== '' && !headers.some(one => /^content-length:/i.test(one))) headers.push(`Content-Length: ${Buffer.byteLength(body)}`)
-  return [`${line} HTTP/1.1`, ...headers, '', body].join('\r\n')
-}
-
-interface WireAnswer { readonly line: string, readonly headers: { name: string, value: string }[], readonly body: string }
-
-function readAnswer (text: string): WireAnswer {
-  const at = text.indexOf('\r\n\r\n')
-  const [line = '', ...headers] = text.slice(0, at).split('\r\n')
-  const pairs = headers.map(one => ({ name: one.slice(0, one.indexOf(':')), value: one.slice(one.indexOf(':') + 2) }))
-  return { line, headers: pairs.filter(({ name }) => !['date', 'connection'].includes(name.toLowerCase())), body: text.slice(at + 4) }
-}
-
-/** As the explanation has them: `connection` is between gateway and agent, the client's address is that of the test. */
-function asShown (recorded: RecordedRequest, rawHeaders: readonly string[]): ReturnType<typeof compareHeaders> {
-  const named = rawHeaders.flatMap((name, i) => i % 2 === 1 || name === 'connection' ? [] : [name, name === 'x-forwarded-for' ? '(the client\'s address)' : rawHeaders[i + 1] ?? ''])
-  return compareHeaders(sentHeaders(recorded, []), named)
 }
 
 t.test('over the corpus the explanation is what the proxy does', async t => {

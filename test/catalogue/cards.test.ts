@@ -1,0 +1,73 @@
+/** Cards that break what the catalogue's policies demand of them are found, in each entry that demands something; the cards of the entries' tests are not. */
+import { join } from 'node:path'
+import t from 'tap'
+import type { AgentConfig, PolicyConfig } from '../../src/config/model.js'
+import { loadCatalogue } from '../../src/config/load.js'
+import { packageRoot } from '../../src/config/paths.js'
+import { loadTests } from '../../src/offline/test-file.js'
+import type { CardFinding } from '../../src/policy/card-checks.js'
+import { checkCards } from '../../src/policy/card-checks.js'
+import { SchemaCache } from '../../src/policy/schema-source.js'
+import { agent, card } from '../policy/fixtures.js'
+
+const CATALOGUE = loadCatalogue()
+
+function findings (name: string, agentCard: object): CardFinding[] {
+  const policy = CATALOGUE[name] as PolicyConfig
+  const policies: AgentConfig['policies'] = [{ name, policy, layers: ['catalogue'], from: {} }]
+  return checkCards(agent({ policies }), [card(agentCard)], new SchemaCache())
+}
+
+/** Entry, `params` that its extension is declared with, or other keys of the card, and what is said of them. */
+const BROKEN: Readonly<Record<string, readonly { readonly params?: unknown, readonly more?: object, readonly message: RegExp }[]>> = {
+  'a2ui-0-10': [{ params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ }, { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }],
+  'a2ui-0-8': [{ params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ }, { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }],
+  'a2ui-0-9': [{ params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ }, { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }],
+  'a2ui-0-9-1': [{ params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ }, { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }],
+  'a2ui-1-0': [{ params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ }, { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }],
+  'agentstack-embedding': [{ message: /embedding_demands is required/ }, { params: { embedding_demands: { default: { suggested: 'm' } } }, message: /embedding_demands\.default\.suggested must be/ }],
+  'agentstack-form': [{ message: /form_demands is required/ }, { params: { form_demands: { initial_form: { fields: [] } } }, message: /form_demands\.initial_form\.fields must/ }],
+  'agentstack-llm': [{ message: /llm_demands is required/ }, { params: { llm_demands: { default: { suggested: 'm' } } }, message: /llm_demands\.default\.suggested must be/ }],
+  'agentstack-mcp': [{ message: /mcp_demands is required/ }, { params: { mcp_demands: { default: { allowed_transports: ['sse'] } } }, message: /mcp_demands\.default\.allowed_transports\[0\] must be one of/ }],
+  'agentstack-memoryhub': [{ params: { memoryhub_demands: [] }, message: /memoryhub_demands must be object/ }],
+  'agentstack-oauth': [{ params: { oauth_demands: { default: { redirect_uri: 'https://x.test' } } }, message: /oauth_demands\.default\.redirect_uri must be boolean/ }],
+  'agentstack-platform-api': [{ params: { auto_use: 1 }, message: /auto_use must be boolean/ }],
+  'agentstack-secrets': [{ params: { secret_demands: { key: {} } }, message: /secret_demands\.key\.name is required/ }],
+  agp: [{ params: { agent_role: 'worker', supported_agp_versions: ['1'] }, message: /agent_role must be/ }, { params: { agent_role: 'gateway', supported_agp_versions: [] }, message: /supported_agp_versions must/ }],
+  ap2: [{ message: /roles is required/ }, { params: { roles: ['merchant', 'buyer'] }, message: /roles\[1\] must be one of/ }],
+  'fhir-context': [{ params: { scopes: [{ required: true }] }, message: /scopes\[0\]\.name is required/ }],
+  latency: [{ params: { skillLatency: 200 }, message: /skillLatency must be object/ }],
+  'object-schemas': [{ more: { schemas: undefined }, message: /schemas/ }, { more: { schemas: { order: 'object' } }, message: /schemas/ }],
+  oid4vp: [{ message: /oid4vpVersions is required/ }, { params: { oid4vpVersions: [] }, message: /oid4vpVersions must/ }],
+  parafe: [{ params: { agent_id: 'a', broker_url: 'b', minimum_identity_assurance: 'none', scope_requirements: {} }, message: /minimum_identity_assurance must be one of/ }],
+  'realtime-agent': [{ params: { directiveTypes: 'all' }, message: /directiveTypes must be array/ }],
+  'sam-agent-type': [{ params: { type: '' }, message: /type must/ }],
+  'sam-deployment': [{ message: /id is required/ }],
+  'sam-display-name': [{ message: /display_name is required/ }],
+  'sam-gateway-role': [{ params: { gateway_id: 'g' }, message: /gateway_type is required/ }],
+  'sam-peer-topology': [{ params: { peer_agent_names: { a: 1 } }, message: /peer_agent_names must be array/ }],
+  'sam-schemas': [{ params: {}, message: /must/ }, { params: { input_schema: 'x' }, message: /input_schema must be/ }],
+  'sam-tools': [{ params: { tools: [{ id: 'a' }] }, message: /tools\[0\]\.name is required/ }],
+  'secure-passport': [{ params: { supportedStateKeys: 'all' }, message: /supportedStateKeys must be array/ }],
+  ucp: [{ params: { capabilities: { 'dev.ucp.shopping.checkout': [{}] } }, message: /version is required/ }]
+}
+
+t.test('each entry with rules for cards has a card here that breaks them', async t => {
+  const checking = Object.entries(CATALOGUE).filter(([, { card: checks }]) => checks?.params !== undefined || checks?.schema !== undefined).map(([name]) => name)
+  t.same(Object.keys(BROKEN).toSorted(), checking.toSorted())
+})
+
+for (const [name, cards] of Object.entries(BROKEN)) {
+  t.test(name, async t => {
+    const loaded = loadTests(join(packageRoot(), 'config', 'extensions', `${name}.test.yaml`), {})
+    if (!loaded.ok) return t.fail('the tests of the entry cannot be read')
+    const sound = loaded.tests.value.card as { readonly capabilities: { readonly extensions: readonly { readonly uri: string }[] } }
+    t.same(findings(name, sound), [], 'the card of its tests holds')
+    const { uri } = sound.capabilities.extensions.find(one => one.uri === CATALOGUE[name]?.uri || CATALOGUE[name]?.uriPattern !== undefined) ?? { uri: '' }
+    for (const { params, more, message } of cards) {
+      const broken = { ...sound, ...more, capabilities: { extensions: [{ uri, ...(params === undefined ? {} : { params }) }] } }
+      t.match(findings(name, broken), [{ policy: name, mode: CATALOGUE[name]?.mode ?? 'enforce', refuses: false, message }], JSON.stringify(params ?? more ?? 'no params'))
+      t.same(findings(name, { ...broken, capabilities: { extensions: [{ uri: 'urn:another' }] } }), [], 'a card that does not declare it is not looked at')
+    }
+  })
+}
