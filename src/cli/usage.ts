@@ -17,7 +17,7 @@ const HELP: Readonly<Record<string, Help>> = {
     does: 'runs the gateway',
     more: [
       CONFIG,
-      '--upstream URL           the agent to stand in front of, where there is no file; or A2A_GATEWAY_UPSTREAM',
+      '--upstream URL           the agent, enough without a file; or A2A_GATEWAY_UPSTREAM',
       '--listen HOST:PORT       where clients call, default 0.0.0.0:8080; or A2A_GATEWAY_LISTEN',
       '--admin HOST:PORT        health, metrics, state, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN',
       '',
