@@ -35,8 +35,8 @@ agents:
     extensions: [object-schemas, {x402: {mode: enforce}}]   # refuse it
 \`\`\`
 
-All but \`object-schemas\` only observe until told to enforce, an extension that the card requires included: specifications and implementations
-disagree often enough that a team should see first what its own clients send. Each page says where they do.`
+All but \`object-schemas\` only observe until told to enforce: specifications and implementations disagree often enough that a team should see
+first what its own clients send. Each page says where they do. An extension that the card requires stays required meanwhile, in the agent's mode.`
 
 function index (catalogue: readonly (readonly [string, PolicyConfig])[]): string {
   const rows = catalogue.map(([name, policy]) => `| [${policy.about?.title ?? name}](${name}.md) | \`${name}\` | ${uriOf(policy)} | ${checks(policy)} | ${policy.mode ?? 'the agent\'s'} |`)

@@ -39,6 +39,11 @@ methods:
 routes:
   - {verb: GET, path: /windows, need: declared}
   - {verb: POST, path: "/windows/{day}/book", body: {type: object, required: [from, to]}}`,
+  card: `
+card:
+  params: {type: object, required: [zones]}   # of the declaration in the card
+  schema: {required: [skills]}                # of the whole card
+  onInvalid: refuse                           # the card is not used; default: warn`,
   request: `
 request:
   - id: one-window
@@ -58,5 +63,13 @@ request:
   - id: client-is-named
     select: {header: acme-client}
     count: {min: 1}
-    verdict: warn`
+    verdict: warn`,
+  inject: `
+inject:
+  - {metadata: $uri/zone, value: north}       # or fromSecret: {file: /run/secrets/zone}, {env: ZONE}
+  - {metadata: $uri/tier, value: gold, existing: keep, when: {taskId: absent}}`,
+  integrity: `
+integrity: verbatim                           # nothing about such a request is changed`,
+  redact: `
+redact: [$uri/token, "$uri#/doors/*/code"]`
 }

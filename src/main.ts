@@ -2,6 +2,8 @@
 /** Command line to command. */
 import { parseArgs } from 'node:util'
 import { runCheck } from './cli/check.js'
+import type { Command } from './cli/commands.js'
+import { COMMANDS } from './cli/commands.js'
 import { runExplain } from './cli/explain.js'
 import { runHealth } from './cli/health.js'
 import { runInit } from './cli/init.js'
@@ -13,25 +15,6 @@ import { packageVersion } from './config/paths.js'
 
 const out = (text: string): void => { process.stdout.write(text.endsWith('\n') ? text : `${text}\n`) }
 const err = (text: string): void => { process.stderr.write(text.endsWith('\n') ? text : `${text}\n`) }
-
-interface Command {
-  /** Flags that take a value, those that may be repeated, those that take none. */
-  readonly flags?: readonly string[]
-  readonly lists?: readonly string[]
-  readonly switches?: readonly string[]
-  /** How many arguments it takes that are no flags. Default: none. */
-  readonly positionals?: number
-}
-
-const COMMANDS: Readonly<Record<string, Command>> = {
-  serve: { flags: ['config', 'upstream', 'listen', 'admin'] },
-  check: { flags: ['config'], switches: ['live'] },
-  init: { flags: ['output'], positionals: 1 },
-  explain: { flags: ['config', 'card', 'upstream', 'agent', 'request'], lists: ['header'], switches: ['json'], positionals: Infinity },
-  test: { flags: ['config', 'format', 'only'], positionals: Infinity },
-  schema: {},
-  health: { flags: ['admin'] }
-}
 
 function optionsOf ({ flags = [], lists = [], switches = [] }: Command): Record<string, { type: 'string' | 'boolean', multiple?: boolean, short?: string }> {
   return Object.fromEntries([

@@ -237,5 +237,5 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     maxItems: 100
   },
   integrity: choice('`verbatim`: a request in which the extension is active is forwarded with the body and the extension headers as the client sent them; where another policy would have to remove something, the request is refused. Default: `normal`.', ['normal', 'verbatim']),
-  redact: names('Secrets of the extension, for wherever the gateway shows or passes on data of others: `<metadata key>` or `<metadata key>#<JSON Pointer>`, in which a step may be `*` for all. The gateway shows no data of requests, with this or without; so far nothing else depends on it.', 'redaction')
+  redact: names('Secrets of the extension, for wherever the gateway shows or passes on data of others: `<metadata key>` or `<metadata key>#<JSON Pointer>`, in which a step may be `*` for all. The gateway shows no data of requests, with this or without; nothing else depends on it.', 'redaction')
 })

@@ -4,7 +4,7 @@ import type { AgentConfig, Config } from '../config/model.js'
 
 export interface Changes {
   readonly agents: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
-  /** Of agents that were and are there, as `agent/policy/rule`. */
+  /** Of agents that were and are there, as `agent/policy/rule`, and what else a policy says as `agent/policy.key`, such as `a/x402.activation`. */
   readonly rules: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
   /** `agent: enforce -> observe`, `agent/policy: observe -> enforce`. */
   readonly modes: readonly string[]
@@ -94,9 +94,13 @@ function rulesOf (agent: AgentConfig): Map<string, string> {
   const rules = new Map<string, string>()
   for (const { name, policy } of agent.policies) {
     for (const rule of policy.request ?? []) rules.set(`${agent.name}/${name}/${rule.id}`, digest([policy.uri, rule]))
+    for (const [key, value] of Object.entries(policy)) if (!TOLD_OTHERWISE.has(key)) rules.set(`${agent.name}/${name}.${key}`, digest(value))
   }
   return rules
 }
+
+/** Keys of a policy that are rules, are told as modes, are part of every rule, or have no effect. */
+const TOLD_OTHERWISE: ReadonlySet<string> = new Set(['request', 'mode', 'uri', 'about'])
 
 function compareRules (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>, into: { added: string[], removed: string[], changed: string[] }): void {
   for (const [rule, content] of after) {

@@ -18,7 +18,8 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   if (decision.missing.length > 0) span.set('a2a.extension.missing', decision.missing as string[])
   if (decision.refusal === null) span.set('a2a_gateway.decision', decision.violations.length === 0 ? 'forward' : 'observe')
   if (decision.refusal === null && decision.edited.length > 0) span.set('a2a_gateway.edited', decision.edited as string[])
-  if (decision.violations.length > 0 || decision.edited.length > 0) recordViolations(exchange, call, decision)
+  // What is only injected is the normal course: the span tells it, an audit line for every call would drown the others.
+  if (decision.violations.length > 0) recordViolations(exchange, call, decision)
 }
 
 function recordViolations (exchange: Exchange, call: Call, decision: Decision): void {
@@ -28,6 +29,7 @@ function recordViolations (exchange: Exchange, call: Call, decision: Decision): 
     metrics.violation(exchange.agentName, found.extension, found.rule, 'request', found.mode === 'enforce' ? 'enforce' : 'observe')
   }
   const deciding = violations.find(found => found.mode === 'enforce') ?? violations[0]
+  if (deciding === undefined) return
   const edited = decision.refusal === null ? decision.edited : []
   audit.record({
     agent: exchange.agentName,
@@ -35,9 +37,9 @@ function recordViolations (exchange: Exchange, call: Call, decision: Decision): 
     binding: exchange.binding,
     version: exchange.version,
     decision: decision.refusal !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed',
-    reason: deciding === undefined ? null : deciding.customReason ?? deciding.reason,
-    extension: deciding?.extension ?? null,
-    rule: deciding?.rule ?? null,
+    reason: deciding.customReason ?? deciding.reason,
+    extension: deciding.extension,
+    rule: deciding.rule,
     edited,
     violations: violations.map(found => ({ reason: found.customReason ?? found.reason, extension: found.extension, rule: found.rule, path: found.path, message: found.message })),
     trace_id: exchange.span.traceId,

@@ -2,7 +2,7 @@
 import type { AgentCard } from '../a2a/card.js'
 import { routeKey } from '../a2a/extension-routes.js'
 import type { Operation } from '../a2a/operations.js'
-import type { AgentConfig, ErrorClass, InjectionConfig, InlineSchema, MethodConfig, Mode, PolicyConfig, RuleConfig, SchemaRef } from '../config/model.js'
+import type { AgentConfig, ErrorClass, InjectionConfig, InlineSchema, MethodConfig, Mode, ResolvedPolicy, RuleConfig, SchemaRef } from '../config/model.js'
 import type { Identity } from './identity.js'
 import { identitiesOf, Names } from './identity.js'
 import type { CompiledAddition } from './methods.js'
@@ -126,7 +126,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const report = (problem: UnusableSchema): void => {
     if (!unusable.some(known => known.pointer === problem.pointer)) unusable.push(problem)
   }
-  const take = (name: string, policy: PolicyConfig, identity: Identity): void => {
+  const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
     const { uri, same, extension } = identity
     const mode: Mode = agent.mode === 'off' ? 'off' : policy.mode ?? agent.mode
     for (const known of [...same, ...identity.satisfying]) {
@@ -145,7 +145,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     if (mode === 'off') return
     const demand = policy.activation?.required ?? 'card'
     const byCard = same.some(spelling => declared.get(spelling)?.required === true)
-    if (demand === 'always' || (demand === 'card' && byCard)) require({ uri, label: name, mode, ...(policy.activation?.scope === undefined ? {} : { scope: policy.activation.scope }) })
+    // The catalogue only observes its own rules; what the card requires was enforced before the policy was listed, and stays so.
+    const demanded = demand === 'card' && from.mode === 'catalogue' ? agent.mode : mode
+    if (demand === 'always' || (demand === 'card' && byCard)) require({ uri, label: name, mode: demanded, ...(policy.activation?.scope === undefined ? {} : { scope: policy.activation.scope }) })
     if (policy.activation?.default === 'inject') {
       if (!injected.includes(uri)) injected.push(uri)
       if (policy.activation.expose !== true) hidden.add(uri)
@@ -169,9 +171,10 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     if (claim !== null) untagged?.push(claim)
   }
 
-  for (const { name, policy } of agent.policies) {
+  for (const resolved of agent.policies) {
+    const { name, policy } = resolved
     const identities = identitiesOf(policy, declared)
-    for (const identity of identities) take(name, policy, identity)
+    for (const identity of identities) take(resolved, identity)
     if (identities.length === 0) warnings.push(`policy "${name}": the card declares no extension that matches ${policy.uriPattern ?? 'it'}, so its rules do not run`)
   }
   if (agent.mode !== 'off') {

@@ -10,7 +10,7 @@ export interface AuditViolation {
   readonly message: string
 }
 
-/** One request with violations or changes, under the names of the audit line. */
+/** One request with violations, under the names of the audit line. */
 export interface AuditEntry {
   readonly agent: string
   readonly operation: string
@@ -18,8 +18,8 @@ export interface AuditEntry {
   readonly version: string
   /** rejected = the client was refused; edited = forwarded with changes; observed = let through by mode `observe`. */
   readonly decision: 'rejected' | 'edited' | 'observed'
-  /** Reason, extension and rule of the violation that decided; null where there is none. */
-  readonly reason: string | null
+  /** Of the violation that decided. */
+  readonly reason: string
   readonly extension: string | null
   readonly rule: string | null
   /** `policy/rule` of what was changed, never what. */
@@ -47,7 +47,7 @@ const TEXT_LENGTH = 512
 /** Bytes that may wait for a slow reader before lines are dropped (and counted). */
 const BACKLOG = 4 * 1024 * 1024
 
-/** The audit trail: one JSON line per request that was refused, or would have been, or was changed. */
+/** The audit trail: one JSON line per request that was refused, or would have been, or had something removed. */
 export function createAudit (options: AuditOptions): Audit {
   return options.enabled ? new AuditTrail(options.stream) : { record () {} }
 }

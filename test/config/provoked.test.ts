@@ -9,6 +9,7 @@ import { readConfiguration } from '../../src/cli/configuration.js'
 import { formatDiagnostic } from '../../src/config/load.js'
 import type { LoadResult, Overrides } from '../../src/config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
+import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
 import { AGENT, lines, ROWS } from './rows.js'
 
 /** Descriptions of keys are documentation. */
@@ -26,6 +27,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'unknown error': 'Ajv always names one',
   'no package.json named … above …': 'a broken installation',
   'not host:port: …': 'validated before',
+  'a secret was not read': 'a fault of this package: each is read before it is asked for',
   'permission denied': 'root, who runs the tests of a container, may read everything',
   'error parsing regexp: ': 'a prefix of RE2\'s words that is cut off',
   'a JSON Schema is an object or a boolean': 'cards only: in the file another type is refused before',
@@ -55,11 +57,21 @@ t.test('every sentence of the sources is provoked', async t => {
     '--upstream: the URL of the agent is required (or give a file with --config)',
     /: cannot read the file: the name is too long$/
   ])
-  const many = lines(AGENT + Array.from({ length: 150 }, (_, index) => `k${index}: 1\n`).join(''))
+  const crowd = lines(AGENT + Array.from({ length: 150 }, (_, index) => `k${index}: 1\n`).join(''))
+
+  const edits = t.testdir(EDIT_FILES)
+  const ofEdits = EDIT_ROWS.flatMap(([, text]) => editLines(text, edits))
+  const large = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}.json`, JSON.stringify('x'.repeat(1_000_000))]))
+  const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`${index}.json`, '{}']))
+  const schemas = t.testdir({ set: { 'a.json': '{"$ref": "b.json"}', 'c.json': '{}' }, none: {}, large, many })
+  const ofSchemas = ['set, base: "urn:x"', 'set, base: "https://x.test/s"', 'set, base: "https://x.test/"', 'none, base: "https://x.test/n/"', 'large, base: "https://x.test/l/"', 'many, base: "https://x.test/m/"'].flatMap(bundle =>
+    lines(`${AGENT}extensions: {p: {uri: "urn:p", card: {params: {ref: "https://x.test/a.json"}, schema: {ref: nowhere}}}}\nbundles: {b: {dir: ${bundle}}, c: {dir: set, base: "https://x.test/"}}\n`, {}, schemas))
+  const refers = `${AGENT}extensions: {p: {uri: "urn:p", card: {params: {ref: "https://x.test/a.json"}}}}\n`
+  ofSchemas.push(...lines(refers), ...lines(`${refers}bundles: {c: {dir: set, base: "https://x.test/"}}\n`, {}, schemas))
 
   const sentences = SOURCES.flatMap(sentencesOf)
   t.ok(sentences.length > 150, 'the sources are read')
-  const printed = [...Object.values(ROWS).flat().flatMap(([, text]) => lines(text)), ...ofFiles, ...many]
+  const printed = [...Object.values(ROWS).flat().flatMap(([, text]) => lines(text)), ...ofFiles, ...crowd, ...ofEdits, ...ofSchemas]
   t.same(unsaid(sentences.filter(({ text }) => !Object.hasOwn(ELSEWHERE, text)), printed), [])
   t.same(Object.keys(ELSEWHERE).filter(text => !sentences.some(one => one.text === text)), [], 'no exception outlives its sentence')
 })

@@ -16,8 +16,7 @@ const ruleWith = (lines: string) => policyWith(`request:\n  - id: r\n    select:
 const FIXTURES = join(import.meta.dirname, '..', 'fixtures', 'tls')
 
 /** What is printed of a file that lies beside this one, `ca.pem` and the like beside the fixtures. */
-export function lines (text: string, env: NodeJS.ProcessEnv = {}): string[] {
-  const baseDir = text.includes('.pem') ? FIXTURES : import.meta.dirname
+export function lines (text: string, env: NodeJS.ProcessEnv = {}, baseDir = text.includes('.pem') ? FIXTURES : import.meta.dirname): string[] {
   const result = parseConfig(text, { file: 'g.yaml', baseDir, env, checks: CHECKS })
   return (result.ok ? result.warnings : result.problems).map(formatDiagnostic)
 }

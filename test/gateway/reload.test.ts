@@ -74,6 +74,8 @@ t.test('rules and modes are reported as they are in effect, per agent', async t 
   t.match(await gateway.reload(configOf({ yaml: yaml([agentAt('a', agent.url, listed), agentAt('b', agent.url)], changed, LOGGED) })), { rules: { added: [], removed: [], changed: ['a/demo/two'] }, modes: [] })
   t.match(await gateway.reload(configOf({ yaml: yaml([agentAt('a', agent.url, listed), agentAt('b', agent.url)], changed, LOGGED) })), { agents: { changed: [] }, rules: { changed: [] } })
   t.match(lastLog(gateway, 'configuration reloaded'), { msg: 'configuration reloaded: nothing has changed' })
+  const owning = `${changed}\n    owns: {metadata: [k]}`
+  t.match(await gateway.reload(configOf({ yaml: yaml([agentAt('a', agent.url, listed), agentAt('b', agent.url)], owning, LOGGED) })), { rules: { added: ['a/demo.owns'], removed: [], changed: [] } }, 'what a policy says beside its rules')
 })
 
 t.test('an overlay of the agent is a change of that agent; /agents names the layers that speak', async t => {

@@ -75,21 +75,6 @@ t.test('a problem of the configuration is file:line:col, and exit code 1', async
   t.match(await ended(t, ['serve'], { A2A_GATEWAY_UPSTREAM: 'nope' }), { code: 1, err: /A2A_GATEWAY_UPSTREAM/ })
 })
 
-t.test('--help lists the commands; --help of one says what its flags mean', async t => {
-  const commands = ['serve', 'check', 'init', 'explain', 'test', 'schema', 'health']
-  const { out } = await ended(t, ['--help'])
-  t.same(out.match(/(?<=^ {2}a2a-gateway )\w+/gm), commands)
-  for (const command of commands) {
-    const help = await ended(t, [command, '--help'])
-    t.match(help, { code: 0, err: '' })
-    t.equal(help.out.match(/^a2a-gateway (\w+)/)?.[1], command)
-    const refused = await ended(t, [command, '--no-such-flag'])
-    const flags = refused.err.match(/--[a-z]+/g)?.filter(flag => flag !== '--no' && flag !== '--help') ?? []
-    for (const flag of flags) t.match(help.out, new RegExp(`\\n {2}${flag}\\b`), `${command} ${flag} is explained`)
-    t.match(refused, { code: 2, out: '', err: `(a2a-gateway ${command} --help)` })
-  }
-})
-
 t.test('init and check --live as commands', async t => {
   const agent = await fakeAgent(t)
   const made = await ended(t, ['init', agent.url])

@@ -1,6 +1,7 @@
 import t from 'tap'
-import type { PolicyConfig } from '../../src/config/model.js'
-import { card, declaring, policyOf } from './fixtures.js'
+import type { Layer, PolicyConfig } from '../../src/config/model.js'
+import type { AgentPolicy } from '../../src/policy/compile.js'
+import { card, declaring, policyOf, send } from './fixtures.js'
 
 const U = 'https://x.test/ext'
 const V = 'https://x.test/other'
@@ -74,4 +75,16 @@ t.test('the other card serves what this one lost', async t => {
   const other = card(declaring(V, { uri: U, params: { a: false } }))
   const policy = policyOf(declaring(U), { ext }, {}, { otherCard: other })
   t.same(policy.policies[0]?.rules[0]?.schema?.names, ['a'], 'by the extension\'s index in that card')
+})
+
+t.test('what the card requires stays enforced under a policy that only the catalogue lets observe', async t => {
+  const required = declaring({ uri: 'urn:e', required: true })
+  const observing: PolicyConfig = { uri: 'urn:e', mode: 'observe', request: [{ id: 'r', select: { metadata: { key: 'k' } }, count: { max: 0 } }] }
+  const under = (from: Readonly<Record<string, Layer>>): AgentPolicy => policyOf(required, {}, { policies: [{ name: 'e', policy: observing, layers: ['catalogue'], from }] })
+  const body = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }], metadata: { k: 1 } } }
+  t.match(send(under({ mode: 'catalogue' }), body).refusal, { reason: 'EXTENSION_SUPPORT_REQUIRED', rule: 'e/required' })
+  const asked = send(under({ mode: 'catalogue' }), body, { requested: ['urn:e'] })
+  t.equal(asked.refusal, null)
+  t.match(asked.violations, [{ mode: 'observe', rule: 'r' }], 'its own rules observe')
+  for (const layer of ['file', 'agent'] as const) t.equal(send(under({ mode: layer }), body).refusal, null, `the ${layer} said observe, and means it`)
 })

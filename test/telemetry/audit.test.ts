@@ -13,7 +13,7 @@ const ENTRY: AuditEntry = {
   reason: 'SCHEMA_VIOLATION',
   extension: 'https://a.example/ext',
   rule: 'payload',
-  edited: [],
+  edited: ['ext/inactive'],
   violations: [{ reason: 'SCHEMA_VIOLATION', extension: 'https://a.example/ext', rule: 'payload', path: '/message/parts/0/data/age', message: 'must be integer' }],
   trace_id: '0af7651916cd43dd8448eb211c80319c',
   client: '192.0.2.7',
