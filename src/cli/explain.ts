@@ -88,7 +88,7 @@ async function configOf ({ config: named, card, upstream, env }: ExplainArgument
   const file = named ?? (env.A2A_GATEWAY_CONFIG || null)
   const overrides = mergeOverrides({ upstream }, overridesFromEnvironment(env))
   if (file !== null || overrides.upstream !== undefined) return withCard(read(file, overrides, env), card)
-  if (card === null) throw new CannotExplain('say whose decision: --config FILE, --card FILE or --upstream URL')
+  if (card === null) throw new CannotExplain('which agent is it for? Give a configuration (--config FILE), a card (--card FILE) or an agent (--upstream URL)')
   // Without an agent to dial, the address is that of the card's first interface.
   const [agent] = withCard(read(null, { upstream: 'http://agent.invalid' }, env), card).agents as [AgentConfig]
   const { limits } = read(null, { upstream: 'http://agent.invalid' }, env)

@@ -25,6 +25,6 @@ export async function runHealth (args: { readonly admin: string | undefined }, i
       resolve(0)
     })
     request.on('timeout', () => { request.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)) })
-    request.on('error', error => { fail(error.message) })
+    request.on('error', (error: NodeJS.ErrnoException) => { fail(error.code === 'ECONNREFUSED' ? 'nothing listens there; --admin HOST:PORT says where the gateway\'s admin listener is' : error.message) })
   })
 }

@@ -57,7 +57,7 @@ export function starterFile (options: StarterOptions): string {
       `      - ${name}`
     ]),
     ...unknown.flatMap(({ extension, name }) => [...about(extension, card).map(text => comment(text, 4)), comment(`No policy of the catalogue is for it. Write one below, then name it here: ${name}`, 4)]),
-    ...(unknown.length === 0 ? [] : ['', comment('Policies of your own; docs/how-it-decides.md has the vocabulary. Take off the "# " from "extensions:" to the end.'), comment('extensions:')]),
+    ...(unknown.length === 0 ? [] : ['', comment('Policies of your own; docs/policy-reference.md has every key. Take off the "# " from "extensions:" to the end.'), comment('extensions:')]),
     ...unknown.flatMap(({ extension, name }) => skeleton(extension, name).map(line => comment(line)))
   ].map(line => `${line}\n`).join('')
 }

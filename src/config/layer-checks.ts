@@ -12,7 +12,7 @@ interface Listed { readonly item: ListItem, readonly path: Path, readonly policy
 export function layeredProblems (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
   const fromFile = layers.fileNames.flatMap((name) => {
     const policy = layers.named(name)
-    return policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers.names, (required) => layers.named(required))]
+    return policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers, (required) => layers.named(required))]
   })
   return once([...fromFile, ...listsOf(agents, layers).flatMap((list) => listProblems(list, layers))])
 }
@@ -60,14 +60,15 @@ function listProblems (known: readonly Listed[], layers: PolicyLayers): PathProb
   const own = new Map(known.map(({ item, policy }) => [item.name, policy]))
   const lookUp = (name: string): LayeredPolicy | null => own.get(name) ?? layers.named(name)
   return [
-    ...known.flatMap(({ item, path, policy }) => policy === null ? [unknown(item.name, path, layers.names)] : []),
+    ...known.flatMap(({ item, path, policy }) => policy === null ? [unknown(item.name, path, layers)] : []),
     ...twins(known),
-    ...known.flatMap(({ item, policy }) => item.overlay === null || policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers.names, lookUp)])
+    ...known.flatMap(({ item, policy }) => item.overlay === null || policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers, lookUp)])
   ]
 }
 
-function unknown (name: string, path: Path, known: readonly string[]): PathProblem {
-  return fault(path, `no policy is named ${shown(name)}`, didYouMean(name, known) ?? `known policies: ${known.join(', ')}`)
+function unknown (name: string, path: Path, layers: PolicyLayers): PathProblem {
+  const own = layers.fileNames.length === 0 ? '' : `this file has ${layers.fileNames.join(', ')}; `
+  return fault(path, `no policy is named ${shown(name)}`, didYouMean(name, layers.names) ?? `${own}docs/extensions/README.md lists those of the catalogue`)
 }
 
 /** One agent has one policy of a name, and one for an extension. */
@@ -97,14 +98,14 @@ function sharedAliases (listed: readonly Listed[]): PathProblem[] {
 }
 
 /** What a policy requires: names that do not exist, and circles. */
-function requirements (policy: LayeredPolicy, known: readonly string[], lookUp: (name: string) => LayeredPolicy | null): PathProblem[] {
+function requirements (policy: LayeredPolicy, layers: PolicyLayers, lookUp: (name: string) => LayeredPolicy | null): PathProblem[] {
   const { name } = policy
   const place = partOf(policy, ['activation', 'requires'])
   if (place === null) return []
   const next = (required: string): string[] => requiredBy(lookUp(required))
   return requiredBy(policy).flatMap((required, index) => {
     const at: Path = [...place, 'activation', 'requires', index]
-    if (lookUp(required) === null) return [unknown(required, at, known)]
+    if (lookUp(required) === null) return [unknown(required, at, layers)]
     if (required === name) return [fault(at, `policy ${shown(name)} requires itself`, 'remove it')]
     return reaches(required, name, next) ? [fault(at, `policies ${shown(name)} and ${shown(required)} require each other`, 'remove one of the two')] : []
   })

@@ -111,10 +111,7 @@ export interface TelemetryConfig {
   readonly audit: { readonly enabled: boolean }
 }
 
-/**
- * One extension's policy: the part of the vocabulary that works today.
- * Shapes follow the policy vocabulary of docs/how-it-decides.md; absent keys mean the defaults named there.
- */
+/** One extension's policy, as `policy-schema.ts` describes it; docs/policy-reference.md is made from that. */
 export interface PolicyConfig {
   /** For people; nothing depends on it. */
   readonly about?: { readonly title?: string, readonly source?: string, readonly summary?: string, readonly drift?: readonly string[], readonly notes?: readonly string[] }

@@ -81,7 +81,10 @@ function quantityFault (kind: string, text: string, bounds: Bounds, read: (text:
 function run (validate: ValidateFunction, value: unknown, subject: string): PathProblem[] {
   faults = 0
   if (validate(value)) return []
-  return (validate.errors ?? []).flatMap((error) => error.data === UNKNOWN ? [] : translate(error, value, subject))
+  const errors = validate.errors ?? []
+  // A value of the wrong type is none of the allowed ones either: one sentence is enough.
+  const mistyped = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath))
+  return errors.flatMap((error) => error.data === UNKNOWN || (error.keyword === 'enum' && mistyped.has(error.instancePath)) ? [] : translate(error, value, subject))
 }
 
 /** One error of ajv as a sentence, at the key or the value at fault; nothing for errors that others explain. */

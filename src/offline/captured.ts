@@ -7,6 +7,9 @@ import { RecordingError, requestOf } from './recorded-request.js'
 
 type Json = Readonly<Record<string, unknown>>
 
+/** Any of them makes an envelope, however broken. */
+const ENVELOPE = ['jsonrpc', 'method', 'params', 'id']
+
 /**
  * @param value what the bytes parse to
  * @param bytes of the file: a bare envelope is sent as it stands
@@ -18,6 +21,7 @@ export function readCaptured (value: unknown, bytes: Buffer, file: string): Reco
   if (Array.isArray(value) && value.length > 0 && value.every(isCaptured)) return value.map((one, i) => readRequest(one, `${file}: [${i}]`))
   if (isCaptured(value)) return [readRequest(value, file)]
   if (isObject(value) && value.headers !== undefined && value.jsonrpc === undefined) throw new RecordingError(file, 0, 'the captured request names no address', 'give it "url" or "path"')
+  if (isObject(value) && !ENVELOPE.some(key => Object.hasOwn(value, key))) throw new RecordingError(file, 0, 'this is JSON, but no request', 'a captured request has "url" or "path", a JSON-RPC request "jsonrpc" and "method"')
   return [{ name: null, line: 1, method: 'POST', target: null, headers: [], body: bytes }]
 }
 

@@ -94,7 +94,7 @@ function setsOf ({ decision, requested }: NonNullable<Judgement['ruling']>): Ext
 
 function assumptions (recorded: RecordedRequest, headers: readonly string[]): string[] {
   const notes: string[] = []
-  if (recorded.target === null) notes.push('a bare envelope has neither address nor headers: it is posted to the agent\'s JSON-RPC interface as application/json; give other headers with --header')
+  if (recorded.target === null) notes.push('a JSON-RPC envelope alone has neither address nor headers: it is posted to the agent\'s JSON-RPC interface as application/json; add headers with --header')
   const length = headOf('', recorded.headers).headers['content-length']
   if (length !== undefined && length !== headOf('', headers).headers['content-length']) notes.push('the recorded Content-Length is not that of the body; that of the body is sent')
   return notes

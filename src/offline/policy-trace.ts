@@ -110,6 +110,6 @@ function whySkipped (skipped: 'operation' | 'condition' | 'bound', id: string, p
   if (skipped === 'operation') return 'not for this operation'
   if (skipped === 'bound') return 'enough was found already'
   const rule = policy.request?.find(one => one.id === id)
-  if (rule?.unless === undefined) return 'its when does not hold'
-  return rule.when === undefined ? 'its unless holds' : 'its when does not hold, or its unless does'
+  if (rule?.unless === undefined) return 'its "when" does not hold'
+  return rule.when === undefined ? 'its "unless" holds' : 'its "when" does not hold, or its "unless" does'
 }

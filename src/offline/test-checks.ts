@@ -1,5 +1,5 @@
 /** What the schema cannot say of a file of tests: keys that contradict each other, and expectations that nothing could fail. */
-import { carriesMessage } from '../a2a/operations.js'
+import { carriesMessage, methodOfOperation } from '../a2a/operations.js'
 import type { Operation } from '../a2a/operations.js'
 import { dotted, shown } from '../config/diagnostics.js'
 import type { Path, PathProblem } from '../config/diagnostics.js'
@@ -39,7 +39,7 @@ function requestProblems (test: Mapping, at: Path): PathProblem[] {
   if (params !== undefined && metadata !== undefined) problems.push(clash('metadata', 'params', 'params is the whole request object'))
   if (method !== undefined && operation !== undefined) problems.push(clash('operation', 'method', 'method is for what is not an operation of A2A'))
   if (method !== undefined && items(test.bindings).includes('HTTP+JSON')) problems.push(fault([...at, 'method'], `${dotted([...at, 'method'])} is a method of JSON-RPC, and bindings names HTTP+JSON`, 'leave HTTP+JSON out', 'key'))
-  if (typeof operation === 'string' && message !== undefined && !carriesMessage(operation as Operation)) {
+  if (typeof operation === 'string' && message !== undefined && isKnown(operation) && !carriesMessage(operation as Operation)) {
     problems.push(fault([...at, 'message'], `${dotted([...at, 'message'])}: ${operation} carries no message`, 'write params', 'key'))
   }
   const parts = items(mapping(message).parts)
@@ -48,6 +48,11 @@ function requestProblems (test: Mapping, at: Path): PathProblem[] {
     if (content.length !== 1) problems.push(fault([...at, 'message', 'parts', index], `${dotted([...at, 'message', 'parts', index])} must have exactly one of text, raw, url, data`, 'a malformed message is written with params'))
   })
   return problems
+}
+
+/** What is no operation is refused as such. */
+function isKnown (operation: string): boolean {
+  return methodOfOperation(operation as Operation, '1.0') !== undefined
 }
 
 function expectProblems (expect: Mapping, at: Path): PathProblem[] {

@@ -105,7 +105,7 @@ t.test('--upstream alone stands in front of one agent; health asks it; SIGINT st
   t.equal((await rpc(`http://${listen}/rpc`)).status, 200)
   t.match(await ended(t, ['health', '--admin', admin]), { code: 0, out: 'live\n' })
   t.match(await ended(t, ['health'], { A2A_GATEWAY_ADMIN: admin }), { code: 0 })
-  t.match(await ended(t, ['health', '--admin', `127.0.0.1:${await freePort()}`]), { code: 1, err: /ECONNREFUSED/ })
+  t.match(await ended(t, ['health', '--admin', `127.0.0.1:${await freePort()}`]), { code: 1, err: /nothing listens there; --admin HOST:PORT/ })
   t.match(await ended(t, ['health', '--admin', 'nonsense::x']), { code: 1 })
 
   const taken = await ended(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', '127.0.0.1:0'])

@@ -161,7 +161,7 @@ t.test('sets, rules with verdicts, reasons', async t => {
   t.equal(broken.rule, 'pay/required')
 
   const fine = await named('0.3 HTTP+JSON: accepted')
-  t.same(fine.policies[0]?.rules.map(({ id, verdict, why }) => [id, verdict, why]), [['number', 'passed', null], ['not-on-tasks', 'not applicable', 'its when does not hold'], ['gently', 'passed', null]])
+  t.same(fine.policies[0]?.rules.map(({ id, verdict, why }) => [id, verdict, why]), [['number', 'passed', null], ['not-on-tasks', 'not applicable', 'its "when" does not hold'], ['gently', 'passed', null]])
   t.equal(fine.versionWhy, 'the header A2A-Version says 0.3')
   t.equal((await named('0.3 JSONRPC: accepted')).versionWhy, 'the request does not say, which means 0.3')
   t.equal((await named('version in the query')).versionWhy, 'the query parameter A2A-Version says 1.0')

@@ -193,6 +193,8 @@ t.test('a bare JSON-RPC envelope is sent as it stands', t => {
     t.same({ ...request, body: request?.body.toString() }, { name: null, line: 1, method: 'POST', target: null, headers: [], body: text })
   }
   t.equal(read('[{"jsonrpc": "2.0"}]', 'stdin').requests[0]?.body.toString(), '[{"jsonrpc": "2.0"}]', 'a batch too, for the gateway to refuse')
+  t.equal(read('{"method": "x"}', 'stdin').requests[0]?.body.toString(), '{"method": "x"}', 'a broken one too')
+  t.equal(problem('{"name": "courier", "capabilities": {}}', 'card.json'), 'card.json: this is JSON, but no request (a captured request has "url" or "path", a JSON-RPC request "jsonrpc" and "method")')
   t.end()
 })
 

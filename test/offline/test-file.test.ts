@@ -57,6 +57,12 @@ for (const [what, text, printed] of BROKEN) {
   })
 }
 
+t.test('an unknown operation is told once', async t => {
+  const { out } = runFiles(t, { 'a.test.yaml': one('{operation: SendMesage, message: {parts: [{text: a}]}}', OK) })
+  t.equal(out.match(/a\.test\.yaml:\d+:\d+: /g)?.length, 1, out)
+  t.match(out, 'did you mean "SendMessage"?')
+})
+
 t.test('a file that is not there', async t => {
   const { code, out } = runFiles(t, {}, { files: ['/nowhere/a.test.yaml'] })
   t.equal(code, 2)

@@ -1,0 +1,85 @@
+/** Links of the documentation lead somewhere: to files that are there, to headings that are on the page. And every page can be found. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../src/config/paths.js'
+
+const root = packageRoot()
+const NOT_OURS = ['node_modules', 'dist']
+
+/** Paths of all pages, from the root. */
+function pages (folder = ''): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap(entry => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return entry.name.startsWith('.') || NOT_OURS.includes(entry.name) ? [] : pages(path)
+    return entry.name.endsWith('.md') ? [path] : []
+  })
+}
+
+/** Without code, in which nothing is a link or a heading. */
+function prose (text: string): string {
+  return text.replace(/^(`{3,})[^]*?^\1`*$/gm, '')
+}
+
+/** As GitHub makes them: letters, digits, `_` and `-`; a repeated one is numbered. */
+function anchorsOf (text: string): Set<string> {
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of prose(text).matchAll(/^#{1,6} +(.*?) *#*$/gm)) {
+    const slug = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').replace(/\s/g, '-')
+    let name = slug
+    for (let number = 1; anchors.has(name); number++) name = `${slug}-${number}`
+    anchors.add(name)
+  }
+  return anchors
+}
+
+/** What a page links to within the repository: path from the root, and anchor. */
+function linksOf (page: string, text: string): { readonly link: string, readonly path: string, readonly anchor: string }[] {
+  const found = [...prose(text).replace(/`[^`\n]*`/g, '').matchAll(/\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)|^\[[^\]]+\]: (\S+)/gm)]
+  return found.map(([, inline, reference]) => inline ?? reference ?? '').filter(link => !/^[a-z][a-z+.-]*:/i.test(link)).map(link => {
+    const [path = '', anchor = ''] = link.split('#')
+    return { link, path: path === '' ? page : normalize(join(dirname(page), decodeURIComponent(path))), anchor }
+  })
+}
+
+const texts = new Map(pages().map(page => [page, readFileSync(join(root, page), 'utf8')]))
+
+t.test('what this test takes for a link and an anchor', t => {
+  t.same(linksOf('docs/a.md', '[x](b.md#c) `[n](n.md)` [y](../z/) [w](https://h/p.md) [m](mailto:a@b)\n```\n[n](n.md)\n```\n[z](#here "title")'), [
+    { link: 'b.md#c', path: 'docs/b.md', anchor: 'c' }, { link: '../z/', path: 'z/', anchor: '' }, { link: '#here', path: 'docs/a.md', anchor: 'here' }
+  ])
+  t.same([...anchorsOf('# A `b.c`: d-e_f\n## Two [of](x.md) it\n```sh\n# no\n```\n## Two of it')], ['a-bc-d-e_f', 'two-of-it', 'two-of-it-1'])
+  t.end()
+})
+
+t.test('every link leads to a file that is there, and every anchor to a heading', t => {
+  const dead: string[] = []
+  let checked = 0
+  for (const [page, text] of texts) {
+    for (const { link, path, anchor } of linksOf(page, text)) {
+      checked++
+      if (path.startsWith('..') || !existsSync(join(root, path))) dead.push(`${page}: ${link}: there is no such file`)
+      else if (anchor !== '' && !anchorsOf(texts.get(path) ?? '').has(anchor)) dead.push(`${page}: ${link}: there is no such heading`)
+    }
+  }
+  t.same(dead, [])
+  t.ok(checked > 100, 'links were found')
+  t.end()
+})
+
+t.test('the readme leads to every page of docs/, the catalogue to each of its own', t => {
+  const linked = (page: string): string[] => linksOf(page, texts.get(page) ?? '').map(({ path }) => path)
+  const inFolder = (folder: string): string[] => [...texts.keys()].filter(page => dirname(page) === folder)
+  t.same(inFolder('docs').filter(page => !linked('README.md').includes(page)), [], 'name it in the table of README.md')
+  t.ok(linked('README.md').includes('docs/extensions/README.md'))
+  t.same(inFolder('docs/extensions').filter(page => page !== 'docs/extensions/README.md' && !linked('docs/extensions/README.md').includes(page)), [])
+  t.end()
+})
+
+t.test('the page on architecture names every folder of src/', t => {
+  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter(entry => entry.isDirectory()).map(({ name }) => `src/${name}/`)
+  const page = texts.get(join('docs', 'architecture.md')) ?? ''
+  t.same(folders.filter(folder => !page.includes(folder)), [])
+  t.same([...page.matchAll(/^(src\/[\w/]+\/)/gm)].map(([, name = '']) => name).filter(name => !existsSync(join(root, name))), [], 'and no other')
+  t.end()
+})
