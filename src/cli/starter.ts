@@ -2,7 +2,7 @@
 import type { AgentCard, CardExtension } from '../a2a/card.js'
 import { isObject, visible } from '../a2a/fields.js'
 import type { PolicyConfig } from '../config/model.js'
-import { CONFIG_VERSION } from '../config/schema.js'
+import { CONFIG_VERSION, DEFAULT_POLICIES } from '../config/schema.js'
 import { identitiesOf } from '../policy/identity.js'
 import { schemaNames } from '../policy/schema-names.js'
 
@@ -29,7 +29,8 @@ export function starterFile (options: StarterOptions): string {
   const known = extensions.map(extension => ({ extension, name: policyFor(extension, catalogue) }))
   const names = new Set(Object.keys(catalogue))
   const unknown = known.filter(({ name }) => name === null).map(({ extension }) => ({ extension, name: uniqueName(extension.uri, names) }))
-  const inForce = known.flatMap(({ extension, name }) => name === null ? [] : [{ extension, name }])
+  const inForce = new Map<string, CardExtension[]>(DEFAULT_POLICIES.map(name => [name, []]))
+  for (const { extension, name } of known) if (name !== null) inForce.set(name, [...inForce.get(name) ?? [], extension])
   return [
     comment(`Made by "a2a-gateway init" from the card of ${quote(card.name)} at ${origin}.`),
     comment('Next: a2a-gateway check --live --config FILE, then a2a-gateway serve --config FILE. Every key is in docs/configuration.md.'),
@@ -50,9 +51,10 @@ export function starterFile (options: StarterOptions): string {
     '    mode: enforce',
     ...modes(card).map(text => comment(text, 4)),
     comment(extensions.length === 0 ? 'The card declares no extension.' : 'Policies in force. An extension without one is demanded where the card requires it, and its data is not looked at.', 4),
-    inForce.length === 0 ? '    extensions: []' : '    extensions:',
-    ...inForce.flatMap(({ extension, name }) => [
-      ...about(extension, card, catalogue[name]).map(text => comment(text, 6)),
+    '    extensions:',
+    ...[...inForce].flatMap(([name, declared]) => [
+      ...declared.flatMap(extension => about(extension, card, catalogue[name])).map(text => comment(text, 6)),
+      ...(declared.length === 0 ? [comment('Takes effect as soon as the card declares it.', 6)] : []),
       ...(catalogue[name]?.mode === 'observe' ? [comment(`Only records what breaks its rules; to refuse it, write "- ${name}: {mode: enforce}" instead.`, 6)] : []),
       `      - ${name}`
     ]),

@@ -41,7 +41,7 @@ function accepted (text: string): Config {
 function uncommented (text: string): Config {
   const [before = '', own = ''] = text.split('\n# extensions:\n')
   const names = own.split('\n').flatMap(line => /^# {3}([a-z0-9-]+):$/.exec(line)?.[1] ?? [])
-  const listed = before.includes('    extensions: []') ? before.replace('extensions: []', `extensions: [${names.join()}]`) : before.replace('    extensions:\n', `    extensions:\n${names.map(name => `      - ${name}\n`).join('')}`)
+  const listed = before.replace('    extensions:\n', `    extensions:\n${names.map(name => `      - ${name}\n`).join('')}`)
   return accepted(`${listed}\nextensions:\n${own.replaceAll(/^# /gm, '')}`)
 }
 
@@ -153,6 +153,14 @@ t.test('what is in the catalogue and only observes', async t => {
   t.match(out, '"a/9" and 2 more.')
   t.match(out, '# The card: extensions are declared at the root of the card')
   t.match(out, 'url: "http://cards.test/$${x}.json"')
+})
+
+t.test('object-schemas is there from the beginning, and a policy for a pattern once', async t => {
+  t.same(accepted(starter({ url: 'http://a.test/' })).agents[0]?.extensions, ['object-schemas'])
+  const uris = ['https://ucp.dev/2026-01-11/specification/reference', 'https://ucp.dev/2026-04-08/specification/reference']
+  const out = starter({ url: 'http://a.test/', capabilities: { extensions: uris.map(uri => ({ uri })) } })
+  t.same(accepted(out).agents[0]?.extensions, ['object-schemas', 'ucp'])
+  for (const uri of uris) t.match(out, uri)
 })
 
 t.test('every sentence has been printed', async t => {
