@@ -93,6 +93,7 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   if (!isObject(raw)) return null
   const message = Fields.read(raw, MESSAGE, request.pathOf(field), problems)
   const extensions = message.get('extensions')
+  const { parts, list } = viewParts(message, version, problems)
   return {
     fields: message,
     path: message.path,
@@ -100,7 +101,8 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
     taskId: presence(message.get('taskId')),
     contextId: presence(message.get('contextId')),
     listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : [],
-    ...viewParts(message, version, problems)
+    parts,
+    list
   }
 }
 
