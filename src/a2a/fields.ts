@@ -46,6 +46,16 @@ function fold (key: string): string {
   return key.replaceAll('_', '').toUpperCase().toLowerCase()
 }
 
+/** Whether some reader takes the key for the field. */
+export function isSameField (key: string, field: string): boolean {
+  return key === field || (key.length <= 64 && fold(key) === fold(field))
+}
+
+/** Whether the key is a legal spelling of the field. */
+export function isSpelling (key: string, field: string): boolean {
+  return key === field || key === snakeCase(field)
+}
+
 /** `message` is a predicate of the path: `params.message.parts[0]` `holds both "text" and "data"; ...`. */
 export interface FieldProblem { readonly path: string, readonly message: string }
 

@@ -8,7 +8,7 @@ import type { Binding, Version } from './versions.js'
 import type { JsonPath } from '../wire/json-edit.js'
 
 /** Where a part may state its media type; agents differ on which places they read. */
-export type MediaTypePlace = 'mediaType' | 'metadata.mediaType' | 'metadata.mimeType'
+export type MediaTypePlace = 'mediaType' | 'metadata.mediaType' | 'metadata.mimeType' | 'file.mimeType'
 
 export interface StatedMediaType { readonly text: string, readonly path: string, readonly place: MediaTypePlace }
 
@@ -26,7 +26,7 @@ export interface PartView {
   readonly dataPath: string
   /** Keys from the part to its data. */
   readonly dataSteps: readonly string[]
-  /** Every media type stated for the part, most authoritative first, with the path of each. */
+  /** Every media type stated for the DataPart, most authoritative first, with the path of each; of other parts see `statedTypes`. */
   readonly mediaTypes: readonly StatedMediaType[]
   /** Why some agents may not take it for a DataPart, as a predicate of its path, or null. Matters to rules that count or order DataParts. */
   readonly doubt: string | null
@@ -93,6 +93,7 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   if (!isObject(raw)) return null
   const message = Fields.read(raw, MESSAGE, request.pathOf(field), problems)
   const extensions = message.get('extensions')
+  const { parts, list } = viewParts(message, version, problems)
   return {
     fields: message,
     path: message.path,
@@ -100,7 +101,8 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
     taskId: presence(message.get('taskId')),
     contextId: presence(message.get('contextId')),
     listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : [],
-    ...viewParts(message, version, problems)
+    parts,
+    list
   }
 }
 
@@ -184,5 +186,29 @@ function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[])
     if (version === '0.3') add(fields, 'mediaType', 'metadata.mediaType')
   }
   if (version === '0.3') add(part, 'mediaType', 'mediaType')
+  return found
+}
+
+const FILE = new FieldSet(['mimeType'])
+
+/** The media types of any part; those of parts without data are only read where a policy asks for them. */
+export function statedTypes (part: PartView): readonly StatedMediaType[] {
+  if (part.isData) return part.mediaTypes
+  const found: StatedMediaType[] = []
+  const add = (fields: Fields, field: 'mediaType' | 'mimeType', place: MediaTypePlace): void => {
+    const value = fields.get(field)
+    // A list of one text is that text to readers made by ts-proto.
+    const text = Array.isArray(value) ? String(value) : value
+    if (typeof text === 'string' && text !== '') found.push({ text, path: fields.pathOf(field), place })
+  }
+  add(part.fields, 'mediaType', 'mediaType')
+  const file = part.fields.get('file')
+  if (isObject(file)) add(Fields.read(file, FILE, part.fields.pathOf('file'), []), 'mimeType', 'file.mimeType')
+  const metadata = part.fields.get('metadata')
+  if (isObject(metadata)) {
+    const fields = Fields.read(metadata, PART_METADATA, part.fields.pathOf('metadata'), [])
+    add(fields, 'mediaType', 'metadata.mediaType')
+    add(fields, 'mimeType', 'metadata.mimeType')
+  }
   return found
 }

@@ -25,6 +25,7 @@ function normaliseMessage (message: MessageView): JsonObject {
   const out: Record<string, unknown> = {}
   const role = fields.get('role')
   if (typeof role === 'string') out.role = role.startsWith('ROLE_') ? role.slice(5).toLowerCase() : role
+  else if (role === 1 || role === 2) out.role = role === 1 ? 'user' : 'agent' // ProtoJSON reads the numbers of an enum
   for (const name of ['taskId', 'contextId'] as const) if (message[name] === 'present') out[name] = fields.get(name)
   const metadata = fields.get('metadata')
   if (isObject(metadata)) out.metadata = metadata

@@ -18,11 +18,19 @@ export function editProblems (policy: Mapping, path: Path): PathProblem[] {
 /** Fields that no message can do without. */
 const NEEDED: readonly unknown[] = ['/message', '/message/parts', '/message/role', '/message/messageId']
 
+const LAST_INDEX = /\/\d+$/
+
 function stripProblems (rule: Mapping, at: Path): PathProblem[] {
-  const { header, pointer } = mapping(rule.select)
+  const { header, pointer, part, metadata } = mapping(rule.select)
   const problems = headerProblems(header, [...at, 'select', 'header'])
   if (mapping(rule.count).min !== undefined) {
     problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])}: verdict strip cannot mend a lower bound, because removing adds nothing`, 'put the lower bound into a rule of its own', 'key'))
+  }
+  const moving = 'removing one moves the next into its place, unjudged'
+  if (mapping(part).take === 'first') problems.push(fault([...at, 'select', 'part', 'take'], `${dotted([...at, 'select', 'part', 'take'])}: verdict strip looks at all parts: ${moving}`, 'remove take'))
+  const steps: [unknown, Path][] = [[pointer, [...at, 'select', 'pointer']], [mapping(metadata).path, [...at, 'select', 'metadata', 'path']]]
+  for (const [given, place] of steps) {
+    if (typeof given === 'string' && LAST_INDEX.test(given)) problems.push(fault(place, `${dotted(place)}: verdict strip cannot take one item out of a list: ${moving}`, 'strip the list, or reject'))
   }
   if (NEEDED.includes(pointer)) problems.push(fault([...at, 'select', 'pointer'], `${dotted([...at, 'select', 'pointer'])}: no message can do without ${shown(pointer)}`, 'reject it instead'))
   return problems

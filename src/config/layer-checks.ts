@@ -105,7 +105,9 @@ function requirements (policy: LayeredPolicy, layers: PolicyLayers, lookUp: (nam
   const next = (required: string): string[] => requiredBy(lookUp(required))
   return requiredBy(policy).flatMap((required, index) => {
     const at: Path = [...place, 'activation', 'requires', index]
-    if (lookUp(required) === null) return [unknown(required, at, layers)]
+    const found = lookUp(required)
+    if (found !== null && found.value.uri === undefined && found.value.uriPattern !== undefined) return [fault(at, `policy ${shown(name)} requires ${shown(required)}, which is for no one extension but for all that match its uriPattern`, 'name a policy with a uri')]
+    if (found === null) return [unknown(required, at, layers)]
     if (required === name) return [fault(at, `policy ${shown(name)} requires itself`, 'remove it')]
     return reaches(required, name, next) ? [fault(at, `policies ${shown(name)} and ${shown(required)} require each other`, 'remove one of the two')] : []
   })

@@ -25,7 +25,7 @@ const condition = (description: string): Schema => ({
 })
 
 const mediaType: Schema = {
-  description: 'Media types of parts that carry data, any of which matches; other parts are selected by `match`. A parameter value `*` matches any value and captures it under the parameter\'s name.',
+  description: 'Media types of the parts, any of which matches; of parts of every kind, unless `data` is true. A parameter value `*` matches any value and captures it under the parameter\'s name.',
   type: ['string', 'array'],
   'x-format': 'media-type',
   items: { type: 'string', 'x-format': 'media-type' },
@@ -48,10 +48,10 @@ const selector: Schema = {
       mediaType,
       dataKey: text('Members of the part\'s data object, each of which is a value; `*` stands for any characters.', 'name-pattern'),
       match: inline('JSON Schema that the part matches, in the one shape of `when.match`.'),
-      take: choice('All matching parts, or the first.', ['first', 'all'], 'all')
+      take: choice('All matching parts, or the first. Not with `verdict: strip`.', ['first', 'all'], 'all')
     }),
     metadata: metadataSelector,
-    header: text('Name of a request header; each of its lines is a value, a string.', 'header-name'),
+    header: text('Name of a request header; each of its lines is a value, a string. A line with `_` for `-` cannot be judged, because some agents take the two for one: it breaks the rule.', 'header-name'),
     pointer: text('JSON Pointer into the request object (`params` of JSON-RPC, the body of HTTP+JSON). Fields of the request, message and parts are named as in A2A 1.0, however the client spells them.', 'pointer')
   }),
   minProperties: 1,
@@ -172,7 +172,7 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     ...mapping('What in a request belongs to the extension. Rules look at it even where the extension is not active.', [], {
       metadata: names('Members of the metadata of message, request or parts; as `select.metadata.key`.', 'name-pattern'),
       dataKeys: names('Members of the data of parts; as `select.part.dataKey`.', 'name-pattern'),
-      mediaTypes: names('Media types of parts that carry data; as `select.part.mediaType`.', 'media-type'),
+      mediaTypes: names('Media types of parts; as `select.part.mediaType`.', 'media-type'),
       headers: names('Request headers.', 'header-name')
     }),
     minProperties: 1

@@ -79,9 +79,27 @@ export interface Activity {
   readonly unmet: readonly { readonly policy: CompiledPolicy, readonly missing: Dependency }[]
 }
 
+const NOTHING_UNMET: Activity['unmet'] = []
+
+const NO_URIS: readonly string[] = []
+
+/** Whether nothing but asking for its extension activates a policy, and nothing follows from that. */
+export function isPlain ({ signals, owned, requires }: CompiledActivation): boolean {
+  return signals === null && owned.length === 0 && requires.length === 0
+}
+
+/** Of plain policies, in a request that asks for nothing. */
+export function idle (policies: readonly CompiledPolicy[]): PolicyActivity[] {
+  return policies.map(policy => ({ policy, evidence: null, active: false }))
+}
+
 /** @param mayAdd whether the gateway may ask for what active extensions require */
 export function activityOf (subject: Subject, requested: readonly string[], injected: readonly string[], policy: AgentPolicy, mayAdd: boolean): Activity {
-  const listed = subject.message === null ? [] : policy.names.respell(subject.message.listed).filter(uri => policy.declared.includes(uri))
+  const given = subject.message?.listed ?? NO_URIS
+  const listed = given.length === 0 ? NO_URIS : policy.names.respell(given).filter(uri => policy.declared.includes(uri))
+  if (policy.idle !== null && requested.length === 0 && injected.length === 0) {
+    return { policies: policy.idle, listed: listed.length < 2 ? listed : [...new Set(listed)], evidenced: NO_URIS, active: NO_URIS, injected, unmet: NOTHING_UNMET }
+  }
   const seen = policy.policies.map(one => ({ one, evidence: evidenceOf(one.activation.owned, subject), listed: listed.includes(one.uri) }))
   const asked = [...requested, ...injected]
   const isActive = ({ one, evidence, listed: isListed }: typeof seen[number]): boolean => {

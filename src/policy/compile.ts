@@ -9,8 +9,8 @@ import type { CompiledAddition } from './methods.js'
 import { isOffered } from './methods.js'
 import type { CardToSearch, CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource } from './schema-source.js'
-import type { CompiledActivation } from './activation.js'
-import { compileActivation } from './activation.js'
+import type { CompiledActivation, PolicyActivity } from './activation.js'
+import { compileActivation, idle, isPlain } from './activation.js'
 import type { Condition } from './condition.js'
 import { compileCondition } from './condition.js'
 import type { SelectContext, Selector } from './select-kit.js'
@@ -79,6 +79,8 @@ export interface AgentPolicy {
   readonly routes: ReadonlyMap<string, readonly CompiledAddition[]>
   /** Policies with rules for the request, on the card's extensions. */
   readonly policies: readonly CompiledPolicy[]
+  /** All of `policies` in a request that asks for no extension, made once; null where that takes a look at the request. */
+  readonly idle: readonly PolicyActivity[] | null
   /** What claims DataParts; null where those that nothing claims are allowed. */
   readonly untagged: readonly DataClaim[] | null
   /** Whether any of them can change a request; whether any can forbid it. */
@@ -197,6 +199,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     methods,
     routes,
     policies,
+    idle: policies.every(one => isPlain(one.activation)) ? idle(policies) : null,
     untagged,
     edits: policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),
     keepsVerbatim: policies.some(one => one.verbatim),

@@ -82,7 +82,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   const edits = policy.edits ? new Edits(verbatim) : null
   const missing = missingRequired(request, injected, policy, violations)
   const outbound = verbatim === null ? outboundOf(request, injected, policy, violations) : outboundAsSent(request, verbatim, policy, violations)
-  dependencies(request, activity, policy, violations)
+  if (activity.unmet.length > 0) dependencies(request, activity, policy, violations)
   for (const one of added) checkAddition(one, call, activity.policies, missing, request.headerName, violations)
   for (const one of activity.policies) {
     if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
@@ -97,7 +97,8 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
 
-  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, ...settled }
+  const { edits: changes, headers, edited } = settled
+  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, edits: changes, headers, edited }
 }
 
 const NONE: readonly Violation[] = []

@@ -35,9 +35,9 @@ export function checkAddition (added: CompiledAddition, call: Call, activity: re
     note(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', policy, rule, place, `cannot be accepted: the schema of the ${kind} is unusable`, uri, 'SCHEMA_UNUSABLE'))
     return
   }
-  // Most keywords let pass what is not there.
+  // Most keywords let pass what is not there; a method without params is one whose params have no members.
   if (kind === 'route' && value === undefined) return note(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, place, 'is required; send JSON', uri))
-  for (const problem of found.entry.schema.validate(value) ?? []) {
+  for (const problem of found.entry.schema.validate(value) ?? (value === undefined ? found.entry.schema.validate(NO_PARAMS) : null) ?? []) {
     if (isFull(violations, mode)) return
     note(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, pathOf(kind, problem.path), `${problem.message} (the schema of the ${kind})`, uri))
   }
@@ -49,4 +49,5 @@ function pathOf (kind: CompiledAddition['kind'], path: string): string {
   return path === '' ? 'body' : path.replace(/^\./, '')
 }
 
+const NO_PARAMS = {}
 const NO_CAPTURES: ReadonlyMap<string, string> = new Map()

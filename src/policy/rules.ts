@@ -38,7 +38,7 @@ export function runRules (policy: CompiledPolicy, subject: Subject, active: bool
       const before = violations.length
       const selected = rule.select.select(subject)
       if (strips) stripBroken(policy, rule, subject, selected, violations, edits)
-      else if (checkCount(policy, rule, subject, selected, active, violations)) checkValues(policy, rule, selected, violations)
+      else if (checkCount(policy, rule, subject, selected, active && edits !== null && edits.verbatim === null, violations)) checkValues(policy, rule, selected, violations)
       tracer?.judged(policy, rule, selected.length, violations.slice(before))
     }
   }
@@ -58,10 +58,13 @@ function isMeant ({ on, select }: CompiledRule, { call, message }: Subject): boo
   return on.has('all') || on.has(call.operation)
 }
 
-/** @returns false when the count is wrong: the values are then not looked at */
-function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, selected: readonly Selected[], active: boolean, violations: Violation[]): boolean {
+/**
+ * @param injects whether the platform adds what it supplies to this request
+ * @returns false when the count is wrong: the values are then not looked at
+ */
+function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, selected: readonly Selected[], injects: boolean, violations: Violation[]): boolean {
   const count = selected.length
-  const supplied = rule.supply !== null && count === 0 && active && supplies(rule.supply, subject) ? 1 : 0
+  const supplied = rule.supply !== null && count === 0 && injects && supplies(rule.supply, subject) ? 1 : 0
   if (count + supplied >= rule.min && count <= rule.max) return true
   if (count > rule.max) {
     const expected = rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`

@@ -1,4 +1,5 @@
 /** What selectors of every kind share. */
+import { isObject, memberPath } from '../a2a/fields.js'
 import type { InlineSchema } from '../config/model.js'
 import type { JsonPath } from '../wire/json-edit.js'
 import type { Subject } from './subject.js'
@@ -39,3 +40,24 @@ export const NOWHERE: JsonPath = []
 export const NO_CAPTURES: ReadonlyMap<string, string> = new Map()
 /** Characters of a name that the policy spells out, in a path. */
 export const NAME_LIMIT = 512
+
+export function plain (path: string, value: unknown, at: JsonPath, ambiguous: string | null = null): Selected {
+  return { path, typePath: null, value, captures: NO_CAPTURES, ambiguous, at }
+}
+
+/** @param pointer RFC 6901, beginning with a slash */
+export function parsePointer (pointer: string): string[] {
+  return pointer.slice(1).split('/').map(one => one.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+const INDEX = /^(?:0|[1-9]\d{0,8})$/
+
+/** @returns undefined for what is not there */
+export function step (value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return INDEX.test(name) ? (value[Number(name)] as unknown) : undefined
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+export function descendPath (path: string, steps: readonly string[]): string {
+  return steps.reduce((found, name) => INDEX.test(name) ? `${found}[${name}]` : memberPath(found, name, NAME_LIMIT), path)
+}

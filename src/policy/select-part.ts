@@ -1,5 +1,6 @@
 /** Parts by kind, media type, keys of their data and schema. */
-import type { MediaTypePlace, MessageView, PartView } from '../a2a/message.js'
+import type { MediaTypePlace, MessageView, PartView, StatedMediaType } from '../a2a/message.js'
+import { statedTypes } from '../a2a/message.js'
 import { isObject, memberPath } from '../a2a/fields.js'
 import { normalisePart } from '../a2a/normalise.js'
 import type { PartSelectorConfig } from '../config/model.js'
@@ -31,7 +32,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
       const at = located ? partSteps(message, part) : NOWHERE
       for (const value of values) {
         found.push(value === null
-          ? { path: part.dataPath, typePath, value: part.data, captures, ambiguous, at }
+          ? { path: part.isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, at }
           : { path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined), typePath, value: (part.data as Readonly<Record<string, unknown>>)[value.key], captures, ambiguous, at: located ? [...at, ...part.dataSteps, value.key] : NOWHERE })
       }
     }
@@ -91,7 +92,8 @@ function byMediaType (part: PartView, patterns: readonly MediaTypePattern[]): Ma
   let typePath: string | null = null
   const places: MediaTypePlace[] = []
   const plainPlaces: MediaTypePlace[] = []
-  for (const stated of part.mediaTypes) {
+  const statements = statedTypes(part)
+  for (const stated of statements) {
     const type = parseMediaType(stated.text)
     if (type === null) {
       if (!patterns.some(pattern => looksLike(stated.text, pattern.essence))) continue
@@ -106,7 +108,7 @@ function byMediaType (part: PartView, patterns: readonly MediaTypePattern[]): Ma
     places.push(stated.place)
   }
   if (typePath === null) return null
-  if (ambiguous === null && disagree(part)) ambiguous = `${part.mediaTypes.map(stated => stated.path).join(' and ')} state different media types`
+  if (ambiguous === null && disagree(statements)) ambiguous = `${statements.map(stated => stated.path).join(' and ')} state different media types`
   return { captures: captures ?? NO_CAPTURES, ambiguous, typePath, places, plainPlaces }
 }
 
@@ -130,10 +132,10 @@ function looksLike (text: string, essence: string): boolean {
   return text.trimStart().toLowerCase().startsWith(essence)
 }
 
-function disagree (part: PartView): boolean {
-  if (part.mediaTypes.length < 2) return false
-  const first = normalised(part.mediaTypes[0]?.text ?? '')
-  return part.mediaTypes.some(stated => normalised(stated.text) !== first)
+function disagree (statements: readonly StatedMediaType[]): boolean {
+  if (statements.length < 2) return false
+  const first = normalised(statements[0]?.text ?? '')
+  return statements.some(stated => normalised(stated.text) !== first)
 }
 
 function normalised (text: string): string {

@@ -3,6 +3,7 @@ import type { Call } from '../a2a/call.js'
 import type { JsonObject } from '../a2a/fields.js'
 import type { MessageView } from '../a2a/message.js'
 import { normalise } from '../a2a/normalise.js'
+import { namedByConnection } from '../wire/headers.js'
 
 export class Subject {
   readonly call: Call
@@ -25,14 +26,16 @@ export class Subject {
 
   /**
    * Positions in `rawHeaders` of a header's lines, each a value: readers differ on whether they take the first, the last or all of them together.
-   * @param loose also lines whose name has `_` for `-`: to a CGI-like agent the two are one
+   * A line whose name has `_` for `-` is one too: to a CGI-like agent the two are one. What the header Connection takes away does not count.
    */
-  lines (name: string, loose: boolean): number[] {
+  lines (name: string): number[] {
     const found: number[] = []
     for (let i = 0; i < this.rawHeaders.length; i += 2) {
-      const sent = this.rawHeaders[i]?.toLowerCase()
-      if (sent === name || (loose && sent?.replaceAll('_', '-') === name)) found.push(i)
+      const sent = this.rawHeaders[i]?.toLowerCase() ?? ''
+      if (sent === name || (sent.includes('_') && sent.replaceAll('_', '-') === name)) found.push(i)
     }
-    return found
+    if (found.length === 0) return found
+    const named = namedByConnection(this.rawHeaders)
+    return named === null ? found : found.filter(line => !named.has(this.rawHeaders[line]?.toLowerCase() ?? ''))
   }
 }

@@ -116,7 +116,7 @@ function text (part: Buffer | string | undefined): string {
 }
 
 /** Names that Connection headers declare to be hop-by-hop, without those that they may not; null for none. */
-function namedByConnection (rawHeaders: readonly Buffer[] | readonly string[]): ReadonlySet<string> | null {
+export function namedByConnection (rawHeaders: readonly Buffer[] | readonly string[]): ReadonlySet<string> | null {
   let named: Set<string> | null = null
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]

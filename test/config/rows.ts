@@ -141,6 +141,7 @@ const POLICY: readonly Row[] = [
   ['injected duties', policyWith('activation: {default: inject}\nrequest: [{id: r, select: {header: x}, count: {min: 1}}]'), 'g.yaml:9:27: extensions.p: injection of an extension whose client has duties: rule "r" needs what the client may not send (remove default: inject or the lower bound, or supply it with inject)'],
   ['onMissing alone', policyWith('activation: {onMissing: add}'), 'g.yaml:9:18: extensions.p.activation.onMissing has no effect without requires'],
   ['requires nobody', policyWith('activation: {requires: [object-schema]}'), 'g.yaml:9:29: no policy is named "object-schema" (did you mean "object-schemas"?)'],
+  ['requires whoever matches', policyWith('activation: {requires: [ucp]}'), 'g.yaml:9:29: policy "p" requires "ucp", which is for no one extension but for all that match its uriPattern (name a policy with a uri)'],
   ['requires itself', policyWith('activation: {requires: [p]}'), 'g.yaml:9:29: policy "p" requires itself (remove it)'],
   ['a circle', `${agentWith('extensions: [p, q, r]')}extensions:\n  p: {uri: "urn:p", activation: {requires: [q]}}\n  q: {uri: "urn:q", activation: {requires: [r]}}\n  r: {uri: "urn:r", activation: {requires: [p, q]}}\n`,
     'g.yaml:7:45: policies "p" and "q" require each other (remove one of the two)',

@@ -112,7 +112,7 @@ t.test('parts by keys of their data', async t => {
 
 t.test('parts by a schema over their normalised shape', async t => {
   const rule = { select: { part: { match: { required: ['url'], properties: { url: { pattern: '^http:' } } } } }, ...FORBID }
-  t.same(fields(rule, message({ parts: [{ text: 'a' }, { url: 'http://x' }] }), {}), ['params.message.parts[1].data is not allowed here'])
-  t.same(fields(rule, message({ parts: [{ kind: 'file', file: { uri: 'http://x' } }] }), { version: '0.3' }), ['params.message.parts[0].data is not allowed here'])
+  t.same(fields(rule, message({ parts: [{ text: 'a' }, { url: 'http://x' }] }), {}), ['params.message.parts[1] is not allowed here'])
+  t.same(fields(rule, message({ parts: [{ kind: 'file', file: { uri: 'http://x' } }] }), { version: '0.3' }), ['params.message.parts[0] is not allowed here'])
   t.same(fields(rule, message({ parts: [{ url: 'https://x' }] }), {}), [])
 })
