@@ -124,7 +124,7 @@ export function activityOf (subject: Subject, requested: readonly string[], inje
   }
   const policies = seen.map(state => ({ policy: state.one, evidence: state.evidence, active: isActive(state) }))
   const signalled = new Set(policies.filter(one => one.policy.activation.signals !== null).map(one => one.policy.uri))
-  const active = policy.names.respell(requested).filter(uri => policy.declared.includes(uri) && !signalled.has(uri))
+  const active = policy.names.respell(asked).filter(uri => policy.declared.includes(uri) && !signalled.has(uri))
   return {
     policies,
     listed: [...new Set(listed)],

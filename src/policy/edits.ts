@@ -46,9 +46,10 @@ export class Edits {
     this.lines.set(line, by)
   }
 
-  /** @param violations gets one for a part that had to stay */
+  /** @param violations gets one where no part would be left */
   settle (message: MessageView | null, rawHeaders: readonly string[], violations: Violation[]): Settled {
-    const edits = keepOnePart(this.changes, message, violations)
+    const edits = this.changes
+    if (edits.length > 0) refuseEmpty(edits, message, violations)
     if (edits.length === 0 && this.lines.size === 0) return UNCHANGED
     const stale = edits.length > 0
     const headers = rawHeaders.filter((_, i) => {
@@ -60,28 +61,20 @@ export class Edits {
   }
 }
 
-/** A message has at least one part: where all would go, the last of them stays. */
-function keepOnePart (changes: readonly Change[], message: MessageView | null, violations: Violation[]): readonly Change[] {
-  if (message === null || message.list === null || changes.length === 0) return changes
+/** A message has at least one part: where all would go, the request does not. */
+function refuseEmpty (changes: readonly Change[], message: MessageView | null, violations: Violation[]): void {
+  if (message === null || message.list === null || message.list.length === 0) return
   const list: JsonPath = [...message.steps, message.list.key]
-  const partOf = ({ path }: Change): number | null => {
-    const last = path[list.length]
-    return path.length === list.length + 1 && typeof last === 'number' && list.every((step, i) => path[i] === step) ? last : null
+  const removed = new Map<number, Editor>()
+  for (const { path, by } of changes) {
+    const index = path[list.length]
+    if (path.length === list.length + 1 && typeof index === 'number' && list.every((step, i) => path[i] === step)) removed.set(index, by)
   }
-  const removed = new Set<number>()
-  for (const change of changes) {
-    const part = partOf(change)
-    if (part !== null) removed.add(part)
+  if (removed.size < message.list.length) return
+  for (const [index, { policy, rule }] of removed) {
+    const path = message.parts.find(part => part.index === index)?.path ?? message.path
+    note(violations, violation('enforce', 'EXTENSION_DATA_INVALID', policy.name, rule, path, 'must go, and no part of the message would be left; send one that may stay', policy.uri))
   }
-  if (removed.size < message.list.length || removed.size === 0) return changes
-  const kept = message.list.length - 1
-  const spared = changes.find(change => partOf(change) === kept)
-  if (spared !== undefined) {
-    const { policy, rule } = spared.by
-    const path = message.parts.find(part => part.index === kept)?.path ?? message.path
-    note(violations, violation('observe', 'EXTENSION_DATA_INVALID', policy.name, rule, path, 'is forwarded all the same: it would be removed, but a message has at least one part', policy.uri))
-  }
-  return changes.filter(change => partOf(change) !== kept)
 }
 
 /** What an enforced policy would have to change arrives as it was sent, or not at all. */

@@ -70,17 +70,16 @@ t.test('the client\'s own spellings are found: snake_case, content of HTTP+JSON 
   t.equal(forwarded(policy, '{"message":{"parts":[{"text":"t"},{"kind":"data","data":{},"metadata":{"mime_type":"application/x"}}]}}', { version: '0.3' }).body, '{"message":{"parts":[{"text":"t"}]}}')
 })
 
-t.test('a message keeps at least one part: the last stays, and is noted', async t => {
+t.test('where no part would be left, the request is refused: what must go is not forwarded for want of something else', async t => {
   const policy = policyFor({ ext: { uri: URI, owns: { mediaTypes: ['application/x'] }, inactive: { request: 'strip' } } })
   const part = (n: number): string => `{"data":{"n":${n}},"mediaType":"application/x"}`
-  const found = forwarded(policy, `{"message":{"parts":[${part(1)}, ${part(2)}]}}`)
-  t.equal(found.body, `{"message":{"parts":[${part(2)}]}}`)
-  t.same(ids(found), ['observe ext/inactive params.message.parts[0].mediaType', 'observe ext/inactive params.message.parts[1]'])
-  const only = forwarded(policy, `{"message":{"parts":[${part(1)}]}}`)
-  t.ok(only.same, 'nothing is left to change')
-  t.same(only.edited, [])
-  t.equal(only.refusal, null)
+  const found = send(policy, `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"parts":[${part(1)}, ${part(2)}]}}}`)
+  t.same(ids(found), ['observe ext/inactive params.message.parts[0].mediaType', 'enforce ext/inactive params.message.parts[0]', 'enforce ext/inactive params.message.parts[1]'])
+  t.match(found.refusal, { reason: 'EXTENSION_DATA_INVALID', rule: 'ext/inactive', message: 'params.message.parts[0] must go, and no part of the message would be left; send one that may stay; params.message.parts[1] must go' })
+  t.equal(forwarded(policy, `{"message":{"parts":[${part(1)},{"text":"t"}]}}`).body, '{"message":{"parts":[{"text":"t"}]}}')
   t.equal(forwarded(policy, `{"message":{"parts":[${part(1)},7]}}`).body, '{"message":{"parts":[7]}}', 'what the agent will refuse is an element all the same')
+  const observed = policyFor({ ext: { uri: URI, mode: 'observe', owns: { mediaTypes: ['application/x'] }, inactive: { request: 'strip' } } })
+  t.equal(forwarded(observed, `{"message":{"parts":[${part(1)}]}}`).refusal, null)
 })
 
 t.test('in mode observe nothing is changed, only noted', async t => {
