@@ -207,8 +207,8 @@ export interface RouteConfig {
   readonly path: string
   /** As of a method. */
   readonly need?: 'active' | 'declared' | 'none'
-  /** JSON Schema of the body. */
-  readonly body?: InlineSchema
+  /** JSON Schema of the body: inline, or from a file. */
+  readonly body?: InlineSchema | SchemaRef
 }
 
 export type Signal = 'header' | 'listed' | 'evidence' | 'always'

@@ -213,7 +213,7 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
       verb: { ...choice('Its HTTP method.', ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']), examples: ['POST'] },
       path: { ...text('Its path, below the agent\'s path; a segment `{name}` stands for any one segment. Where several match, the one with the earlier plain segment counts.', 'route-path'), examples: ['/executeCommand'] },
       need: choice('What a caller needs: the extension `active`, the card to have `declared` it, or nothing. Default: `active`.', ['active', 'declared', 'none']),
-      body: inline('JSON Schema of the body, which must then be there. Default: any JSON, or no body.')
+      body: diskSource('JSON Schema of the body, which must then be there. Default: any JSON, or no body.')
     }),
     minItems: 1,
     maxItems: 100

@@ -41,6 +41,15 @@ t.test('a file, JSON or YAML, takes the place of the schema; it is watched, and 
   t.not(hash(rule('{file: a.json}'), directory), before)
 })
 
+t.test('the body of a route takes a file; it was once a schema with an unknown keyword, which lets everything pass', async t => {
+  const directory = t.testdir({ 'a.json': json({ type: 'object', required: ['command'] }) })
+  const route = (file: string): string => `${HEAD}extensions:\n  p:\n    uri: urn:p\n    routes: [{verb: POST, path: /run, body: {file: ${file}}}]\n`
+  const result = load(route('a.json'), directory)
+  const body = result.ok ? result.config.agents[0]?.policies[0]?.policy.routes?.[0]?.body as SchemaRef : null
+  t.same([...body?.set.documents.values() ?? []], [{ file: 'a.json', schema: { type: 'object', required: ['command'] } }])
+  t.same(lines(route('b.json'), directory), ['g.yaml:6:52: extensions.p.routes[0].body.file: cannot read "b.json": no such file (paths are relative to the configuration file)'])
+})
+
 t.test('every place that takes a schema of the operator takes a file: methods, cards, overlays', async t => {
   const directory = t.testdir({ 'a.json': json({ type: 'strin' }) })
   const text = HEAD.replace('[p]', '[{p: {methods: {m: {params: {file: a.json}}}}}]') + 'extensions: {p: {uri: "urn:p", card: {params: {file: a.json}, schema: {file: a.json}}}}\n'
