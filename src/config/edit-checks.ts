@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { fault, items, mapping } from './yaml-values.js'
+import { matchProblems } from './rule-checks.js'
 import type { Mapping } from './yaml-values.js'
 
 export function editProblems (policy: Mapping, path: Path): PathProblem[] {
@@ -45,7 +46,7 @@ function headerProblems (name: unknown, at: Path): PathProblem[] {
 
 function injectionProblems (injection: Mapping, earlier: readonly Mapping[], at: Path): PathProblem[] {
   const { metadata, value, fromSecret, as, when, unless } = injection
-  const problems: PathProblem[] = []
+  const problems: PathProblem[] = matchProblems(injection, at)
   if (value !== undefined && fromSecret !== undefined) problems.push(fault([...at, 'fromSecret'], `${dotted(at)} has both value and fromSecret`, 'keep one', 'key'))
   if (value === undefined && fromSecret === undefined && metadata !== undefined) problems.push(fault(at, `${dotted(at)} needs value or fromSecret`, 'such as "fromSecret: {file: token.txt}"'))
   if (as !== undefined && fromSecret === undefined) problems.push(fault([...at, 'as'], `${dotted([...at, 'as'])} has no effect without fromSecret`, undefined, 'key'))
@@ -55,6 +56,14 @@ function injectionProblems (injection: Mapping, earlier: readonly Mapping[], at:
     problems.push(fault([...at, 'metadata'], `${dotted([...at, 'metadata'])}: ${shown(metadata)} is added already`, 'keep one, or give the earlier one a condition'))
   }
   return problems
+}
+
+/** What a policy that changes requests hardly means. */
+export function editWarnings ({ inject, inactive, activation }: Mapping, path: Path): PathProblem[] {
+  const { default: initial, signals } = mapping(activation)
+  const always = initial === 'inject' || items(signals).includes('always')
+  if (items(inject).length === 0 || always || ['strip', 'reject'].includes(String(mapping(inactive).request))) return []
+  return [fault([...path, 'inject'], `${dotted([...path, 'inject'])} is for requests in which the extension is active: in others a client's own member of that name is forwarded`, 'own the name, and set inactive.request to strip or reject', 'key')]
 }
 
 function samePlace (one: Mapping, other: Mapping): boolean {

@@ -4,7 +4,7 @@ import { operationOfMethod } from '../a2a/operations.js'
 import { nearest } from '../wire/nearest.js'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
-import { editProblems, isSupplied } from './edit-checks.js'
+import { editProblems, editWarnings, isSupplied } from './edit-checks.js'
 import { reachWarnings } from './reach-checks.js'
 import { contradictions, ruleProblems, ruleWarnings } from './rule-checks.js'
 import { fault, items, mapping } from './yaml-values.js'
@@ -32,6 +32,7 @@ export function policyProblems (policy: unknown, path: Path, catalogue: readonly
 export function policyWarnings (policy: unknown, path: Path): PathProblem[] {
   return [
     ...reachWarnings(mapping(policy), path),
+    ...editWarnings(mapping(policy), path),
     ...items(mapping(policy).request).flatMap((item, index) => ruleWarnings(mapping(item), [...path, 'request', index]))
   ]
 }

@@ -8,7 +8,19 @@ import type { Mapping } from './yaml-values.js'
 
 /** Problems of one rule alone. */
 export function ruleProblems (rule: Mapping, at: Path, policy: Mapping): PathProblem[] {
-  return [...countProblems(rule, at), ...conditionProblems(rule, at, policy), ...unseen(rule, at)]
+  return [...countProblems(rule, at), ...conditionProblems(rule, at, policy), ...matchProblems(rule, at), ...unseen(rule, at)]
+}
+
+const SOURCES: ReadonlySet<string> = new Set(['file', 'ref', 'fromCard', 'enumFromCard'])
+
+/** Conditions take a schema that stands where they do: `{file: x}` would be a schema that everything matches. */
+export function matchProblems ({ select, when, unless }: Mapping, at: Path): PathProblem[] {
+  const places: [unknown, Path][] = [[mapping(mapping(select).part).match, ['select', 'part', 'match']], [mapping(when).match, ['when', 'match']], [mapping(unless).match, ['unless', 'match']]]
+  return places.flatMap(([schema, place]) => {
+    const [only, ...more] = Object.keys(mapping(schema))
+    if (only === undefined || more.length > 0 || !SOURCES.has(only)) return []
+    return [fault([...at, ...place, only], `${dotted([...at, ...place])} takes a schema written there, not ${only}`, 'write the schema itself', 'key')]
+  })
 }
 
 /** Harmless, but hardly what was meant. */

@@ -28,8 +28,8 @@ export interface CompiledRule {
   readonly select: Selector
   /** What breaks the rule is to be removed: from the body, or lines of a header. */
   readonly strips: 'body' | 'headers' | null
-  /** The platform's own supply counts towards `min` where it is added. */
-  readonly supply: CompiledInjection | null
+  /** What the platform adds of it, any of which counts towards `min` where it is added. */
+  readonly supply: readonly CompiledInjection[]
   readonly condition: Condition | null
   readonly min: number
   readonly max: number
@@ -59,6 +59,8 @@ export interface RequiredExtension { readonly uri: string, readonly label: strin
 /** What one agent, spoken to in one protocol version, demands of a request. Immutable. */
 export interface AgentPolicy {
   readonly mode: Mode
+  /** Of what makes a request unreadable or ambiguous: enforced as soon as anything is, for a rule judges what it could read. */
+  readonly readMode: Mode
   readonly enforceOn: 'messages' | 'all'
   readonly unlisted: 'forward' | 'strip' | 'reject'
   readonly unknownMethods: 'reject' | 'forward'
@@ -184,8 +186,10 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (extension.required && !spoken.has(extension.uri)) require({ uri: extension.uri, label: extension.uri, mode: agent.mode })
     }
   }
+  const additions = [...methods.values(), ...routes.values()].flat()
   return {
     mode: agent.mode,
+    readMode: [...required, ...policies, ...additions].some(one => one.mode === 'enforce') ? 'enforce' : agent.mode,
     enforceOn: agent.enforceOn,
     unlisted: agent.unlistedExtensions,
     unknownMethods: agent.unknownMethods,
@@ -213,15 +217,17 @@ function cardsToSearch (uris: readonly string[], card: AgentCard, other: AgentCa
   return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => uris.includes(extension.uri))?.index ?? -1 }))
 }
 
-/** The injection that sends what a rule asks for: the same member of the same metadata. */
-function supplyOf (rule: RuleConfig, configs: readonly InjectionConfig[], compiled: readonly CompiledInjection[]): CompiledInjection | null {
+/** The injections that send what a rule asks for: the same member of the same metadata, each in its own case. */
+function supplyOf (rule: RuleConfig, configs: readonly InjectionConfig[], compiled: readonly CompiledInjection[]): readonly CompiledInjection[] {
   const { metadata } = rule.select
-  if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined || (metadata.in?.length ?? 1) > 1) return null
+  if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined || (metadata.in?.length ?? 1) > 1) return NO_SUPPLY
   const place = metadata.in?.[0] ?? 'message'
-  return compiled[configs.findIndex(config => config.metadata === metadata.key && (config.in ?? 'message') === place)] ?? null
+  return compiled.filter((_, i) => configs[i]?.metadata === metadata.key && (configs[i]?.in ?? 'message') === place)
 }
 
-function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: CompiledInjection | null): CompiledRule {
+const NO_SUPPLY: readonly CompiledInjection[] = []
+
+function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: readonly CompiledInjection[]): CompiledRule {
   const strip = rule.verdict === 'strip'
   return {
     id: rule.id,

@@ -64,9 +64,10 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   const violations: Violation[] = []
   const added = additions(request, policy)
   if (call.problem !== null && !(call.problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || added.length > 0))) {
-    violations.push(callViolation(policy.mode, call.problem))
+    const mode = UNREAD.has(call.problem.rule) ? policy.readMode : policy.mode
+    violations.push(callViolation(mode, call.problem))
     // What cannot be read cannot be judged further.
-    if (policy.mode === 'enforce') return { ...nothing(policy), refusal: refusalOf(violations), violations, outbound: requested }
+    if (mode === 'enforce') return { ...nothing(policy), refusal: refusalOf(violations), violations, outbound: requested }
   }
   if (requested.length > policy.maxExtensions) {
     violations.push(violation(policy.mode, 'INVALID_REQUEST', GATEWAY, 'too-many-extensions', `header ${request.headerName}`, `asks for more than ${policy.maxExtensions} extensions; ask only for those this agent lists in its card`))
@@ -101,6 +102,9 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, edits: changes, headers, edited }
 }
 
+/** Problems of a call that leave its body unread. */
+const UNREAD: ReadonlySet<string> = new Set(['json', 'envelope', 'content-type', 'content-encoding'])
+
 const NONE: readonly Violation[] = []
 const NO_URIS: readonly string[] = []
 const NOTHING_ADDED: readonly CompiledAddition[] = []
@@ -118,7 +122,7 @@ function nothing ({ declared }: AgentPolicy): Omit<Decision, 'refusal' | 'violat
 
 function ambiguities (view: RequestView, pathTenant: string | null, policy: AgentPolicy, violations: Violation[]): void {
   for (const problem of view.problems) {
-    note(violations, violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'ambiguous-fields', problem.path, problem.message))
+    note(violations, violation(policy.readMode, 'INVALID_PARAMS', GATEWAY, 'ambiguous-fields', problem.path, problem.message))
   }
   if (pathTenant !== null && view.tenant !== null && view.tenant !== pathTenant) {
     note(violations, violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'tenant', 'tenant', 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body'))

@@ -64,7 +64,7 @@ function isMeant ({ on, select }: CompiledRule, { call, message }: Subject): boo
  */
 function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, selected: readonly Selected[], injects: boolean, violations: Violation[]): boolean {
   const count = selected.length
-  const supplied = rule.supply !== null && count === 0 && injects && supplies(rule.supply, subject) ? 1 : 0
+  const supplied = rule.supply.length > 0 && count === 0 && injects && rule.supply.some(one => supplies(one, subject)) ? 1 : 0
   if (count + supplied >= rule.min && count <= rule.max) return true
   if (count > rule.max) {
     const expected = rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`

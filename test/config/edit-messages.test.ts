@@ -14,8 +14,8 @@ for (const [name, text, ...expected] of EDIT_ROWS) {
 t.test('what is right is not found fault with', async t => {
   const right = [
     'redact: [$uri, "$uri/a", "key#/a/*/b~1c", "$uri#/x"]',
-    'inject: [{metadata: $uri, fromSecret: {file: secret.txt}}, {metadata: $uri/x, fromSecret: {env: TOKEN}, existing: keep, when: {taskId: present}}, {metadata: n, value: null}]',
-    'inject: [{metadata: a, value: 1, when: {taskId: present}}, {metadata: a, value: 2}]',
+    'owns: {metadata: [$uri]}\ninactive: {request: reject}\ninject: [{metadata: $uri, fromSecret: {file: secret.txt}}, {metadata: $uri/x, fromSecret: {env: TOKEN}, existing: keep, when: {taskId: present}}, {metadata: n, value: null}]',
+    'activation: {signals: [always]}\ninject: [{metadata: a, value: 1, when: {taskId: present}}, {metadata: a, value: 2}]',
     'activation: {default: inject}\ninject: [{metadata: k, value: 1}]\nrequest: [{id: r, select: {metadata: {key: k}}, count: {min: 1}}]',
     'integrity: verbatim\nowns: {headers: [signature]}\ninactive: {request: reject}\nrequest: [{id: r, select: {header: signature}, count: {min: 1}}]',
     'owns: {headers: [x]}\ninactive: {request: strip}\nintegrity: normal'

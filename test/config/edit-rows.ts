@@ -55,6 +55,9 @@ export const EDIT_ROWS: readonly (readonly [name: string, text: string, ...expec
   ['duties that nobody supplies', policyWith('activation: {default: inject}\ninject: [{metadata: k, value: 1, when: {taskId: absent}}]\nrequest: [{id: r, select: {metadata: {key: k}}, count: {min: 1}}]'),
     'g.yaml:9:27: extensions.p: injection of an extension whose client has duties: rule "r" needs what the client may not send (remove default: inject or the lower bound, or supply it with inject)'],
 
+  ['inject for the active alone', policyWith('inject: [{metadata: a, value: 1}]'), 'g.yaml:9:5: extensions.p.inject is for requests in which the extension is active: in others a client\'s own member of that name is forwarded (own the name, and set inactive.request to strip or reject)'],
+  ['a file as condition', policyWith('owns: {metadata: [a]}\ninactive: {request: strip}\ninject: [{metadata: a, value: 1, when: {match: {file: s.json}}}]'), 'g.yaml:11:53: extensions.p.inject[0].when.match takes a schema written there, not file (write the schema itself)'],
+
   ['verbatim and strip', policyWith('integrity: verbatim\nrequest: [{id: r, select: {part: {}}, count: {max: 1}, verdict: strip}]'), 'g.yaml:10:60: extensions.p: integrity verbatim forwards requests as the client sent them, but rule "r" strips (remove one of the two)'],
   ['verbatim and inject', policyWith('integrity: verbatim\ninject: [{metadata: a, value: 1}]'), 'g.yaml:10:5: extensions.p: integrity verbatim forwards requests as the client sent them, but inject adds to them (remove one of the two)'],
   ['verbatim and inactive data', policyWith('integrity: verbatim\nowns: {headers: [x]}\ninactive: {request: strip}'), 'g.yaml:11:16: extensions.p: integrity verbatim forwards requests as the client sent them, but inactive.request strips (remove one of the two)'],

@@ -1,7 +1,7 @@
 import t from 'tap'
 import fc from 'fast-check'
 import { writeRefusal } from '../../src/a2a/errors.js'
-import type { AgentConfig, PolicyConfig } from '../../src/config/model.js'
+import type { AgentConfig, PolicyConfig, RuleConfig } from '../../src/config/model.js'
 import type { AgentPolicy } from '../../src/policy/compile.js'
 import type { Decision } from '../../src/policy/decide.js'
 import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
@@ -174,4 +174,21 @@ t.test('decide never throws, and every refusal can be written', async t => {
     for (const [key, text] of Object.entries(refusal.metadata ?? {})) if (typeof text !== 'string') throw new Error(`metadata.${key} is no string`)
     JSON.parse(writeRefusal(refusal, { binding, version, id: '1', eventStream: false, statedVersion: true, mediaType: null }).body.toString())
   }), { numRuns: 3_000 }), undefined)
+})
+
+t.test('an enforced policy under an agent that observes: what cannot be read, or can be read in two ways, is refused', async t => {
+  const rule: RuleConfig = { id: 'none', select: { metadata: { key: 'k' } }, count: { max: 0 } }
+  const under = (mode: 'enforce' | 'observe'): AgentPolicy => policyOf(declaring('urn:e'), { e: { uri: 'urn:e', mode, request: [rule] } }, { mode: 'observe' })
+  const envelope = (params: string): string => `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":${params}}`
+  const unread: readonly (readonly [string, string])[] = [
+    ['gateway/json', envelope('{"message":{"metadata":{"k":1},"metadata":{}}}')],
+    ['gateway/envelope', '[]'],
+    ['gateway/ambiguous-fields', envelope('{"message":{"parts":[{"text":"x"}],"Metadata":{"k":1}}}')]
+  ]
+  for (const [by, text] of unread) {
+    t.match(send(under('enforce'), text).refusal, { rule: by }, by)
+    t.equal(send(under('observe'), text).refusal, null, 'nothing is enforced, so nothing is refused')
+  }
+  t.equal(send(under('enforce'), '{}', { method: 'x' }).refusal?.rule ?? null, 'gateway/envelope')
+  t.equal(send(under('enforce'), envelope('{}').replace('SendMessage', 'x/y')).refusal, null, 'an unknown method is the agent\'s mode to judge')
 })

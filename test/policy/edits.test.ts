@@ -252,3 +252,9 @@ t.test('verbatim: nothing is added, and what would have to be removed is refused
     t.match(run({ signed }, asSigned([SIGNED, 'urn:z'])), { refusal: null, outbound: [SIGNED, 'urn:z'] })
   }
 })
+
+t.test('a demand that injections meet, each in its own case, is met', async t => {
+  const policy = policyFor({ ext: { uri: URI, activation: { signals: ['always'] }, inject: [{ metadata: 'k', value: 1, when: { taskId: 'present' } }, { metadata: 'k', value: 2, when: { taskId: 'absent' } }], request: [{ id: 'needs', select: { metadata: { key: 'k' } }, count: { min: 1 } }] } })
+  t.match(forwarded(policy, '{"message":{"parts":[{"text":"t"}]}}').body, '"k":2')
+  t.match(forwarded(policy, '{"message":{"taskId":"t","parts":[{"text":"t"}]}}').body, '"k":1')
+})
