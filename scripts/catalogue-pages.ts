@@ -6,7 +6,7 @@ import { isMap, isSeq, parseDocument } from 'yaml'
 import { loadCatalogue } from '../src/config/catalogue.js'
 import type { PolicyConfig } from '../src/config/model.js'
 import { packageRoot } from '../src/config/paths.js'
-import type { Generator } from './generate.js'
+import type { Generator } from './generator.js'
 import { ruleWords, yamlBlock } from './rule-words.js'
 
 const DIRECTORY = 'docs/extensions'

@@ -5,16 +5,9 @@ import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
 import { catalogueGenerators } from './catalogue-pages.js'
 import { configurationPage } from './configuration-page.js'
+import type { Generator } from './generator.js'
 import { policyPage } from './policy-page.js'
 import { refusalsPage } from './refusals-page.js'
-
-/** A file of the repository that is made from the sources. */
-export interface Generator {
-  /** Path from the root of the package. */
-  readonly file: string
-  /** The whole content; the same on every machine. */
-  readonly render: () => string
-}
 
 /** Add a generator here, and the build writes its file and the tests keep it from drifting. */
 export const GENERATORS: readonly Generator[] = [

@@ -15,7 +15,7 @@ import { VERSIONS } from '../a2a/versions.js'
 import type { AgentConfig, InjectionConfig } from '../config/model.js'
 import type { CardFinding } from '../policy/card-checks.js'
 import { checkCards } from '../policy/card-checks.js'
-import type { AgentPolicy } from '../policy/compile.js'
+import type { AgentPolicy } from '../policy/compiled.js'
 import { compileAgentPolicy } from '../policy/compile.js'
 import { SchemaCache } from '../policy/schema-source.js'
 

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
-import { fault, items, mapping } from './yaml-values.js'
 import { matchProblems } from './rule-checks.js'
+import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
 export function editProblems (policy: Mapping, path: Path): PathProblem[] {

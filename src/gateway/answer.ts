@@ -1,6 +1,6 @@
 /** Passes an agent's answer on to the client: the agent's bytes, less what belongs to one connection or to the gateway. */
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
-import type { AgentPolicy } from '../policy/compile.js'
+import type { AgentPolicy } from '../policy/compiled.js'
 import type { Receiver } from '../upstream/forward.js'
 import { failureKind, failureRefusal } from '../upstream/failure.js'
 import type { FailureKind } from '../upstream/failure.js'

@@ -1,6 +1,6 @@
 /** Tells span, metrics and audit what was decided. URIs and paths only, never data. */
 import type { Call } from '../a2a/call.js'
-import type { Decision } from '../policy/decide.js'
+import type { Decision } from '../policy/decision.js'
 import type { Exchange } from './exchange.js'
 
 export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {

@@ -1,9 +1,8 @@
 /** Collects what `decide` tells of its steps, into one entry per policy of the agent. */
 import type { AgentConfig, PolicyConfig, ResolvedPolicy } from '../config/model.js'
-import type { PolicyActivity } from '../policy/activation.js'
+import type { AgentPolicy, CompiledPolicy, CompiledRule, PolicyActivity } from '../policy/compiled.js'
 import { INACTIVE } from '../policy/activation.js'
-import type { AgentPolicy, CompiledPolicy, CompiledRule } from '../policy/compile.js'
-import type { Decision } from '../policy/decide.js'
+import type { Decision } from '../policy/decision.js'
 import { INJECT } from '../policy/inject.js'
 import type { Tracer } from '../policy/trace.js'
 import type { Violation } from '../policy/violation.js'

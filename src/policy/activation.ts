@@ -1,7 +1,7 @@
 /** Which extensions are active in a request: asked for, listed, or evident from data that is theirs. */
 import type { AgentCard } from '../a2a/card.js'
-import type { PolicyConfig, Signal } from '../config/model.js'
-import type { AgentPolicy, CompiledPolicy } from './compile.js'
+import type { PolicyConfig } from '../config/model.js'
+import type { AgentPolicy, CompiledActivation, CompiledPolicy, Dependency, PolicyActivity } from './compiled.js'
 import type { Edits } from './edits.js'
 import { conflict } from './edits.js'
 import { identitiesOf } from './identity.js'
@@ -10,24 +10,6 @@ import { compileSelector } from './select.js'
 import type { Subject } from './subject.js'
 import type { Violation } from './violation.js'
 import { note, violation } from './violation.js'
-
-/** Another extension that must be active too. */
-export interface Dependency { readonly name: string, readonly uri: string, readonly counting: readonly string[], readonly exposed: boolean }
-
-export interface CompiledActivation {
-  /** Null: as soon as it is asked for; its rules run whether or not it is. */
-  readonly signals: ReadonlySet<Signal> | null
-  /** What belongs to the extension. */
-  readonly owned: readonly Selector[]
-  /** What becomes of it in a request that does not activate the extension. */
-  readonly inactive: 'forward' | 'strip' | 'reject'
-  /** Of `owned`, those that select headers. */
-  readonly ownedHeaders: ReadonlySet<Selector>
-  readonly requires: readonly Dependency[]
-  readonly addsMissing: boolean
-  /** Operations on which what it requires is checked; null = the agent's. */
-  readonly scope: 'messages' | 'all' | null
-}
 
 export function compileActivation (policy: PolicyConfig, context: SelectContext, policies: Readonly<Record<string, PolicyConfig>>, card: AgentCard): CompiledActivation {
   const { activation, inactive } = policy
@@ -58,14 +40,6 @@ function dependency (name: string, policy: PolicyConfig | undefined, card: Agent
   if (policy === undefined) return []
   const declared = new Map(card.extensions.map(extension => [extension.uri, extension]))
   return identitiesOf(policy, declared).slice(0, 1).map(({ uri, same, satisfying }) => ({ name, uri, counting: [...same, ...satisfying], exposed: policy.activation?.expose === true }))
-}
-
-/** One policy's extension in one request. */
-export interface PolicyActivity {
-  readonly policy: CompiledPolicy
-  /** Path of the first thing in the request that is the extension's, or null. */
-  readonly evidence: string | null
-  readonly active: boolean
 }
 
 export interface Activity {

@@ -1,96 +1,18 @@
 /** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
 import type { AgentCard } from '../a2a/card.js'
 import { routeKey } from '../a2a/extension-routes.js'
-import type { Operation } from '../a2a/operations.js'
-import type { AgentConfig, ErrorClass, InjectionConfig, InlineSchema, MethodConfig, Mode, ResolvedPolicy, RuleConfig, SchemaRef } from '../config/model.js'
+import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, Mode, ResolvedPolicy, SchemaRef } from '../config/model.js'
 import type { Identity } from './identity.js'
 import { identitiesOf, Names } from './identity.js'
-import type { CompiledAddition } from './methods.js'
 import { isOffered } from './methods.js'
-import type { CardToSearch, CompiledSource, SchemaCache, UnusableSchema } from './schema-source.js'
+import type { CardToSearch, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource } from './schema-source.js'
-import type { CompiledActivation, PolicyActivity } from './activation.js'
 import { compileActivation, idle, isPlain } from './activation.js'
-import type { Condition } from './condition.js'
-import { compileCondition } from './condition.js'
-import type { SelectContext, Selector } from './select-kit.js'
-import { compileSelector } from './select.js'
-import type { CompiledInjection } from './inject.js'
+import { compileRule, supplyOf } from './compile-rule.js'
+import type { AgentPolicy, CompiledAddition, CompiledPolicy, DataClaim, RequiredExtension } from './compiled.js'
+import type { SelectContext } from './select-kit.js'
 import { compileInjection } from './inject.js'
-import type { DataClaim } from './untagged.js'
 import { dataClaim } from './untagged.js'
-
-export interface CompiledRule {
-  readonly id: string
-  readonly mode: Mode
-  /** Null: wherever a message is, also in methods that no table knows. */
-  readonly on: ReadonlySet<Operation | 'all'> | null
-  readonly select: Selector
-  /** What breaks the rule is to be removed: from the body, or lines of a header. */
-  readonly strips: 'body' | 'headers' | null
-  /** What the platform adds of it, any of which counts towards `min` where it is added. */
-  readonly supply: readonly CompiledInjection[]
-  readonly condition: Condition | null
-  readonly min: number
-  readonly max: number
-  readonly schema: CompiledSource | null
-  readonly errorClass: ErrorClass
-  readonly undeclaredClass: ErrorClass
-  readonly message: string | null
-  readonly reason: string | null
-}
-
-export interface CompiledPolicy {
-  readonly name: string
-  /** As the card spells it. */
-  readonly uri: string
-  /** Every spelling of it. */
-  readonly same: readonly string[]
-  readonly activation: CompiledActivation
-  readonly mode: Mode
-  readonly rules: readonly CompiledRule[]
-  readonly inject: readonly CompiledInjection[]
-  readonly verbatim: boolean
-}
-
-/** `scope` where the policy has one of its own. */
-export interface RequiredExtension { readonly uri: string, readonly label: string, readonly mode: Mode, readonly scope?: 'messages' | 'all' }
-
-/** What one agent, spoken to in one protocol version, demands of a request. Immutable. */
-export interface AgentPolicy {
-  readonly mode: Mode
-  /** Of what makes a request unreadable or ambiguous: enforced as soon as anything is, for a rule judges what it could read. */
-  readonly readMode: Mode
-  readonly enforceOn: 'messages' | 'all'
-  readonly unlisted: 'forward' | 'strip' | 'reject'
-  readonly unknownMethods: 'reject' | 'forward'
-  readonly maxExtensions: number
-  readonly declared: readonly string[]
-  readonly required: readonly RequiredExtension[]
-  /** URIs that the gateway asks for on every operation. */
-  readonly injected: readonly string[]
-  /** Those of `injected` whose echo the client never sees. */
-  readonly hidden: ReadonlySet<string>
-  /** Every URI of card or policy, with its label for metrics: the policy's name, else the URI. */
-  readonly labels: ReadonlyMap<string, string>
-  /** Other URIs of the same extensions. */
-  readonly names: Names
-  /** JSON-RPC methods beside those of A2A, by name. */
-  readonly methods: ReadonlyMap<string, readonly CompiledAddition[]>
-  /** HTTP routes beside the operations of A2A, as `routeKey` names them. */
-  readonly routes: ReadonlyMap<string, readonly CompiledAddition[]>
-  /** Policies with rules for the request, on the card's extensions. */
-  readonly policies: readonly CompiledPolicy[]
-  /** All of `policies` in a request that asks for no extension, made once; null where that takes a look at the request. */
-  readonly idle: readonly PolicyActivity[] | null
-  /** What claims DataParts; null where those that nothing claims are allowed. */
-  readonly untagged: readonly DataClaim[] | null
-  /** Whether any of them can change a request; whether any can forbid it. */
-  readonly edits: boolean
-  readonly keepsVerbatim: boolean
-  readonly unusable: readonly UnusableSchema[]
-  readonly warnings: readonly string[]
-}
 
 export interface CompileOptions {
   readonly agent: AgentConfig
@@ -215,34 +137,4 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
 function cardsToSearch (uris: readonly string[], card: AgentCard, other: AgentCard | null): CardToSearch[] {
   const cards = other === null || other.raw === card.raw ? [card] : [card, other]
   return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => uris.includes(extension.uri))?.index ?? -1 }))
-}
-
-/** The injections that send what a rule asks for: the same member of the same metadata, each in its own case. */
-function supplyOf (rule: RuleConfig, configs: readonly InjectionConfig[], compiled: readonly CompiledInjection[]): readonly CompiledInjection[] {
-  const { metadata } = rule.select
-  if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined || (metadata.in?.length ?? 1) > 1) return NO_SUPPLY
-  const place = metadata.in?.[0] ?? 'message'
-  return compiled.filter((_, i) => configs[i]?.metadata === metadata.key && (configs[i]?.in ?? 'message') === place)
-}
-
-const NO_SUPPLY: readonly CompiledInjection[] = []
-
-function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: readonly CompiledInjection[]): CompiledRule {
-  const strip = rule.verdict === 'strip'
-  return {
-    id: rule.id,
-    mode: rule.verdict === 'warn' || strip ? 'observe' : mode,
-    on: rule.on === undefined ? null : new Set(rule.on),
-    select: compileSelector(rule.select, context, strip),
-    strips: !strip ? null : rule.select.header === undefined ? 'body' : 'headers',
-    supply,
-    condition: compileCondition(rule.when, rule.unless, context),
-    min: rule.count?.min ?? 0,
-    max: rule.count?.max ?? Number.POSITIVE_INFINITY,
-    schema: rule.schema === undefined ? null : source(rule.schema),
-    errorClass: rule.error?.class ?? 'invalid',
-    undeclaredClass: rule.error?.undeclared ?? rule.error?.class ?? 'invalid',
-    message: rule.error?.message ?? null,
-    reason: rule.error?.reason ?? null
-  }
 }

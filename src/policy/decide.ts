@@ -2,17 +2,14 @@
  * The centre: what becomes of one request. No clock, no I/O, no framework; the proxy and every offline tool call the same function.
  * Order: reference a2a-protocol.md §10.1. The first refusal answers the client; every violation is recorded.
  */
-import type { Call } from '../a2a/call.js'
-import type { Refusal } from '../a2a/errors.js'
 import type { RequestView } from '../a2a/message.js'
 import { inMessageScope } from '../a2a/operations.js'
 import type { Activity } from './activation.js'
 import { activityOf, INACTIVE, isJudged, stripInactive } from './activation.js'
-import type { AgentPolicy, CompiledPolicy } from './compile.js'
-import type { Settled } from './edits.js'
+import type { AgentPolicy, CompiledAddition, CompiledPolicy } from './compiled.js'
+import type { Decision, DecisionRequest } from './decision.js'
 import { Edits, UNCHANGED } from './edits.js'
 import { inject } from './inject.js'
-import type { CompiledAddition } from './methods.js'
 import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
 import { Subject } from './subject.js'
@@ -21,41 +18,6 @@ import { checkUntagged } from './untagged.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
 import type { Violation } from './violation.js'
 import { callViolation, GATEWAY, note, refusalOf, violation } from './violation.js'
-
-export interface DecisionRequest {
-  readonly call: Call
-  /** URIs of both header spellings, deduplicated, in order. */
-  readonly requested: readonly string[]
-  /** Header name to advise the client to send: the spelling of its protocol version. */
-  readonly headerName: string
-  /** Tenant of the path prefix, percent-decoded, or null. */
-  readonly pathTenant: string | null
-  /** Which route of an extension the request is for, as `routeKey` makes it; null for operations of A2A. */
-  readonly extensionRoute: string | null
-  /** Of the request, as Node lists them: name, value, name, value. */
-  readonly headers: readonly string[]
-}
-
-/** `edits`, `headers` and `edited` mean nothing where the request is refused. */
-export interface Decision extends Settled {
-  /** Null: forward. */
-  readonly refusal: Refusal | null
-  /** All of them, observed ones included. */
-  readonly violations: readonly Violation[]
-  /** URIs of the card, and which of them the message lists, whose data it carries, that are active: as the card spells them. */
-  readonly declared: readonly string[]
-  readonly listed: readonly string[]
-  readonly evidenced: readonly string[]
-  readonly active: readonly string[]
-  /** URIs to ask the agent for, the client's first. */
-  readonly outbound: readonly string[]
-  /** URIs that only the gateway asks for. */
-  readonly injected: readonly string[]
-  /** Whether an active extension has the request forwarded as it was sent. */
-  readonly verbatim: boolean
-  /** Required URIs that neither client nor gateway asks for. */
-  readonly missing: readonly string[]
-}
 
 /** @param tracer is told each rule's verdict; null in the proxy */
 export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null = null): Decision {

@@ -1,7 +1,7 @@
 /** What is to be changed of one request before it goes to the agent: collected while it is judged, settled at the end. */
 import type { MessageView } from '../a2a/message.js'
 import type { JsonEdit, JsonPath } from '../wire/json-edit.js'
-import type { CompiledPolicy } from './compile.js'
+import type { CompiledPolicy } from './compiled.js'
 import type { Violation } from './violation.js'
 import { note, violation } from './violation.js'
 

@@ -2,8 +2,7 @@
 import { isObject, memberPath } from '../a2a/fields.js'
 import type { InjectionConfig, Mode } from '../config/model.js'
 import type { JsonPath } from '../wire/json-edit.js'
-import type { CompiledPolicy } from './compile.js'
-import type { Condition } from './condition.js'
+import type { CompiledInjection, CompiledPolicy } from './compiled.js'
 import { compileCondition } from './condition.js'
 import type { Edits } from './edits.js'
 import { conflict } from './edits.js'
@@ -15,17 +14,6 @@ import { NAME_LIMIT } from './select-kit.js'
 import type { Subject } from './subject.js'
 import type { Violation } from './violation.js'
 import { note, violation } from './violation.js'
-
-export interface CompiledInjection {
-  readonly place: 'message' | 'params'
-  /** The name, and others under which a client may send the same. */
-  readonly names: readonly [string, ...string[]]
-  /** JSON text. */
-  readonly value: Buffer
-  readonly secret: boolean
-  readonly existing: 'replace' | 'keep' | 'reject'
-  readonly condition: Condition | null
-}
 
 /** Name of the rule under which injection is recorded. */
 export const INJECT = 'inject'

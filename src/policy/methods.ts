@@ -1,21 +1,9 @@
 /** What extensions add beside the operations of A2A, JSON-RPC methods and HTTP routes: who may call it, and with what. */
 import type { Call } from '../a2a/call.js'
-import type { MethodConfig, Mode } from '../config/model.js'
-import type { PolicyActivity } from './activation.js'
-import type { CompiledSource } from './schema-source.js'
+import type { MethodConfig } from '../config/model.js'
+import type { CompiledAddition, PolicyActivity } from './compiled.js'
 import type { Violation } from './violation.js'
 import { isFull, note, violation } from './violation.js'
-
-export interface CompiledAddition {
-  readonly kind: 'method' | 'route'
-  /** Name of the policy. */
-  readonly policy: string
-  readonly uri: string
-  readonly mode: Mode
-  readonly needsActive: boolean
-  /** Schema of a method's params, or of a route's body. */
-  readonly schema: CompiledSource | null
-}
 
 /** @param declared whether the card lists the extension: without it only what needs nothing is the agent's */
 export function isOffered (need: MethodConfig['need'], declared: boolean): boolean {

@@ -1,6 +1,5 @@
 /** What `decide` tells whoever wants to see its steps: `explain`. The proxy wants nothing and pays nothing. */
-import type { PolicyActivity } from './activation.js'
-import type { CompiledPolicy, CompiledRule } from './compile.js'
+import type { CompiledPolicy, CompiledRule, PolicyActivity } from './compiled.js'
 import type { Violation } from './violation.js'
 
 export interface Tracer {

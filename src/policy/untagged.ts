@@ -1,20 +1,12 @@
 /** `untaggedData: reject`: DataParts that no policy of the agent claims. Claimed is what an extension owns, or what one of its rules selects. */
 import { visible } from '../a2a/fields.js'
-import type { PartView } from '../a2a/message.js'
 import type { Mode, PartSelectorConfig, PolicyConfig } from '../config/model.js'
-import type { CompiledRule } from './compile.js'
+import type { CompiledRule, DataClaim } from './compiled.js'
 import type { SelectContext } from './select-kit.js'
 import { compilePartTest } from './select-part.js'
 import type { Subject } from './subject.js'
 import type { Violation } from './violation.js'
 import { GATEWAY, note, violation } from './violation.js'
-
-/** One extension's claim on data. */
-export interface DataClaim {
-  readonly claims: (part: PartView) => boolean
-  /** For the caller: the extension, and how its data is tagged. */
-  readonly words: string
-}
 
 /**
  * A rule claims what it selects, whether or not its conditions hold and it looks at all of them: the policy knows such data.

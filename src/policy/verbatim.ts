@@ -1,7 +1,7 @@
 /** `integrity: verbatim`: requests of an extension, a signature's for example, that must arrive as they were sent. */
 import { activityOf } from './activation.js'
-import type { AgentPolicy, CompiledPolicy } from './compile.js'
-import type { DecisionRequest } from './decide.js'
+import type { AgentPolicy, CompiledPolicy } from './compiled.js'
+import type { DecisionRequest } from './decision.js'
 import type { Subject } from './subject.js'
 import type { Violation } from './violation.js'
 import { GATEWAY, note, violation } from './violation.js'

@@ -3,7 +3,7 @@ import { readCall } from '../../src/a2a/call.js'
 import { normalise } from '../../src/a2a/normalise.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
 import type { ConditionConfig, PolicyConfig, RuleConfig } from '../../src/config/model.js'
-import type { Decision } from '../../src/policy/decide.js'
+import type { Decision } from '../../src/policy/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

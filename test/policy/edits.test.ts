@@ -2,8 +2,8 @@
 import t from 'tap'
 import { bodyOf, forwardedHead } from '../../src/agent/steps.js'
 import type { PolicyConfig } from '../../src/config/model.js'
-import type { AgentPolicy } from '../../src/policy/compile.js'
-import type { Decision } from '../../src/policy/decide.js'
+import type { AgentPolicy } from '../../src/policy/compiled.js'
+import type { Decision } from '../../src/policy/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

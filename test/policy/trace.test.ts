@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readCall } from '../../src/a2a/call.js'
 import type { PolicyConfig } from '../../src/config/model.js'
-import type { Decision } from '../../src/policy/decide.js'
+import type { Decision } from '../../src/policy/decision.js'
 import { decide } from '../../src/policy/decide.js'
 import { declaring, policyOf } from './fixtures.js'
 

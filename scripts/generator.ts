@@ -1,0 +1,7 @@
+/** A file of the repository that is made from the sources. */
+export interface Generator {
+  /** Path from the root of the package. */
+  readonly file: string
+  /** The whole content; the same on every machine. */
+  readonly render: () => string
+}

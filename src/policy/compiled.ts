@@ -1,0 +1,135 @@
+/** What policies and a card are compiled into: the shapes that a request looks up. Immutable. */
+import type { PartView } from '../a2a/message.js'
+import type { Operation } from '../a2a/operations.js'
+import type { ErrorClass, Mode, Signal } from '../config/model.js'
+import type { Condition } from './condition.js'
+import type { Names } from './identity.js'
+import type { CompiledSource, UnusableSchema } from './schema-source.js'
+import type { Selector } from './select-kit.js'
+
+export interface CompiledRule {
+  readonly id: string
+  readonly mode: Mode
+  /** Null: wherever a message is, also in methods that no table knows. */
+  readonly on: ReadonlySet<Operation | 'all'> | null
+  readonly select: Selector
+  /** What breaks the rule is to be removed: from the body, or lines of a header. */
+  readonly strips: 'body' | 'headers' | null
+  /** What the platform adds of it, any of which counts towards `min` where it is added. */
+  readonly supply: readonly CompiledInjection[]
+  readonly condition: Condition | null
+  readonly min: number
+  readonly max: number
+  readonly schema: CompiledSource | null
+  readonly errorClass: ErrorClass
+  readonly undeclaredClass: ErrorClass
+  readonly message: string | null
+  readonly reason: string | null
+}
+
+export interface CompiledInjection {
+  readonly place: 'message' | 'params'
+  /** The name, and others under which a client may send the same. */
+  readonly names: readonly [string, ...string[]]
+  /** JSON text. */
+  readonly value: Buffer
+  readonly secret: boolean
+  readonly existing: 'replace' | 'keep' | 'reject'
+  readonly condition: Condition | null
+}
+
+/** Another extension that must be active too. */
+export interface Dependency { readonly name: string, readonly uri: string, readonly counting: readonly string[], readonly exposed: boolean }
+
+export interface CompiledActivation {
+  /** Null: as soon as it is asked for; its rules run whether or not it is. */
+  readonly signals: ReadonlySet<Signal> | null
+  /** What belongs to the extension. */
+  readonly owned: readonly Selector[]
+  /** What becomes of it in a request that does not activate the extension. */
+  readonly inactive: 'forward' | 'strip' | 'reject'
+  /** Of `owned`, those that select headers. */
+  readonly ownedHeaders: ReadonlySet<Selector>
+  readonly requires: readonly Dependency[]
+  readonly addsMissing: boolean
+  /** Operations on which what it requires is checked; null = the agent's. */
+  readonly scope: 'messages' | 'all' | null
+}
+
+export interface CompiledPolicy {
+  readonly name: string
+  /** As the card spells it. */
+  readonly uri: string
+  /** Every spelling of it. */
+  readonly same: readonly string[]
+  readonly activation: CompiledActivation
+  readonly mode: Mode
+  readonly rules: readonly CompiledRule[]
+  readonly inject: readonly CompiledInjection[]
+  readonly verbatim: boolean
+}
+
+export interface CompiledAddition {
+  readonly kind: 'method' | 'route'
+  /** Name of the policy. */
+  readonly policy: string
+  readonly uri: string
+  readonly mode: Mode
+  readonly needsActive: boolean
+  /** Schema of a method's params, or of a route's body. */
+  readonly schema: CompiledSource | null
+}
+
+/** One extension's claim on data. */
+export interface DataClaim {
+  readonly claims: (part: PartView) => boolean
+  /** For the caller: the extension, and how its data is tagged. */
+  readonly words: string
+}
+
+/** `scope` where the policy has one of its own. */
+export interface RequiredExtension { readonly uri: string, readonly label: string, readonly mode: Mode, readonly scope?: 'messages' | 'all' }
+
+/** One policy's extension in one request. */
+export interface PolicyActivity {
+  readonly policy: CompiledPolicy
+  /** Path of the first thing in the request that is the extension's, or null. */
+  readonly evidence: string | null
+  readonly active: boolean
+}
+
+/** What one agent, spoken to in one protocol version, demands of a request. Immutable. */
+export interface AgentPolicy {
+  readonly mode: Mode
+  /** Of what makes a request unreadable or ambiguous: enforced as soon as anything is, for a rule judges what it could read. */
+  readonly readMode: Mode
+  readonly enforceOn: 'messages' | 'all'
+  readonly unlisted: 'forward' | 'strip' | 'reject'
+  readonly unknownMethods: 'reject' | 'forward'
+  readonly maxExtensions: number
+  readonly declared: readonly string[]
+  readonly required: readonly RequiredExtension[]
+  /** URIs that the gateway asks for on every operation. */
+  readonly injected: readonly string[]
+  /** Those of `injected` whose echo the client never sees. */
+  readonly hidden: ReadonlySet<string>
+  /** Every URI of card or policy, with its label for metrics: the policy's name, else the URI. */
+  readonly labels: ReadonlyMap<string, string>
+  /** Other URIs of the same extensions. */
+  readonly names: Names
+  /** JSON-RPC methods beside those of A2A, by name. */
+  readonly methods: ReadonlyMap<string, readonly CompiledAddition[]>
+  /** HTTP routes beside the operations of A2A, as `routeKey` names them. */
+  readonly routes: ReadonlyMap<string, readonly CompiledAddition[]>
+  /** Policies with rules for the request, on the card's extensions. */
+  readonly policies: readonly CompiledPolicy[]
+  /** All of `policies` in a request that asks for no extension, made once; null where that takes a look at the request. */
+  readonly idle: readonly PolicyActivity[] | null
+  /** What claims DataParts; null where those that nothing claims are allowed. */
+  readonly untagged: readonly DataClaim[] | null
+  /** Whether any of them can change a request; whether any can forbid it. */
+  readonly edits: boolean
+  readonly keepsVerbatim: boolean
+  readonly unusable: readonly UnusableSchema[]
+  readonly warnings: readonly string[]
+}
