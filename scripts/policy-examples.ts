@@ -65,6 +65,8 @@ request:
     count: {min: 1}
     verdict: warn`,
   inject: `
+owns: {metadata: [$uri/*]}
+inactive: {request: strip}                    # or a client that does not ask could send its own
 inject:
   - {metadata: $uri/zone, value: north}       # or fromSecret: {file: /run/secrets/zone}, {env: ZONE}
   - {metadata: $uri/tier, value: gold, existing: keep, when: {taskId: absent}}`,

@@ -19,7 +19,7 @@ const CASES: readonly (readonly [key: string, request: string, holds: string, fa
   ['requested', GOOD, 'decision: forward, requested: [https://e.test/orders]', 'decision: forward, requested: [https://e.test/other]', '["https://e.test/orders"]'],
   ['listed', GOOD, 'decision: forward, listed: [https://e.test/orders]', 'decision: forward, listed: []', '["https://e.test/orders"]'],
   ['evidenced', GOOD, 'decision: forward, evidenced: [https://e.test/orders]', 'decision: forward, evidenced: []', '["https://e.test/orders"]'],
-  ['active', GOOD, 'decision: forward, active: [https://e.test/orders]', 'decision: forward, active: [https://e.test/other]', '["https://e.test/orders"]'],
+  ['active', GOOD, 'decision: forward, active: [https://e.test/other, https://e.test/orders]', 'decision: forward, active: [https://e.test/other]', '["https://e.test/orders","https://e.test/other"]'],
   ['injected', GOOD, 'decision: forward, injected: [https://e.test/other]', 'decision: forward, injected: []', '["https://e.test/other"]'],
   ['missing', '{message: {parts: [{text: hi}]}}', 'decision: reject, missing: [https://e.test/orders]', 'decision: reject, missing: []', '["https://e.test/orders"]'],
   ['headers.A2A-Extensions', GOOD, "decision: forward, headers: {A2A-Extensions: 'https://e.test/orders, https://e.test/other'}", 'decision: forward, headers: {A2A-Extensions: https://e.test/orders}', '"https://e.test/orders,https://e.test/other"'],
