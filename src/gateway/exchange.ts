@@ -48,6 +48,9 @@ export class Exchange {
   /** Media type of the request: decides that of a refusal. */
   mediaType: string | null = null
   forwarding: Forwarding | null = null
+  /** Neighbours in the list of exchanges in flight, which is `live`'s own business. */
+  previousLive: Exchange | null = null
+  nextLive: Exchange | null = null
   /** Set when an event stream is being relayed. */
   streaming = false
   /** Its last bytes, latin1. */
