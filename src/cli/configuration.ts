@@ -7,6 +7,7 @@ import type { Check, LoadResult, Overrides } from '../config/load.js'
 import { fault, items, mapping } from '../config/yaml-values.js'
 import { policySchemaFaults, schemaFaults } from '../policy/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
+import { parsePointer } from '../wire/json-pointer.js'
 
 /**
  * @param options.file the file, or null for the configuration that `overrides.upstream` alone makes
@@ -29,8 +30,7 @@ function unusableSchemas (value: unknown): PathProblem[] {
   const written = [...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })), ...overlays].flatMap(({ root, policy }) =>
     policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
   return [...written, ...added].map(({ path, pointer, message }) => {
-    const steps = pointer.split('/').slice(1).map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    return fault([...path, ...steps], `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`)
+    return fault([...path, ...parsePointer(pointer)], `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`)
   })
 }
 

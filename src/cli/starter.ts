@@ -5,6 +5,7 @@ import type { PolicyConfig } from '../config/model.js'
 import { CONFIG_VERSION, DEFAULT_POLICIES } from '../config/schema.js'
 import { identitiesOf } from '../policy/identity.js'
 import { schemaNames } from '../policy/schema-names.js'
+import { resolvePointer } from '../wire/json-pointer.js'
 
 export interface StarterOptions {
   /** The agent's card; of those for the two versions, the one with more extensions. */
@@ -81,7 +82,7 @@ function skeleton ({ uri }: CardExtension, name: string): string[] {
 
 /** What the card says of an extension, a line each. */
 function about ({ uri, required, pointer, params }: CardExtension, card: AgentCard, policy?: PolicyConfig): string[] {
-  const entry = pointer.split('/').slice(1).reduce<unknown>((value, step) => isObject(value) || Array.isArray(value) ? (value as Record<string, unknown>)[step] : undefined, card.raw)
+  const entry = resolvePointer(card.raw, pointer)
   const description = isObject(entry) && typeof entry.description === 'string' ? entry.description : ''
   const schemas = policy === undefined ? [] : schemaNames(policy, card)
   return [

@@ -15,16 +15,25 @@ const TESTS = '.test.yaml'
 let cache: Readonly<Record<string, PolicyConfig>> | null = null
 
 /**
- * The policies that ship with the gateway, `config/extensions/<name>.yaml`, by name. Read once.
- * @throws Error when one of them is not valid: a fault of this package, not of the user
+ * The policies that ship with the gateway, `config/extensions/<name>.yaml`, by name. Each is read when it is first looked at, and once: reading
+ * all of them takes longer than the rest of a start. Looking at one that is not valid throws: a fault of this package, not of the user.
  */
 export function loadCatalogue (): Readonly<Record<string, PolicyConfig>> {
   if (cache === null) {
     const directory = join(packageRoot(), 'config', 'extensions')
     const names = readdirSync(directory).filter((name) => name.endsWith(SUFFIX) && !name.endsWith(TESTS)).toSorted()
-    cache = Object.freeze(Object.fromEntries(names.map((name) => [name.slice(0, -SUFFIX.length), readPolicy(join(directory, name))])))
+    cache = Object.freeze(Object.defineProperties<Record<string, PolicyConfig>>({}, Object.fromEntries(names.map((name) => [name.slice(0, -SUFFIX.length), lazily(join(directory, name))]))))
   }
   return cache
+}
+
+function lazily (file: string): PropertyDescriptor {
+  let policy: PolicyConfig | null = null
+  const get = (): PolicyConfig => {
+    policy ??= readPolicy(file)
+    return policy
+  }
+  return { enumerable: true, get }
 }
 
 /**

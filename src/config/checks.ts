@@ -11,6 +11,7 @@ import { secretProblems } from './secret-checks.js'
 import type { Environment } from './substitute.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
+import { CARD_PATHS } from '../a2a/card-map.js'
 
 /**
  * What a schema cannot say: how keys depend on each other and on the disk. Runs on values that may still be wrong, so that
@@ -26,8 +27,6 @@ export interface CheckContext {
 }
 
 export interface CheckResult { readonly problems: readonly PathProblem[], readonly warnings: readonly PathProblem[] }
-
-const CARD_PATHS = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 
 export function checkConfig (value: unknown, context: CheckContext): CheckResult {
   const config = mapping(value)

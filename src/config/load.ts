@@ -1,4 +1,3 @@
-import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { loadCatalogue } from './catalogue.js'
 import { checkConfig } from './checks.js'
@@ -12,6 +11,7 @@ import { PolicyLayers } from './layers.js'
 import type { Config, PolicyConfig } from './model.js'
 import { applyOverrides, overriding, sourceOf } from './overrides.js'
 import type { Overrides } from './overrides.js'
+import { readBounded } from './read-bounded.js'
 import { namedFiles, resolveConfig } from './resolve.js'
 import { SchemaFiles, withSchemas } from './schema-files.js'
 import { CONFIG_VERSION } from './schema.js'
@@ -62,7 +62,7 @@ export type Check = (value: unknown, baseDir: string) => readonly PathProblem[]
 
 /** Reads, checks and resolves a configuration file. Problems are returned, not thrown. */
 export function loadConfig (options: Surroundings): LoadResult {
-  const content = readBounded(options.file)
+  const content = readText(options.file)
   if ('message' in content) return failed(options.file, content.message, content.hint)
   return parseConfig(content.text, { ...options, baseDir: dirname(resolve(options.file)) })
 }
@@ -153,21 +153,11 @@ function failed (file: string, message: string, hint: string | undefined): LoadR
 
 const TOO_LARGE = { message: 'the file is larger than 1 MiB', hint: 'is it the configuration?' }
 
-/** Reads at most one byte too many, so that the limit holds for pipes and devices as well. */
-export function readBounded (file: string): { readonly text: string } | { readonly message: string, readonly hint?: string } {
+/** The text of a configuration, or of a file of tests. */
+export function readText (file: string): { readonly text: string } | { readonly message: string, readonly hint?: string } {
   try {
-    const descriptor = openSync(file, 'r')
-    try {
-      const buffer = Buffer.allocUnsafe(MAX_FILE_BYTES + 1)
-      let length = 0
-      for (let read = -1; read !== 0 && length < buffer.length; length += read) {
-        read = readSync(descriptor, buffer, length, buffer.length - length, null)
-      }
-      if (length > MAX_FILE_BYTES) return TOO_LARGE
-      return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(buffer.subarray(0, length)) }
-    } finally {
-      closeSync(descriptor)
-    }
+    const bytes = readBounded(file, MAX_FILE_BYTES)
+    return bytes === null ? TOO_LARGE : { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes) }
   } catch (error) {
     if (error instanceof TypeError) return { message: 'the file is not valid UTF-8', hint: 'save it as UTF-8' }
     return { message: `cannot read the file: ${describe(error)}` }

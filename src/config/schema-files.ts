@@ -1,6 +1,6 @@
 /** Reads the JSON Schemas that a configuration keeps in files, once per load, and puts them where it names them. */
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseStrict } from '../wire/json.js'
 import { describe } from './describe.js'
@@ -10,6 +10,7 @@ import { readYaml } from './document.js'
 import { FORMATS } from './formats.js'
 import { MAX_FILE_BYTES } from './guard.js'
 import type { SchemaRef, SchemaSet } from './model.js'
+import { readBounded } from './read-bounded.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
@@ -168,10 +169,10 @@ const RELATIVE = 'paths are relative to the configuration file'
 function readSchema (path: string, file: string): { readonly schema: unknown, readonly bytes: number } | Unread {
   let bytes: Buffer
   try {
-    const status = statSync(path)
-    if (!status.isFile()) return { message: `cannot read ${shown(file)}: not a file`, hint: RELATIVE }
-    if (status.size > MAX_FILE_BYTES) return { message: `${shown(file)} is larger than 1 MiB` }
-    bytes = readFileSync(path)
+    if (!statSync(path).isFile()) return { message: `cannot read ${shown(file)}: not a file`, hint: RELATIVE }
+    const read = readBounded(path, MAX_FILE_BYTES)
+    if (read === null) return { message: `${shown(file)} is larger than 1 MiB` }
+    bytes = read
   } catch (error) {
     return { message: `cannot read ${shown(file)}: ${describe(error)}`, hint: RELATIVE }
   }

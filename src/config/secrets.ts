@@ -1,7 +1,8 @@
 /** Secrets that policies inject. What they say is never part of the configuration, so that nothing that shows or hashes it can tell. */
 import { createHash } from 'node:crypto'
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { InjectionConfig, PolicyConfig, SecretConfig } from './model.js'
+import { readBounded } from './read-bounded.js'
 import type { Environment } from './substitute.js'
 import { parseStrict } from '../wire/json.js'
 import { describe } from './describe.js'
@@ -75,26 +76,19 @@ function fromEnvironment (variable: string, env: Environment): Found {
   return Buffer.byteLength(text) > MAX_SECRET_BYTES ? { problem: `${name} holds more than 64 KiB` } : { text, name }
 }
 
-/** Reads at most one byte too many. */
 function fromFile (file: string): Found {
-  const buffer = Buffer.allocUnsafe(MAX_SECRET_BYTES + 1)
-  let length = 0
+  let bytes: Buffer | null
   try {
     // A pipe would be waited for.
     if (!statSync(file).isFile()) return { problem: `cannot read ${file}: not a file` }
-    const descriptor = openSync(file, 'r')
-    try {
-      for (let read = -1; read !== 0 && length < buffer.length; length += read) read = readSync(descriptor, buffer, length, buffer.length - length, null)
-    } finally {
-      closeSync(descriptor)
-    }
+    bytes = readBounded(file, MAX_SECRET_BYTES)
   } catch (error) {
     return { problem: `cannot read ${file}: ${describe(error)}` }
   }
   const name = `the file ${file}`
-  if (length > MAX_SECRET_BYTES) return { problem: `${name} holds more than 64 KiB` }
+  if (bytes === null) return { problem: `${name} holds more than 64 KiB` }
   try {
-    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(buffer.subarray(0, length)).replace(/\r?\n$/, ''), name }
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes).replace(/\r?\n$/, ''), name }
   } catch {
     return { problem: `${name} is not UTF-8` }
   }

@@ -10,6 +10,7 @@ import type { Bounds, Schema } from './schema-kit.js'
 import { configSchema } from './schema.js'
 import { duration, readDuration, readSize, size } from './units.js'
 import type { Reading } from './units.js'
+import { parsePointer } from '../wire/json-pointer.js'
 
 /** ajv's SchemaValidateFunction, which it does not export: errors are left on the function itself. */
 interface KeywordCheck<T> {
@@ -154,8 +155,7 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
 /** JSON Pointer to path; a step is a number where it indexes a list. */
 function toPath (pointer: string, root: unknown): Path {
   let node: unknown = root
-  return pointer.split('/').slice(1).map((step) => {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+  return parsePointer(pointer).map((key) => {
     const inList = Array.isArray(node)
     node = typeof node === 'object' && node !== null ? (node as Params)[key] : undefined
     return inList ? Number(key) : key

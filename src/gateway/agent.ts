@@ -7,6 +7,7 @@ import { digest } from '../config/digest.js'
 import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model.js'
 import type { CardFinding } from '../policy/card-checks.js'
 import type { Secrets } from '../config/secrets.js'
+import { modeOf } from '../policy/identity.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import { CardSource } from '../upstream/card-source.js'
@@ -215,7 +216,7 @@ function sameSource (a: AgentConfig, b: AgentConfig): boolean {
 }
 
 function describeLayers ({ name, policy, layers }: ResolvedPolicy, agentMode: Mode): object {
-  return { name, uri: policy.uri ?? policy.uriPattern, mode: agentMode === 'off' ? 'off' : policy.mode ?? agentMode, layers }
+  return { name, uri: policy.uri ?? policy.uriPattern, mode: modeOf(agentMode, policy), layers }
 }
 
 function describePolicy (state: AgentState, version: '0.3' | '1.0'): object {

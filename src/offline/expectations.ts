@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { writeRefusal } from '../a2a/errors.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
 import type { Forwarded, Judgement } from '../agent/judge.js'
-import { parsePointer } from '../policy/select-kit.js'
 import type { Violation } from '../policy/violation.js'
 import { readList, splitList } from '../wire/header-list.js'
+import { resolvePointer } from '../wire/json-pointer.js'
 import type { Expectation } from './test-model.js'
 import { URI_SETS } from './test-model.js'
 
@@ -71,7 +71,7 @@ function compareForwarded (expect: Expectation, judgement: Judgement, forwarded:
   }
   if (expect.body !== undefined) {
     const object = requestObject(judgement, forwarded)
-    for (const [pointer, expected] of Object.entries(expect.body)) compare(`body ${pointer}`, expected ?? absent, at(object, pointer) ?? absent)
+    for (const [pointer, expected] of Object.entries(expect.body)) compare(`body ${pointer}`, expected ?? absent, resolvePointer(object, pointer) ?? absent)
   }
   if (expect.unchanged !== undefined) compare('unchanged', expect.unchanged, same(sent, forwarded.body))
 }
@@ -102,9 +102,4 @@ function requestObject (judgement: Judgement, { body }: Forwarded): unknown {
   if (body === null) return undefined
   const value = JSON.parse(body.toString()) as Record<string, unknown> | null
   return judgement.caller.binding === 'JSONRPC' ? value?.params : value
-}
-
-function at (object: unknown, pointer: string): unknown {
-  if (pointer === '') return object
-  return parsePointer(pointer).reduce<unknown>((value, step) => typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? (value as Record<string, unknown>)[step] : undefined, object)
 }

@@ -3,6 +3,7 @@ import type { AgentConfig, PolicyConfig, ResolvedPolicy } from '../config/model.
 import type { AgentPolicy, CompiledPolicy, CompiledRule, PolicyActivity } from '../policy/compiled.js'
 import { INACTIVE } from '../policy/activation.js'
 import type { Decision } from '../policy/decision.js'
+import { modeOf } from '../policy/identity.js'
 import { INJECT } from '../policy/inject.js'
 import type { Tracer } from '../policy/trace.js'
 import type { Violation } from '../policy/violation.js'
@@ -57,7 +58,7 @@ export class PolicyTraces implements Tracer {
   }
 
   private withoutRules (agent: Pick<AgentConfig, 'mode'>, { name, policy, layers, from }: ResolvedPolicy, compiled: AgentPolicy): PolicyTrace {
-    const mode = agent.mode === 'off' ? 'off' : policy.mode ?? agent.mode
+    const mode = modeOf(agent.mode, policy)
     const known = policy.uri === undefined ? [] : [policy.uri, ...(policy.aliases ?? []).filter(alias => alias.relation === 'same').map(alias => alias.uri)]
     const declared = known.some(uri => compiled.declared.includes(uri))
     const why = agent.mode === 'off'

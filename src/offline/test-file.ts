@@ -2,7 +2,7 @@
 import { diagnostic, sortDiagnostics } from '../config/diagnostics.js'
 import type { Diagnostic, Path, PathProblem } from '../config/diagnostics.js'
 import { locate, readYaml } from '../config/document.js'
-import { readBounded } from '../config/load.js'
+import { readText } from '../config/load.js'
 import type { Environment } from '../config/substitute.js'
 import { validatorFor } from '../config/validate.js'
 import { testFileProblems } from './test-checks.js'
@@ -24,7 +24,7 @@ let validate: ((value: unknown) => PathProblem[]) | null = null
 
 /** @param file as the user named it */
 export function loadTests (file: string, env: Environment): TestsResult {
-  const content = readBounded(file)
+  const content = readText(file)
   if ('message' in content) return { ok: false, problems: [diagnostic(file, 0, 0, content)] }
   const yaml = readYaml(content.text, env)
   const at = (offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic => {

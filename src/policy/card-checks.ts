@@ -1,8 +1,8 @@
 /** What policies say of the agent's own card: the params it declares an extension with, and the card as a whole. */
 import type { AgentCard } from '../a2a/card.js'
 import { memberPath } from '../a2a/fields.js'
-import type { AgentConfig, CardChecksConfig, Mode } from '../config/model.js'
-import { identitiesOf } from './identity.js'
+import type { AgentConfig, CardChecksConfig } from '../config/model.js'
+import { identitiesOf, modeOf } from './identity.js'
 import type { SchemaCache } from './schema-source.js'
 import { compileSource } from './schema-source.js'
 
@@ -27,7 +27,7 @@ const SHOWN = 3
 export function checkCards (agent: AgentConfig, cards: readonly AgentCard[], cache: SchemaCache): CardFinding[] {
   const findings: CardFinding[] = []
   for (const { name, policy } of agent.policies) {
-    const mode: Mode = agent.mode === 'off' ? 'off' : policy.mode ?? agent.mode
+    const mode = modeOf(agent.mode, policy)
     if (policy.card === undefined || mode === 'off') continue
     const checks = policy.card
     const add = (rule: CardFinding['rule'], uri: string, problems: readonly string[]): void => {

@@ -1,9 +1,9 @@
 /** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
 import type { AgentCard } from '../a2a/card.js'
 import { routeKey } from '../a2a/extension-routes.js'
-import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, Mode, ResolvedPolicy, SchemaRef } from '../config/model.js'
+import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, ResolvedPolicy, SchemaRef } from '../config/model.js'
 import type { Identity } from './identity.js'
-import { identitiesOf, Names } from './identity.js'
+import { identitiesOf, modeOf, Names } from './identity.js'
 import { isOffered } from './methods.js'
 import type { CardToSearch, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource } from './schema-source.js'
@@ -54,7 +54,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   }
   const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
     const { uri, same, extension } = identity
-    const mode: Mode = agent.mode === 'off' ? 'off' : policy.mode ?? agent.mode
+    const mode = modeOf(agent.mode, policy)
     for (const known of [...same, ...identity.satisfying]) {
       if (same.includes(known) || !labels.has(known)) labels.set(known, name)
     }

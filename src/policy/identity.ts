@@ -1,6 +1,6 @@
 /** Which extension of a card a policy speaks of, and under which URIs clients may name it. */
 import type { CardExtension } from '../a2a/card.js'
-import type { PolicyConfig } from '../config/model.js'
+import type { Mode, PolicyConfig } from '../config/model.js'
 import { compileGlob } from './glob.js'
 
 /** One extension that a policy is for. */
@@ -31,6 +31,11 @@ export function identitiesOf (policy: PolicyConfig, declared: ReadonlyMap<string
     satisfying: aliases.filter(alias => alias.relation === 'satisfies').map(alias => alias.uri),
     extension: declared.get(uri) ?? null
   }]
+}
+
+/** In what mode a policy works for an agent: its own, but nothing for one that is off. */
+export function modeOf (agent: Mode, { mode }: PolicyConfig): Mode {
+  return agent === 'off' ? 'off' : mode ?? agent
 }
 
 /** The other names of an agent's extensions, looked up per request. */

@@ -12,6 +12,7 @@ import { replaceKeywords, TooManySteps, withSteps } from './json-keywords.js'
 import { compilePattern } from './regexp.js'
 import type { SchemaProblem } from './schema-lint.js'
 import { lintSchema } from './schema-lint.js'
+import { parsePointer } from '../wire/json-pointer.js'
 
 export interface DataViolation {
   /** Path from the validated value, to be appended to its own path: `.a[0]["odd name"]`, '' for the value itself. */
@@ -207,12 +208,7 @@ function pathOf (error: ErrorObject): string {
 
 function toPath (pointer: string): string {
   let path = '\u0000'
-  if (pointer !== '') {
-    for (const raw of pointer.slice(1).split('/')) {
-      const key = raw.replaceAll('~1', '/').replaceAll('~0', '~')
-      path = /^(?:0|[1-9]\d{0,9})$/.test(key) ? `${path}[${key}]` : memberPath(path, key)
-    }
-  }
+  for (const key of parsePointer(pointer)) path = /^(?:0|[1-9]\d{0,9})$/.test(key) ? `${path}[${key}]` : memberPath(path, key)
   return path.replace('\u0000', '')
 }
 

@@ -4,6 +4,7 @@
  */
 import { quoted } from '../a2a/fields.js'
 import { compilePattern } from './regexp.js'
+import { escapePointer, resolvePointer } from '../wire/json-pointer.js'
 
 export interface SchemaProblem {
   /** JSON Pointer from the root of the schema, '' for the root. */
@@ -208,20 +209,4 @@ export function decodeFragment (fragment: string): string {
   } catch {
     return fragment
   }
-}
-
-/** RFC 6901; own properties only. @returns undefined where the pointer leads nowhere */
-export function resolvePointer (root: unknown, pointer: string): unknown {
-  let value = root
-  if (pointer === '') return value
-  for (const raw of pointer.slice(1).split('/')) {
-    const key = raw.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-    value = (value as Record<string, unknown>)[key]
-  }
-  return value
-}
-
-export function escapePointer (key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }

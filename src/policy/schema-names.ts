@@ -4,12 +4,12 @@ import type { CardFinding } from '../a2a/card-lint.js'
 import { SHOWN } from '../a2a/card-lint.js'
 import { isObject, quoted } from '../a2a/fields.js'
 import type { PolicyConfig } from '../config/model.js'
+import { escapePointer, resolvePointer } from '../wire/json-pointer.js'
 import type { MediaTypePattern } from '../wire/media-type.js'
 import { compileMediaTypePattern, parseMediaType } from '../wire/media-type.js'
 import { nearest } from '../wire/nearest.js'
 import { identitiesOf } from './identity.js'
 import { isFromCard } from './schema-source.js'
-import { escapePointer, resolvePointer } from './schema-lint.js'
 
 /** Where rules of one policy look for schemas by name in one card, and the media types that name them. */
 export interface NamedSource {

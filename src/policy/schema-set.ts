@@ -2,7 +2,8 @@
 import type { SchemaRef, SchemaSet } from '../config/model.js'
 import type { CompileResult, Draft } from './json-schema.js'
 import { compileLinted, draftOf, metaProblem } from './json-schema.js'
-import { decodeFragment, FILE_LIMITS, lintDocuments, resolvePointer } from './schema-lint.js'
+import { decodeFragment, FILE_LIMITS, lintDocuments } from './schema-lint.js'
+import { resolvePointer } from '../wire/json-pointer.js'
 
 /** A set is read once per configuration, and serves all its agents. */
 const compiled = new WeakMap<SchemaSet, Map<string, CompileResult>>()

@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto'
 import type { SchemaRef, SchemaSource } from '../config/model.js'
 import type { CompiledSchema, CompileResult } from './json-schema.js'
 import { compileSchema } from './json-schema.js'
-import { countValues, escapePointer, resolvePointer, SCHEMA_LIMITS } from './schema-lint.js'
+import { countValues, SCHEMA_LIMITS } from './schema-lint.js'
 import { compileRef } from './schema-set.js'
 import { valuesAt } from './values-at.js'
+import { escapePointer, resolvePointer } from '../wire/json-pointer.js'
 
 /** A schema that could not be compiled: data that names it is refused, the rest of the agent works. */
 export interface UnusableSchema { readonly pointer: string, readonly message: string }

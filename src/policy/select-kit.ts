@@ -45,11 +45,6 @@ export function plain (path: string, value: unknown, at: JsonPath, ambiguous: st
   return { path, typePath: null, value, captures: NO_CAPTURES, ambiguous, at }
 }
 
-/** @param pointer RFC 6901, beginning with a slash */
-export function parsePointer (pointer: string): string[] {
-  return pointer.slice(1).split('/').map(one => one.replaceAll('~1', '/').replaceAll('~0', '~'))
-}
-
 const INDEX = /^(?:0|[1-9]\d{0,8})$/
 
 /** @returns undefined for what is not there */

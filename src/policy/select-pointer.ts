@@ -2,8 +2,9 @@
 import { isObject, isSameField, isSpelling, memberPath } from '../a2a/fields.js'
 import type { JsonPath } from '../wire/json-edit.js'
 import type { Selected, Selector } from './select-kit.js'
-import { descendPath, NAME_LIMIT, NOWHERE, parsePointer, plain, step } from './select-kit.js'
+import { descendPath, NAME_LIMIT, NOWHERE, plain, step } from './select-kit.js'
 import type { Subject } from './subject.js'
+import { parsePointer } from '../wire/json-pointer.js'
 
 export function compilePointer (pointer: string, located: boolean): Selector {
   const steps = parsePointer(pointer)

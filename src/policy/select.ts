@@ -6,9 +6,10 @@ import { compileName, matchingKeys } from './glob.js'
 import type { Holder } from './metadata.js'
 import { holders } from './metadata.js'
 import type { SelectContext, Selected, Selector } from './select-kit.js'
-import { descendPath, NAME_LIMIT, NOWHERE, parsePointer, plain, step } from './select-kit.js'
+import { descendPath, NAME_LIMIT, NOWHERE, plain, step } from './select-kit.js'
 import { compilePart } from './select-part.js'
 import { compilePointer } from './select-pointer.js'
+import { parsePointer } from '../wire/json-pointer.js'
 
 /** @param located whether the selector is to tell where in the request the values lie, for edits */
 export function compileSelector (config: SelectorConfig, context: SelectContext, located = false): Selector {

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { EDIT_FILES, EDIT_ROWS, editLines, policyWith } from './edit-rows.js'
+import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
+import { policyWith } from './rows.js'
 
 const directory = t.testdir(EDIT_FILES)
 

@@ -1,24 +1,20 @@
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
+import type { Row } from './rows.js'
+import { lines, policyWith } from './rows.js'
 
 // Every sentence about policies that change requests, as printed: file:line:col: message (hint).
 
 const SECRET = 'hunter2-hunter2'
-const HEAD = 'version: 1\nagents:\n  - name: a\n    upstream: {url: "http://127.0.0.1:1"}\n    extensions: [p]\nextensions:\n  p:\n    uri: urn:p\n'
-export const policyWith = (text: string): string => HEAD + text.split('\n').map(line => `    ${line}\n`).join('')
 const stripping = (select: string, more = 'schema: false'): string => policyWith(`request: [{id: r, select: ${select}, ${more}, verdict: strip}]`)
 
 /** What the texts name, beside the file. */
 export const EDIT_FILES = { 'secret.txt': `${SECRET}\n`, 'bad.json': `{"a": ${SECRET}}`, 'big.txt': 'x'.repeat(64 * 1024 + 1), 'latin1.txt': Buffer.from([0xe9]), 'empty.txt': '\n', folder: {} }
 const env = { TOKEN: SECRET, EMPTY: '', BIG: 'x'.repeat(64 * 1024 + 1) }
 
-export function editLines (text: string, directory: string): string[] {
-  const result = parseConfig(text, { file: 'g.yaml', baseDir: directory, env })
-  return (result.ok ? result.warnings : result.problems).map(formatDiagnostic)
-}
+export const editLines = (text: string, directory: string): string[] => lines(text, env, directory)
 
 const FILE_HINT = '(paths are relative to the configuration file)'
 
-export const EDIT_ROWS: readonly (readonly [name: string, text: string, ...expected: string[]])[] = [
+export const EDIT_ROWS: readonly Row[] = [
   ['strip and a lower bound', stripping('{header: x}', 'count: {min: 1}'), 'g.yaml:9:52: extensions.p.request[0].count.min: verdict strip cannot mend a lower bound, because removing adds nothing (put the lower bound into a rule of its own)'],
   ['strip the message', stripping('{pointer: /message}'), 'g.yaml:9:41: extensions.p.request[0].select.pointer: no message can do without "/message" (reject it instead)'],
   ['strip all parts', stripping('{pointer: /message/parts}'), 'g.yaml:9:41: extensions.p.request[0].select.pointer: no message can do without "/message/parts" (reject it instead)'],

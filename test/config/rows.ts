@@ -9,7 +9,7 @@ import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 export const AGENT = 'version: 1\nagents:\n  - name: a\n    upstream: {url: "http://127.0.0.1:1"}\n'
 
 const agentWith = (lines: string) => AGENT + lines.split('\n').map((line) => `    ${line}\n`).join('')
-const policyWith = (lines: string) => `${agentWith('extensions: [p]')}extensions:\n  p:\n    uri: urn:p\n${lines.split('\n').map((line) => `    ${line}\n`).join('')}`
+export const policyWith = (lines: string) => `${agentWith('extensions: [p]')}extensions:\n  p:\n    uri: urn:p\n${lines.split('\n').map((line) => `    ${line}\n`).join('')}`
 const ruleWith = (lines: string) => policyWith(`request:\n  - id: r\n    select: {part: {}}\n${lines.split('\n').map((line) => `    ${line}`).join('\n')}`)
 
 /** Certificates and keys, right and wrong ones. */

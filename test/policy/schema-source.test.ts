@@ -2,7 +2,8 @@ import t from 'tap'
 import type { SchemaSet, SchemaSource } from '../../src/config/model.js'
 import type { CompiledSource, SourceContext, UnusableSchema } from '../../src/policy/schema-source.js'
 import { compileSource, MAX_SCHEMAS, MAX_VALUES, SchemaCache } from '../../src/policy/schema-source.js'
-import { countValues, escapePointer, resolvePointer } from '../../src/policy/schema-lint.js'
+import { countValues } from '../../src/policy/schema-lint.js'
+import { escapePointer, resolvePointer } from '../../src/wire/json-pointer.js'
 
 type Raw = Readonly<Record<string, unknown>>
 const compile = (source: SchemaSource, ...cards: readonly Raw[]): { source: CompiledSource, problems: UnusableSchema[] } => {
