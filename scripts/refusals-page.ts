@@ -10,6 +10,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
   CONTENT_TYPE_NOT_SUPPORTED: 'the body is not JSON in UTF-8, a DataPart is of no extension (`untaggedData: reject`), or the data names a schema that the card does not declare (reason `SCHEMA_UNUSABLE`: that the gateway could not compile)',
   EXTENSION_CONFLICT: 'the data is not allowed in this situation; object-schemas: structured input on an existing task, reason `STRUCTURED_INPUT_TASK_RUNNING`',
   EXTENSION_DEPENDENCY_MISSING: 'an extension is active without another that it requires',
+  INVALID_AGENT_RESPONSE: 'the agent\'s answer breaks a rule, or cannot be read, where `responses: enforce` holds it to that; the task itself may have gone on',
   VERSION_NOT_SUPPORTED: 'no interface at this address speaks the version asked for, or a 1.0 method came without `A2A-Version: 1.0`',
   PARSE_ERROR: 'the body is not acceptable JSON: syntax, encoding, duplicate members, depth, number of members',
   INVALID_REQUEST: 'the JSON-RPC envelope is wrong or ambiguous, a batch, too many extensions',

@@ -35,7 +35,7 @@ function selected ({ part, metadata, header, pointer }: SelectorConfig): string 
   return partWords(part ?? {})
 }
 
-const PLACES = { message: 'the message', params: 'the request', part: 'each part' }
+const PLACES = { message: 'the message', params: 'the request', part: 'each part', status: 'the status message', task: 'the task', artifact: 'each artifact', event: 'the update' }
 
 function metadataWords ({ in: places = ['message'], key, path, equals }: MetadataSelectorConfig): string {
   const where = `${code(key)} in the metadata of ${places.map(place => PLACES[place]).join(' or ')}`

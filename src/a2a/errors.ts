@@ -14,6 +14,7 @@ export type Reason =
   | 'EXTENSION_CONFLICT'
   | 'EXTENSION_DEPENDENCY_MISSING'
   | 'VERSION_NOT_SUPPORTED'
+  | 'INVALID_AGENT_RESPONSE'
   | 'PARSE_ERROR'
   | 'INVALID_REQUEST'
   | 'INVALID_PARAMS'
@@ -56,6 +57,7 @@ export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   EXTENSION_CONFLICT: entry(-32602, 400, 'FAILED_PRECONDITION'),
   EXTENSION_DEPENDENCY_MISSING: entry(-32602, 400, 'INVALID_ARGUMENT'),
   VERSION_NOT_SUPPORTED: entry(-32009, 400, 'FAILED_PRECONDITION', true),
+  INVALID_AGENT_RESPONSE: entry(-32006, 500, 'INTERNAL', true),
   PARSE_ERROR: entry(-32700, 400, 'INVALID_ARGUMENT'),
   INVALID_REQUEST: entry(-32600, 400, 'INVALID_ARGUMENT'),
   INVALID_PARAMS: entry(-32602, 400, 'INVALID_ARGUMENT'),
@@ -175,6 +177,7 @@ const ERROR_NAMES: Readonly<Record<number, string>> = {
   '-32603': 'InternalError',
   '-32004': 'UnsupportedOperationError',
   '-32005': 'ContentTypeNotSupportedError',
+  '-32006': 'InvalidAgentResponseError',
   '-32008': 'ExtensionSupportRequiredError',
   '-32009': 'VersionNotSupportedError'
 }

@@ -32,19 +32,23 @@ export interface PartView {
   readonly doubt: string | null
 }
 
-export interface MessageView {
-  /** The message itself. */
+/** An object with parts: a message, or an artifact of an answer. */
+export interface ContentView {
+  /** The object itself. */
   readonly fields: Fields
   readonly path: string
-  /** Keys from the root of the body to the message. */
+  /** Keys from the root of the body to the object. */
   readonly steps: JsonPath
-  readonly taskId: 'present' | 'absent'
-  readonly contextId: 'present' | 'absent'
-  /** `message.extensions[]`: annotation, not activation (decision 4). */
+  /** Its `extensions[]`: annotation, not activation (decision 4). */
   readonly listed: readonly string[]
   readonly parts: readonly PartView[]
-  /** The key under which the client wrote its list of parts, and how long that is; null where there is no list. */
+  /** The key under which its list of parts is written, and how long that is; null where there is no list. */
   readonly list: { readonly key: string, readonly length: number } | null
+}
+
+export interface MessageView extends ContentView {
+  readonly taskId: 'present' | 'absent'
+  readonly contextId: 'present' | 'absent'
 }
 
 export interface RequestView {
@@ -59,7 +63,7 @@ export interface RequestView {
 }
 
 const REQUEST = new FieldSet(['message', 'request', 'configuration', 'metadata', 'tenant'])
-const MESSAGE = new FieldSet(['messageId', 'role', 'parts', 'content', 'contextId', 'taskId', 'referenceTaskIds', 'extensions', 'metadata', 'kind'])
+export const MESSAGE_FIELDS = new FieldSet(['messageId', 'role', 'parts', 'content', 'contextId', 'taskId', 'referenceTaskIds', 'extensions', 'metadata', 'kind'])
 const PART = new FieldSet(['text', 'raw', 'url', 'data', 'file', 'kind', 'metadata', 'filename', 'mediaType'])
 const PART_METADATA = new FieldSet(['mediaType', 'mimeType'])
 
@@ -91,23 +95,23 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   }
   const raw = request.get(field)
   if (!isObject(raw)) return null
-  const message = Fields.read(raw, MESSAGE, request.pathOf(field), problems)
-  const extensions = message.get('extensions')
-  const { parts, list } = viewParts(message, version, problems)
-  return {
-    fields: message,
-    path: message.path,
-    steps: request.path === '' ? [request.key(field) ?? field] : [request.path, request.key(field) ?? field],
-    taskId: presence(message.get('taskId')),
-    contextId: presence(message.get('contextId')),
-    listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : [],
-    parts,
-    list
-  }
+  const key = request.key(field) ?? field
+  const content = viewContent(Fields.read(raw, MESSAGE_FIELDS, request.pathOf(field), problems), request.path === '' ? [key] : [request.path, key], version, problems)
+  return { ...content, taskId: presence(content.fields.get('taskId')), contextId: presence(content.fields.get('contextId')) }
+}
+
+/**
+ * Reads an object that has parts and may list extensions.
+ * @param steps keys from the root of the body to it
+ */
+export function viewContent (fields: Fields, steps: JsonPath, version: Version, problems: FieldProblem[]): ContentView {
+  const extensions = fields.get('extensions')
+  const { parts, list } = viewParts(fields, version, problems)
+  return { fields, path: fields.path, steps, listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : [], parts, list }
 }
 
 /** Null and the empty string are ProtoJSON's absent. */
-function presence (value: unknown): 'present' | 'absent' {
+export function presence (value: unknown): 'present' | 'absent' {
   return value === undefined || value === null || value === '' ? 'absent' : 'present'
 }
 

@@ -81,7 +81,7 @@ export function judge (agent: { readonly config: AgentConfig, readonly state: Ag
   const body = method === 'GET' ? EMPTY : request.body ?? EMPTY
   const problem = versionProblem(route, asked)
   const call = callOf(route, problem, head, body, limits)
-  const ruling = ruleOn(state, route, call, head, tracer)
+  const ruling = ruleOn(state, route, call, head, null, tracer)
   const { refusal } = ruling.decision
   const caller = callerOf(route, call, asked, head)
   if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, refusal, forwarded: null }

@@ -11,6 +11,7 @@ import type { Limits } from '../config/model.js'
 import type { AgentPolicy } from '../policy/compiled.js'
 import type { Decision } from '../policy/decision.js'
 import { decide } from '../policy/decide.js'
+import type { TaskRecord } from '../policy/task-memory.js'
 import type { Tracer } from '../policy/trace.js'
 import type { HeaderList } from '../wire/header-list.js'
 import { readList } from '../wire/header-list.js'
@@ -73,11 +74,14 @@ export function callOf (route: OperationRoute, problem: CallProblem | null, head
   return call
 }
 
-/** @param tracer is told each rule's verdict; null in the proxy */
-export function ruleOn (state: AgentState, route: OperationRoute, call: Call, head: RequestHead, tracer: Tracer | null = null): Ruling {
+/**
+ * @param record what is remembered of the task that the request names
+ * @param tracer is told each rule's verdict; null in the proxy
+ */
+export function ruleOn (state: AgentState, route: OperationRoute, call: Call, head: RequestHead, record: TaskRecord | null = null, tracer: Tracer | null = null): Ruling {
   const policy = state.policy[route.version]
   const requested = readList(head.rawHeaders, EXTENSION_HEADERS)
-  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), extensionRoute: route.extensionRoute, headers: head.rawHeaders }, policy, tracer)
+  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), extensionRoute: route.extensionRoute, headers: head.rawHeaders, record }, policy, tracer)
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 

@@ -55,6 +55,8 @@ export const FORMATS = {
   'schema-base': (text: string) => /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x22\x24-\x7e]+\/$/.test(text) && URL.canParse(text)
     ? null
     : { message: 'must be an absolute URI that ends with "/"', hint: 'file names are appended to it' },
+  store: storeFault,
+  'store-prefix': (text: string) => /^[\x21-\x7e]{0,100}$/.test(text) ? null : { message: 'must have at most 100 characters, all of them printable ASCII and none a blank' },
   reason: (text: string) => /^[A-Z][A-Z0-9_]{0,62}$/.test(text)
     ? null
     : { message: 'must be 1 to 63 of A-Z, 0-9 and "_"', hint: 'such as "PAYMENT_REQUIRED"' },
@@ -159,4 +161,15 @@ function isIPv4Mapped (address: string): boolean {
 
 function hasBlankOrControl (text: string): boolean {
   return /[\s\p{Cc}]/u.test(text)
+}
+
+const DATABASE = /^\/(?:\d{1,5})?$/
+
+function storeFault (text: string): Fault | null {
+  if (text === 'memory') return null
+  const hint = 'such as "redis://redis.internal:6379", or rediss:// for TLS'
+  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return { message: 'must be "memory", or a redis:// or rediss:// URL', hint }
+  const url = new URL(text)
+  if (url.hostname === '' || url.search !== '' || url.hash !== '' || !DATABASE.test(url.pathname === '' ? '/' : url.pathname)) return { message: 'must be a URL of host, port and database', hint }
+  return null
 }

@@ -5,6 +5,7 @@
 
 import type { AdvertisedExtension } from '../a2a/card-additions.js'
 import type { Operation } from '../a2a/operations.js'
+import type { TaskState } from '../a2a/task-state.js'
 
 export type Mode = 'enforce' | 'observe' | 'off'
 
@@ -18,6 +19,8 @@ export interface Config {
   readonly extensions: Readonly<Record<string, PolicyConfig>>
   /** Schemas of the `bundles:` key, by name. */
   readonly bundles: Readonly<Record<string, SchemaSet>>
+  /** What the gateway remembers of tasks. */
+  readonly state: StateStoreConfig
   readonly telemetry: TelemetryConfig
   /** Short hash of the effective configuration, for `config_info{hash}`. */
   readonly hash: string
@@ -34,9 +37,26 @@ export interface ServerConfig {
   readonly drainTimeout: number
 }
 
+/** Where memory of tasks is kept, for conditions on task states, `state` and `correlate`. */
+export interface StateStoreConfig {
+  /** `memory`, or the URL of a Redis or Valkey server: `redis://` or `rediss://`. */
+  readonly store: string
+  /** How long a task is remembered after it was last seen, ms. */
+  readonly ttl: number
+  /** Tasks remembered in memory; the one not seen for longest is forgotten first. */
+  readonly maxTasks: number
+  /** How long a server may take to answer, ms; then the task counts as unknown. */
+  readonly timeout: number
+  /** Put before the keys of a server, for several gateways that share one. */
+  readonly prefix: string
+}
+
 export interface Limits {
   readonly body: number
+  /** Answers that the gateway reads whole. */
   readonly response: number
+  /** One event of an event stream that the gateway reads. */
+  readonly event: number
   readonly card: number
   readonly jsonDepth: number
   readonly jsonMembers: number
@@ -58,6 +78,8 @@ export interface AgentConfig {
   readonly unknownMethods: 'reject' | 'forward'
   /** What becomes of DataParts that no policy claims. */
   readonly untaggedData: 'allow' | 'reject'
+  /** What becomes of what is found wrong with answers: `enforce` acts on it, `observe` records it, `off` does not read them. */
+  readonly responses: Mode
   /** Names of the policies in force, in order. */
   readonly extensions: readonly string[]
   /** The same, with what they say. */
@@ -133,6 +155,8 @@ export interface PolicyConfig {
   readonly inactive?: {
     /** What becomes of owned data without activation. Default forward. */
     readonly request?: 'forward' | 'strip' | 'reject'
+    /** The same of an answer to a request that does not activate it. Default forward. */
+    readonly response?: 'forward' | 'strip'
   }
   readonly activation?: {
     /** What makes the extension active in a request. Absent: asking for it does, and rules run in any case. */
@@ -156,6 +180,16 @@ export interface PolicyConfig {
   readonly routes?: readonly RouteConfig[]
   readonly card?: CardChecksConfig
   readonly request?: readonly RuleConfig[]
+  /** Rules for what the agent answers. */
+  readonly response?: readonly ResponseRuleConfig[]
+  /** How a task moves through the extension's own states. */
+  readonly state?: TaskStateConfig
+  /** What a later message of a task must have in common with an earlier one. */
+  readonly correlate?: readonly CorrelationConfig[]
+  /** What is reported of the extension's data. */
+  readonly observe?: ObserveConfig
+  /** What becomes of the header in which the agent says what it activated. Default passthrough. */
+  readonly echo?: 'passthrough' | 'verify' | 'synthesize'
   /** What the platform adds to requests in which the extension is active. */
   readonly inject?: readonly InjectionConfig[]
   /** verbatim = a request in which the extension is active is neither edited nor added to. Default normal. */
@@ -211,6 +245,70 @@ export interface RouteConfig {
   readonly body?: InlineSchema | SchemaRef
 }
 
+/** What a rule does that needs memory of a task that is not there: nothing, or as if it were broken. */
+export type OnUnknown = 'allow' | 'reject'
+
+/** Substates are what `from` selects: strings of the extension's own. */
+export interface TaskStateConfig {
+  /** Of requests and answers alike; places that one of them does not have are passed over. */
+  readonly from: AnswerSelectorConfig
+  /** By substate, the task states it may come with. Substates not listed may come with any. */
+  readonly taskStates?: Readonly<Record<string, readonly TaskState[]>>
+  /** By substate, those that may follow; `''` for none yet. After one that is not listed anything may follow. */
+  readonly transitions?: Readonly<Record<string, readonly string[]>>
+  /** A number that grows with every value that a task sends. */
+  readonly monotonic?: AnswerSelectorConfig
+  /** How often a task may enter a substate. */
+  readonly maxVisits?: Readonly<Record<string, number>>
+  /** Default warn. */
+  readonly onViolation?: 'warn' | 'reject'
+  /** Default allow. */
+  readonly onUnknown?: OnUnknown
+  readonly error?: RuleErrorConfig
+}
+
+/** Values are compared as JSON. */
+export interface CorrelationConfig {
+  readonly id: string
+  readonly remember: CorrelationSide
+  readonly check: CorrelationSide & {
+    /** What is checked is part of what is remembered, the same set, one of it; or the two are of the same length. */
+    readonly relation: 'subset' | 'equalSet' | 'member' | 'sameLength'
+  }
+  readonly when?: ConditionConfig
+  readonly unless?: ConditionConfig
+  /** Default reject. */
+  readonly verdict?: 'reject' | 'warn'
+  /** Default allow. */
+  readonly onUnknown?: OnUnknown
+  readonly error?: RuleErrorConfig
+}
+
+export interface CorrelationSide {
+  readonly on: 'request' | 'response'
+  readonly select: AnswerSelectorConfig
+  /** JSON Pointers into the values, in which a step may be `*`. Default: the values themselves. */
+  readonly pick?: string | readonly string[]
+  /** Only what the first of the pointers that leads anywhere finds. */
+  readonly first?: boolean
+}
+
+export interface ObserveConfig {
+  /** By name of the attribute, where its value is; scalars only. */
+  readonly spanAttributes?: Readonly<Record<string, AnswerSelectorConfig>>
+  readonly metrics?: readonly ObservedMetricConfig[]
+}
+
+export interface ObservedMetricConfig {
+  /** Value of the label `metric`. */
+  readonly name: string
+  /** counter = what a task adds up to, counted once however often it is read; gauge = the last value. */
+  readonly type: 'counter' | 'gauge'
+  readonly from: AnswerSelectorConfig
+  /** Value of the label `by`; `other` for values that are not listed. */
+  readonly by?: { readonly from: AnswerSelectorConfig, readonly values: readonly string[] }
+}
+
 export type Signal = 'header' | 'listed' | 'evidence' | 'always'
 
 export interface RuleConfig {
@@ -225,7 +323,27 @@ export interface RuleConfig {
   readonly schema?: SchemaSource
   /** warn = observed, whatever the mode; strip = what breaks the rule is removed. Default reject. */
   readonly verdict?: 'reject' | 'warn' | 'strip'
+  /** For conditions on the state of a task that the gateway has not seen. Default allow: the rule does not apply. */
+  readonly onUnknown?: OnUnknown
   readonly error?: RuleErrorConfig
+}
+
+/** A rule for answers: it looks at each result by itself, at each event of a stream. */
+export interface ResponseRuleConfig {
+  readonly id: string
+  /** Default: all operations that answer with messages and tasks. */
+  readonly on?: readonly Operation[]
+  readonly select: AnswerSelectorConfig
+  readonly when?: ConditionConfig
+  readonly unless?: ConditionConfig
+  /** Of results that have one of the places that are selected from. */
+  readonly count?: { readonly min?: number, readonly max?: number }
+  readonly schema?: SchemaSource
+  /** annotate = forwarded, and the caller is told. Default warn. */
+  readonly verdict?: 'reject' | 'warn' | 'strip' | 'annotate'
+  /** Whether parts that are appended to an artifact may be pieces: what breaks the rule there is only observed. Default true. */
+  readonly chunked?: boolean
+  readonly error?: Pick<RuleErrorConfig, 'message' | 'reason'>
 }
 
 export type InlineSchema = Readonly<Record<string, unknown>> | boolean
@@ -240,9 +358,23 @@ export interface SelectorConfig {
   readonly pointer?: string
 }
 
+/** Of answers: exactly one of its members. */
+export interface AnswerSelectorConfig {
+  readonly part?: PartSelectorConfig
+  readonly metadata?: MetadataSelectorConfig
+  /** The result itself, normalised: the first of a call, each that ends a task or is a message, the last. */
+  readonly event?: 'first' | 'terminal' | 'last'
+}
+
+/** status = the message of a task's status, artifact = artifacts, new or added to. */
+export type ContentPlace = 'message' | 'status' | 'artifact'
+
+/** params = of the request itself; part = of parts of message, status and artifacts; task, event = of a task, of an update of one. */
+export type MetadataPlace = ContentPlace | 'params' | 'part' | 'task' | 'event'
+
 export interface MetadataSelectorConfig {
-  /** params = metadata of the request itself. Default message. */
-  readonly in?: readonly ('message' | 'params' | 'part')[]
+  /** Default message. */
+  readonly in?: readonly MetadataPlace[]
   /** Glob, `$uri` or `$uri/...`. */
   readonly key: string
   /** JSON Pointer into the value. */
@@ -251,6 +383,8 @@ export interface MetadataSelectorConfig {
 }
 
 export interface PartSelectorConfig {
+  /** Whose parts. Default message; of answers all. */
+  readonly in?: readonly ContentPlace[]
   /** true: DataParts only. */
   readonly data?: boolean
   /** Media types; a parameter value `*` matches any value and captures it under the parameter's name. */
@@ -267,6 +401,10 @@ export interface ConditionConfig {
   readonly contextId?: 'present' | 'absent'
   /** Whether `message.extensions` names the extension. */
   readonly listed?: boolean
+  /** State of the task: the last one seen, or the one an answer tells. */
+  readonly taskState?: readonly TaskState[]
+  /** Of answers: a request rule of the same policy that found something and let it pass. */
+  readonly requestMatched?: string
   /** JSON Schema over the request, normalised. */
   readonly match?: InlineSchema
 }

@@ -3,15 +3,16 @@ import { digest } from './digest.js'
 import { parseHostPort } from './formats.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
-import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, TelemetryConfig, UpstreamConfig } from './model.js'
+import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig } from './model.js'
 import { duration, size } from './units.js'
 import { items, mapping } from './yaml-values.js'
 
 /** The file's value once validation has passed and filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
   readonly server: Texts<ServerConfig, 'listen' | 'admin' | 'drainTimeout'>
-  readonly limits: Texts<Limits, 'body' | 'response' | 'card' | 'requestTimeout'>
+  readonly limits: Texts<Limits, 'body' | 'response' | 'event' | 'card' | 'requestTimeout'>
   readonly agents: readonly AgentFile[]
+  readonly state: Texts<StateStoreConfig, 'ttl' | 'timeout'>
   readonly telemetry: TelemetryConfig
 }
 
@@ -44,12 +45,14 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       ...file.limits,
       body: size(file.limits.body),
       response: size(file.limits.response),
+      event: size(file.limits.event),
       card: size(file.limits.card),
       requestTimeout: duration(file.limits.requestTimeout)
     },
     agents: file.agents.map((agent) => resolveAgent(agent, baseDir, layers)),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     bundles,
+    state: { ...file.state, ttl: duration(file.state.ttl), timeout: duration(file.state.timeout) },
     telemetry: file.telemetry
   }
   return freeze({ ...config, hash: digest(config).slice(0, 12) })

@@ -19,6 +19,7 @@ const server = section('Where the gateway listens.', {
 const limits = section('What one request may cost. More is refused.', {
   body: size('Body of a request.', '4MiB', '1B', '256MiB'),
   response: size('Body of an answer that the gateway has to read whole.', '16MiB', '1B', '256MiB'),
+  event: size('One event of an event stream that the gateway has to read.', '1MiB', '1B', '64MiB'),
   card: size('An agent\'s card.', '1MiB', '1B', '16MiB'),
   jsonDepth: count('Nesting of JSON in a request.', 64, 1, 512),
   jsonMembers: count('Members and items of JSON in a request.', 100000, 1, 10000000),
@@ -89,6 +90,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   unlistedExtensions: choice('Requested extensions that neither the card nor a policy names.', ['forward', 'strip', 'reject'], 'forward'),
   unknownMethods: choice('Methods that are not operations of A2A.', ['reject', 'forward'], 'reject'),
   untaggedData: choice('DataParts that no policy of the agent claims, by what it `owns` or by a `part` that one of its rules selects.', ['allow', 'reject'], 'allow'),
+  responses: choice('What becomes of what is found wrong with answers: `enforce` does what the rule says, `observe` only records it, `off` does not read them.', ['enforce', 'observe', 'off'], 'observe'),
   extensions: list('Policies in force, each by its name in `extensions` or the built-in catalogue; or that name with keys that replace the policy\'s for this agent, as `{x: {mode: observe}}`.', {
     type: ['string', 'object'],
     propertyNames: { type: 'string', 'x-format': 'name' },
@@ -97,6 +99,14 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     maxProperties: 1
   }, DEFAULT_POLICIES),
   passthrough: list('Path prefixes below the agent\'s path that are forwarded without inspection. They must not cover the card.', { type: 'string', 'x-format': 'path-prefix' }, [])
+})
+
+const state = section('What the gateway remembers of tasks, for policies that ask for their states.', {
+  store: text('`memory`, or the URL of a Redis or Valkey server that several gateways share: `redis://` or `rediss://`. A password in it is best substituted from the environment.', 'store', 'memory'),
+  ttl: duration('How long a task is remembered after it was last seen.', '24h', '1s', '720h'),
+  maxTasks: count('Tasks remembered in memory; the one not seen for longest is forgotten first.', 100000, 1, 10000000),
+  timeout: duration('How long a server may take to answer; then the task counts as unknown.', '100ms', '1ms', '10s'),
+  prefix: text('Put before the keys of a server.', 'store-prefix', 'a2a-gateway:')
 })
 
 const telemetry = section('What the gateway reports.', {
@@ -144,6 +154,7 @@ export const configSchema: Schema = {
       }),
       maxProperties: 100
     },
+    state,
     telemetry
   }),
   $defs: { policy: policySchema, advertised: advertisedSchema }

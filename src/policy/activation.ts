@@ -7,7 +7,7 @@ import { conflict } from './edits.js'
 import { identitiesOf } from './identity.js'
 import type { SelectContext, Selector } from './select-kit.js'
 import { compileSelector } from './select.js'
-import type { Subject } from './subject.js'
+import type { RequestSubject } from './subject.js'
 import type { Violation } from './violation.js'
 import { note, violation } from './violation.js'
 
@@ -68,7 +68,7 @@ export function idle (policies: readonly CompiledPolicy[]): PolicyActivity[] {
 }
 
 /** @param mayAdd whether the gateway may ask for what active extensions require */
-export function activityOf (subject: Subject, requested: readonly string[], injected: readonly string[], policy: AgentPolicy, mayAdd: boolean): Activity {
+export function activityOf (subject: RequestSubject, requested: readonly string[], injected: readonly string[], policy: AgentPolicy, mayAdd: boolean): Activity {
   const given = subject.message?.listed ?? NO_URIS
   const listed = given.length === 0 ? NO_URIS : policy.names.respell(given).filter(uri => policy.declared.includes(uri))
   if (policy.idle !== null && requested.length === 0 && injected.length === 0) {
@@ -109,7 +109,7 @@ export function activityOf (subject: Subject, requested: readonly string[], inje
   }
 }
 
-function evidenceOf (owned: readonly Selector[], subject: Subject): string | null {
+function evidenceOf (owned: readonly Selector[], subject: RequestSubject): string | null {
   for (const selector of owned) {
     const found = selector.select(subject)[0]
     if (found !== undefined) return found.typePath ?? found.path
@@ -121,7 +121,7 @@ function evidenceOf (owned: readonly Selector[], subject: Subject): string | nul
 export const INACTIVE = 'inactive'
 
 /** Takes out what belongs to an extension that the request does not activate. */
-export function stripInactive (policy: CompiledPolicy, subject: Subject, evidence: string, edits: Edits, violations: Violation[]): void {
+export function stripInactive (policy: CompiledPolicy, subject: RequestSubject, evidence: string, edits: Edits, violations: Violation[]): void {
   const by = { policy, rule: INACTIVE }
   const { owned, ownedHeaders } = policy.activation
   if (policy.mode === 'enforce' && edits.verbatim !== null) return conflict(edits.verbatim, by, evidence, violations)

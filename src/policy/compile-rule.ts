@@ -25,7 +25,7 @@ export function compileRule (rule: RuleConfig, mode: Mode, context: SelectContex
     select: compileSelector(rule.select, context, strip),
     strips: !strip ? null : rule.select.header === undefined ? 'body' : 'headers',
     supply,
-    condition: compileCondition(rule.when, rule.unless, context),
+    condition: compileCondition(rule.when, rule.unless, context, rule.onUnknown),
     min: rule.count?.min ?? 0,
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),

@@ -84,7 +84,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       return
     }
     if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.routes === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined && policy.inject === undefined && policy.integrity !== 'verbatim') return
-    const select: SelectContext = { uris: same, matcher: schema => compileMatcher(schema, context) }
+    const select: SelectContext = { uris: same, policy: name, matcher: schema => compileMatcher(schema, context) }
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
@@ -92,7 +92,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     }
     const inject = (policy.inject ?? []).map(config => compileInjection(config, select, options.secretOf))
     const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context), supplyOf(rule, policy.inject ?? [], inject)))
-    policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim' })
+    policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim', answers: null, state: null, correlations: [] })
     const claim = untagged === null ? null : dataClaim(policy, uri, rules, select)
     if (claim !== null) untagged?.push(claim)
   }
@@ -128,6 +128,10 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     idle: policies.every(one => isPlain(one.activation)) ? idle(policies) : null,
     untagged,
     edits: policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),
+    responses: agent.responses,
+    reads: false,
+    remembers: false,
+    noted: new Set(),
     keepsVerbatim: policies.some(one => one.verbatim),
     unusable,
     warnings

@@ -1,11 +1,14 @@
 /** What policies and a card are compiled into: the shapes that a request looks up. Immutable. */
 import type { PartView } from '../a2a/message.js'
 import type { Operation } from '../a2a/operations.js'
-import type { ErrorClass, Mode, Signal } from '../config/model.js'
+import type { ErrorClass, Mode, OnUnknown, Signal } from '../config/model.js'
 import type { Condition } from './condition.js'
 import type { Names } from './identity.js'
 import type { CompiledSource, UnusableSchema } from './schema-source.js'
+import type { Glob } from './glob.js'
+import type { ResultSubject } from './result-subject.js'
 import type { Selector } from './select-kit.js'
+import type { Subject } from './subject.js'
 
 export interface CompiledRule {
   readonly id: string
@@ -67,6 +70,92 @@ export interface CompiledPolicy {
   readonly rules: readonly CompiledRule[]
   readonly inject: readonly CompiledInjection[]
   readonly verbatim: boolean
+  /** What it says of answers; null where that is nothing, or the agent's answers are not read. */
+  readonly answers: CompiledAnswers | null
+  readonly state: CompiledTaskState | null
+  readonly correlations: readonly CompiledCorrelation[]
+}
+
+/** What one policy says of answers. */
+export interface CompiledAnswers {
+  readonly rules: readonly CompiledResponseRule[]
+  /** What belongs to the extension in an answer. */
+  readonly owned: readonly Selector<ResultSubject>[]
+  /** Whether that is removed where the client did not activate the extension. */
+  readonly strips: boolean
+  readonly redact: readonly CompiledRedaction[]
+  readonly echo: 'passthrough' | 'verify' | 'synthesize'
+  readonly attributes: readonly { readonly name: string, readonly from: Selector<ResultSubject> }[]
+  readonly metrics: readonly CompiledMetric[]
+}
+
+export interface CompiledResponseRule {
+  readonly id: string
+  /** enforce: the answer is refused. What else becomes of it says `verdict`. */
+  readonly mode: Mode
+  readonly verdict: 'reject' | 'warn' | 'strip' | 'annotate'
+  readonly on: ReadonlySet<Operation> | null
+  readonly select: Selector<ResultSubject>
+  /** Of `select.event`: the results that are meant; null for all. */
+  readonly event: 'first' | 'terminal' | 'last' | null
+  /** Of results that hold none of these places, nothing is counted. */
+  readonly holds: (subject: ResultSubject) => boolean
+  readonly chunked: boolean
+  readonly condition: Condition<ResultSubject> | null
+  readonly min: number
+  readonly max: number
+  readonly schema: CompiledSource | null
+  readonly message: string | null
+  readonly reason: string | null
+}
+
+/** A member of metadata, or what pointers lead to in it. */
+export interface CompiledRedaction { readonly names: readonly Glob[], readonly steps: readonly string[] }
+
+export interface CompiledMetric {
+  readonly name: string
+  readonly type: 'counter' | 'gauge'
+  readonly from: Selector<ResultSubject>
+  readonly by: { readonly from: Selector<ResultSubject>, readonly values: ReadonlySet<string> } | null
+}
+
+/** Selectors over either side, for what requests and answers both move. */
+export interface BothSides { readonly request: Selector, readonly answer: Selector<ResultSubject> }
+
+export interface CompiledTaskState {
+  readonly from: BothSides
+  readonly taskStates: ReadonlyMap<string, ReadonlySet<string>>
+  readonly transitions: ReadonlyMap<string, ReadonlySet<string>> | null
+  readonly monotonic: BothSides | null
+  readonly maxVisits: ReadonlyMap<string, number>
+  /** On requests, and on answers, whose mode is the agent's `responses` as well. */
+  readonly mode: { readonly request: Mode, readonly answer: Mode }
+  readonly onUnknown: OnUnknown
+  readonly errorClass: ErrorClass
+  readonly message: string | null
+  readonly reason: string | null
+}
+
+export interface CompiledCorrelation {
+  readonly id: string
+  readonly remember: CompiledSide
+  readonly check: CompiledSide
+  readonly relation: 'subset' | 'equalSet' | 'member' | 'sameLength'
+  /** Of the checked side. */
+  readonly mode: Mode
+  readonly condition: Condition<Subject> | null
+  readonly onUnknown: OnUnknown
+  readonly errorClass: ErrorClass
+  readonly message: string | null
+  readonly reason: string | null
+}
+
+export interface CompiledSide {
+  readonly on: 'request' | 'response'
+  readonly select: BothSides
+  /** Pointers, split into steps, of which `*` is one; none: the values themselves. */
+  readonly pick: readonly (readonly string[])[]
+  readonly first: boolean
 }
 
 export interface CompiledAddition {
@@ -129,6 +218,14 @@ export interface AgentPolicy {
   readonly untagged: readonly DataClaim[] | null
   /** Whether any of them can change a request; whether any can forbid it. */
   readonly edits: boolean
+  /** What becomes of what is found wrong with answers. */
+  readonly responses: Mode
+  /** Whether answers can have to be read: a policy says something of them, or extensions can be asked for whose data is known. */
+  readonly reads: boolean
+  /** Whether anything is remembered of tasks, by policies, or needed by conditions. */
+  readonly remembers: boolean
+  /** `policy/rule` of the request rules that `requestMatched` asks for. */
+  readonly noted: ReadonlySet<string>
   readonly keepsVerbatim: boolean
   readonly unusable: readonly UnusableSchema[]
   readonly warnings: readonly string[]

@@ -1,13 +1,20 @@
 /** `when` and `unless` of a rule, compiled to one function over a request. */
-import type { ConditionConfig } from '../config/model.js'
+import type { ConditionConfig, OnUnknown } from '../config/model.js'
 import type { Matcher, SelectContext } from './select-kit.js'
-import type { Subject } from './subject.js'
+import type { RequestSubject, Subject } from './subject.js'
 
-export type Condition = (subject: Subject) => boolean
+export type Condition<S extends Subject = RequestSubject> = (subject: S) => boolean
 
 /** @returns null for no condition */
-export function compileCondition (when: ConditionConfig | undefined, unless: ConditionConfig | undefined, context: SelectContext): Condition | null {
+export function compileCondition (when: ConditionConfig | undefined, unless: ConditionConfig | undefined, context: SelectContext, onUnknown: OnUnknown = 'allow'): Condition<Subject> | null {
   if (when === undefined && unless === undefined) return null
+  const condition = compileBoth(when, unless, context)
+  if (when?.taskState === undefined && unless?.taskState === undefined) return condition
+  // A gateway that was started anew knows no task: what it cannot tell does not break a healthy call, unless the policy says so.
+  return subject => (subject.taskState !== null || onUnknown === 'reject') && condition(subject)
+}
+
+function compileBoth (when: ConditionConfig | undefined, unless: ConditionConfig | undefined, context: SelectContext): Condition<Subject> {
   const applies = when === undefined ? null : compileOne(when, context)
   const excepted = unless === undefined ? null : compileOne(unless, context)
   // Where nobody can tell, the rule applies.
@@ -16,11 +23,17 @@ export function compileCondition (when: ConditionConfig | undefined, unless: Con
 
 function compileOne (condition: ConditionConfig, context: SelectContext): (subject: Subject) => boolean | null {
   const matches: Matcher | null = condition.match === undefined ? null : context.matcher(condition.match)
+  const states = condition.taskState === undefined ? null : new Set<string>(condition.taskState)
+  const matched = condition.requestMatched === undefined ? null : `${context.policy}/${condition.requestMatched}`
   return subject => {
-    const { message } = subject
-    if (condition.taskId !== undefined && condition.taskId !== (message?.taskId ?? 'absent')) return false
-    if (condition.contextId !== undefined && condition.contextId !== (message?.contextId ?? 'absent')) return false
-    if (condition.listed !== undefined && condition.listed !== context.uris.some(uri => message?.listed.includes(uri) === true)) return false
+    if (condition.taskId !== undefined && condition.taskId !== subject.taskId) return false
+    if (condition.contextId !== undefined && condition.contextId !== subject.contextId) return false
+    if (condition.listed !== undefined && condition.listed !== context.uris.some(uri => subject.listed.includes(uri))) return false
+    if (matched !== null && !subject.matched.has(matched)) return false
+    if (states !== null) {
+      if (subject.taskState === null) return null
+      if (!states.has(subject.taskState)) return false
+    }
     return matches === null ? true : matches(subject.normalised)
   }
 }

@@ -6,13 +6,13 @@ import type { RequestView } from '../a2a/message.js'
 import { inMessageScope } from '../a2a/operations.js'
 import type { Activity } from './activation.js'
 import { activityOf, INACTIVE, isJudged, stripInactive } from './activation.js'
-import type { AgentPolicy, CompiledAddition, CompiledPolicy } from './compiled.js'
+import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity } from './compiled.js'
 import type { Decision, DecisionRequest } from './decision.js'
 import { Edits, UNCHANGED } from './edits.js'
 import { inject } from './inject.js'
 import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
-import { Subject } from './subject.js'
+import { RequestSubject } from './subject.js'
 import type { Tracer } from './trace.js'
 import { checkUntagged } from './untagged.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
@@ -36,7 +36,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   }
   if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
 
-  const subject = new Subject(call, request.headers)
+  const subject = new RequestSubject(call, request.headers)
   const toInject = notAsked(policy, requested)
   const verbatim = policy.keepsVerbatim ? verbatimFor(subject, requested, policy) : null
   if (verbatim !== null) for (const uri of toInject) note(violations, notInjected(request, uri, verbatim, policy))
@@ -61,7 +61,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
 
   const { edits: changes, headers, edited } = settled
-  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, edits: changes, headers, edited }
+  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, activity: activity.policies, matched: NOTHING_MATCHED, memory: null, edits: changes, headers, edited }
 }
 
 /** Problems of a call that leave its body unread. */
@@ -69,6 +69,8 @@ const UNREAD: ReadonlySet<string> = new Set(['json', 'envelope', 'content-type',
 
 const NONE: readonly Violation[] = []
 const NO_URIS: readonly string[] = []
+const NO_ACTIVITY: readonly PolicyActivity[] = []
+const NOTHING_MATCHED: ReadonlySet<string> = new Set()
 const NOTHING_ADDED: readonly CompiledAddition[] = []
 
 /** What extensions say of the method or route, where it is one of theirs. */
@@ -79,7 +81,7 @@ function additions ({ call, extensionRoute }: DecisionRequest, policy: AgentPoli
 }
 
 function nothing ({ declared }: AgentPolicy): Omit<Decision, 'refusal' | 'violations' | 'outbound'> {
-  return { declared, listed: NO_URIS, evidenced: NO_URIS, active: NO_URIS, injected: NO_URIS, missing: NO_URIS, verbatim: false, ...UNCHANGED }
+  return { declared, listed: NO_URIS, evidenced: NO_URIS, active: NO_URIS, injected: NO_URIS, missing: NO_URIS, verbatim: false, activity: NO_ACTIVITY, matched: NOTHING_MATCHED, memory: null, ...UNCHANGED }
 }
 
 function ambiguities (view: RequestView, pathTenant: string | null, policy: AgentPolicy, violations: Violation[]): void {

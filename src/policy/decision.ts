@@ -2,6 +2,8 @@
 import type { Call } from '../a2a/call.js'
 import type { Refusal } from '../a2a/errors.js'
 import type { Settled } from './edits.js'
+import type { PolicyActivity } from './compiled.js'
+import type { TaskMemory, TaskRecord } from './task-memory.js'
 import type { Violation } from './violation.js'
 
 export interface DecisionRequest {
@@ -16,6 +18,8 @@ export interface DecisionRequest {
   readonly extensionRoute: string | null
   /** Of the request, as Node lists them: name, value, name, value. */
   readonly headers: readonly string[]
+  /** What is remembered of the task that the request names: null where it names none, or none is known. */
+  readonly record: TaskRecord | null
 }
 
 /** `edits`, `headers` and `edited` mean nothing where the request is refused. */
@@ -37,4 +41,10 @@ export interface Decision extends Settled {
   readonly verbatim: boolean
   /** Required URIs that neither client nor gateway asks for. */
   readonly missing: readonly string[]
+  /** Every policy whose extension the card declares, and whether that is active. */
+  readonly activity: readonly PolicyActivity[]
+  /** `policy/rule` of the rules that answers ask for, found something and let it pass. */
+  readonly matched: ReadonlySet<string>
+  /** What was remembered of the task, and what this request adds; null where nothing of tasks is remembered. */
+  readonly memory: TaskMemory | null
 }

@@ -8,10 +8,9 @@ import type { Edits } from './edits.js'
 import { conflict } from './edits.js'
 import { compileName } from './glob.js'
 import type { Holder } from './metadata.js'
-import { holders } from './metadata.js'
 import type { SelectContext } from './select-kit.js'
 import { NAME_LIMIT } from './select-kit.js'
-import type { Subject } from './subject.js'
+import type { RequestSubject } from './subject.js'
 import type { Violation } from './violation.js'
 import { note, violation } from './violation.js'
 
@@ -35,14 +34,14 @@ export function compileInjection (config: InjectionConfig, context: SelectContex
 export const SECRET_HIDDEN = (): string => '"(secret)"'
 
 /** Whether it is added to this request if the extension is active in it. */
-export function isMeant ({ condition }: CompiledInjection, subject: Subject): boolean {
+export function isMeant ({ condition }: CompiledInjection, subject: RequestSubject): boolean {
   return subject.message !== null && (condition === null || condition(subject))
 }
 
 /** For an extension that is active. In mode `observe` what is missing is added, and what the client sent stays. */
-export function inject (policy: CompiledPolicy, subject: Subject, edits: Edits, violations: Violation[]): void {
+export function inject (policy: CompiledPolicy, subject: RequestSubject, edits: Edits, violations: Violation[]): void {
   for (const injection of policy.inject) {
-    const [holder] = holders(subject, [injection.place])
+    const [holder] = subject.holders([injection.place])
     if (holder === undefined || !isMeant(injection, subject)) continue
     injectOne(policy, injection, holder, edits, violations)
   }

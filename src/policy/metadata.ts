@@ -1,11 +1,10 @@
-/** The objects of a request that carry metadata. */
+/** The objects that carry metadata. */
 import type { Fields } from '../a2a/fields.js'
 import { memberPath, own } from '../a2a/fields.js'
 import type { JsonPath } from '../wire/json-edit.js'
 import { partSteps } from './select-part.js'
-import type { Subject } from './subject.js'
-
-export type MetadataPlace = 'message' | 'params' | 'part'
+import type { MetadataPlace } from '../config/model.js'
+import type { RequestSubject } from './subject.js'
 
 export interface Holder {
   /** Path of the metadata, whether it is there or not. */
@@ -16,7 +15,8 @@ export interface Holder {
   steps (): JsonPath
 }
 
-export function holders ({ call, message }: Subject, places: readonly MetadataPlace[]): Holder[] {
+/** Of a request: places that only answers have hold nothing. */
+export function requestHolders ({ call, message }: RequestSubject, places: readonly MetadataPlace[]): Holder[] {
   const found: Holder[] = []
   for (const place of places) {
     if (place === 'message' && message !== null) found.push(new FieldsHolder(message.fields, () => message.steps))
@@ -31,7 +31,7 @@ export function holders ({ call, message }: Subject, places: readonly MetadataPl
   return found
 }
 
-class FieldsHolder implements Holder {
+export class FieldsHolder implements Holder {
   readonly path: string
   readonly metadata: unknown
   private readonly fields: Fields

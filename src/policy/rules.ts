@@ -8,7 +8,7 @@ import type { Edits } from './edits.js'
 import { conflict } from './edits.js'
 import { isMeant as supplies } from './inject.js'
 import type { Selected } from './select-kit.js'
-import type { Subject } from './subject.js'
+import type { RequestSubject } from './subject.js'
 import type { Tracer } from './trace.js'
 import type { Violation } from './violation.js'
 import { isFull, note, violation } from './violation.js'
@@ -25,7 +25,7 @@ const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
  * @param active whether the extension is
  * @param edits null where no policy can change the request
  */
-export function runRules (policy: CompiledPolicy, subject: Subject, active: boolean, violations: Violation[], edits: Edits | null, tracer: Tracer | null): void {
+export function runRules (policy: CompiledPolicy, subject: RequestSubject, active: boolean, violations: Violation[], edits: Edits | null, tracer: Tracer | null): void {
   for (const rule of policy.rules) {
     const strips = rule.strips !== null && edits !== null
     if (!isMeant(rule, subject)) {
@@ -52,7 +52,7 @@ function checkValues (policy: CompiledPolicy, rule: CompiledRule, selected: read
 }
 
 /** A method that no table knows may carry a message too; a rule that names no operations looks at that. */
-function isMeant ({ on, select }: CompiledRule, { call, message }: Subject): boolean {
+function isMeant ({ on, select }: CompiledRule, { call, message }: RequestSubject): boolean {
   if (message === null && select.needsMessage) return false
   if (on === null) return carriesMessage(call.operation) || message !== null
   return on.has('all') || on.has(call.operation)
@@ -62,7 +62,7 @@ function isMeant ({ on, select }: CompiledRule, { call, message }: Subject): boo
  * @param injects whether the platform adds what it supplies to this request
  * @returns false when the count is wrong: the values are then not looked at
  */
-function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, selected: readonly Selected[], injects: boolean, violations: Violation[]): boolean {
+function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: RequestSubject, selected: readonly Selected[], injects: boolean, violations: Violation[]): boolean {
   const count = selected.length
   const supplied = rule.supply.length > 0 && count === 0 && injects && rule.supply.some(one => supplies(one, subject)) ? 1 : 0
   if (count + supplied >= rule.min && count <= rule.max) return true
@@ -77,12 +77,12 @@ function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: Subjec
   return false
 }
 
-function placeOf ({ call, message }: Subject): string {
+function placeOf ({ call, message }: RequestSubject): string {
   return message?.path ?? call.request?.path ?? ''
 }
 
 /** `verdict: strip`: the surplus goes, and every value that does not hold. However many they are: only the notes of them are bounded. */
-function stripBroken (policy: CompiledPolicy, rule: CompiledRule, subject: Subject, selected: readonly Selected[], violations: Violation[], edits: Edits): void {
+function stripBroken (policy: CompiledPolicy, rule: CompiledRule, subject: RequestSubject, selected: readonly Selected[], violations: Violation[], edits: Edits): void {
   if (selected.length > rule.max) checkCount(policy, rule, subject, selected, false, violations)
   const by = { policy, rule: rule.id }
   for (let i = 0; i < selected.length; i++) {

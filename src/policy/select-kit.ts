@@ -2,7 +2,7 @@
 import { isObject, memberPath } from '../a2a/fields.js'
 import type { InlineSchema } from '../config/model.js'
 import type { JsonPath } from '../wire/json-edit.js'
-import type { Subject } from './subject.js'
+import type { RequestSubject, Subject } from './subject.js'
 
 /** One value a rule looks at. */
 export interface Selected {
@@ -18,12 +18,13 @@ export interface Selected {
   readonly at: JsonPath
 }
 
-export interface Selector {
-  select (subject: Subject): readonly Selected[]
+/** Over requests, unless it says otherwise. */
+export interface Selector<S extends Subject = RequestSubject> {
+  select (subject: S): readonly Selected[]
   /** Whether there is nothing to judge where the request carries no message. */
   readonly needsMessage: boolean
   /** Path of the one value that it can select, or null where there may be several. */
-  readonly missing: ((subject: Subject) => string) | null
+  readonly missing: ((subject: S) => string) | null
 }
 
 /** @returns null where nobody can tell: the caller judges as if the value were meant */
@@ -32,6 +33,8 @@ export type Matcher = (value: unknown) => boolean | null
 export interface SelectContext {
   /** Every URI that stands for the extension; the policy's own first. */
   readonly uris: readonly string[]
+  /** Name of the policy. */
+  readonly policy: string
   readonly matcher: (schema: InlineSchema) => Matcher
 }
 

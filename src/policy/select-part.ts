@@ -1,5 +1,5 @@
 /** Parts by kind, media type, keys of their data and schema. */
-import type { MediaTypePlace, MessageView, PartView, StatedMediaType } from '../a2a/message.js'
+import type { ContentView, MediaTypePlace, PartView, StatedMediaType } from '../a2a/message.js'
 import { statedTypes } from '../a2a/message.js'
 import { isObject, memberPath } from '../a2a/fields.js'
 import { normalisePart } from '../a2a/normalise.js'
@@ -10,36 +10,41 @@ import { compileMediaTypePattern, parseMediaType } from '../wire/media-type.js'
 import { compileGlob, matchingKeys } from './glob.js'
 import type { SelectContext, Selected, Selector } from './select-kit.js'
 import { NAME_LIMIT, NO_CAPTURES, NOWHERE } from './select-kit.js'
+import type { Subject } from './subject.js'
 
-export function compilePart (config: PartSelectorConfig, context: SelectContext, located: boolean): Selector {
+export function compilePart (config: PartSelectorConfig, context: SelectContext, located: boolean): Selector<Subject> {
   const matchesPart = compileMatch(config, context)
   const firstOnly = config.take === 'first'
-  const select: Selector['select'] = ({ message }) => {
-    if (message === null) return []
+  const owners = config.in ?? MESSAGE
+  const select = (subject: Subject): Selected[] => {
     const found: Selected[] = []
     const places = new Set<MediaTypePlace>()
-    for (let i = 0; i < message.parts.length; i++) {
-      const part = message.parts[i] as PartView
-      const matched = matchesPart(part)
-      if (matched === null) continue
-      const { byType, values } = matched
-      // An agent that reads only one of the places, and compares text, takes the first part that states its type there and plainly: each
-      // part that could be some agent's first is judged.
-      if (firstOnly && found.length > 0 && byType.places.every(place => places.has(place))) continue
-      for (const place of byType.plainPlaces) places.add(place)
-      const ambiguous = byType.ambiguous ?? (firstOnly && part.doubt !== null ? `${part.path} ${part.doubt}` : null)
-      const { typePath, captures } = byType
-      const at = located ? partSteps(message, part) : NOWHERE
-      for (const value of values) {
-        found.push(value === null
-          ? { path: part.isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, at }
-          : { path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined), typePath, value: (part.data as Readonly<Record<string, unknown>>)[value.key], captures, ambiguous, at: located ? [...at, ...part.dataSteps, value.key] : NOWHERE })
+    for (const content of subject.contents(owners)) {
+      for (let i = 0; i < content.parts.length; i++) {
+        const part = content.parts[i] as PartView
+        const matched = matchesPart(part)
+        if (matched === null) continue
+        const { byType, values } = matched
+        // An agent that reads only one of the places, and compares text, takes the first part that states its type there and plainly: each
+        // part that could be some agent's first is judged.
+        if (firstOnly && found.length > 0 && byType.places.every(place => places.has(place))) continue
+        for (const place of byType.plainPlaces) places.add(place)
+        const ambiguous = byType.ambiguous ?? (firstOnly && part.doubt !== null ? `${part.path} ${part.doubt}` : null)
+        const { typePath, captures } = byType
+        const at = located ? partSteps(content, part) : NOWHERE
+        for (const value of values) {
+          found.push(value === null
+            ? { path: part.isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, at }
+            : { path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined), typePath, value: (part.data as Readonly<Record<string, unknown>>)[value.key], captures, ambiguous, at: located ? [...at, ...part.dataSteps, value.key] : NOWHERE })
+        }
       }
     }
     return found
   }
   return { select, needsMessage: true, missing: null }
 }
+
+const MESSAGE = ['message'] as const
 
 /** Whether a part is one that the selector is for, the first or not. */
 export function compilePartTest (config: PartSelectorConfig, context: SelectContext): (part: PartView) => boolean {
@@ -48,8 +53,8 @@ export function compilePartTest (config: PartSelectorConfig, context: SelectCont
 }
 
 /** Keys from the root of the body to a part. */
-export function partSteps (message: MessageView, part: PartView): JsonPath {
-  return [...message.steps, message.list?.key ?? 'parts', part.index]
+export function partSteps (content: ContentView, part: PartView): JsonPath {
+  return [...content.steps, content.list?.key ?? 'parts', part.index]
 }
 
 const WHOLE = [null] as const

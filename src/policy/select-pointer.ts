@@ -3,7 +3,7 @@ import { isObject, isSameField, isSpelling, memberPath } from '../a2a/fields.js'
 import type { JsonPath } from '../wire/json-edit.js'
 import type { Selected, Selector } from './select-kit.js'
 import { descendPath, NAME_LIMIT, NOWHERE, plain, step } from './select-kit.js'
-import type { Subject } from './subject.js'
+import type { RequestSubject } from './subject.js'
 import { parsePointer } from '../wire/json-pointer.js'
 
 export function compilePointer (pointer: string, located: boolean): Selector {
@@ -34,7 +34,7 @@ interface Place {
 }
 
 /** Down from one place, by every key that some agent takes for the name. */
-function walk (subject: Subject, steps: readonly string[], depth: number, place: Place, located: boolean, found: Selected[]): void {
+function walk (subject: RequestSubject, steps: readonly string[], depth: number, place: Place, located: boolean, found: Selected[]): void {
   const name = steps[depth]
   if (name === undefined) {
     found.push(plain(place.path, place.value, located ? place.at : NOWHERE, place.ambiguous))
@@ -56,12 +56,12 @@ function walk (subject: Subject, steps: readonly string[], depth: number, place:
   }
 }
 
-function isKnownKey (subject: Subject, place: Place, name: string, key: string): boolean {
+function isKnownKey (subject: RequestSubject, place: Place, name: string, key: string): boolean {
   return !place.isProtocol || isSpelling(key, name) || readAs(subject, place.value, name)?.[0] === key
 }
 
 /** Each a way to the field: mostly one key. */
-function waysOf (subject: Subject, { value, isProtocol }: Place, name: string): readonly (readonly string[])[] {
+function waysOf (subject: RequestSubject, { value, isProtocol }: Place, name: string): readonly (readonly string[])[] {
   const read = readAs(subject, value, name)
   if (read !== null) return [read]
   // No field of A2A has an underscore.
@@ -70,7 +70,7 @@ function waysOf (subject: Subject, { value, isProtocol }: Place, name: string): 
 }
 
 /** How the message view has read a field, or null where it does not know of it. */
-function readAs ({ call, message }: Subject, object: unknown, name: string): readonly string[] | null {
+function readAs ({ call, message }: RequestSubject, object: unknown, name: string): readonly string[] | null {
   const { view } = call
   if (view === null) return null
   let key: string | null | undefined = null

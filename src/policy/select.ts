@@ -4,11 +4,11 @@ import type { MetadataSelectorConfig, SelectorConfig } from '../config/model.js'
 import type { Glob } from './glob.js'
 import { compileName, matchingKeys } from './glob.js'
 import type { Holder } from './metadata.js'
-import { holders } from './metadata.js'
 import type { SelectContext, Selected, Selector } from './select-kit.js'
 import { descendPath, NAME_LIMIT, NOWHERE, plain, step } from './select-kit.js'
 import { compilePart } from './select-part.js'
 import { compilePointer } from './select-pointer.js'
+import type { Subject } from './subject.js'
 import { parsePointer } from '../wire/json-pointer.js'
 
 /** @param located whether the selector is to tell where in the request the values lie, for edits */
@@ -19,21 +19,23 @@ export function compileSelector (config: SelectorConfig, context: SelectContext,
   return compilePart(config.part ?? {}, context, located)
 }
 
-function compileMetadata (config: MetadataSelectorConfig, context: SelectContext, located: boolean): Selector {
+export function compileMetadata (config: MetadataSelectorConfig, context: SelectContext, located: boolean): Selector<Subject> {
   const places = config.in ?? ['message']
   const names = compileName(config.key, context.uris)
   const steps = config.path === undefined ? [] : parsePointer(config.path)
   const only = places.length === 1 && places[0] !== 'part' ? names[0]?.literal ?? null : null
   return {
     needsMessage: !places.includes('params'),
-    missing: only === null ? null : subject => descendPath(memberPath(holders(subject, places)[0]?.path ?? subject.message?.path ?? '', only, NAME_LIMIT), steps),
+    missing: only === null ? null : subject => descendPath(memberPath(subject.holders(places)[0]?.path ?? subject.contents(MESSAGE)[0]?.path ?? '', only, NAME_LIMIT), steps),
     select: subject => {
       const found: Selected[] = []
-      for (const holder of holders(subject, places)) selectMetadata(holder, names, steps, config.equals, located, found)
+      for (const holder of subject.holders(places)) selectMetadata(holder, names, steps, config.equals, located, found)
       return found
     }
   }
 }
+
+const MESSAGE = ['message'] as const
 
 function selectMetadata (holder: Holder, names: readonly Glob[], steps: readonly string[], equals: unknown, located: boolean, found: Selected[]): void {
   if (!isObject(holder.metadata)) return

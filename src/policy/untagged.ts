@@ -4,7 +4,7 @@ import type { Mode, PartSelectorConfig, PolicyConfig } from '../config/model.js'
 import type { CompiledRule, DataClaim } from './compiled.js'
 import type { SelectContext } from './select-kit.js'
 import { compilePartTest } from './select-part.js'
-import type { Subject } from './subject.js'
+import type { RequestSubject } from './subject.js'
 import type { Violation } from './violation.js'
 import { GATEWAY, note, violation } from './violation.js'
 
@@ -32,7 +32,7 @@ export function dataClaim (policy: PolicyConfig, uri: string, rules: readonly Co
   return { claims: part => tests.some(test => test(part)), words: tags.length === 0 ? uri : `${uri} (${tags.join('; ')})` }
 }
 
-export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { message }: Subject, violations: Violation[]): void {
+export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { message }: RequestSubject, violations: Violation[]): void {
   if (message === null) return
   for (const part of message.parts) {
     if (!part.isData || claims.some(one => one.claims(part))) continue

@@ -2,12 +2,12 @@
 import { activityOf } from './activation.js'
 import type { AgentPolicy, CompiledPolicy } from './compiled.js'
 import type { DecisionRequest } from './decision.js'
-import type { Subject } from './subject.js'
+import type { RequestSubject } from './subject.js'
 import type { Violation } from './violation.js'
 import { GATEWAY, note, violation } from './violation.js'
 
 /** @returns the policy whose extension the client itself activates, or null */
-export function verbatimFor (subject: Subject, requested: readonly string[], policy: AgentPolicy): CompiledPolicy | null {
+export function verbatimFor (subject: RequestSubject, requested: readonly string[], policy: AgentPolicy): CompiledPolicy | null {
   return activityOf(subject, requested, [], policy, false).policies.find(one => one.active && one.policy.verbatim)?.policy ?? null
 }
 

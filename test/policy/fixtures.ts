@@ -1,6 +1,7 @@
 /** What the tests of the core share: a card, an agent, the catalogue's object-schemas, and a call through readCall and decide. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
+import type { TaskRecord } from '../../src/policy/task-memory.js'
 import type { AgentCard } from '../../src/a2a/card.js'
 import { readCard } from '../../src/a2a/card.js'
 import { readCall } from '../../src/a2a/call.js'
@@ -43,6 +44,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
     untaggedData: 'allow',
+    responses: 'observe',
     extensions: [],
     policies: [],
     dependencies: {},
@@ -67,6 +69,7 @@ export interface Sent {
   /** `POST /path`: the body is then that route's. */
   readonly route?: string
   readonly headers?: readonly string[]
+  readonly record?: TaskRecord
 }
 
 /** A request as its client writes it: `body` is JSON-RPC params, or the HTTP+JSON body; a string is sent as it stands. */
@@ -75,7 +78,7 @@ export function send (policy: AgentPolicy, body: unknown, sent: Sent = {}): Deci
   const method = sent.method ?? (version === '1.0' ? 'SendMessage' : 'message/send')
   const text = typeof body === 'string' ? body : JSON.stringify(binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method, params: body } : body)
   const call = readCall({ bytes: Buffer.from(text), binding, version, contentType: 'application/json', restOperation: binding === 'JSONRPC' ? null : sent.operation ?? (sent.route === undefined ? 'SendMessage' : 'Extension'), limits: { depth: 64, members: 1_000_000 } })
-  return decide({ call, requested: sent.requested ?? [], headerName: version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', pathTenant: sent.pathTenant ?? null, extensionRoute: sent.route ?? null, headers: sent.headers ?? [] }, policy)
+  return decide({ call, requested: sent.requested ?? [], headerName: version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', pathTenant: sent.pathTenant ?? null, extensionRoute: sent.route ?? null, headers: sent.headers ?? [], record: sent.record ?? null }, policy)
 }
 
 export const part10 = (data: unknown, mediaType: unknown = 'application/json;schema=fight', more: object = {}): object => ({ data, mediaType, ...more })

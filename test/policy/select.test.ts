@@ -4,12 +4,12 @@ import type { SelectorConfig } from '../../src/config/model.js'
 import { compileCondition } from '../../src/policy/condition.js'
 import type { SelectContext } from '../../src/policy/select-kit.js'
 import { compileSelector } from '../../src/policy/select.js'
-import { Subject } from '../../src/policy/subject.js'
+import { RequestSubject } from '../../src/policy/subject.js'
 
-const view = (message: object): Subject =>
-  new Subject(readCall({ bytes: Buffer.from(JSON.stringify({ message })), binding: 'HTTP+JSON', version: '1.0', contentType: 'application/json', restOperation: 'SendMessage', limits: { depth: 64, members: 1_000 } }), [])
+const view = (message: object): RequestSubject =>
+  new RequestSubject(readCall({ bytes: Buffer.from(JSON.stringify({ message })), binding: 'HTTP+JSON', version: '1.0', contentType: 'application/json', restOperation: 'SendMessage', limits: { depth: 64, members: 1_000 } }), [])
 type Conditions = Parameters<typeof compileCondition>
-const context: SelectContext = { uris: ['urn:x'], matcher: () => () => true }
+const context: SelectContext = { policy: 'p', uris: ['urn:x'], matcher: () => () => true }
 const select = (part: SelectorConfig['part'], ...parts: unknown[]): unknown[] =>
   compileSelector(part === undefined ? {} : { part }, context).select(view({ parts })).map(({ path, captures, ambiguous }) => [path, Object.fromEntries(captures), ambiguous])
 

@@ -20,7 +20,7 @@ const rules: NonNullable<PolicyConfig['request']> = [
 function traced (policies: Readonly<Record<string, PolicyConfig>>, body: unknown, requested: readonly string[]): { told: unknown[], decision: Decision, plain: Decision } {
   const policy = policyOf(declaring(URI), policies)
   const call = readCall({ bytes: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: body })), binding: 'JSONRPC', version: '1.0', contentType: 'application/json', restOperation: null, limits: { depth: 64, members: 1_000 } })
-  const request = { call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [] }
+  const request = { call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [], record: null }
   const told: unknown[] = []
   const decision = decide(request, policy, {
     policy: ({ policy: { name }, active, evidence }, judged) => { told.push([name, active, evidence, judged]) },
