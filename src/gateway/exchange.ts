@@ -11,6 +11,7 @@ import type { Log } from '../telemetry/log.js'
 import type { Metrics, Outcome } from '../telemetry/metrics.js'
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js'
 import type { Agent } from './agent.js'
+import type { StreamOut } from './answers/stream-out.js'
 import type { LiveExchanges } from './live.js'
 import type { Forwarding } from '../upstream/forward.js'
 
@@ -51,10 +52,8 @@ export class Exchange {
   /** Neighbours in the list of exchanges in flight, which is `live`'s own business. */
   previousLive: Exchange | null = null
   nextLive: Exchange | null = null
-  /** Set when an event stream is being relayed. */
-  streaming = false
-  /** Its last bytes, latin1. */
-  streamTail = ''
+  /** Set when an event stream has begun to go out. */
+  stream: StreamOut | null = null
   private outcome: Outcome | null = null
   private ended = false
 
@@ -110,7 +109,7 @@ export class Exchange {
 
   /** Ends an event stream with a comment that says why; a stream that stands within an event is broken off, so that the cut shows. */
   endStream (why: string): void {
-    if (/(?:^|\n\n|\r\r|\n\r|\n\r\n|\r\r\n)$/.test(this.streamTail)) this.response.end(`: ${why}\n\n`)
+    if (this.stream?.atBoundary === true) this.response.end(`: ${why}\n\n`)
     else this.breakOff()
   }
 
@@ -126,6 +125,11 @@ export class Exchange {
     else this.response.writeHead(status, phrase, headers)
   }
 
+  /** A client that has read what was waiting for it lets the agent go on. */
+  resumeOnDrain (): void {
+    this.response.on('drain', () => { this.forwarding?.resume() })
+  }
+
   /** The client's connection is done with this exchange, one way or the other. */
   private close (): void {
     if (this.ended) return
@@ -137,7 +141,7 @@ export class Exchange {
     }
     const outcome = this.outcome ?? 'forwarded'
     const seconds = (performance.now() - this.startedAt) / 1_000
-    if (this.streaming) services.metrics.streamClosed(this.agentName)
+    if (this.stream !== null) services.metrics.streamClosed(this.agentName)
     services.metrics.request(this.agentName, this.label, this.binding, this.version, outcome, seconds)
     this.span.end(outcome, response.statusCode)
     services.live.delete(this)

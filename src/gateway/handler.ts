@@ -14,11 +14,10 @@ import { forward } from '../upstream/forward.js'
 import type { TrustedProxies } from '../wire/forwarded.js'
 import { joinPath } from '../wire/target.js'
 import type { Agent } from './agent.js'
-import { Answer, PlainAnswer } from './answer.js'
+import { Answer, RELAYED } from './answers/answer.js'
 import { readBody } from './body.js'
 import { serveCard } from './card.js'
 import type { Exchange } from './exchange.js'
-import { ExtendedCardAnswer } from './extended-card-answer.js'
 import { recordDecision } from './record.js'
 import type { Surface } from './surface.js'
 
@@ -105,9 +104,8 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived:
   const extendedCard = readsAnswer(state, call)
   const body = bodyOf(ruling, arrived.bytes)
   const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected }
-  const answer = extendedCard
-    ? new ExtendedCardAnswer(exchange, echo, state.rewrite, { size: options.limits.response, json: { depth: options.limits.jsonDepth, members: options.limits.jsonMembers } })
-    : route.extensionRoute === null ? new Answer(exchange, echo) : new PlainAnswer(exchange, echo)
+  const { limits } = options
+  const card = extendedCard ? { rewrite: state.rewrite, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } } : null
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,
@@ -115,7 +113,7 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived:
     path: route.upstreamPath + arrived.query,
     headers: upstreamHeaders(forwardedHead(ruling, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, ruling, extendedCard)),
     body: body.length === 0 ? null : body
-  }, answer)
+  }, new Answer(exchange, { echo, card, anyPage: route.extensionRoute !== null }))
 }
 
 /** `onUnavailable: forward` lets an agent work while its card cannot be had; nothing can be enforced then. */
@@ -162,7 +160,7 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
     path: target,
     headers: upstreamHeaders(request, request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), null),
     body: bytes.length === 0 ? null : bytes
-  }, new Answer(exchange, null))
+  }, new Answer(exchange, RELAYED))
 }
 
 /** A GET that says `null` says nothing, and is forwarded so. The guard has bounded its length. */

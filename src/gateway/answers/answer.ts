@@ -1,0 +1,92 @@
+/** Passes an agent's answer on to the client: the agent's bytes, less what belongs to one connection or to the gateway. */
+import type { Receiver } from '../../upstream/forward.js'
+import { failureKind } from '../../upstream/failure.js'
+import { copyResponseHeaders } from '../../wire/headers.js'
+import type { Exchange } from '../exchange.js'
+import { agentFailed, pageReplaced } from './agent-failure.js'
+import type { AnswerBody } from './body.js'
+import type { EchoPlan } from './echo.js'
+import { countEcho, pushEcho, shownEcho, takeEcho } from './echo.js'
+import type { ExtendedCardPlan } from './extended-card.js'
+import { ExtendedCardBody } from './extended-card.js'
+import { isEventStream, isPlain, valueOf } from './head.js'
+import { RelayedBody } from './relay.js'
+
+/** What is to be done with an answer beside passing it on. */
+export interface AnswerPlan {
+  /** Null leaves the extension headers of the answer as they are. */
+  readonly echo: EchoPlan | null
+  /** Of an extended card. */
+  readonly card: ExtendedCardPlan | null
+  /** Redirects and HTML error pages are what they are: no A2A client asked. */
+  readonly anyPage: boolean
+}
+
+/** Nothing but passed on. */
+export const RELAYED: AnswerPlan = { echo: null, card: null, anyPage: false }
+/** The same for what is no operation of A2A. */
+export const PLAIN: AnswerPlan = { echo: null, card: null, anyPage: true }
+
+const DROP: ReadonlySet<string> = new Set(['gateway-decision'])
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+export class Answer implements Receiver {
+  private readonly exchange: Exchange
+  private readonly plan: AnswerPlan
+  private readonly dispatchedAt: number
+  /** Null before the head, and where the gateway answers in the agent's place. */
+  private body: AnswerBody | null = null
+
+  constructor (exchange: Exchange, plan: AnswerPlan) {
+    this.exchange = exchange
+    this.plan = plan
+    this.dispatchedAt = performance.now()
+  }
+
+  head (status: number, rawHeaders: readonly Buffer[]): void {
+    const { exchange, plan } = this
+    exchange.services.metrics.upstream(exchange.agentName, exchange.label, (performance.now() - this.dispatchedAt) / 1_000)
+    exchange.span.upstreamEnded(status)
+    const headers: string[] = []
+    copyResponseHeaders(rawHeaders, DROP, headers)
+    const type = valueOf(headers, 'content-type')
+    if (!plan.anyPage) {
+      if (REDIRECTS.has(status)) return agentFailed(exchange, 'redirect')
+      if (status >= 400 && type !== null && /^text\/html\b/i.test(type)) return pageReplaced(exchange, status, headers)
+    }
+    this.body = this.bodyFor(status, headers, type)
+  }
+
+  data (chunk: Buffer): boolean {
+    return this.body === null || this.body.data(chunk)
+  }
+
+  end (): void {
+    this.body?.end()
+  }
+
+  failed (error: Error): void {
+    const { exchange } = this
+    const kind = failureKind(error)
+    exchange.span.upstreamEnded(null, error)
+    exchange.services.log.warn({ agent: exchange.agentName, kind, err: error, request_id: exchange.id }, 'the agent failed')
+    if (this.body === null) agentFailed(exchange, kind)
+    else this.body.failed(() => { agentFailed(exchange, kind) })
+  }
+
+  /** By status and content type. @returns null where the answer is not taken */
+  private bodyFor (status: number, headers: string[], type: string | null): AnswerBody | null {
+    const { exchange, plan } = this
+    const { echo } = plan
+    if (echo !== null) {
+      const echoed = takeEcho(headers)
+      pushEcho(headers, echo, shownEcho(echo, echoed))
+      if (status < 400) countEcho(exchange, echo, echoed)
+    }
+    // Errors of the agent are passed on as they are.
+    if (plan.card === null || status < 200 || status > 299) return new RelayedBody(exchange, status, headers, isEventStream(type))
+    if (isPlain(headers)) return new ExtendedCardBody(exchange, status, headers, plan.card)
+    agentFailed(exchange, 'protocol')
+    return null
+  }
+}
