@@ -6,11 +6,10 @@ import type { Exchange } from '../exchange.js'
 import { agentFailed, pageReplaced } from './agent-failure.js'
 import type { AnswerBody } from './body.js'
 import type { EchoPlan } from './echo.js'
-import { countEcho, pushEcho, shownEcho, takeEcho } from './echo.js'
 import type { ExtendedCardPlan } from './extended-card.js'
-import { ExtendedCardBody } from './extended-card.js'
-import { isEventStream, isPlain, valueOf } from './head.js'
-import { RelayedBody } from './relay.js'
+import { valueOf } from './head.js'
+import { pickBody } from './pick.js'
+import type { ReviewPlan } from './reviewing.js'
 
 /** What is to be done with an answer beside passing it on. */
 export interface AnswerPlan {
@@ -18,14 +17,16 @@ export interface AnswerPlan {
   readonly echo: EchoPlan | null
   /** Of an extended card. */
   readonly card: ExtendedCardPlan | null
+  /** Null: nothing of it is read. Needs `echo`. */
+  readonly review: ReviewPlan | null
   /** Redirects and HTML error pages are what they are: no A2A client asked. */
   readonly anyPage: boolean
 }
 
 /** Nothing but passed on. */
-export const RELAYED: AnswerPlan = { echo: null, card: null, anyPage: false }
+export const RELAYED: AnswerPlan = { echo: null, card: null, review: null, anyPage: false }
 /** The same for what is no operation of A2A. */
-export const PLAIN: AnswerPlan = { echo: null, card: null, anyPage: true }
+export const PLAIN: AnswerPlan = { echo: null, card: null, review: null, anyPage: true }
 
 const DROP: ReadonlySet<string> = new Set(['gateway-decision'])
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -54,7 +55,7 @@ export class Answer implements Receiver {
       if (REDIRECTS.has(status)) return agentFailed(exchange, 'redirect')
       if (status >= 400 && type !== null && /^text\/html\b/i.test(type)) return pageReplaced(exchange, status, headers)
     }
-    this.body = this.bodyFor(status, headers, type)
+    this.body = pickBody(exchange, plan, status, headers)
   }
 
   data (chunk: Buffer): boolean {
@@ -72,21 +73,5 @@ export class Answer implements Receiver {
     exchange.services.log.warn({ agent: exchange.agentName, kind, err: error, request_id: exchange.id }, 'the agent failed')
     if (this.body === null) agentFailed(exchange, kind)
     else this.body.failed(() => { agentFailed(exchange, kind) })
-  }
-
-  /** By status and content type. @returns null where the answer is not taken */
-  private bodyFor (status: number, headers: string[], type: string | null): AnswerBody | null {
-    const { exchange, plan } = this
-    const { echo } = plan
-    if (echo !== null) {
-      const echoed = takeEcho(headers)
-      pushEcho(headers, echo, shownEcho(echo, echoed))
-      if (status < 400) countEcho(exchange, echo, echoed)
-    }
-    // Errors of the agent are passed on as they are.
-    if (plan.card === null || status < 200 || status > 299) return new RelayedBody(exchange, status, headers, isEventStream(type))
-    if (isPlain(headers)) return new ExtendedCardBody(exchange, status, headers, plan.card)
-    agentFailed(exchange, 'protocol')
-    return null
   }
 }

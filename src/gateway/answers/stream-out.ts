@@ -3,14 +3,9 @@ import { SseCounter } from '../../wire/sse-count.js'
 import type { Exchange } from '../exchange.js'
 import { valueOf } from './head.js'
 
-/** The longest end of an event: two line ends of two bytes. */
-const TAIL = 4
-
 export class StreamOut {
   private readonly exchange: Exchange
   private readonly counter = new SseCounter()
-  /** Its last bytes, latin1. */
-  private tail = ''
 
   /** Sends the head at once: clients wait for it before the first event. */
   constructor (exchange: Exchange, status: number, headers: string[]) {
@@ -29,12 +24,11 @@ export class StreamOut {
     const { exchange } = this
     const events = this.counter.count(chunk)
     if (events > 0) exchange.services.metrics.streamEvents(exchange.agentName, events)
-    this.tail = (this.tail + chunk.toString('latin1', Math.max(0, chunk.length - TAIL))).slice(-TAIL)
     return exchange.response.write(chunk)
   }
 
   /** Whether the client has whole events only, so that something may follow. */
   get atBoundary (): boolean {
-    return /(?:^|\n\n|\r\r|\n\r|\n\r\n|\r\r\n)$/.test(this.tail)
+    return this.counter.atBoundary
   }
 }
