@@ -105,7 +105,7 @@ t.test('an event that comes byte by byte costs a small multiple of its bytes', a
   const streams: [string, Buffer][] = [
     ['one line', Buffer.from(`data: ${'x'.repeat(size)}\n\n`)],
     ['many lines', Buffer.from('data: 0123456789\r\n'.repeat(size / 16) + '\r\n')],
-    ['no data', Buffer.from('id: 0123456789\r'.repeat(size / 16) + '\r')],
+    ['CR only, no data', Buffer.from(`id: ${'x'.repeat(60)}\r`.repeat(size / 64) + '\r')],
     ['LF after LF, CR at the end', Buffer.from(`data: ${`${'x'.repeat(60)}\n`.repeat(size / 64)}\r\r`)]
   ]
   for (const [name, bytes] of streams) {
