@@ -116,7 +116,7 @@ async function observable (t: Test): Promise<{ agent: Awaited<ReturnType<typeof 
     card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED, required: true }, { uri: OBSERVED }, { uri: SCHEMAS }] } }),
     answer: (request, response) => {
       if (request.url.includes('die')) response.socket?.resetAndDestroy()
-      else response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"result":{"message":{"parts":[{"text":"MARKER-answer"}],"metadata":{"k":"MARKER-answer-metadata"}}}}')
+      else response.setHeader('content-type', 'application/json').end(`{"jsonrpc":"2.0","id":${/"id":("[^"]*"|\d+)/.exec(request.body.toString())?.[1] ?? 1},"result":{"message":{"role":"ROLE_AGENT","messageId":"a","parts":[{"text":"MARKER-answer"}],"metadata":{"k":"MARKER-answer-metadata"}}}}`)
     }
   })
   const gateway = await gatewayFor(t, {
@@ -157,6 +157,30 @@ t.test('a call is a SERVER and a CLIENT span in the caller\'s trace, and the age
   t.equal(agent.received[0]?.headers.traceparent, `00-${TRACE}-${clients[0]?.spanId}-01`)
   t.equal(agent.received[0]?.headers.tracestate, 'a=b')
   t.match(gateway.audits(), [{ trace_id: TRACE, decision: 'rejected' }])
+})
+
+t.test('a span says what became of the answer, and what policies report of it', async t => {
+  const collected = await collector(t)
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED }, { uri: OBSERVED }] } }),
+    answer: (_request, response) => { response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"result":{"message":{"role":"ROLE_AGENT","messageId":"a","parts":[{"text":"x"}],"metadata":{"cost":3,"note":"MARKER"}}}}') }
+  })
+  const policy = `  mine: {uri: "${OBSERVED}", mode: enforce, owns: {metadata: [cost]}, observe: {spanAttributes: {answer.cost: {metadata: {key: cost}}}}, response: [{id: note, select: {metadata: {key: note}}, count: {max: 0}, verdict: strip}]}`
+  for (const responses of ['enforce', 'observe']) {
+    const gateway = await gatewayFor(t, { yaml: `agents: [{name: ${responses}, responses: ${responses}, upstream: {url: "${agent.url}"}, extensions: [mine]}]\nextensions:\n${policy}\ntelemetry: {logs: {level: silent}, traces: {enabled: true}}`, env: traced(collected.url) })
+    await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['a2a-extensions', `${REQUIRED},${OBSERVED}`])
+    await gateway.close()
+    const span = collected.spans().find(span => span.kind === SERVER && span.attributes['a2a_gateway.agent'] === responses)
+    t.match(span?.attributes, {
+      'a2a_gateway.decision': 'forward',
+      'a2a_gateway.answer': responses === 'enforce' ? 'edit' : 'observe',
+      'answer.cost': 3,
+      'a2a.extension.confirmed': [OBSERVED],
+      'a2a.extension.absent': [REQUIRED]
+    })
+    t.same(span?.attributes['a2a_gateway.answer.edited'], responses === 'enforce' ? ['mine/note'] : undefined)
+  }
+  t.notMatch(collected.texts.join(''), /MARKER/)
 })
 
 t.test('without tracing the caller\'s trace passes as it is', async t => {
