@@ -52,10 +52,12 @@ t.test('strip and inject reach the agent, in both versions and bindings; what th
     t.equal(last(agent).body.toString(), way.wrap(message(`{"a":1E+400,"${URI}/token":"${SECRET}"}`, key)), `${way.name}: injected`)
     t.equal(last(agent).headers['x-ext'], '1')
   }
-  t.match(gateway.audits(), WAYS.flatMap(() => [
+  // The agent answers everybody with the same, which is recorded of its answers.
+  const audits = gateway.audits().filter(line => line.phase === 'request')
+  t.match(audits, WAYS.flatMap(() => [
     { decision: 'edited', rule: 'inactive', edited: ['ext/inactive'] }, { decision: 'edited', rule: 'inactive', edited: ['ext/inactive'] }
   ]))
-  t.equal(gateway.audits().length, 2 * WAYS.length, 'what was only injected has no line')
+  t.equal(audits.length, 2 * WAYS.length, 'what was only injected has no line')
   const shown = [JSON.stringify(gateway.audits()), JSON.stringify(gateway.logs()), await (await fetch(`${gateway.adminUrl}/agents`)).text(), await (await fetch(`${gateway.adminUrl}/metrics`)).text()].join('\n')
   t.notMatch(shown, SECRET, 'the secret shows nowhere')
   t.match(shown, URI)
