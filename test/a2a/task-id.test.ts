@@ -69,6 +69,7 @@ t.test('HTTP+JSON: the task is named by the path, or by the message', async t =>
     ['1.0', 'ListTaskPushNotificationConfigs', '/tasks/t/pushNotificationConfigs', undefined, 't'],
     ['1.0', 'GetTaskPushNotificationConfig', '/tasks/t/pushNotificationConfigs/c', undefined, 't'],
     ['0.3', 'DeleteTaskPushNotificationConfig', '/v1/tasks/t/pushNotificationConfigs/c', undefined, 't'],
+    ['1.0', 'GetTask', '/elsewhere/t', { id: 'b' }, 'b'],
     ['1.0', 'ListTasks', '/tasks', undefined, null],
     ['1.0', 'SendMessage', '/message:send', { message: { taskId: 't', parts: [] } }, 't'],
     ['0.3', 'SendStreamingMessage', '/v1/message:stream', { request: { task_id: 't', content: [] } }, 't'],
