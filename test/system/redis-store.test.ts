@@ -79,12 +79,12 @@ t.test('killed under load and started again: no call fails or waits, nothing is 
   const { store, lines } = open(`redis://127.0.0.1:${port}`)
   t.teardown(() => store.close())
   await connected(store)
-  let running = true
+  const running = new AbortController()
   let wrong = 0
   const outcomes: Record<string, number> = { known: 0, unknown: 0, unavailable: 0, kept: 0, lost: 0 }
   const count = (name: string): void => { outcomes[name] = (outcomes[name] ?? 0) + 1 }
   const load = Array.from({ length: 50 }, async (_, worker) => {
-    for (let i = 0; running; i++) {
+    for (let i = 0; !running.signal.aborted; i++) {
       const id = `${worker}-${i % 5}`
       count(await store.write(key(id), record({ id })) === false ? 'lost' : 'kept')
       const read: Lookup = await store.read(key(id))
@@ -100,7 +100,7 @@ t.test('killed under load and started again: no call fails or waits, nothing is 
   const second = await startRedis(t, port)
   await connected(store)
   await sleep(300)
-  running = false
+  running.abort()
   await Promise.all(load)
   t.equal(wrong, 0)
   for (const [name, n] of Object.entries(outcomes)) if (name !== 'unknown') t.ok(n > 0, `${name} ${n}`)
