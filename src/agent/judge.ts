@@ -93,8 +93,9 @@ export function judge (agent: { readonly config: AgentConfig, readonly state: Ag
   const { refusal } = ruling.decision
   const caller = callerOf(route, call, asked, head)
   if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, refusal, forwarded: null, review: null }
-  const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, readsAnswer(state, call)))
   const review = reviewFor(route, call, ruling, taskIdOf(call, route.binding === 'HTTP+JSON' ? path : null), limits, tracer)
+  const read = readsAnswer(state, call) || review?.enforces === true
+  const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, read))
   return { kind: 'operation', route, caller, call, ruling, refusal: null, forwarded, review }
 }
 

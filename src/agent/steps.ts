@@ -93,7 +93,8 @@ export function ruleOn (state: AgentState, route: OperationRoute, call: Call, he
  * @param tracer is told each rule's verdict; null in the proxy
  */
 export function reviewFor (route: OperationRoute, call: Call, { policy, decision, requested }: Ruling, taskId: string | null, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>, tracer: Tracer | null = null): AnswerReview | null {
-  if (!policy.reads) return null
+  // A route of an extension answers with what that likes.
+  if (policy.mode === 'off' || !policy.reads || route.extensionRoute !== null) return null
   return reviewOf({
     policy,
     decision,
@@ -116,7 +117,7 @@ export function readsAnswer (state: AgentState, call: Call): boolean {
 /**
  * What the headers of a forwarded request say of versions and extensions; null leaves them as the client sent them.
  * @param problem of `versionProblem`
- * @param read of `readsAnswer`
+ * @param read whether the gateway must be able to read the answer: of `readsAnswer`, or because a review enforces
  */
 export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>, problem: CallProblem | null, ruling: Ruling, read: boolean): Negotiated | null {
   if (ruling.policy.mode === 'off' && !read) return null
