@@ -79,7 +79,7 @@ export const taskStates = mapping('How a task moves through states of the extens
   transitions: bySubstate('By substate, those that may follow; `\'\'` stands for none yet. After one that is not listed anything may follow; the same once more is no move.', 'substate-or-none', {
     type: 'array', description: 'Substates that may follow.', items: { type: 'string', 'x-format': 'substate' }, maxItems: MAX_SUBSTATES, uniqueItems: true
   }),
-  monotonic: eitherScalar('A number that must grow with every value that a task sends.'),
+  monotonic: eitherScalar('A number, or a string that is one, that must not fall from one message or result of a task to the next.'),
   maxVisits: bySubstate('By substate, how often a task may enter it.', 'substate', { type: 'integer', description: 'How often. From 1 to 1000000.', minimum: 1, maximum: 1000000 }),
   onViolation: choice('`warn` records it; `reject` refuses the request or the answer, where it is enforced. Default: `warn`.', ['warn', 'reject']),
   onUnknown: onUnknown('What is done about a task of which nothing is known: nothing (`allow`), or it is a violation (`reject`). Default: `allow`.'),
