@@ -2,7 +2,10 @@
 import type { Call } from '../a2a/call.js'
 import type { Caller, Refusal } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
+import { taskIdOf } from '../a2a/task-id.js'
 import type { AgentConfig, Limits } from '../config/model.js'
+import type { AnswerReview } from '../policy/answer.js'
+import type { TaskRecord } from '../policy/task-memory.js'
 import type { Tracer } from '../policy/trace.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import { checkTarget, joinPath } from '../wire/target.js'
@@ -13,7 +16,7 @@ import { headOf } from './head.js'
 import * as refusals from './refusals.js'
 import type { AgentState } from './state.js'
 import type { Asked, OperationRoute, Ruling } from './steps.js'
-import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsAnswer, ruleOn, versionProblem } from './steps.js'
+import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsAnswer, reviewFor, ruleOn, versionProblem } from './steps.js'
 import type { Negotiated } from './upstream-headers.js'
 import { upstreamHeaders } from './upstream-headers.js'
 
@@ -52,19 +55,24 @@ export interface Judgement {
   /** Null: not refused. */
   readonly refusal: Refusal | null
   readonly forwarded: Forwarded | null
+  /** Judges what the agent answers; null where nothing says anything of that. */
+  readonly review: AnswerReview | null
 }
 
 const EMPTY = Buffer.alloc(0)
 const NOBODY = new TrustedProxies([])
 
-/** @param tracer is told each rule's verdict */
-export function judge (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null): Judgement {
+/**
+ * @param tracer is told each rule's verdict, on the request and on what its review is given
+ * @param record what is remembered of the task that the request names
+ */
+export function judge (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null, record: TaskRecord | null = null): Judgement {
   const { config, state } = agent
   const { method, path, query } = request
   const head = headOf(method, request.rawHeaders)
   const asked = askedVersion(head, query)
   const target = checkTarget(joinPath('', path) + query)
-  const unrouted: Judgement = { kind: 'refused', route: null, caller: callerOf(null, null, asked, head), call: null, ruling: null, refusal: null, forwarded: null }
+  const unrouted: Judgement = { kind: 'refused', route: null, caller: callerOf(null, null, asked, head), call: null, ruling: null, refusal: null, forwarded: null, review: null }
   if (target !== null) return { ...unrouted, refusal: refusals.badTarget(target) }
   const route = state.router.match(method, path, asked.version)
   const found: Judgement = { ...unrouted, route, caller: callerOf(route, null, asked, head) }
@@ -81,12 +89,13 @@ export function judge (agent: { readonly config: AgentConfig, readonly state: Ag
   const body = method === 'GET' ? EMPTY : request.body ?? EMPTY
   const problem = versionProblem(route, asked)
   const call = callOf(route, problem, head, body, limits)
-  const ruling = ruleOn(state, route, call, head, null, tracer)
+  const ruling = ruleOn(state, route, call, head, record, tracer)
   const { refusal } = ruling.decision
   const caller = callerOf(route, call, asked, head)
-  if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, refusal, forwarded: null }
+  if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, refusal, forwarded: null, review: null }
   const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, readsAnswer(state, call)))
-  return { kind: 'operation', route, caller, call, ruling, refusal: null, forwarded }
+  const review = reviewFor(route, call, ruling, taskIdOf(call, route.binding === 'HTTP+JSON' ? path : null), limits, tracer)
+  return { kind: 'operation', route, caller, call, ruling, refusal: null, forwarded, review }
 }
 
 function callerOf (route: Route | null, call: Call | null, asked: Asked, head: RequestHead): Caller {

@@ -8,9 +8,11 @@ import type { Route } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
 import type { Limits } from '../config/model.js'
+import type { AnswerReview } from '../policy/answer.js'
 import type { AgentPolicy } from '../policy/compiled.js'
 import type { Decision } from '../policy/decision.js'
 import { decide } from '../policy/decide.js'
+import { reviewOf } from '../policy/review.js'
 import type { TaskRecord } from '../policy/task-memory.js'
 import type { Tracer } from '../policy/trace.js'
 import type { HeaderList } from '../wire/header-list.js'
@@ -83,6 +85,27 @@ export function ruleOn (state: AgentState, route: OperationRoute, call: Call, he
   const requested = readList(head.rawHeaders, EXTENSION_HEADERS)
   const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), extensionRoute: route.extensionRoute, headers: head.rawHeaders, record }, policy, tracer)
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
+}
+
+/**
+ * How the answer to a forwarded request is judged, or null where nothing says anything of it.
+ * @param taskId of the task that the request names, as `taskIdOf` reads it
+ * @param tracer is told each rule's verdict; null in the proxy
+ */
+export function reviewFor (route: OperationRoute, call: Call, { policy, decision, requested }: Ruling, taskId: string | null, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>, tracer: Tracer | null = null): AnswerReview | null {
+  if (!policy.reads) return null
+  return reviewOf({
+    policy,
+    decision,
+    requested,
+    operation: call.operation,
+    binding: route.binding,
+    version: route.version,
+    id: call.idValue,
+    taskId,
+    limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
+    tracer
+  })
 }
 
 /** Whether the gateway reads and rewrites the answer: an extended card names addresses. */

@@ -131,7 +131,7 @@ export const observe: Schema = {
     },
     metrics: {
       type: 'array',
-      description: 'Numbers of the data, as metrics.',
+      description: 'Numbers of the data: `a2a_gateway_observed_total` and `a2a_gateway_observed_value`.',
       items: mapping('One metric.', ['name', 'type', 'from'], {
         name: { ...text('Value of the label `metric`, unique in the policy.', 'metric-name'), examples: ['tokens'] },
         type: { ...choice('`counter`: what a task adds up to; what a later result says includes what an earlier one said, so that it is counted once. `gauge`: the last value.', ['counter', 'gauge']), examples: ['counter'] },

@@ -16,10 +16,11 @@ export function supplyOf (rule: RuleConfig, configs: readonly InjectionConfig[],
 
 const NO_SUPPLY: readonly CompiledInjection[] = []
 
-export function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: readonly CompiledInjection[]): CompiledRule {
+export function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: readonly CompiledInjection[], noted: boolean): CompiledRule {
   const strip = rule.verdict === 'strip'
   return {
     id: rule.id,
+    side: 'request',
     mode: rule.verdict === 'warn' || strip ? 'observe' : mode,
     on: rule.on === undefined ? null : new Set(rule.on),
     select: compileSelector(rule.select, context, strip),
@@ -32,6 +33,7 @@ export function compileRule (rule: RuleConfig, mode: Mode, context: SelectContex
     errorClass: rule.error?.class ?? 'invalid',
     undeclaredClass: rule.error?.undeclared ?? rule.error?.class ?? 'invalid',
     message: rule.error?.message ?? null,
-    reason: rule.error?.reason ?? null
+    reason: rule.error?.reason ?? null,
+    noted
   }
 }

@@ -1,4 +1,4 @@
-/** Selectors of the policy vocabulary, compiled to functions over a request. */
+/** Selectors of the policy vocabulary, compiled to functions over a request or over one result of an answer. */
 import { isObject, memberPath } from '../a2a/fields.js'
 import type { MetadataSelectorConfig, SelectorConfig } from '../config/model.js'
 import type { Glob } from './glob.js'

@@ -1,0 +1,68 @@
+/** What rules for requests and for answers have in common: whether one value holds, and what is said where it does not. */
+import { quoted, visible } from '../a2a/fields.js'
+import type { ErrorClass, Mode } from '../config/model.js'
+import type { CompiledPolicy } from './compiled.js'
+import type { Side } from './reasons.js'
+import { reasonOn } from './reasons.js'
+import type { CompiledSource } from './schema-source.js'
+import type { Selected } from './select-kit.js'
+import type { Violation } from './violation.js'
+import { isFull, note, violation } from './violation.js'
+
+export interface CheckedRule {
+  readonly id: string
+  readonly side: Side
+  readonly schema: CompiledSource | null
+  readonly errorClass: ErrorClass
+  readonly undeclaredClass: ErrorClass
+  readonly message: string | null
+  readonly reason: string | null
+}
+
+/**
+ * @param mode of what is noted: that of the rule, or `observe` where the rule only looks on
+ * @returns whether the value holds
+ */
+export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
+  if (one.ambiguous !== null) return fault(policy, rule, mode, 'invalid', one.path, `cannot be judged: ${one.ambiguous}`, violations)
+  if (rule.schema === null) return true
+  const found = rule.schema.find(one.captures)
+  if (found === null) {
+    return fault(policy, rule, mode, rule.undeclaredClass, one.typePath ?? one.path, `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`, violations)
+  }
+  const { entry, name } = found
+  const label = name === null ? 'its schema' : `the schema ${quoted(name, NAME)} of the agent's card`
+  if (!entry.usable) {
+    return fault(policy, rule, mode, 'unsupportedContent', one.path, `cannot be accepted: ${label} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
+  }
+  const problems = entry.schema.validate(one.value)
+  if (problems === null) return true
+  for (const problem of problems) {
+    if (isFull(violations, mode)) break
+    broken(policy, rule, mode, `${one.path}${problem.path}`, `${problem.message} (${label})`, violations)
+  }
+  return false
+}
+
+/** Characters of a schema's name and pointer, and names of a card, that a message shows. */
+const NAME = 64
+const POINTER = 200
+const NAMES = 20
+
+/** Names of the card are for the caller to read; they are a stranger's text all the same. */
+function declared (names: readonly string[]): string {
+  if (names.length === 0) return 'the card declares none'
+  const more = names.length > NAMES ? ` and ${names.length - NAMES} more` : ''
+  return `the card declares ${names.slice(0, NAMES).map(name => visible(name, NAME)).join(', ')}${more}`
+}
+
+/** The rule is broken: the policy's own words and reason, where it has some. */
+export function broken (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, path: string, message: string, violations: Violation[]): void {
+  note(violations, violation(mode, reasonOn(rule.side, rule.errorClass), policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
+}
+
+/** The rule cannot be applied: its words for a broken rule would mislead. */
+function fault (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): false {
+  note(violations, violation(mode, reasonOn(rule.side, errorClass), policy.name, rule.id, path, message, policy.uri, reason))
+  return false
+}
