@@ -103,10 +103,12 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
 /**
  * Reads an object that has parts and may list extensions.
  * @param steps keys from the root of the body to it
+ * @param proto whether parts without `kind` are ProtoJSON of proto 0.3.0, where data lies one level deeper also below `parts`: in answers of
+ *   0.3 HTTP+JSON, whose artifacts have no `content`
  */
-export function viewContent (fields: Fields, steps: JsonPath, version: Version, problems: FieldProblem[]): ContentView {
+export function viewContent (fields: Fields, steps: JsonPath, version: Version, problems: FieldProblem[], proto = false): ContentView {
   const extensions = fields.get('extensions')
-  const { parts, list } = viewParts(fields, version, problems)
+  const { parts, list } = viewParts(fields, version, proto, problems)
   return { fields, path: fields.path, steps, listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : [], parts, list }
 }
 
@@ -115,7 +117,7 @@ export function presence (value: unknown): 'present' | 'absent' {
   return value === undefined || value === null || value === '' ? 'absent' : 'present'
 }
 
-function viewParts (message: Fields, version: Version, problems: FieldProblem[]): Pick<MessageView, 'parts' | 'list'> {
+function viewParts (message: Fields, version: Version, proto: boolean, problems: FieldProblem[]): Pick<MessageView, 'parts' | 'list'> {
   const parts = message.get('parts')
   const content = message.get('content')
   if (parts !== undefined && content !== undefined && version === '0.3') {
@@ -129,7 +131,7 @@ function viewParts (message: Fields, version: Version, problems: FieldProblem[])
   const views: PartView[] = []
   for (let i = 0; i < list.length; i++) {
     const raw: unknown = list[i]
-    if (isObject(raw)) views.push(viewPart(raw, `${listPath}[${i}]`, i, version, nested, problems))
+    if (isObject(raw)) views.push(viewPart(raw, `${listPath}[${i}]`, i, version, nested || (proto && own(raw, 'kind') === undefined), problems))
   }
   return { parts: views, list: { key: message.key(listField) ?? listField, length: list.length } }
 }

@@ -2,7 +2,8 @@
 import type { Call } from './call.js'
 import type { Fields, JsonObject } from './fields.js'
 import { isObject, own } from './fields.js'
-import type { MessageView, PartView } from './message.js'
+import type { ContentView, PartView } from './message.js'
+import { presence } from './message.js'
 
 /**
  * `{operation, version, message: {role, taskId, contextId, metadata, extensions, parts}, metadata}`; what the client left out is left out.
@@ -20,18 +21,25 @@ export function normalise (call: Call): JsonObject {
   }
 }
 
-function normaliseMessage (message: MessageView): JsonObject {
+/** `{role, taskId, contextId, metadata, extensions, parts}`, of a request or an answer. */
+export function normaliseMessage (message: ContentView): JsonObject {
   const { fields } = message
   const out: Record<string, unknown> = {}
-  const role = fields.get('role')
-  if (typeof role === 'string') out.role = role.startsWith('ROLE_') ? role.slice(5).toLowerCase() : role
-  else if (role === 1 || role === 2) out.role = role === 1 ? 'user' : 'agent' // ProtoJSON reads the numbers of an enum
-  for (const name of ['taskId', 'contextId'] as const) if (message[name] === 'present') out[name] = fields.get(name)
+  const role = roleOf(fields)
+  if (role !== null) out.role = role
+  for (const name of ['taskId', 'contextId'] as const) if (presence(fields.get(name)) === 'present') out[name] = fields.get(name)
   const metadata = fields.get('metadata')
   if (isObject(metadata)) out.metadata = metadata
   out.extensions = message.listed
   out.parts = message.parts.map(normalisePart)
   return out
+}
+
+/** `user` or `agent`, or what else is written there; null for none. ProtoJSON reads the numbers of an enum for its names. */
+export function roleOf (message: Fields): string | null {
+  const role = message.get('role')
+  if (typeof role === 'string') return role.startsWith('ROLE_') ? role.slice(5).toLowerCase() : role
+  return role === 1 ? 'user' : role === 2 ? 'agent' : null
 }
 
 export function normalisePart (part: PartView): JsonObject {

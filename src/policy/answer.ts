@@ -13,6 +13,8 @@ import type { Violation } from './violation.js'
 export interface AnswerContext {
   readonly policy: AgentPolicy
   readonly decision: Decision
+  /** URIs as the client asked for them. */
+  readonly requested: readonly string[]
   readonly operation: Operation
   readonly binding: Binding
   readonly version: Version
@@ -75,6 +77,8 @@ export interface AnswerReview {
   readonly enforces: boolean
   /** Whether the header of the answer waits for the first result: `echo: synthesize`. */
   readonly holdsHead: boolean
+  /** Whether the body can tell anything; false once nothing is open but the activation of extensions, and the header has told that. */
+  readonly reads: boolean
   /** The agent's header, either spelling, as lists of URIs. Called once, before anything else. */
   echoed (uris: readonly string[]): void
   /** The extensions that the client's header is to name, in its own spelling, by what is known now. */

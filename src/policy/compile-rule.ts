@@ -16,7 +16,7 @@ export function supplyOf (rule: RuleConfig, configs: readonly InjectionConfig[],
 
 const NO_SUPPLY: readonly CompiledInjection[] = []
 
-export function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: readonly CompiledInjection[]): CompiledRule {
+export function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: readonly CompiledInjection[], noted: boolean): CompiledRule {
   const strip = rule.verdict === 'strip'
   return {
     id: rule.id,
@@ -32,6 +32,7 @@ export function compileRule (rule: RuleConfig, mode: Mode, context: SelectContex
     errorClass: rule.error?.class ?? 'invalid',
     undeclaredClass: rule.error?.undeclared ?? rule.error?.class ?? 'invalid',
     message: rule.error?.message ?? null,
-    reason: rule.error?.reason ?? null
+    reason: rule.error?.reason ?? null,
+    noted
   }
 }

@@ -8,6 +8,7 @@ import { isOffered } from './methods.js'
 import type { CardToSearch, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource } from './schema-source.js'
 import { compileActivation, idle, isPlain } from './activation.js'
+import { compileAnswerSide, isSilent, notedRules } from './compile-answers.js'
 import { compileRule, supplyOf } from './compile-rule.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, DataClaim, RequiredExtension } from './compiled.js'
 import type { SelectContext } from './select-kit.js'
@@ -40,7 +41,11 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const routes = new Map<string, readonly CompiledAddition[]>()
   const untagged: DataClaim[] | null = agent.untaggedData === 'reject' ? [] : null
   const spoken = new Set<string>()
+  let remembers = false
   const names = new Names()
+  const noted = new Set<string>()
+  const echoes = new Map<string, 'verify' | 'synthesize'>()
+  const responses = agent.mode === 'off' ? 'off' : agent.responses
   const known = { ...agent.dependencies, ...Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])) }
   /** Several policies may speak of one URI: it is asked for once, in the strictest mode. */
   const require = (extension: RequiredExtension): void => {
@@ -79,11 +84,14 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (policy.activation.expose !== true) hidden.add(uri)
     }
     for (const [method, { need, params }] of Object.entries(policy.methods ?? {})) add(methods, 'method', method, need, params)
+    if (policy.echo !== undefined && policy.echo !== 'passthrough' && mode === 'enforce' && responses === 'enforce') {
+      for (const spelling of same) echoes.set(spelling, policy.echo)
+    }
     if (extension === null) {
       if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
       return
     }
-    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.routes === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined && policy.inject === undefined && policy.integrity !== 'verbatim') return
+    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.routes === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined && policy.inject === undefined && policy.integrity !== 'verbatim' && (responses === 'off' || isSilent(policy))) return
     const select: SelectContext = { uris: same, policy: name, matcher: schema => compileMatcher(schema, context) }
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
@@ -91,8 +99,11 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (activation.addsMissing && !needed.exposed) hidden.add(needed.uri)
     }
     const inject = (policy.inject ?? []).map(config => compileInjection(config, select, options.secretOf))
-    const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context), supplyOf(rule, policy.inject ?? [], inject)))
-    policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim', answers: null, state: null, correlations: [] })
+    const asked = responses === 'off' ? NOTHING_NOTED : notedRules(policy)
+    for (const id of asked) noted.add(`${name}/${id}`)
+    const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context), supplyOf(rule, policy.inject ?? [], inject), asked.has(rule.id)))
+    if (responses !== 'off') remembers ||= (policy.request ?? []).some(({ when, unless }) => when?.taskState !== undefined || unless?.taskState !== undefined)
+    policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim', ...compileAnswerSide(policy, mode, responses, select, source => compileSource(source, context)) })
     const claim = untagged === null ? null : dataClaim(policy, uri, rules, select)
     if (claim !== null) untagged?.push(claim)
   }
@@ -128,15 +139,18 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     idle: policies.every(one => isPlain(one.activation)) ? idle(policies) : null,
     untagged,
     edits: policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),
-    responses: agent.responses,
-    reads: false,
-    remembers: false,
-    noted: new Set(),
+    responses,
+    reads: responses !== 'off' && (labels.size > 0 || policies.some(one => one.answers !== null)),
+    remembers: remembers || policies.some(one => one.state !== null || one.correlations.length > 0 || one.answers?.metrics.some(metric => metric.type === 'counter') === true),
+    noted,
+    echoes,
     keepsVerbatim: policies.some(one => one.verbatim),
     unusable,
     warnings
   }
 }
+
+const NOTHING_NOTED: ReadonlySet<string> = new Set()
 
 function cardsToSearch (uris: readonly string[], card: AgentCard, other: AgentCard | null): CardToSearch[] {
   const cards = other === null || other.raw === card.raw ? [card] : [card, other]

@@ -28,6 +28,8 @@ export interface CompiledRule {
   readonly undeclaredClass: ErrorClass
   readonly message: string | null
   readonly reason: string | null
+  /** Whether rules for answers ask if it found something and let it pass. */
+  readonly noted: boolean
 }
 
 export interface CompiledInjection {
@@ -70,7 +72,7 @@ export interface CompiledPolicy {
   readonly rules: readonly CompiledRule[]
   readonly inject: readonly CompiledInjection[]
   readonly verbatim: boolean
-  /** What it says of answers; null where that is nothing, or the agent's answers are not read. */
+  /** What it says of answers; null where that is nothing, `state` and `correlations` included, or the agent's answers are not read. */
   readonly answers: CompiledAnswers | null
   readonly state: CompiledTaskState | null
   readonly correlations: readonly CompiledCorrelation[]
@@ -78,22 +80,25 @@ export interface CompiledPolicy {
 
 /** What one policy says of answers. */
 export interface CompiledAnswers {
+  /** Whether what it says is done: both the policy and the agent's `responses` enforce. Otherwise it is only recorded. */
+  readonly acts: boolean
   readonly rules: readonly CompiledResponseRule[]
   /** What belongs to the extension in an answer. */
   readonly owned: readonly Selector<ResultSubject>[]
   /** Whether that is removed where the client did not activate the extension. */
   readonly strips: boolean
   readonly redact: readonly CompiledRedaction[]
-  readonly echo: 'passthrough' | 'verify' | 'synthesize'
   readonly attributes: readonly { readonly name: string, readonly from: Selector<ResultSubject> }[]
   readonly metrics: readonly CompiledMetric[]
 }
 
 export interface CompiledResponseRule {
   readonly id: string
-  /** enforce: the answer is refused. What else becomes of it says `verdict`. */
+  /** enforce: the answer is refused. What else becomes of it says `verdict`, where the policy acts. */
   readonly mode: Mode
   readonly verdict: 'reject' | 'warn' | 'strip' | 'annotate'
+  readonly errorClass: 'answer'
+  readonly undeclaredClass: 'answer'
   readonly on: ReadonlySet<Operation> | null
   readonly select: Selector<ResultSubject>
   /** Of `select.event`: the results that are meant; null for all. */
@@ -220,8 +225,10 @@ export interface AgentPolicy {
   readonly edits: boolean
   /** What becomes of what is found wrong with answers. */
   readonly responses: Mode
-  /** Whether answers can have to be read: a policy says something of them, or extensions can be asked for whose data is known. */
+  /** Whether answers can have to be read: a policy says something of them, or extensions can be asked for that anybody knows. */
   readonly reads: boolean
+  /** By URI, every spelling: the extensions of which the client's header names only those that it asked for, or those that are proven as well. */
+  readonly echoes: ReadonlyMap<string, 'verify' | 'synthesize'>
   /** Whether anything is remembered of tasks, by policies, or needed by conditions. */
   readonly remembers: boolean
   /** `policy/rule` of the request rules that `requestMatched` asks for. */

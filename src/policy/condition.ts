@@ -1,4 +1,5 @@
-/** `when` and `unless` of a rule, compiled to one function over a request. */
+/** `when` and `unless` of a rule, compiled to one function over a request or over one result of an answer. */
+import { carriesMessage } from '../a2a/operations.js'
 import type { ConditionConfig, OnUnknown } from '../config/model.js'
 import type { Matcher, SelectContext } from './select-kit.js'
 import type { RequestSubject, Subject } from './subject.js'
@@ -11,7 +12,7 @@ export function compileCondition (when: ConditionConfig | undefined, unless: Con
   const condition = compileBoth(when, unless, context)
   if (when?.taskState === undefined && unless?.taskState === undefined) return condition
   // A gateway that was started anew knows no task: what it cannot tell does not break a healthy call, unless the policy says so.
-  return subject => (subject.taskState !== null || onUnknown === 'reject') && condition(subject)
+  return subject => (subject.taskState !== null || hasNoTask(subject) || onUnknown === 'reject') && condition(subject)
 }
 
 function compileBoth (when: ConditionConfig | undefined, unless: ConditionConfig | undefined, context: SelectContext): Condition<Subject> {
@@ -31,9 +32,14 @@ function compileOne (condition: ConditionConfig, context: SelectContext): (subje
     if (condition.listed !== undefined && condition.listed !== context.uris.some(uri => subject.listed.includes(uri))) return false
     if (matched !== null && !subject.matched.has(matched)) return false
     if (states !== null) {
-      if (subject.taskState === null) return null
+      if (subject.taskState === null) return hasNoTask(subject) ? false : null
       if (!states.has(subject.taskState)) return false
     }
     return matches === null ? true : matches(subject.normalised)
   }
+}
+
+/** A message that names no task is about none, which is known. */
+function hasNoTask ({ operation, taskId }: Subject): boolean {
+  return taskId === 'absent' && carriesMessage(operation)
 }

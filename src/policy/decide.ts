@@ -3,16 +3,21 @@
  * Order: reference a2a-protocol.md §10.1. The first refusal answers the client; every violation is recorded.
  */
 import type { RequestView } from '../a2a/message.js'
-import { inMessageScope } from '../a2a/operations.js'
+import { carriesMessage, inMessageScope } from '../a2a/operations.js'
+import { taskStateOf } from '../a2a/task-state.js'
 import type { Activity } from './activation.js'
 import { activityOf, INACTIVE, isJudged, stripInactive } from './activation.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity } from './compiled.js'
+import { correlate } from './correlate.js'
 import type { Decision, DecisionRequest } from './decision.js'
 import { Edits, UNCHANGED } from './edits.js'
 import { inject } from './inject.js'
 import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
 import { RequestSubject } from './subject.js'
+import { checkTaskState } from './task-state.js'
+import type { TaskRecord } from './task-memory.js'
+import { TaskMemory } from './task-memory.js'
 import type { Tracer } from './trace.js'
 import { checkUntagged } from './untagged.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
@@ -36,7 +41,8 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   }
   if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
 
-  const subject = new RequestSubject(call, request.headers)
+  const memory = policy.remembers ? memoryOf(request) : null
+  const subject = new RequestSubject(call, request.headers, memory === null ? null : taskStateOf(memory.get(STATE)))
   const toInject = notAsked(policy, requested)
   const verbatim = policy.keepsVerbatim ? verbatimFor(subject, requested, policy) : null
   if (verbatim !== null) for (const uri of toInject) note(violations, notInjected(request, uri, verbatim, policy))
@@ -47,6 +53,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   const outbound = verbatim === null ? outboundOf(request, injected, policy, violations) : outboundAsSent(request, verbatim, policy, violations)
   if (activity.unmet.length > 0) dependencies(request, activity, policy, violations)
   for (const one of added) checkAddition(one, call, activity.policies, missing, request.headerName, violations)
+  const matched = policy.noted.size === 0 ? null : new Set<string>()
   for (const one of activity.policies) {
     if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
       if (one.policy.activation.inactive === 'reject') note(violations, inactive(request, one.policy, one.evidence))
@@ -54,14 +61,18 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
     }
     const judged = isJudged(one)
     tracer?.policy(one, judged)
-    if (judged) runRules(one.policy, subject, one.active, violations, edits, tracer)
+    if (judged) runRules(one.policy, subject, one.active, violations, edits, matched, tracer)
+    if (judged && memory !== null) {
+      if (one.policy.state !== null) checkTaskState(one.policy, subject, 'request', memory, violations)
+      if (one.policy.correlations.length > 0) correlate(one.policy, subject, 'request', memory, violations)
+    }
     if (one.active && edits !== null && one.policy.inject.length > 0) inject(one.policy, subject, edits, violations)
   }
   if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
 
   const { edits: changes, headers, edited } = settled
-  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, activity: activity.policies, matched: NOTHING_MATCHED, memory: null, edits: changes, headers, edited }
+  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, activity: activity.policies, matched: matched ?? NOTHING_MATCHED, memory, edits: changes, headers, edited }
 }
 
 /** Problems of a call that leave its body unread. */
@@ -72,6 +83,15 @@ const NO_URIS: readonly string[] = []
 const NO_ACTIVITY: readonly PolicyActivity[] = []
 const NOTHING_MATCHED: ReadonlySet<string> = new Set()
 const NOTHING_ADDED: readonly CompiledAddition[] = []
+
+/** Field of a record: the last task state seen. */
+export const STATE = 'state'
+const NEW: TaskRecord = new Map()
+
+/** A message that names no task begins one: all that is to be known of it is known. */
+function memoryOf ({ call, record }: DecisionRequest): TaskMemory {
+  return new TaskMemory(record ?? (carriesMessage(call.operation) && call.view?.message?.taskId === 'absent' ? NEW : null))
+}
 
 /** What extensions say of the method or route, where it is one of theirs. */
 function additions ({ call, extensionRoute }: DecisionRequest, policy: AgentPolicy): readonly CompiledAddition[] {

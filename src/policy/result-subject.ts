@@ -1,11 +1,14 @@
 /** One result of an answer, as rules look at it. */
 import type { JsonObject } from '../a2a/fields.js'
 import type { ContentView } from '../a2a/message.js'
+import { normaliseResult } from '../a2a/normalise-result.js'
 import type { Operation } from '../a2a/operations.js'
 import type { ResultView } from '../a2a/result.js'
 import type { TaskState } from '../a2a/task-state.js'
 import type { ContentPlace, MetadataPlace } from '../config/model.js'
 import type { Holder } from './metadata.js'
+import { FieldsHolder } from './metadata.js'
+import { partSteps } from './select-part.js'
 import type { Subject } from './subject.js'
 
 export class ResultSubject implements Subject {
@@ -14,6 +17,7 @@ export class ResultSubject implements Subject {
   readonly matched: ReadonlySet<string>
   /** Whether it is the first of its answer. */
   readonly first: boolean
+  private shape: JsonObject | null = null
 
   constructor (result: ResultView, operation: Operation, matched: ReadonlySet<string>, first: boolean) {
     this.result = result
@@ -35,18 +39,55 @@ export class ResultSubject implements Subject {
   }
 
   get listed (): readonly string[] {
-    throw new Error('not yet')
+    const { message, status, artifacts } = this.result
+    const lists = [message, status, ...artifacts].flatMap(content => content === null || content.listed.length === 0 ? [] : [content.listed])
+    return lists.length < 2 ? lists[0] ?? NOTHING : [...new Set(lists.flat())]
   }
 
   get normalised (): JsonObject {
-    throw new Error('not yet')
+    this.shape ??= normaliseResult(this.result)
+    return this.shape
   }
 
-  contents (_places: readonly ContentPlace[]): readonly ContentView[] {
-    throw new Error('not yet')
+  contents (places: readonly ContentPlace[]): readonly ContentView[] {
+    const { message, status, artifacts } = this.result
+    const found: ContentView[] = []
+    for (const place of places) {
+      if (place === 'artifact') found.push(...artifacts)
+      else {
+        const content = place === 'message' ? message : status
+        if (content !== null) found.push(content)
+      }
+    }
+    return found
   }
 
-  holders (_places: readonly MetadataPlace[]): readonly Holder[] {
-    throw new Error('not yet')
+  /** Metadata of the request's params is no answer's. */
+  holders (places: readonly MetadataPlace[]): readonly Holder[] {
+    const { kind, fields, steps } = this.result
+    const found: Holder[] = []
+    for (const place of places) {
+      switch (place) {
+        case 'params':
+          break
+        case 'task':
+          if (kind === 'task') found.push(new FieldsHolder(fields, () => steps))
+          break
+        case 'event':
+          if (kind === 'statusUpdate' || kind === 'artifactUpdate') found.push(new FieldsHolder(fields, () => steps))
+          break
+        case 'part':
+          for (const content of this.contents(CONTENTS)) {
+            for (const part of content.parts) found.push(new FieldsHolder(part.fields, () => partSteps(content, part)))
+          }
+          break
+        default:
+          for (const content of this.contents([place])) found.push(new FieldsHolder(content.fields, () => content.steps))
+      }
+    }
+    return found
   }
 }
+
+const NOTHING: readonly never[] = []
+const CONTENTS = ['message', 'status', 'artifact'] as const

@@ -3,22 +3,43 @@
 /** What a store keeps of a task: fields and their values, both short strings. */
 export type TaskRecord = ReadonlyMap<string, string>
 
+/** Of a task that begins with the request: nothing has happened in it yet, which is not the same as nobody knowing. */
+export const NEW_TASK: TaskRecord = new Map()
+
+/** The fields of a record. Names of policies hold neither ":" nor "/". */
+export const FIELDS = {
+  /** The last TaskState. */
+  state: 'state',
+  /** The last substate, as `stored` writes it. */
+  substate: (policy: string): string => `s:${policy}`,
+  /** How often a substate was entered. */
+  visits: (policy: string, substate: string): string => `v:${policy}:${substate}`,
+  /** The greatest number sent. */
+  monotonic: (policy: string): string => `m:${policy}`,
+  /** What a correlation remembers, as `remembered-values.ts` writes it. */
+  correlation: (policy: string, id: string): string => `c:${policy}/${id}`,
+  /** What a metric has counted. */
+  counted: (policy: string, metric: string): string => `o:${policy}/${metric}`
+} as const
+
 export class TaskMemory {
   /** Null: the store does not know the task, or cannot be asked. */
   private readonly record: TaskRecord | null
   private changed: Map<string, string> | null = null
+  private taken: Map<string, string> | null = null
 
+  /** @param record null where nobody knows the task; `NEW_TASK` for one that begins here */
   constructor (record: TaskRecord | null) {
     this.record = record
   }
 
-  /** Whether anything is known of the task: then a field that is not there is known not to be. */
+  /** Whether the task was known: then a field that is not there is known not to be. What is learnt meanwhile does not change it. */
   get known (): boolean {
     return this.record !== null
   }
 
   get (field: string): string | null {
-    return this.changed?.get(field) ?? this.record?.get(field) ?? null
+    return this.changed?.get(field) ?? this.taken?.get(field) ?? this.record?.get(field) ?? null
   }
 
   set (field: string, value: string): void {
@@ -27,8 +48,13 @@ export class TaskMemory {
     this.changed.set(field, value)
   }
 
-  /** Fields set since it was last asked, for the store; null for none. */
+  /** Fields set since it was last asked, for the store; null for none. They are still remembered here. */
   take (): TaskRecord | null {
-    throw new Error('not yet')
+    const { changed } = this
+    if (changed === null) return null
+    this.changed = null
+    if (this.taken === null) this.taken = new Map(changed)
+    else for (const [field, value] of changed) this.taken.set(field, value)
+    return changed
   }
 }

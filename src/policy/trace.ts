@@ -1,5 +1,6 @@
-/** What `decide` tells whoever wants to see its steps: `explain`. The proxy wants nothing and pays nothing. */
-import type { CompiledPolicy, CompiledRule, PolicyActivity } from './compiled.js'
+/** What `decide` and the review of an answer tell whoever wants to see its steps: `explain`. The proxy wants nothing and pays nothing. */
+import type { ResultView } from '../a2a/result.js'
+import type { CompiledPolicy, CompiledResponseRule, CompiledRule, PolicyActivity } from './compiled.js'
 import type { Violation } from './violation.js'
 
 export interface Tracer {
@@ -15,4 +16,15 @@ export interface Tracer {
   readonly skipped: (policy: CompiledPolicy, rule: CompiledRule, why: 'operation' | 'condition' | 'bound') => void
   /** @param selected number of values it looked at */
   readonly judged: (policy: CompiledPolicy, rule: CompiledRule, selected: number, found: readonly Violation[]) => void
+  /**
+   * The same of an answer, once for each result; for those who show answers.
+   * @param evidence path of the first thing in the result that is the extension's, or null
+   */
+  readonly answerPolicy?: (policy: CompiledPolicy, result: ResultView, evidence: string | null, judged: boolean) => void
+  readonly answerRule?: (policy: CompiledPolicy, rule: CompiledResponseRule, result: ResultView, outcome: AnswerOutcome) => void
 }
+
+/** `event`: the rule is for another result of the answer. */
+export type AnswerOutcome =
+  | { readonly skipped: 'operation' | 'event' | 'condition' | 'bound' }
+  | { readonly selected: number, readonly found: readonly Violation[] }

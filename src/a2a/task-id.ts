@@ -1,0 +1,83 @@
+/** The task that a request names, and whose it is. */
+import type { Call } from './call.js'
+import type { JsonObject } from './fields.js'
+import { Fields, FieldSet } from './fields.js'
+import type { Operation } from './operations.js'
+
+const REQUEST = new FieldSet(['id', 'taskId', 'name', 'parent', 'tenant'])
+
+/** Segments of an HTTP+JSON path after the task's id (reference: spec 0.3.0 §3.5.6, 1.0.1 §5.3); operations that are not here name no task in the path. */
+const AFTER_ID: ReadonlyMap<Operation, number> = new Map<Operation, number>([
+  ['GetTask', 0],
+  ['CancelTask', 0],
+  ['SubscribeToTask', 0],
+  ['CreateTaskPushNotificationConfig', 1],
+  ['ListTaskPushNotificationConfigs', 1],
+  ['GetTaskPushNotificationConfig', 2],
+  ['DeleteTaskPushNotificationConfig', 2]
+])
+
+const ACTIONS: ReadonlyMap<Operation, string> = new Map<Operation, string>([['CancelTask', ':cancel'], ['SubscribeToTask', ':subscribe']])
+
+/**
+ * The id of the task that a request is about: `taskId` of its message, `id` of GetTask, CancelTask and SubscribeToTask, `taskId` of the operations for push
+ * notification configurations (0.3: some have it as `id`), `tasks/{id}` of `name` or `parent` as proto 0.3.0 has it.
+ * @param path of the HTTP+JSON request, percent-encoded, without query; what it names counts before the body. Null for JSON-RPC.
+ * @returns null where it names none: the agent makes a new task, or answers with several
+ */
+export function taskIdOf (call: Call, path: string | null): string | null {
+  const { operation, request } = call
+  const message = call.view?.message ?? null
+  if (message !== null) return idText(message.fields.get('taskId'))
+  const after = AFTER_ID.get(operation)
+  if (after === undefined) return null
+  const fromPath = path === null ? null : idOfPath(path, after, ACTIONS.get(operation))
+  return fromPath ?? (request === null ? null : idOfParams(call, request.object, after === 0))
+}
+
+function idOfPath (path: string, after: number, action: string | undefined): string | null {
+  const segments = path.split('/')
+  const at = segments.length - 1 - after
+  const segment = segments[at] ?? ''
+  if (segments[at - 1] !== 'tasks') return null
+  return decoded(action !== undefined && segment.endsWith(action) ? segment.slice(0, -action.length) : segment)
+}
+
+function idOfParams (call: Call, params: JsonObject, isTask: boolean): string | null {
+  const fields = Fields.read(params, REQUEST, '', [])
+  const id = idText(fields.get('id'))
+  const taskId = idText(fields.get('taskId'))
+  const ofName = nameId(fields.get('name')) ?? nameId(fields.get('parent'))
+  if (isTask) return id ?? ofName
+  // 1.0: `id` is that of the configuration.
+  return taskId ?? (call.version === '0.3' ? id : null) ?? ofName
+}
+
+const NAME = /^tasks\/([^/]+)/
+
+function nameId (name: unknown): string | null {
+  return typeof name === 'string' ? NAME.exec(name)?.[1] ?? null : null
+}
+
+/**
+ * The tenant whose task it is: that of the path, else that of the request's own body; only 1.0 has tenants.
+ * @param pathTenant percent-encoded, or null
+ */
+export function tenantOf (call: Call, pathTenant: string | null): string | null {
+  if (call.version !== '1.0') return null
+  if (pathTenant !== null) return decoded(pathTenant)
+  if (call.view !== null) return call.view.tenant
+  return call.request === null ? null : idText(Fields.read(call.request.object, REQUEST, '', []).get('tenant'))
+}
+
+function idText (value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function decoded (segment: string): string | null {
+  try {
+    return idText(decodeURIComponent(segment))
+  } catch {
+    return segment
+  }
+}

@@ -1,0 +1,98 @@
+/** Which extensions an agent heeded, by what its answer shows: its header, `extensions[]`, data that an extension owns. */
+import type { ActivationTruth } from './answer.js'
+import type { AgentPolicy } from './compiled.js'
+import type { Decision } from './decision.js'
+
+/** Bound on the URIs that nobody knows and an agent lists all the same. */
+const MAX_STRANGERS = 64
+
+export class Activations {
+  private readonly policy: AgentPolicy
+  private readonly decision: Decision
+  private readonly requested: readonly string[]
+  private header: readonly string[] = NONE
+  /** As the card spells them. */
+  private readonly seen = new Set<string>()
+  private strangers = 0
+  /** URIs asked for whose proof is still to come, of those that anybody knows. */
+  private readonly open: Set<string>
+  /** Those of them that the client's header is to name once they are proven. */
+  private readonly awaited: Set<string>
+
+  constructor (policy: AgentPolicy, decision: Decision, requested: readonly string[]) {
+    this.policy = policy
+    this.decision = decision
+    this.requested = requested
+    this.open = new Set(decision.outbound.filter(uri => policy.labels.has(uri)).map(uri => this.spelled(uri)))
+    this.awaited = policy.echoes.size === 0 ? NOTHING : new Set([...this.open].filter(uri => this.provable(uri)))
+  }
+
+  /** Whether the body can still tell whether an extension was heeded that the agent was asked for. */
+  get sought (): boolean {
+    return this.open.size > 0
+  }
+
+  /** Whether the client's header waits for proof of one. */
+  get holdsHead (): boolean {
+    return this.awaited.size > 0
+  }
+
+  echoed (uris: readonly string[]): void {
+    this.header = uris
+    for (const uri of uris) this.see(uri)
+  }
+
+  see (uri: string): void {
+    const spelled = this.spelled(uri)
+    if (this.seen.has(spelled)) return
+    if (!this.policy.labels.has(spelled) && !this.decision.outbound.includes(uri) && this.strangers++ >= MAX_STRANGERS) return
+    this.seen.add(spelled)
+    this.open.delete(spelled)
+    this.awaited.delete(spelled)
+  }
+
+  /** For the client's header, in the spelling that the client used. */
+  shown (): readonly string[] {
+    const { policy, decision, requested, header } = this
+    const shown = header.filter((uri, i) => header.indexOf(uri) === i && (policy.echoes.has(uri) ? this.verified(uri) : !(policy.hidden.has(uri) && decision.injected.includes(uri))))
+    for (const uri of this.seen) {
+      if (policy.echoes.size > 0 && this.provable(uri) && !shown.some(one => this.spelled(one) === uri)) shown.push(uri)
+    }
+    return shown.map(uri => policy.names.asAsked(uri, requested))
+  }
+
+  truth (): ActivationTruth {
+    const { decision, seen } = this
+    const { outbound, active } = decision
+    const asked = new Set(outbound.map(uri => this.spelled(uri)))
+    const isSeen = (uri: string): boolean => seen.has(this.spelled(uri))
+    return {
+      confirmed: outbound.filter(isSeen),
+      absent: outbound.filter(uri => !isSeen(uri)),
+      // What is active without being asked for, by its data or always, is no surprise.
+      unexpected: [...seen].filter(uri => !asked.has(uri) && !active.includes(uri))
+    }
+  }
+
+  /** The client asked for it, or the gateway did and shows so; and the card declares it. */
+  private verified (uri: string): boolean {
+    const { policy, decision } = this
+    const spelled = this.spelled(uri)
+    return policy.declared.includes(spelled) && (this.asked(spelled) || (decision.injected.includes(spelled) && !policy.hidden.has(spelled)))
+  }
+
+  private provable (uri: string): boolean {
+    return this.policy.echoes.get(uri) === 'synthesize' && this.policy.declared.includes(uri) && this.asked(uri)
+  }
+
+  private asked (uri: string): boolean {
+    return this.requested.some(one => this.spelled(one) === uri)
+  }
+
+  private spelled (uri: string): string {
+    return this.policy.names.respell([uri])[0] ?? uri
+  }
+}
+
+const NONE: readonly string[] = []
+const NOTHING: Set<string> = new Set()

@@ -1,0 +1,86 @@
+/** What one policy says of answers, compiled. */
+import type { Mode, PolicyConfig, ResponseRuleConfig } from '../config/model.js'
+import { parsePointer } from '../wire/json-pointer.js'
+import { compileCondition } from './condition.js'
+import type { CompiledAnswers, CompiledPolicy, CompiledRedaction, CompiledResponseRule } from './compiled.js'
+import { compileCorrelation } from './correlate.js'
+import { compileName } from './glob.js'
+import { compileObserve } from './observe.js'
+import type { ResultSubject } from './result-subject.js'
+import type { CompiledSource } from './schema-source.js'
+import type { SelectContext, Selector } from './select-kit.js'
+import { ANSWER_CONTENTS, compileAnswerSelector, compilePlaces } from './select.js'
+import { compileTaskState } from './task-state.js'
+
+type AnswerSide = Pick<CompiledPolicy, 'answers' | 'state' | 'correlations'>
+type SourceOf = (schema: NonNullable<ResponseRuleConfig['schema']>) => CompiledSource
+
+const UNREAD: AnswerSide = { answers: null, state: null, correlations: [] }
+
+/** Whether a policy has nothing to say of answers. */
+export function isSilent ({ response, state, correlate, observe, redact, inactive, echo }: PolicyConfig): boolean {
+  return [response, state, correlate, observe, redact, inactive?.response, echo].every(one => one === undefined)
+}
+
+/** @param responses the agent's: what is not read is not judged, and nothing is remembered of it */
+export function compileAnswerSide (policy: PolicyConfig, mode: Mode, responses: Mode, context: SelectContext, source: SourceOf): AnswerSide {
+  if (responses === 'off' || (isSilent(policy) && policy.owns === undefined)) return UNREAD
+  const acts = mode === 'enforce' && responses === 'enforce'
+  const strips = policy.inactive?.response === 'strip'
+  const answers: CompiledAnswers = {
+    acts,
+    rules: (policy.response ?? []).map(rule => compileResponseRule(rule, acts, context, source)),
+    owned: owned(policy, context, strips),
+    strips,
+    redact: (policy.redact ?? []).map(text => compileRedaction(text, context)),
+    ...compileObserve(policy.observe, context)
+  }
+  return {
+    answers,
+    state: policy.state === undefined ? null : compileTaskState(policy.state, mode, responses, context),
+    correlations: (policy.correlate ?? []).map(config => compileCorrelation(config, mode, responses, context)).filter(one => one !== null)
+  }
+}
+
+function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: SelectContext, source: SourceOf): CompiledResponseRule {
+  const verdict = rule.verdict ?? 'warn'
+  return {
+    id: rule.id,
+    mode: acts && verdict === 'reject' ? 'enforce' : 'observe',
+    verdict,
+    errorClass: 'answer',
+    undeclaredClass: 'answer',
+    on: rule.on === undefined ? null : new Set(rule.on),
+    select: compileAnswerSelector(rule.select, context, verdict === 'strip'),
+    event: rule.select.event ?? null,
+    holds: compilePlaces(rule.select),
+    chunked: rule.chunked ?? true,
+    condition: compileCondition(rule.when, rule.unless, context),
+    min: rule.count?.min ?? 0,
+    max: rule.count?.max ?? Number.POSITIVE_INFINITY,
+    schema: rule.schema === undefined ? null : source(rule.schema),
+    message: rule.error?.message ?? null,
+    reason: rule.error?.reason ?? null
+  }
+}
+
+function owned ({ owns = {} }: PolicyConfig, context: SelectContext, located: boolean): Selector<ResultSubject>[] {
+  const { metadata = [], dataKeys = [], mediaTypes = [] } = owns
+  return [
+    ...metadata.map(key => compileAnswerSelector({ metadata: { in: [...ANSWER_CONTENTS, 'part', 'task', 'event'], key } }, context, located)),
+    ...dataKeys.map(dataKey => compileAnswerSelector({ part: { dataKey } }, context, located)),
+    ...(mediaTypes.length === 0 ? [] : [compileAnswerSelector({ part: { mediaType: mediaTypes } }, context, located)])
+  ]
+}
+
+/** @param text `<metadata key>` or `<metadata key>#<JSON Pointer>` */
+function compileRedaction (text: string, { uris }: SelectContext): CompiledRedaction {
+  const at = text.indexOf('#')
+  const key = at < 0 ? text : text.slice(0, at)
+  return { names: compileName(key, uris), steps: at < 0 ? [] : parsePointer(text.slice(at + 1)) }
+}
+
+/** Request rules that conditions of this policy on answers ask for. */
+export function notedRules ({ response = [], correlate = [] }: PolicyConfig): ReadonlySet<string> {
+  return new Set([...response, ...correlate].flatMap(({ when, unless }) => [when?.requestMatched, unless?.requestMatched]).filter(id => id !== undefined))
+}

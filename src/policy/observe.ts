@@ -1,0 +1,85 @@
+/** What a policy reports of the extension's data in answers: attributes for the span, numbers for the metrics. */
+import type { ObserveConfig } from '../config/model.js'
+import type { Measure, ObservedAttribute } from './answer.js'
+import type { CompiledAnswers, CompiledMetric, CompiledPolicy } from './compiled.js'
+import type { ResultSubject } from './result-subject.js'
+import { compileAnswerSelector } from './select-answer.js'
+import type { SelectContext } from './select-kit.js'
+import type { TaskMemory } from './task-memory.js'
+import { FIELDS } from './task-memory.js'
+
+/** Characters of a text that goes to the span; longer ones do not. */
+const MAX_TEXT = 256
+
+/** Value of the label `by` for what the policy does not list. */
+export const OTHER = 'other'
+
+export interface Observed { readonly attributes: readonly ObservedAttribute[], readonly measures: readonly Measure[] }
+
+export function compileObserve (config: ObserveConfig | undefined, context: SelectContext): Pick<CompiledAnswers, 'attributes' | 'metrics'> {
+  return {
+    attributes: Object.entries(config?.spanAttributes ?? {}).map(([name, from]) => ({ name, from: compileAnswerSelector(from, context) })),
+    metrics: (config?.metrics ?? []).map(({ name, type, from, by }) => ({
+      name,
+      type,
+      from: compileAnswerSelector(from, context),
+      by: by === undefined ? null : { from: compileAnswerSelector(by.from, context), values: new Set(by.values) }
+    }))
+  }
+}
+
+/**
+ * @param memory of the task that the result is of; null where nothing is remembered of it. What was counted of the task before is not counted
+ *   again; where nobody knows, the whole is counted.
+ */
+export function observe (policy: CompiledPolicy, subject: ResultSubject, memory: TaskMemory | null): Observed {
+  const { answers } = policy
+  if (answers === null || (answers.attributes.length === 0 && answers.metrics.length === 0)) return NOTHING
+  const attributes: ObservedAttribute[] = []
+  for (const { name, from } of answers.attributes) {
+    const value = from.select(subject).map(one => one.ambiguous === null ? one.value : null).find(isShown)
+    if (value !== undefined) attributes.push({ name, value })
+  }
+  const measures: Measure[] = []
+  for (const metric of answers.metrics) {
+    const numbers = numbersOf(metric, subject)
+    if (numbers.length === 0) continue
+    const value = metric.type === 'gauge' ? numbers.at(-1) ?? 0 : increase(policy, metric, numbers, subject.taskId === 'absent' ? null : memory)
+    if (metric.type === 'gauge' || value > 0) measures.push({ extension: policy.name, metric: metric.name, type: metric.type, by: labelOf(metric, subject), value })
+  }
+  return { attributes, measures }
+}
+
+const NOTHING: Observed = { attributes: [], measures: [] }
+
+function isShown (value: unknown): value is string | number | boolean {
+  return typeof value === 'string' ? value.length <= MAX_TEXT : typeof value === 'number' ? Number.isFinite(value) : typeof value === 'boolean'
+}
+
+/** What is no number that can be counted is left out. A larger one than this would make a counter useless for ever. */
+function numbersOf ({ from, type }: CompiledMetric, subject: ResultSubject): number[] {
+  const found: number[] = []
+  for (const { value, ambiguous } of from.select(subject)) {
+    if (ambiguous !== null || typeof value !== 'number' || !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) continue
+    if (type === 'gauge' || value >= 0) found.push(value)
+  }
+  return found
+}
+
+/** Several values of one result add up; what a task says later includes what it said before. */
+function increase (policy: CompiledPolicy, metric: CompiledMetric, numbers: readonly number[], memory: TaskMemory | null): number {
+  const total = numbers.reduce((sum, value) => sum + value, 0)
+  if (memory === null) return total
+  const field = FIELDS.counted(policy.name, metric.name)
+  const counted = Number(memory.get(field) ?? 0)
+  if (total <= counted) return 0
+  memory.set(field, String(total))
+  return total - counted
+}
+
+function labelOf ({ by }: CompiledMetric, subject: ResultSubject): string {
+  if (by === null) return ''
+  const [first] = by.from.select(subject)
+  const text = first === undefined || first.ambiguous !== null || typeof first.value === 'object' ? null : String(first.value)
+  return text !== null && by.values.has(text) ? text : OTHER
+}

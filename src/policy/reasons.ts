@@ -1,0 +1,26 @@
+/** Reasons of refusals by the classes of error that policies name. */
+import type { Reason } from '../a2a/errors.js'
+import type { ErrorClass, Mode } from '../config/model.js'
+
+export const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
+  invalid: 'EXTENSION_DATA_INVALID',
+  unsupportedContent: 'CONTENT_TYPE_NOT_SUPPORTED',
+  conflict: 'EXTENSION_CONFLICT',
+  extensionRequired: 'EXTENSION_SUPPORT_REQUIRED',
+  forbidden: 'EXTENSION_NOT_ALLOWED'
+}
+
+export type Side = 'request' | 'response'
+
+/** What is wrong with an answer is the agent's fault, whatever class the policy gives it. */
+export function reasonOn (side: Side, errorClass: ErrorClass): Reason {
+  return side === 'response' ? 'INVALID_AGENT_RESPONSE' : REASON_OF_CLASS[errorClass]
+}
+
+/** The mode of a policy on each side: answers are judged as strictly as both the policy and the agent's `responses` say. */
+export interface SideModes { readonly request: Mode, readonly answer: Mode }
+
+export function sideModes (mode: Mode, responses: Mode): SideModes {
+  const both = [mode, responses]
+  return { request: mode, answer: both.includes('off') ? 'off' : both.includes('observe') ? 'observe' : 'enforce' }
+}

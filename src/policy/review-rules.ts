@@ -1,0 +1,95 @@
+/** Runs one policy's response rules over one result of an answer. No extension has code of its own. */
+import type { Mode } from '../config/model.js'
+import type { CompiledAnswers, CompiledPolicy, CompiledResponseRule } from './compiled.js'
+import type { ResultSubject } from './result-subject.js'
+import type { AnswerEdits } from './review-edits.js'
+import { broken, checkOne } from './rule-check.js'
+import type { Selected } from './select-kit.js'
+import { BODY, isEvent } from './select.js'
+import type { Tracer } from './trace.js'
+import type { Violation } from './violation.js'
+import { isFull, note, violation } from './violation.js'
+
+/** What is found of one answer, or of one event. */
+export interface Findings {
+  readonly violations: Violation[]
+  /** Null where nothing can be taken out any more: after the last event. */
+  readonly edits: AnswerEdits | null
+  readonly annotations: Set<string>
+}
+
+/** Which results a rule of `event: last` is for: none yet, this one, this one and no other rule. */
+export type Turn = 'within' | 'last' | 'afterwards'
+
+export function runResponseRules (policy: CompiledPolicy, answers: CompiledAnswers, subject: ResultSubject, turn: Turn, findings: Findings, tracer: Tracer | null): void {
+  for (const rule of answers.rules) {
+    if ((rule.event === 'last') !== (turn === 'afterwards') && !(turn === 'last' && rule.event === 'last')) continue
+    const why = whySkipped(rule, answers, subject, findings.violations)
+    if (why !== null) {
+      tracer?.answerRule?.(policy, rule, subject.result, { skipped: why })
+      continue
+    }
+    const before = findings.violations.length
+    const selected = rule.select.select(subject)
+    const holds = judge(policy, answers, rule, subject, selected, findings)
+    if (!holds && rule.verdict === 'annotate' && answers.acts && !isChunk(rule, subject)) findings.annotations.add(`${policy.name}/${rule.id}`)
+    tracer?.answerRule?.(policy, rule, subject.result, { selected: selected.length, found: findings.violations.slice(before) })
+  }
+}
+
+/** Whether a rule is for answers to such requests at all. */
+export function isFor ({ on }: CompiledResponseRule, operation: ResultSubject['operation']): boolean {
+  return on === null || on.has(operation)
+}
+
+function whySkipped (rule: CompiledResponseRule, answers: CompiledAnswers, subject: ResultSubject, violations: readonly Violation[]): 'operation' | 'event' | 'condition' | 'bound' | null {
+  if (!isFor(rule, subject.operation)) return 'operation'
+  if (rule.event !== null && !isEvent(subject, rule.event)) return 'event'
+  if (rule.condition !== null && !rule.condition(subject)) return 'condition'
+  // What is taken out and what is told is so however much was noted.
+  const isNoteOnly = !answers.acts || rule.verdict === 'warn' || rule.verdict === 'reject'
+  return isNoteOnly && isFull(violations, modeFor(rule, subject)) ? 'bound' : null
+}
+
+/** What is appended to an artifact may be a piece of something: it cannot break what holds for the whole. */
+function isChunk (rule: CompiledResponseRule, { result }: ResultSubject): boolean {
+  return rule.chunked && result.kind === 'artifactUpdate' && result.append
+}
+
+function modeFor (rule: CompiledResponseRule, subject: ResultSubject): Mode {
+  return isChunk(rule, subject) ? 'observe' : rule.mode
+}
+
+/** @returns whether the rule holds */
+function judge (policy: CompiledPolicy, answers: CompiledAnswers, rule: CompiledResponseRule, subject: ResultSubject, selected: readonly Selected[], findings: Findings): boolean {
+  const { violations, edits } = findings
+  const mode = modeFor(rule, subject)
+  const strips = rule.verdict === 'strip' && answers.acts && !isChunk(rule, subject)
+  const counted = !rule.holds(subject) || checkCount(policy, rule, mode, subject, selected, violations)
+  if (!counted && !strips) return false
+  let holds = counted
+  for (let i = 0; i < selected.length; i++) {
+    const one = selected[i] as Selected
+    if (!strips && isFull(violations, mode)) return rule.verdict === 'annotate' ? holds && selected.every(other => checkOne(policy, rule, mode, other, [])) : holds
+    if (i < rule.max && checkOne(policy, rule, mode, one, violations)) continue
+    holds = false
+    if (!strips) continue
+    if (edits !== null && one.at.length > 0) edits.remove(one.at, policy, rule.id)
+    else note(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, rule.id, one.path, 'was to be removed and stays: it is the result itself, or was sent already', policy.uri))
+  }
+  return holds
+}
+
+function checkCount (policy: CompiledPolicy, rule: CompiledResponseRule, mode: Mode, subject: ResultSubject, selected: readonly Selected[], violations: Violation[]): boolean {
+  const count = selected.length
+  if (count >= rule.min && count <= rule.max) return true
+  const place = subject.result.path === '' ? BODY : subject.result.path
+  if (count > rule.max) {
+    broken(policy, rule, mode, selected[rule.max]?.path ?? place, rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`, violations)
+  } else if (rule.select.missing !== null && rule.min === 1) {
+    broken(policy, rule, mode, rule.select.missing(subject), 'is required', violations)
+  } else {
+    broken(policy, rule, mode, place, `must hold at least ${rule.min} of what rule "${rule.id}" selects`, violations)
+  }
+  return false
+}

@@ -1,0 +1,79 @@
+/** What rules for requests and for answers have in common: whether one value holds, and what is said where it does not. */
+import type { Reason } from '../a2a/errors.js'
+import { quoted, visible } from '../a2a/fields.js'
+import type { ErrorClass, Mode } from '../config/model.js'
+import type { CompiledPolicy } from './compiled.js'
+import type { CompiledSource } from './schema-source.js'
+import type { Selected } from './select-kit.js'
+import type { Violation } from './violation.js'
+import { isFull, note, violation } from './violation.js'
+
+/** `answer` for whatever is wrong with an agent's answer: that has one reason. */
+export type FaultClass = ErrorClass | 'answer'
+
+export const REASON_OF_CLASS: Readonly<Record<FaultClass, Reason>> = {
+  invalid: 'EXTENSION_DATA_INVALID',
+  unsupportedContent: 'CONTENT_TYPE_NOT_SUPPORTED',
+  conflict: 'EXTENSION_CONFLICT',
+  extensionRequired: 'EXTENSION_SUPPORT_REQUIRED',
+  forbidden: 'EXTENSION_NOT_ALLOWED',
+  answer: 'INVALID_AGENT_RESPONSE'
+}
+
+export interface CheckedRule {
+  readonly id: string
+  readonly schema: CompiledSource | null
+  readonly errorClass: FaultClass
+  readonly undeclaredClass: FaultClass
+  readonly message: string | null
+  readonly reason: string | null
+}
+
+/**
+ * @param mode of what is noted: that of the rule, or `observe` where the rule only looks on
+ * @returns whether the value holds
+ */
+export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
+  const classOf = (errorClass: ErrorClass): FaultClass => rule.errorClass === 'answer' ? 'answer' : errorClass
+  if (one.ambiguous !== null) return fault(policy, rule, mode, classOf('invalid'), one.path, `cannot be judged: ${one.ambiguous}`, violations)
+  if (rule.schema === null) return true
+  const found = rule.schema.find(one.captures)
+  if (found === null) {
+    return fault(policy, rule, mode, rule.undeclaredClass, one.typePath ?? one.path, `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`, violations)
+  }
+  const { entry, name } = found
+  const label = name === null ? 'its schema' : `the schema ${quoted(name, NAME)} of the agent's card`
+  if (!entry.usable) {
+    return fault(policy, rule, mode, classOf('unsupportedContent'), one.path, `cannot be accepted: ${label} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
+  }
+  const problems = entry.schema.validate(one.value)
+  if (problems === null) return true
+  for (const problem of problems) {
+    if (isFull(violations, mode)) break
+    broken(policy, rule, mode, `${one.path}${problem.path}`, `${problem.message} (${label})`, violations)
+  }
+  return false
+}
+
+/** Characters of a schema's name and pointer, and names of a card, that a message shows. */
+const NAME = 64
+const POINTER = 200
+const NAMES = 20
+
+/** Names of the card are for the caller to read; they are a stranger's text all the same. */
+function declared (names: readonly string[]): string {
+  if (names.length === 0) return 'the card declares none'
+  const more = names.length > NAMES ? ` and ${names.length - NAMES} more` : ''
+  return `the card declares ${names.slice(0, NAMES).map(name => visible(name, NAME)).join(', ')}${more}`
+}
+
+/** The rule is broken: the policy's own words and reason, where it has some. */
+export function broken (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, path: string, message: string, violations: Violation[]): void {
+  note(violations, violation(mode, REASON_OF_CLASS[rule.errorClass], policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
+}
+
+/** The rule cannot be applied: its words for a broken rule would mislead. */
+function fault (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, faultClass: FaultClass, path: string, message: string, violations: Violation[], reason: string | null = null): false {
+  note(violations, violation(mode, REASON_OF_CLASS[faultClass], policy.name, rule.id, path, message, policy.uri, reason))
+  return false
+}

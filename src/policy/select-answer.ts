@@ -1,0 +1,55 @@
+/** Selectors over one result of an answer, and over requests and answers alike. */
+import { isTerminal } from '../a2a/task-state.js'
+import type { AnswerSelectorConfig, ContentPlace } from '../config/model.js'
+import type { BothSides } from './compiled.js'
+import type { ResultSubject } from './result-subject.js'
+import type { Side } from './reasons.js'
+import type { SelectContext, Selected, Selector } from './select-kit.js'
+import { NOWHERE, plain } from './select-kit.js'
+import { compilePart } from './select-part.js'
+import { compileMetadata, compileSelector } from './select.js'
+import type { RequestSubject, Subject } from './subject.js'
+
+const ALL: readonly ContentPlace[] = ['message', 'status', 'artifact']
+
+/** @param located whether the selector is to tell where in the answer the values lie, for edits */
+export function compileAnswerSelector (config: AnswerSelectorConfig, context: SelectContext, located = false): Selector<ResultSubject> {
+  if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
+  if (config.event !== undefined) return compileEvent(config.event, located)
+  const part = config.part ?? {}
+  return compilePart(part.in === undefined ? { ...part, in: ALL } : part, context, located)
+}
+
+/** Path of the body itself. */
+const BODY = 'body'
+
+/** Of `last` every result: which one that was shows at the end. */
+function compileEvent (event: NonNullable<AnswerSelectorConfig['event']>, located: boolean): Selector<ResultSubject> {
+  return {
+    needsMessage: false,
+    missing: null,
+    select: subject => isMeantBy(event, subject) ? [plain(subject.result.path === '' ? BODY : subject.result.path, subject.normalised, located ? subject.result.steps : NOWHERE)] : []
+  }
+}
+
+/** Whether `event` means this result, as far as it shows by itself. */
+export function isMeantBy (event: NonNullable<AnswerSelectorConfig['event']>, { first, result }: ResultSubject): boolean {
+  if (event === 'first') return first
+  return event === 'last' || result.kind === 'message' || isTerminal(result.state)
+}
+
+const NOTHING: Selector = { needsMessage: true, missing: null, select: () => [] }
+
+/** Places that one side does not have are passed over there. */
+export function compileBothSides (config: AnswerSelectorConfig, context: SelectContext): BothSides {
+  const { part, metadata } = config
+  return {
+    request: metadata !== undefined ? compileSelector({ metadata }, context) : part !== undefined ? compileSelector({ part }, context) : NOTHING,
+    answer: compileAnswerSelector(config, context)
+  }
+}
+
+/** The subject of a side is of that side's class. */
+export function selectOn (select: BothSides, subject: Subject, side: Side): readonly Selected[] {
+  return side === 'request' ? select.request.select(subject as RequestSubject) : select.answer.select(subject as ResultSubject)
+}
