@@ -3,6 +3,7 @@ import type { Call } from '../a2a/call.js'
 import type { Caller, Refusal } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
 import type { AgentConfig, Limits } from '../config/model.js'
+import type { TaskRecord } from '../policy/task-memory.js'
 import type { Tracer } from '../policy/trace.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import { checkTarget, joinPath } from '../wire/target.js'
@@ -10,6 +11,7 @@ import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
 import { guard, isPassthrough, MAX_GET_BODY } from './guard.js'
 import type { RequestHead } from './head.js'
 import { headOf } from './head.js'
+import { namedTask } from './named-task.js'
 import * as refusals from './refusals.js'
 import type { AgentState } from './state.js'
 import type { Asked, OperationRoute, Ruling } from './steps.js'
@@ -49,6 +51,8 @@ export interface Judgement {
   /** Of operations whose body could be had. */
   readonly call: Call | null
   readonly ruling: Ruling | null
+  /** Task that the request names. */
+  readonly taskId: string | null
   /** Null: not refused. */
   readonly refusal: Refusal | null
   readonly forwarded: Forwarded | null
@@ -57,14 +61,19 @@ export interface Judgement {
 const EMPTY = Buffer.alloc(0)
 const NOBODY = new TrustedProxies([])
 
+/** What is remembered of a task; null for nothing. */
+export type Recall = (taskId: string) => TaskRecord | null
+
+const NOTHING: Recall = () => null
+
 /** @param tracer is told each rule's verdict */
-export function judge (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null): Judgement {
+export function judge (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null, recall: Recall = NOTHING): Judgement {
   const { config, state } = agent
   const { method, path, query } = request
   const head = headOf(method, request.rawHeaders)
   const asked = askedVersion(head, query)
   const target = checkTarget(joinPath('', path) + query)
-  const unrouted: Judgement = { kind: 'refused', route: null, caller: callerOf(null, null, asked, head), call: null, ruling: null, refusal: null, forwarded: null }
+  const unrouted: Judgement = { kind: 'refused', route: null, caller: callerOf(null, null, asked, head), call: null, ruling: null, taskId: null, refusal: null, forwarded: null }
   if (target !== null) return { ...unrouted, refusal: refusals.badTarget(target) }
   const route = state.router.match(method, path, asked.version)
   const found: Judgement = { ...unrouted, route, caller: callerOf(route, null, asked, head) }
@@ -81,12 +90,13 @@ export function judge (agent: { readonly config: AgentConfig, readonly state: Ag
   const body = method === 'GET' ? EMPTY : request.body ?? EMPTY
   const problem = versionProblem(route, asked)
   const call = callOf(route, problem, head, body, limits)
-  const ruling = ruleOn(state, route, call, head, null, tracer)
+  const taskId = namedTask(call, route)
+  const ruling = ruleOn(state, route, call, head, taskId === null ? null : recall(taskId), tracer)
   const { refusal } = ruling.decision
   const caller = callerOf(route, call, asked, head)
-  if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, refusal, forwarded: null }
+  if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, taskId, refusal, forwarded: null }
   const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, readsAnswer(state, call)))
-  return { kind: 'operation', route, caller, call, ruling, refusal: null, forwarded }
+  return { kind: 'operation', route, caller, call, ruling, taskId, refusal: null, forwarded }
 }
 
 function callerOf (route: Route | null, call: Call | null, asked: Asked, head: RequestHead): Caller {
