@@ -2,6 +2,7 @@
 import type { Call } from '../a2a/call.js'
 import type { Caller, Refusal } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
+import { taskIdOf } from '../a2a/task-id.js'
 import type { AgentConfig, Limits } from '../config/model.js'
 import type { TaskRecord } from '../policy/task-memory.js'
 import type { Tracer } from '../policy/trace.js'
@@ -11,11 +12,10 @@ import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
 import { guard, isPassthrough, MAX_GET_BODY } from './guard.js'
 import type { RequestHead } from './head.js'
 import { headOf } from './head.js'
-import { namedTask } from './named-task.js'
 import * as refusals from './refusals.js'
 import type { AgentState } from './state.js'
 import type { Asked, OperationRoute, Ruling } from './steps.js'
-import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsAnswer, ruleOn, versionProblem } from './steps.js'
+import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsAnswer, reviewFor, ruleOn, versionProblem } from './steps.js'
 import type { Negotiated } from './upstream-headers.js'
 import { upstreamHeaders } from './upstream-headers.js'
 
@@ -51,7 +51,7 @@ export interface Judgement {
   /** Of operations whose body could be had. */
   readonly call: Call | null
   readonly ruling: Ruling | null
-  /** Task that the request names. */
+  /** Task that the request names, where anything is remembered of tasks. */
   readonly taskId: string | null
   /** Null: not refused. */
   readonly refusal: Refusal | null
@@ -90,12 +90,13 @@ export function judge (agent: { readonly config: AgentConfig, readonly state: Ag
   const body = method === 'GET' ? EMPTY : request.body ?? EMPTY
   const problem = versionProblem(route, asked)
   const call = callOf(route, problem, head, body, limits)
-  const taskId = namedTask(call, route)
+  const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
   const ruling = ruleOn(state, route, call, head, taskId === null ? null : recall(taskId), tracer)
   const { refusal } = ruling.decision
   const caller = callerOf(route, call, asked, head)
   if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, taskId, refusal, forwarded: null }
-  const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, readsAnswer(state, call)))
+  const read = readsAnswer(state, call) || reviewFor(route, call, ruling, null, limits)?.enforces === true
+  const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, read))
   return { kind: 'operation', route, caller, call, ruling, taskId, refusal: null, forwarded }
 }
 
