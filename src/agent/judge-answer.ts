@@ -4,7 +4,6 @@ import type { Refusal } from '../a2a/errors.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
 import type { Limits } from '../config/model.js'
 import type { ActivationTruth, Verdict } from '../policy/answer.js'
-import type { Tracer } from '../policy/trace.js'
 import { callViolation, refusalOf } from '../policy/violation.js'
 import { copyResponseHeaders } from '../wire/headers.js'
 import { splitList } from '../wire/header-list.js'
@@ -16,7 +15,6 @@ import { refusedAnswer, streamAnswer, wholeAnswer } from './client-answer.js'
 import type { Judgement } from './judge.js'
 import { judgeEvents } from './judge-events.js'
 import type { Ruling } from './steps.js'
-import { reviewFor } from './steps.js'
 
 export interface PlainAnswer {
   readonly status: number
@@ -59,10 +57,9 @@ const DROP: ReadonlySet<string> = new Set(['gateway-decision'])
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /**
- * @param judgement of the request, which is forwarded
- * @param tracer is told each rule's verdict
+ * @param judgement of the request, which is forwarded; its review is used up
  */
-export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: Limits, tracer: Tracer | null = null): AnswerJudgement {
+export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: Limits): AnswerJudgement {
   const { ruling, caller, call } = judgement
   const received: string[] = []
   copyResponseHeaders(answer.headers, DROP, received)
@@ -79,7 +76,7 @@ export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: 
   const withEcho = (uris: readonly string[]): string[] => off || uris.length === 0 ? headers : [...headers, ruling.headerName.toLowerCase(), uris.join(',')]
   const success = answer.status >= 200 && answer.status <= 299
   const card = success && isCard(judgement)
-  const review = success && !card ? reviewFor(judgement.route, call, ruling, judgement.taskId, limits, tracer) : null
+  const review = success ? judgement.review : null
   if (review === null) {
     const uris = off ? echoed : shownEcho(ruling, echoed)
     const why = extension ? 'not-an-operation' : card ? 'extended-card' : success ? 'nothing-to-say' : 'error-status'

@@ -4,6 +4,7 @@ import type { Caller, Refusal } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
 import { taskIdOf } from '../a2a/task-id.js'
 import type { AgentConfig, Limits } from '../config/model.js'
+import type { AnswerReview } from '../policy/answer.js'
 import type { TaskRecord } from '../policy/task-memory.js'
 import type { Tracer } from '../policy/trace.js'
 import { TrustedProxies } from '../wire/forwarded.js'
@@ -51,11 +52,11 @@ export interface Judgement {
   /** Of operations whose body could be had. */
   readonly call: Call | null
   readonly ruling: Ruling | null
-  /** Task that the request names, where anything is remembered of tasks. */
-  readonly taskId: string | null
   /** Null: not refused. */
   readonly refusal: Refusal | null
   readonly forwarded: Forwarded | null
+  /** How the answer is judged; null where nothing of it is read. For one answer. */
+  readonly review: AnswerReview | null
 }
 
 const EMPTY = Buffer.alloc(0)
@@ -66,14 +67,14 @@ export type Recall = (taskId: string) => TaskRecord | null
 
 const NOTHING: Recall = () => null
 
-/** @param tracer is told each rule's verdict */
+/** @param tracer is told each rule's verdict, on the request and on what `review` is given */
 export function judge (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null, recall: Recall = NOTHING): Judgement {
   const { config, state } = agent
   const { method, path, query } = request
   const head = headOf(method, request.rawHeaders)
   const asked = askedVersion(head, query)
   const target = checkTarget(joinPath('', path) + query)
-  const unrouted: Judgement = { kind: 'refused', route: null, caller: callerOf(null, null, asked, head), call: null, ruling: null, taskId: null, refusal: null, forwarded: null }
+  const unrouted: Judgement = { kind: 'refused', route: null, caller: callerOf(null, null, asked, head), call: null, ruling: null, refusal: null, forwarded: null, review: null }
   if (target !== null) return { ...unrouted, refusal: refusals.badTarget(target) }
   const route = state.router.match(method, path, asked.version)
   const found: Judgement = { ...unrouted, route, caller: callerOf(route, null, asked, head) }
@@ -94,10 +95,11 @@ export function judge (agent: { readonly config: AgentConfig, readonly state: Ag
   const ruling = ruleOn(state, route, call, head, taskId === null ? null : recall(taskId), tracer)
   const { refusal } = ruling.decision
   const caller = callerOf(route, call, asked, head)
-  if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, taskId, refusal, forwarded: null }
-  const read = readsAnswer(state, call) || reviewFor(route, call, ruling, null, limits)?.enforces === true
-  const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, read))
-  return { kind: 'operation', route, caller, call, ruling, taskId, refusal: null, forwarded }
+  if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, refusal, forwarded: null, review: null }
+  const card = readsAnswer(state, call)
+  const review = card ? null : reviewFor(route, call, ruling, taskId, limits, tracer)
+  const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, card || review?.enforces === true))
+  return { kind: 'operation', route, caller, call, ruling, refusal: null, forwarded, review }
 }
 
 function callerOf (route: Route | null, call: Call | null, asked: Asked, head: RequestHead): Caller {

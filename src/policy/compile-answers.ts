@@ -8,8 +8,8 @@ import { compileName } from './glob.js'
 import { compileObserve } from './observe.js'
 import type { ResultSubject } from './result-subject.js'
 import type { CompiledSource } from './schema-source.js'
+import { ANSWER_CONTENTS, compileAnswerSelector, compilePlaces } from './select-answer.js'
 import type { SelectContext, Selector } from './select-kit.js'
-import { ANSWER_CONTENTS, compileAnswerSelector, compilePlaces } from './select.js'
 import { compileTaskState } from './task-state.js'
 
 type AnswerSide = Pick<CompiledPolicy, 'answers' | 'state' | 'correlations'>
@@ -38,7 +38,7 @@ export function compileAnswerSide (policy: PolicyConfig, mode: Mode, responses: 
   return {
     answers,
     state: policy.state === undefined ? null : compileTaskState(policy.state, mode, responses, context),
-    correlations: (policy.correlate ?? []).map(config => compileCorrelation(config, mode, responses, context)).filter(one => one !== null)
+    correlations: (policy.correlate ?? []).map(config => compileCorrelation(config, mode, responses, context))
   }
 }
 
@@ -48,10 +48,11 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     id: rule.id,
     mode: acts && verdict === 'reject' ? 'enforce' : 'observe',
     verdict,
-    errorClass: 'answer',
-    undeclaredClass: 'answer',
+    side: 'response',
+    errorClass: 'invalid',
+    undeclaredClass: 'invalid',
     on: rule.on === undefined ? null : new Set(rule.on),
-    select: compileAnswerSelector(rule.select, context, verdict === 'strip'),
+    select: compileAnswerSelector(rule.select, context, verdict === 'strip' && rule.select.event === undefined),
     event: rule.select.event ?? null,
     holds: compilePlaces(rule.select),
     chunked: rule.chunked ?? true,

@@ -20,6 +20,7 @@ export function compileRule (rule: RuleConfig, mode: Mode, context: SelectContex
   const strip = rule.verdict === 'strip'
   return {
     id: rule.id,
+    side: 'request',
     mode: rule.verdict === 'warn' || strip ? 'observe' : mode,
     on: rule.on === undefined ? null : new Set(rule.on),
     select: compileSelector(rule.select, context, strip),

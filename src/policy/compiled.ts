@@ -12,6 +12,7 @@ import type { Subject } from './subject.js'
 
 export interface CompiledRule {
   readonly id: string
+  readonly side: 'request'
   readonly mode: Mode
   /** Null: wherever a message is, also in methods that no table knows. */
   readonly on: ReadonlySet<Operation | 'all'> | null
@@ -97,8 +98,9 @@ export interface CompiledResponseRule {
   /** enforce: the answer is refused. What else becomes of it says `verdict`, where the policy acts. */
   readonly mode: Mode
   readonly verdict: 'reject' | 'warn' | 'strip' | 'annotate'
-  readonly errorClass: 'answer'
-  readonly undeclaredClass: 'answer'
+  readonly side: 'response'
+  readonly errorClass: ErrorClass
+  readonly undeclaredClass: ErrorClass
   readonly on: ReadonlySet<Operation> | null
   readonly select: Selector<ResultSubject>
   /** Of `select.event`: the results that are meant; null for all. */

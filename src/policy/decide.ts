@@ -16,8 +16,7 @@ import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
 import { RequestSubject } from './subject.js'
 import { checkTaskState } from './task-state.js'
-import type { TaskRecord } from './task-memory.js'
-import { TaskMemory } from './task-memory.js'
+import { FIELDS, NEW_TASK, TaskMemory } from './task-memory.js'
 import type { Tracer } from './trace.js'
 import { checkUntagged } from './untagged.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
@@ -42,7 +41,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
 
   const memory = policy.remembers ? memoryOf(request) : null
-  const subject = new RequestSubject(call, request.headers, memory === null ? null : taskStateOf(memory.get(STATE)))
+  const subject = new RequestSubject(call, request.headers, memory === null ? null : taskStateOf(memory.get(FIELDS.state)))
   const toInject = notAsked(policy, requested)
   const verbatim = policy.keepsVerbatim ? verbatimFor(subject, requested, policy) : null
   if (verbatim !== null) for (const uri of toInject) note(violations, notInjected(request, uri, verbatim, policy))
@@ -84,13 +83,9 @@ const NO_ACTIVITY: readonly PolicyActivity[] = []
 const NOTHING_MATCHED: ReadonlySet<string> = new Set()
 const NOTHING_ADDED: readonly CompiledAddition[] = []
 
-/** Field of a record: the last task state seen. */
-export const STATE = 'state'
-const NEW: TaskRecord = new Map()
-
 /** A message that names no task begins one: all that is to be known of it is known. */
 function memoryOf ({ call, record }: DecisionRequest): TaskMemory {
-  return new TaskMemory(record ?? (carriesMessage(call.operation) && call.view?.message?.taskId === 'absent' ? NEW : null))
+  return new TaskMemory(record ?? (carriesMessage(call.operation) && call.view?.message?.taskId === 'absent' ? NEW_TASK : null))
 }
 
 /** What extensions say of the method or route, where it is one of theirs. */

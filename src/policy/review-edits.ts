@@ -1,16 +1,16 @@
 /** What is to be taken out of one answer before the client sees it: collected while it is judged, settled at the end. */
-import type { ContentView } from '../a2a/message.js'
 import type { JsonEdit, JsonPath } from '../wire/json-edit.js'
 import type { CompiledPolicy } from './compiled.js'
 import type { ResultSubject } from './result-subject.js'
-import { partSteps } from './select-part.js'
-import { ANSWER_CONTENTS } from './select.js'
+import { ANSWER_CONTENTS } from './select-answer.js'
 import type { Violation } from './violation.js'
 import { note, violation } from './violation.js'
 
 interface Removal extends JsonEdit { readonly policy: CompiledPolicy, readonly rule: string }
 
 export class AnswerEdits {
+  /** Of results that are done with, and of the one that is being judged. */
+  private readonly settled: Removal[] = []
   private removals: Removal[] = []
 
   remove (path: JsonPath, policy: CompiledPolicy, rule: string): void {
@@ -18,36 +18,44 @@ export class AnswerEdits {
   }
 
   get all (): readonly JsonEdit[] {
-    return this.removals
+    return this.settled
   }
 
   /** `policy/rule` of each, each once. */
   get edited (): readonly string[] {
-    return [...new Set(this.removals.map(({ policy, rule }) => `${policy.name}/${rule}`))]
+    return [...new Set(this.settled.map(({ policy, rule }) => `${policy.name}/${rule}`))]
   }
 
   /**
-   * An object with parts has at least one: where all of them would go, the last stays. Asked once for each result.
+   * Ends a result. An object with parts has at least one: where all of them would go, the last stays.
    * @param violations gets a note of what stays
    */
-  keepParts (subject: ResultSubject, violations: Violation[]): void {
-    if (this.removals.length === 0) return
-    for (const content of subject.contents(ANSWER_CONTENTS)) this.keepPart(content, violations)
-  }
-
-  private keepPart (content: ContentView, violations: Violation[]): void {
-    const { list } = content
-    if (list === null || list.length === 0) return
-    const steps: JsonPath = [...content.steps, list.key]
-    const isPart = ({ path }: Removal): boolean => path.length === steps.length + 1 && steps.every((step, i) => path[i] === step)
-    const removed = this.removals.filter(isPart)
-    if (new Set(removed.map(({ path }) => path[steps.length])).size < list.length) return
-    const last = content.parts.at(-1)
-    if (last === undefined) return
-    const kept = partSteps(content, last).at(-1)
-    this.removals = this.removals.filter(one => !(isPart(one) && one.path[steps.length] === kept))
-    for (const { policy, rule } of removed.filter(({ path }) => path[steps.length] === kept)) {
-      note(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, rule, last.path, 'was to be removed and stays: no part would be left', policy.uri))
+  settle (subject: ResultSubject, violations: Violation[]): void {
+    const { removals } = this
+    if (removals.length === 0) return
+    this.removals = []
+    const kept = partsToKeep(removals, subject)
+    for (const one of removals) {
+      const path = kept.size === 0 ? undefined : kept.get(keyOf(one.path))
+      if (path === undefined) this.settled.push(one)
+      else note(violations, violation('observe', 'INVALID_AGENT_RESPONSE', one.policy.name, one.rule, path, 'was to be removed and stays: no part would be left', one.policy.uri))
     }
   }
+}
+
+/** @returns by its key, the path of the last part of everything that would be left without */
+function partsToKeep (removals: readonly Removal[], subject: ResultSubject): ReadonlyMap<string, string> {
+  const removed = new Set(removals.map(({ path }) => keyOf(path)))
+  const kept = new Map<string, string>()
+  for (const { steps, list, parts } of subject.contents(ANSWER_CONTENTS)) {
+    const last = parts.at(-1)
+    if (list === null || last === undefined || parts.length < list.length) continue
+    const keyOfPart = (index: number): string => keyOf([...steps, list.key, index])
+    if (parts.every(part => removed.has(keyOfPart(part.index)))) kept.set(keyOfPart(last.index), last.path)
+  }
+  return kept
+}
+
+function keyOf (path: JsonPath): string {
+  return JSON.stringify(path)
 }

@@ -4,8 +4,8 @@ import type { CompiledAnswers, CompiledPolicy, CompiledResponseRule } from './co
 import type { ResultSubject } from './result-subject.js'
 import type { AnswerEdits } from './review-edits.js'
 import { broken, checkOne } from './rule-check.js'
+import { BODY, isMeantBy } from './select-answer.js'
 import type { Selected } from './select-kit.js'
-import { BODY, isEvent } from './select.js'
 import type { Tracer } from './trace.js'
 import type { Violation } from './violation.js'
 import { isFull, note, violation } from './violation.js'
@@ -32,7 +32,7 @@ export function runResponseRules (policy: CompiledPolicy, answers: CompiledAnswe
     const before = findings.violations.length
     const selected = rule.select.select(subject)
     const holds = judge(policy, answers, rule, subject, selected, findings)
-    if (!holds && rule.verdict === 'annotate' && answers.acts && !isChunk(rule, subject)) findings.annotations.add(`${policy.name}/${rule.id}`)
+    if (!holds && rule.verdict === 'annotate' && matters(rule, answers, subject)) findings.annotations.add(`${policy.name}/${rule.id}`)
     tracer?.answerRule?.(policy, rule, subject.result, { selected: selected.length, found: findings.violations.slice(before) })
   }
 }
@@ -44,11 +44,14 @@ export function isFor ({ on }: CompiledResponseRule, operation: ResultSubject['o
 
 function whySkipped (rule: CompiledResponseRule, answers: CompiledAnswers, subject: ResultSubject, violations: readonly Violation[]): 'operation' | 'event' | 'condition' | 'bound' | null {
   if (!isFor(rule, subject.operation)) return 'operation'
-  if (rule.event !== null && !isEvent(subject, rule.event)) return 'event'
+  if (rule.event !== null && !isMeantBy(rule.event, subject)) return 'event'
   if (rule.condition !== null && !rule.condition(subject)) return 'condition'
-  // What is taken out and what is told is so however much was noted.
-  const isNoteOnly = !answers.acts || rule.verdict === 'warn' || rule.verdict === 'reject'
-  return isNoteOnly && isFull(violations, modeFor(rule, subject)) ? 'bound' : null
+  return !matters(rule, answers, subject) && isFull(violations, modeFor(rule, subject)) ? 'bound' : null
+}
+
+/** What is taken out and what the caller is told of is so however much was noted. */
+function matters (rule: CompiledResponseRule, answers: CompiledAnswers, subject: ResultSubject): boolean {
+  return answers.acts && (rule.verdict === 'strip' || rule.verdict === 'annotate') && !isChunk(rule, subject)
 }
 
 /** What is appended to an artifact may be a piece of something: it cannot break what holds for the whole. */
@@ -64,13 +67,14 @@ function modeFor (rule: CompiledResponseRule, subject: ResultSubject): Mode {
 function judge (policy: CompiledPolicy, answers: CompiledAnswers, rule: CompiledResponseRule, subject: ResultSubject, selected: readonly Selected[], findings: Findings): boolean {
   const { violations, edits } = findings
   const mode = modeFor(rule, subject)
-  const strips = rule.verdict === 'strip' && answers.acts && !isChunk(rule, subject)
+  const goesOn = matters(rule, answers, subject)
+  const strips = goesOn && rule.verdict === 'strip'
   const counted = !rule.holds(subject) || checkCount(policy, rule, mode, subject, selected, violations)
   if (!counted && !strips) return false
   let holds = counted
   for (let i = 0; i < selected.length; i++) {
     const one = selected[i] as Selected
-    if (!strips && isFull(violations, mode)) return rule.verdict === 'annotate' ? holds && selected.every(other => checkOne(policy, rule, mode, other, [])) : holds
+    if (!goesOn && isFull(violations, mode)) return holds
     if (i < rule.max && checkOne(policy, rule, mode, one, violations)) continue
     holds = false
     if (!strips) continue

@@ -1,7 +1,219 @@
 /** Reviews what an agent answers, by the policies of the request it answers. */
-import type { AnswerContext, AnswerReview } from './answer.js'
+import { viewAnswer } from '../a2a/read-result.js'
+import type { AnswerView, ResultView } from '../a2a/result.js'
+import { parseStrict } from '../wire/json.js'
+import { INACTIVE } from './activation.js'
+import { Activations } from './activation-truth.js'
+import type { ActivationTruth, AnswerContext, AnswerReview, Measure, ObservedAttribute, Verdict } from './answer.js'
+import { correlate } from './correlate.js'
+import { observe } from './observe.js'
+import { ResultSubject } from './result-subject.js'
+import { AnswerEdits } from './review-edits.js'
+import { redactHistory } from './review-redact.js'
+import { answerRefusal, noteFault } from './review-refusal.js'
+import type { Findings, Turn } from './review-rules.js'
+import { runResponseRules } from './review-rules.js'
+import type { Work } from './review-scope.js'
+import { hasResults, isAnswerJudged, remembersOf, workOf } from './review-scope.js'
+import type { Selected } from './select-kit.js'
+import { checkTaskState } from './task-state.js'
+import type { TaskMemory, TaskRecord } from './task-memory.js'
+import { FIELDS } from './task-memory.js'
+import type { Violation } from './violation.js'
+import { note, violation } from './violation.js'
 
 /** @returns null where nothing says anything of this answer: then not a byte of it is read */
-export function reviewOf (_context: AnswerContext): AnswerReview | null {
-  return null
+export function reviewOf (context: AnswerContext): AnswerReview | null {
+  const { policy, decision, operation, requested } = context
+  if (!policy.reads || !hasResults(operation)) return null
+  const works = workOf(context)
+  const activations = new Activations(policy, decision, requested)
+  const says = works.some(one => !one.idle) || activations.sought || policy.echoes.size > 0 || (decision.memory !== null && remembersOf(operation))
+  return says ? new Review(context, works, activations) : null
+}
+
+const NONE: readonly never[] = []
+const FORWARD: Verdict = { refusal: null, violations: NONE, edits: NONE, edited: NONE, annotations: NONE, attributes: NONE, measures: NONE, remember: null }
+
+class Review implements AnswerReview {
+  private readonly context: AnswerContext
+  private readonly works: readonly Work[]
+  private readonly activations: Activations
+  private readonly memory: TaskMemory | null
+  readonly enforces: boolean
+  private readonly annotates: boolean
+  private readonly idle: boolean
+  private taskId: string | null
+  /** The result that the answer ended with, so far; kept only where a rule asks for it. */
+  private readonly judgesLast: boolean
+  private last: { readonly subject: ResultSubject, readonly judged: readonly Work[] } | null = null
+  private first = true
+
+  constructor (context: AnswerContext, works: readonly Work[], activations: Activations) {
+    this.context = context
+    this.works = works
+    this.activations = activations
+    this.memory = remembersOf(context.operation) ? context.decision.memory : null
+    this.enforces = works.some(one => one.enforces)
+    this.annotates = works.some(one => one.annotates)
+    this.judgesLast = works.some(one => one.judgesLast)
+    this.idle = works.every(one => one.idle)
+    this.taskId = context.taskId
+  }
+
+  get holds (): boolean {
+    return this.enforces || this.annotates || this.memory !== null || this.holdsHead
+  }
+
+  get holdsHead (): boolean {
+    return this.activations.holdsHead
+  }
+
+  get reads (): boolean {
+    return !this.idle || this.memory !== null || this.activations.sought
+  }
+
+  echoed (uris: readonly string[]): void {
+    this.activations.echoed(uris)
+  }
+
+  shown (): readonly string[] {
+    return this.activations.shown()
+  }
+
+  truth (): ActivationTruth {
+    return this.activations.truth()
+  }
+
+  judge (bytes: Buffer, stream: boolean): Verdict {
+    if (!this.reads) return FORWARD
+    const judging = new Judging(new AnswerEdits())
+    const view = this.read(bytes, stream, judging.violations)
+    if (view === null) return judging.verdict(null)
+    for (let i = 0; i < view.results.length; i++) {
+      this.result(view.results[i] as ResultView, !stream && i === view.results.length - 1 ? 'last' : 'within', judging)
+    }
+    return judging.verdict(this.memory)
+  }
+
+  end (): Verdict | null {
+    if (this.last === null) return null
+    const { subject, judged } = this.last
+    this.last = null
+    const judging = new Judging(null)
+    for (const { state, answers } of judged) runResponseRules(state.policy, answers, subject, 'afterwards', judging, this.context.tracer)
+    return judging.verdict(null)
+  }
+
+  /** @returns null where nothing of it is to be judged: it is none, or an error */
+  private read (bytes: Buffer, stream: boolean, violations: Violation[]): AnswerView | null {
+    const { limits, binding, version, operation, id } = this.context
+    const mode = this.enforces ? 'enforce' : 'observe'
+    const parsed = parseStrict(bytes, limits)
+    if (!parsed.ok) {
+      noteFault('answer-json', mode, { path: '', message: `is not acceptable JSON: ${parsed.problem.message}` }, violations)
+      return null
+    }
+    const view = viewAnswer(parsed.value, { binding, version, operation, id, stream })
+    if (view.fault !== null) noteFault('answer-envelope', mode, view.fault, violations)
+    if (view.isError && view.fault === null) return null
+    for (const problem of view.problems) noteFault('answer-fields', mode, problem, violations)
+    return view
+  }
+
+  private result (view: ResultView, turn: Turn, judging: Judging): void {
+    const { operation, decision, tracer } = this.context
+    const subject = new ResultSubject(view, operation, decision.matched, this.first)
+    this.first = false
+    for (const uri of subject.listed) this.activations.see(uri)
+    const memory = this.memoryOf(view)
+    const judged: Work[] = []
+    for (const work of this.works) {
+      const { policy } = work.state
+      const found = ownedIn(work, subject)
+      const evidence = found[0]?.typePath ?? found[0]?.path ?? null
+      if (evidence !== null) this.activations.see(policy.uri)
+      if (work.idle) continue
+      if (work.strips && found.length > 0) stripInactive(work, found, judging)
+      if (work.answers.redact.length > 0) redactHistory(policy, work.answers, subject, judging)
+      const isJudged = isAnswerJudged(work, evidence)
+      tracer?.answerPolicy?.(policy, view, evidence, isJudged)
+      if (!isJudged) continue
+      judged.push(work)
+      judgeResult(work, subject, turn, memory, judging, tracer)
+    }
+    if (memory !== null) {
+      if (view.state !== null) memory.set(FIELDS.state, view.state)
+      judging.taskId = this.taskId
+    }
+    judging.edits?.settle(subject, judging.violations)
+    if (this.judgesLast && turn === 'within') this.last = { subject, judged }
+  }
+
+  /** Of the request's task, or where it names none of the first that is answered; other tasks are not its to remember. */
+  private memoryOf (view: ResultView): TaskMemory | null {
+    if (this.memory === null || view.taskId === null) return null
+    this.taskId ??= view.taskId
+    return view.taskId === this.taskId ? this.memory : null
+  }
+}
+
+/** All of it where it is to be removed; otherwise the first is enough. */
+function ownedIn ({ answers, strips }: Work, subject: ResultSubject): readonly Selected[] {
+  if (strips) return answers.owned.flatMap(one => one.select(subject))
+  for (const one of answers.owned) {
+    const found = one.select(subject)
+    if (found.length > 0) return found
+  }
+  return NONE
+}
+
+function stripInactive ({ state: { policy }, answers }: Work, found: readonly Selected[], { violations, edits }: Findings): void {
+  const path = found[0]?.path ?? ''
+  note(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, INACTIVE, path, `belongs to the extension ${policy.uri}, which the client did not activate, and is ${answers.acts ? 'removed' : 'to be removed'}`, policy.uri))
+  if (answers.acts) for (const { at } of found) edits?.remove(at, policy, INACTIVE)
+}
+
+function judgeResult ({ state: { policy }, answers }: Work, subject: ResultSubject, turn: Turn, memory: TaskMemory | null, judging: Judging, tracer: AnswerContext['tracer']): void {
+  runResponseRules(policy, answers, subject, turn, judging, tracer)
+  if (memory !== null) {
+    if (policy.state !== null) checkTaskState(policy, subject, 'response', memory, judging.violations)
+    if (policy.correlations.length > 0) correlate(policy, subject, 'response', memory, judging.violations)
+  }
+  const { attributes, measures } = observe(policy, subject, memory)
+  judging.attributes.push(...attributes)
+  judging.measures.push(...measures)
+}
+
+/** What is found of one answer, or of one event. */
+class Judging implements Findings {
+  readonly violations: Violation[] = []
+  readonly edits: AnswerEdits | null
+  readonly annotations = new Set<string>()
+  readonly attributes: ObservedAttribute[] = []
+  readonly measures: Measure[] = []
+  /** Of the request's task, where this answer tells of it. */
+  taskId: string | null = null
+
+  constructor (edits: AnswerEdits | null) {
+    this.edits = edits
+  }
+
+  /** @param memory of which what is new is remembered with the answer; not with one that nobody sees */
+  verdict (memory: TaskMemory | null): Verdict {
+    const { violations, edits, attributes, measures, taskId } = this
+    const refusal = answerRefusal(violations)
+    if (refusal !== null) return { ...FORWARD, refusal, violations, attributes }
+    const fields: TaskRecord | null = taskId === null ? null : memory?.take() ?? null
+    return {
+      refusal: null,
+      violations,
+      edits: edits?.all ?? NONE,
+      edited: edits?.edited ?? NONE,
+      annotations: [...this.annotations],
+      attributes,
+      measures,
+      remember: taskId === null || fields === null ? null : { taskId, fields }
+    }
+  }
 }

@@ -1,30 +1,20 @@
 /** What rules for requests and for answers have in common: whether one value holds, and what is said where it does not. */
-import type { Reason } from '../a2a/errors.js'
 import { quoted, visible } from '../a2a/fields.js'
 import type { ErrorClass, Mode } from '../config/model.js'
 import type { CompiledPolicy } from './compiled.js'
+import type { Side } from './reasons.js'
+import { reasonOn } from './reasons.js'
 import type { CompiledSource } from './schema-source.js'
 import type { Selected } from './select-kit.js'
 import type { Violation } from './violation.js'
 import { isFull, note, violation } from './violation.js'
 
-/** `answer` for whatever is wrong with an agent's answer: that has one reason. */
-export type FaultClass = ErrorClass | 'answer'
-
-export const REASON_OF_CLASS: Readonly<Record<FaultClass, Reason>> = {
-  invalid: 'EXTENSION_DATA_INVALID',
-  unsupportedContent: 'CONTENT_TYPE_NOT_SUPPORTED',
-  conflict: 'EXTENSION_CONFLICT',
-  extensionRequired: 'EXTENSION_SUPPORT_REQUIRED',
-  forbidden: 'EXTENSION_NOT_ALLOWED',
-  answer: 'INVALID_AGENT_RESPONSE'
-}
-
 export interface CheckedRule {
   readonly id: string
+  readonly side: Side
   readonly schema: CompiledSource | null
-  readonly errorClass: FaultClass
-  readonly undeclaredClass: FaultClass
+  readonly errorClass: ErrorClass
+  readonly undeclaredClass: ErrorClass
   readonly message: string | null
   readonly reason: string | null
 }
@@ -34,8 +24,7 @@ export interface CheckedRule {
  * @returns whether the value holds
  */
 export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
-  const classOf = (errorClass: ErrorClass): FaultClass => rule.errorClass === 'answer' ? 'answer' : errorClass
-  if (one.ambiguous !== null) return fault(policy, rule, mode, classOf('invalid'), one.path, `cannot be judged: ${one.ambiguous}`, violations)
+  if (one.ambiguous !== null) return fault(policy, rule, mode, 'invalid', one.path, `cannot be judged: ${one.ambiguous}`, violations)
   if (rule.schema === null) return true
   const found = rule.schema.find(one.captures)
   if (found === null) {
@@ -44,7 +33,7 @@ export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode,
   const { entry, name } = found
   const label = name === null ? 'its schema' : `the schema ${quoted(name, NAME)} of the agent's card`
   if (!entry.usable) {
-    return fault(policy, rule, mode, classOf('unsupportedContent'), one.path, `cannot be accepted: ${label} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
+    return fault(policy, rule, mode, 'unsupportedContent', one.path, `cannot be accepted: ${label} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
   }
   const problems = entry.schema.validate(one.value)
   if (problems === null) return true
@@ -69,11 +58,11 @@ function declared (names: readonly string[]): string {
 
 /** The rule is broken: the policy's own words and reason, where it has some. */
 export function broken (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, path: string, message: string, violations: Violation[]): void {
-  note(violations, violation(mode, REASON_OF_CLASS[rule.errorClass], policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
+  note(violations, violation(mode, reasonOn(rule.side, rule.errorClass), policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
 }
 
 /** The rule cannot be applied: its words for a broken rule would mislead. */
-function fault (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, faultClass: FaultClass, path: string, message: string, violations: Violation[], reason: string | null = null): false {
-  note(violations, violation(mode, REASON_OF_CLASS[faultClass], policy.name, rule.id, path, message, policy.uri, reason))
+function fault (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): false {
+  note(violations, violation(mode, reasonOn(rule.side, errorClass), policy.name, rule.id, path, message, policy.uri, reason))
   return false
 }

@@ -1,6 +1,6 @@
 /** Selectors over one result of an answer, and over requests and answers alike. */
 import { isTerminal } from '../a2a/task-state.js'
-import type { AnswerSelectorConfig, ContentPlace } from '../config/model.js'
+import type { AnswerSelectorConfig, ContentPlace, MetadataPlace } from '../config/model.js'
 import type { BothSides } from './compiled.js'
 import type { ResultSubject } from './result-subject.js'
 import type { Side } from './reasons.js'
@@ -10,18 +10,19 @@ import { compilePart } from './select-part.js'
 import { compileMetadata, compileSelector } from './select.js'
 import type { RequestSubject, Subject } from './subject.js'
 
-const ALL: readonly ContentPlace[] = ['message', 'status', 'artifact']
+/** Where answers have parts. */
+export const ANSWER_CONTENTS: readonly ContentPlace[] = ['message', 'status', 'artifact']
 
 /** @param located whether the selector is to tell where in the answer the values lie, for edits */
 export function compileAnswerSelector (config: AnswerSelectorConfig, context: SelectContext, located = false): Selector<ResultSubject> {
   if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
   if (config.event !== undefined) return compileEvent(config.event, located)
   const part = config.part ?? {}
-  return compilePart(part.in === undefined ? { ...part, in: ALL } : part, context, located)
+  return compilePart(part.in === undefined ? { ...part, in: ANSWER_CONTENTS } : part, context, located)
 }
 
 /** Path of the body itself. */
-const BODY = 'body'
+export const BODY = 'body'
 
 /** Of `last` every result: which one that was shows at the end. */
 function compileEvent (event: NonNullable<AnswerSelectorConfig['event']>, located: boolean): Selector<ResultSubject> {
@@ -36,6 +37,15 @@ function compileEvent (event: NonNullable<AnswerSelectorConfig['event']>, locate
 export function isMeantBy (event: NonNullable<AnswerSelectorConfig['event']>, { first, result }: ResultSubject): boolean {
   if (event === 'first') return first
   return event === 'last' || result.kind === 'message' || isTerminal(result.state)
+}
+
+const MESSAGE: readonly MetadataPlace[] = ['message']
+
+/** Whether a result has one of the places that are selected from. */
+export function compilePlaces ({ metadata, part, event }: AnswerSelectorConfig): (subject: ResultSubject) => boolean {
+  if (event !== undefined) return () => true
+  if (metadata !== undefined) return subject => subject.holders(metadata.in ?? MESSAGE).length > 0
+  return subject => subject.contents(part?.in ?? ANSWER_CONTENTS).length > 0
 }
 
 const NOTHING: Selector = { needsMessage: true, missing: null, select: () => [] }

@@ -1,11 +1,9 @@
 /** Selectors of the policy vocabulary, compiled to functions over a request or over one result of an answer. */
 import { isObject, memberPath } from '../a2a/fields.js'
-import type { AnswerSelectorConfig, ContentPlace, MetadataSelectorConfig, SelectorConfig } from '../config/model.js'
-import { isTerminal } from '../a2a/task-state.js'
+import type { MetadataSelectorConfig, SelectorConfig } from '../config/model.js'
 import type { Glob } from './glob.js'
 import { compileName, matchingKeys } from './glob.js'
 import type { Holder } from './metadata.js'
-import type { ResultSubject } from './result-subject.js'
 import type { SelectContext, Selected, Selector } from './select-kit.js'
 import { descendPath, NAME_LIMIT, NOWHERE, plain, step } from './select-kit.js'
 import { compilePart } from './select-part.js'
@@ -19,43 +17,6 @@ export function compileSelector (config: SelectorConfig, context: SelectContext,
   if (config.header !== undefined) return compileHeader(config.header)
   if (config.pointer !== undefined) return compilePointer(config.pointer, located)
   return compilePart(config.part ?? {}, context, located)
-}
-
-/** Where answers have parts. */
-export const ANSWER_CONTENTS: readonly ContentPlace[] = ['message', 'status', 'artifact']
-
-/** Over the results of an answer. */
-export function compileAnswerSelector (config: AnswerSelectorConfig, context: SelectContext, located = false): Selector<ResultSubject> {
-  if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
-  if (config.event !== undefined) return compileEvent(config.event)
-  return compilePart({ in: ANSWER_CONTENTS, ...config.part }, context, located)
-}
-
-type EventName = NonNullable<AnswerSelectorConfig['event']>
-
-/** Whether a result is the one that is meant. Of `last` nobody can tell before the answer ends: every result may be. */
-export function isEvent ({ first, result }: ResultSubject, event: EventName): boolean {
-  if (event === 'first') return first
-  return event === 'last' || result.kind === 'message' || isTerminal(result.state)
-}
-
-/** The result itself, normalised. */
-function compileEvent (event: EventName): Selector<ResultSubject> {
-  return {
-    needsMessage: false,
-    missing: null,
-    select: subject => isEvent(subject, event) ? [plain(subject.result.path === '' ? BODY : subject.result.path, subject.normalised, NOWHERE)] : []
-  }
-}
-
-/** Path of the body itself, in a message. */
-export const BODY = 'body'
-
-/** Whether a result has one of the places that are selected from. */
-export function compilePlaces ({ metadata, part, event }: AnswerSelectorConfig): (subject: ResultSubject) => boolean {
-  if (event !== undefined) return () => true
-  if (metadata !== undefined) return subject => subject.holders(metadata.in ?? MESSAGE).length > 0
-  return subject => subject.contents(part?.in ?? ANSWER_CONTENTS).length > 0
 }
 
 export function compileMetadata (config: MetadataSelectorConfig, context: SelectContext, located: boolean): Selector<Subject> {

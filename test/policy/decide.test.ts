@@ -36,6 +36,9 @@ t.test('a missing required extension: named, with the header to send', async t =
     injected: [],
     missing: [U, V],
     verbatim: false,
+    activity: [],
+    matched: new Set(),
+    memory: null,
     edits: [],
     headers: null,
     edited: []

@@ -1,0 +1,55 @@
+/** `redact`: secrets that clients sent earlier are taken out of a task's history. */
+import { isObject, memberPath } from '../a2a/fields.js'
+import type { JsonPath } from '../wire/json-edit.js'
+import type { CompiledAnswers, CompiledPolicy, CompiledRedaction } from './compiled.js'
+import { matchingKeys } from './glob.js'
+import type { Holder } from './metadata.js'
+import { FieldsHolder } from './metadata.js'
+import type { ResultSubject } from './result-subject.js'
+import type { Findings } from './review-rules.js'
+import { descendPath, NAME_LIMIT, step } from './select-kit.js'
+import { partSteps } from './select-part.js'
+import { note, violation } from './violation.js'
+
+/** Name of the rule under which redaction is recorded. */
+export const REDACT = 'redact'
+
+/** Where it is only observed, one note tells that there is something to redact. */
+export function redactHistory (policy: CompiledPolicy, answers: CompiledAnswers, subject: ResultSubject, { violations, edits }: Findings): void {
+  for (const content of subject.result.history) {
+    const holders = [new FieldsHolder(content.fields, () => content.steps), ...content.parts.map(part => new FieldsHolder(part.fields, () => partSteps(content, part)))]
+    for (const holder of holders) {
+      for (const redaction of answers.redact) {
+        for (const { at, path } of placesOf(redaction, holder)) {
+          if (answers.acts && edits !== null) {
+            edits.remove(at, policy, REDACT)
+            continue
+          }
+          note(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, REDACT, path, 'is to be removed: the history shows it again', policy.uri))
+          return
+        }
+      }
+    }
+  }
+}
+
+interface Found { readonly at: JsonPath, readonly path: string }
+
+function placesOf ({ names, steps }: CompiledRedaction, holder: Holder): Found[] {
+  const { metadata } = holder
+  if (!isObject(metadata)) return []
+  return matchingKeys(metadata, names).flatMap(({ key, exact }) => below(metadata[key], steps, { at: [...holder.steps(), key], path: memberPath(holder.path, key, exact ? NAME_LIMIT : undefined) }))
+}
+
+/** `*` stands for every item or member. */
+function below (value: unknown, steps: readonly string[], found: Found): Found[] {
+  const [name, ...rest] = steps
+  if (name === undefined) return [found]
+  if (typeof value !== 'object' || value === null) return []
+  const keys = name === '*' ? Object.keys(value) : [name]
+  return keys.flatMap(key => {
+    const inner = step(value, key)
+    if (inner === undefined) return []
+    return below(inner, rest, { at: [...found.at, Array.isArray(value) ? Number(key) : key], path: name === '*' && !Array.isArray(value) ? memberPath(found.path, key) : descendPath(found.path, [key]) })
+  })
+}
