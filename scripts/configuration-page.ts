@@ -78,6 +78,7 @@ const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] =
   { title: '`agents[].upstream`', schema: at(configSchema, 'agents', 'upstream') },
   { title: '`agents[].card`', schema: at(configSchema, 'agents', 'card') },
   { title: '`agents[].card.advertise[]`', schema: advertisedSchema },
+  { title: '`state`', schema: at(configSchema, 'state') },
   { title: '`telemetry`', schema: at(configSchema, 'telemetry') }
 ]
 

@@ -22,7 +22,9 @@ owns:
   headers: [acme-window]`,
   inactive: `
 owns: {metadata: [$uri]}
-inactive: {request: reject}          # a window without asking for the extension is refused`,
+inactive:
+  request: reject                    # a window without asking for the extension is refused
+  response: strip                    # and taken out of answers to clients that did not ask for it`,
   activation: `
 owns: {metadata: [$uri]}
 activation:
@@ -63,7 +65,58 @@ request:
   - id: client-is-named
     select: {header: acme-client}
     count: {min: 1}
-    verdict: warn`,
+    verdict: warn
+  - id: no-change-on-the-way
+    select: {metadata: {key: $uri}}
+    when: {taskState: [working]}              # the last state that the gateway saw; of other tasks onUnknown decides
+    count: {max: 0}`,
+  response: `
+request: [{id: window, select: {metadata: {key: $uri}}, schema: {type: object}}]
+response:
+  - id: slots                                 # in every result that has a status or an artifact
+    select: {metadata: {in: [status, artifact], key: $uri/slots}}
+    schema: {type: array, items: {type: string}}
+    verdict: reject
+  - id: a-window-starts-a-task
+    select: {event: first}                    # the result itself, normalised
+    when: {requestMatched: window}
+    schema: {properties: {type: {const: task}}}
+    verdict: annotate
+  - id: receipts
+    on: [GetTask, SendStreamingMessage]
+    select: {part: {in: [artifact], data: true, mediaType: application/json;schema=*}}
+    schema: {fromCard: ["/schemas/{schema}"]}
+    chunked: false                            # what is appended is whole by itself
+    verdict: strip`,
+  state: `
+state:
+  from: {metadata: {in: [message, status], key: $uri/phase}}   # what clients send, and what the agent answers
+  taskStates: {offered: [input-required], delivered: [completed]}
+  transitions:
+    '': [offered]                             # the first
+    offered: [accepted]                       # or offered again: that is no move
+    accepted: [delivered, offered]
+    delivered: []                             # the last
+  monotonic: {metadata: {in: [status], key: $uri/revision}}
+  maxVisits: {offered: 3}
+  onViolation: reject
+  error: {class: conflict}`,
+  correlate: `
+correlate:
+  - id: one-of-the-slots
+    remember: {on: response, select: {metadata: {in: [status], key: $uri}}, pick: /slots/*/id}
+    check: {on: request, select: {metadata: {in: [message], key: $uri}}, pick: [/slot, /choice/slot], relation: member}
+    error: {message: the slot is none of those that were offered}`,
+  observe: `
+observe:
+  spanAttributes:
+    acme.zone: {metadata: {in: [task], key: $uri/zone}}
+  metrics:
+    - name: deliveries
+      type: counter
+      from: {metadata: {in: [task], key: $uri, path: /delivered}}
+      by: {from: {metadata: {in: [task], key: $uri, path: /size}}, values: [small, large]}`,
+  echo: 'echo: verify',
   inject: `
 owns: {metadata: [$uri/*]}
 inactive: {request: strip}                    # or a client that does not ask could send its own

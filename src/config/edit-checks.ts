@@ -8,7 +8,7 @@ import type { Mapping } from './yaml-values.js'
 
 export function editProblems (policy: Mapping, path: Path): PathProblem[] {
   return [
-    ...items(policy.request).flatMap((item, index) => mapping(item).verdict === 'strip' ? stripProblems(mapping(item), [...path, 'request', index]) : []),
+    ...(['request', 'response'] as const).flatMap((key) => items(policy[key]).flatMap((item, index) => mapping(item).verdict === 'strip' ? stripProblems(mapping(item), [...path, key, index]) : [])),
     ...(mapping(policy.inactive).request === 'strip' ? items(mapping(policy.owns).headers) : [])
       .flatMap((name, index) => headerProblems(name, [...path, 'owns', 'headers', index])),
     ...items(policy.inject).flatMap((item, index, all) => injectionProblems(mapping(item), all.slice(0, index).map(mapping), [...path, 'inject', index])),
@@ -22,7 +22,7 @@ const NEEDED: readonly unknown[] = ['/message', '/message/parts', '/message/role
 const LAST_INDEX = /\/\d+$/
 
 function stripProblems (rule: Mapping, at: Path): PathProblem[] {
-  const { header, pointer, part, metadata } = mapping(rule.select)
+  const { header, pointer, part, metadata, event } = mapping(rule.select)
   const problems = headerProblems(header, [...at, 'select', 'header'])
   if (mapping(rule.count).min !== undefined) {
     problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])}: verdict strip cannot mend a lower bound, because removing adds nothing`, 'put the lower bound into a rule of its own', 'key'))
@@ -33,6 +33,7 @@ function stripProblems (rule: Mapping, at: Path): PathProblem[] {
   for (const [given, place] of steps) {
     if (typeof given === 'string' && LAST_INDEX.test(given)) problems.push(fault(place, `${dotted(place)}: verdict strip cannot take one item out of a list: ${moving}`, 'strip the list, or reject'))
   }
+  if (event !== undefined) problems.push(fault([...at, 'select', 'event'], `${dotted([...at, 'select', 'event'])}: verdict strip cannot take away a whole result`, 'reject it instead, or select parts or metadata'))
   if (NEEDED.includes(pointer)) problems.push(fault([...at, 'select', 'pointer'], `${dotted([...at, 'select', 'pointer'])}: no message can do without ${shown(pointer)}`, 'reject it instead'))
   return problems
 }

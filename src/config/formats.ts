@@ -55,6 +55,10 @@ export const FORMATS = {
   'schema-base': (text: string) => /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x22\x24-\x7e]+\/$/.test(text) && URL.canParse(text)
     ? null
     : { message: 'must be an absolute URI that ends with "/"', hint: 'file names are appended to it' },
+  substate: (text: string) => text !== '' && text.length <= 128 ? null : { message: 'must have from 1 to 128 characters' },
+  'substate-or-none': (text: string) => text.length <= 128 ? null : { message: 'must have at most 128 characters' },
+  'metric-name': (text: string) => /^[a-z][a-z0-9_]{0,62}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "_", and begin with a letter' },
+  'attribute-name': attributeFault,
   store: storeFault,
   'store-prefix': (text: string) => /^[\x21-\x7e]{0,100}$/.test(text) ? null : { message: 'must have at most 100 characters, all of them printable ASCII and none a blank' },
   reason: (text: string) => /^[A-Z][A-Z0-9_]{0,62}$/.test(text)
@@ -161,6 +165,14 @@ function isIPv4Mapped (address: string): boolean {
 
 function hasBlankOrControl (text: string): boolean {
   return /[\s\p{Cc}]/u.test(text)
+}
+
+/** What the gateway's own spans say, docs/observability.md. */
+const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|error|http|jsonrpc|rpc)\./
+
+function attributeFault (text: string): Fault | null {
+  if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(text)) return { message: 'must be 1 to 100 of a-z, 0-9, "_", "." and "-", and begin with a letter' }
+  return OWN_ATTRIBUTES.test(text) ? { message: 'is among the gateway\'s own attributes', hint: 'begin it with a name of your own, such as "acme."' } : null
 }
 
 const DATABASE = /^\/(?:\d{1,5})?$/

@@ -1,4 +1,5 @@
 /** Checks of policies as their layers make them, and of how agents name them. Each fault is told at the layer that caused it. */
+import { responsesWarnings } from './answer-checks.js'
 import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import type { LayeredPolicy, ListItem, PolicyLayers } from './layers.js'
@@ -23,7 +24,8 @@ export function layeredWarnings (layers: PolicyLayers, agents: readonly unknown[
   const policies = [...layers.fileNames.map((name) => layers.named(name)), ...lists.flat().filter(({ item }) => item.overlay !== null).map(({ policy }) => policy)]
   return once([
     ...policies.flatMap((policy) => policy === null ? [] : located(policy, (path) => policyWarnings(policy.value, path))),
-    ...lists.flatMap(sharedAliases)
+    ...lists.flatMap(sharedAliases),
+    ...lists.flatMap((list, index) => responsesWarnings(mapping(agents[index]), list.map(({ policy }) => policy), ['agents', index]))
   ])
 }
 

@@ -248,9 +248,9 @@ export interface RouteConfig {
 /** What a rule does that needs memory of a task that is not there: nothing, or as if it were broken. */
 export type OnUnknown = 'allow' | 'reject'
 
-/** Substates are what `from` selects: strings of the extension's own. */
+/** Substates are what `from` selects: strings of the extension's own, of at most 128 characters. */
 export interface TaskStateConfig {
-  /** Of requests and answers alike; places that one of them does not have are passed over. */
+  /** Of requests and answers alike; places that one of them does not have are passed over. No `event`. */
   readonly from: AnswerSelectorConfig
   /** By substate, the task states it may come with. Substates not listed may come with any. */
   readonly taskStates?: Readonly<Record<string, readonly TaskState[]>>
@@ -294,7 +294,7 @@ export interface CorrelationSide {
 }
 
 export interface ObserveConfig {
-  /** By name of the attribute, where its value is; scalars only. */
+  /** By name of the attribute, where its value is; scalars only. No `event` here and below. */
   readonly spanAttributes?: Readonly<Record<string, AnswerSelectorConfig>>
   readonly metrics?: readonly ObservedMetricConfig[]
 }
@@ -373,7 +373,7 @@ export type ContentPlace = 'message' | 'status' | 'artifact'
 export type MetadataPlace = ContentPlace | 'params' | 'part' | 'task' | 'event'
 
 export interface MetadataSelectorConfig {
-  /** Default message. */
+  /** Default message; of answers message, status, artifact, task and event. */
   readonly in?: readonly MetadataPlace[]
   /** Glob, `$uri` or `$uri/...`. */
   readonly key: string

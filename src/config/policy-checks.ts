@@ -2,11 +2,13 @@
 import { routeKey } from '../a2a/extension-routes.js'
 import { operationOfMethod } from '../a2a/operations.js'
 import { nearest } from '../wire/nearest.js'
+import { answerProblems } from './answer-checks.js'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { editProblems, editWarnings, isSupplied } from './edit-checks.js'
 import { reachWarnings } from './reach-checks.js'
-import { contradictions, ruleProblems, ruleWarnings } from './rule-checks.js'
+import { contradictions, ruleProblems, ruleWarnings, stateWarnings } from './rule-checks.js'
+import { taskProblems, unreached } from './task-checks.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
@@ -15,16 +17,19 @@ import type { Mapping } from './yaml-values.js'
  * @param catalogue names of the policies that this one could have been laid over
  */
 export function policyProblems (policy: unknown, path: Path, catalogue: readonly string[] = []): PathProblem[] {
-  const rules = items(mapping(policy).request).map(mapping)
+  const { request, response, correlate } = mapping(policy)
+  const rules = items(request).map(mapping)
   return [
     ...identityProblems(policy, path, catalogue),
     ...activationProblems(mapping(policy), path),
     ...editProblems(mapping(policy), path),
     ...Object.keys(mapping(mapping(policy).methods)).filter(isOperation).map((name) => fault([...path, 'methods', name], `${dotted([...path, 'methods'])}: ${shown(name)} is an operation of A2A`, 'write rules with on', 'key')),
     ...routeProblems(items(mapping(policy).routes), [...path, 'routes']),
-    ...sameIds(rules, [...path, 'request']),
+    ...sameIds(Object.entries({ request, response, correlate }), path),
     ...rules.flatMap((rule, index) => ruleProblems(rule, [...path, 'request', index], mapping(policy))),
-    ...contradictions(rules, [...path, 'request'])
+    ...contradictions(rules, [...path, 'request']),
+    ...answerProblems(mapping(policy), path),
+    ...taskProblems(mapping(policy), path)
   ]
 }
 
@@ -33,19 +38,23 @@ export function policyWarnings (policy: unknown, path: Path): PathProblem[] {
   return [
     ...reachWarnings(mapping(policy), path),
     ...editWarnings(mapping(policy), path),
-    ...items(mapping(policy).request).flatMap((item, index) => ruleWarnings(mapping(item), [...path, 'request', index]))
+    ...(['request', 'response'] as const).flatMap((key) => items(mapping(policy)[key]).flatMap((item, index) => ruleWarnings(mapping(item), [...path, key, index]))),
+    ...items(mapping(policy).request).flatMap((item, index) => stateWarnings(mapping(item), [...path, 'request', index])),
+    ...unreached(mapping(mapping(policy).state), [...path, 'state'])
   ]
 }
 
-function sameIds (rules: readonly Mapping[], path: Path): PathProblem[] {
+/** Metrics and refusals name a rule by policy and id alone. */
+function sameIds (lists: readonly [string, unknown][], path: Path): PathProblem[] {
   const seen = new Set<unknown>()
-  return rules.flatMap(({ id }, index) => {
+  return lists.flatMap(([key, list]) => items(list).flatMap((item, index) => {
+    const { id } = mapping(item)
     if (typeof id !== 'string' || !seen.has(id)) {
       seen.add(id)
       return []
     }
-    return [fault([...path, index, 'id'], `two rules of this policy have the id ${shown(id)}`)]
-  })
+    return [fault([...path, key, index, 'id'], `two rules of this policy have the id ${shown(id)}`)]
+  }))
 }
 
 function isOperation (method: string): boolean {

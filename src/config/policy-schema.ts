@@ -1,119 +1,8 @@
-import { choice, flag, list, mapping, text } from './schema-kit.js'
-import type { Format } from './formats.js'
+/** One policy as JSON Schema: the source of truth for its keys, their types, bounds and defaults. */
+import { correlation, observe, responseRule, taskStates } from './answer-schema.js'
+import { condition, diskSource, names, rule } from './rule-schema.js'
+import { choice, flag, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
-
-/** What a rule may be `on`. */
-export const OPERATIONS = [
-  'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig',
-  'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard', 'all'
-]
-
-const CLASSES = ['invalid', 'unsupportedContent', 'conflict', 'extensionRequired', 'forbidden']
-
-const presence = (what: string): Schema => choice(`Whether the message carries a ${what}.`, ['present', 'absent'])
-
-const inline = (description: string): Schema => ({ type: ['object', 'boolean'], description })
-
-const condition = (description: string): Schema => ({
-  ...mapping(description, [], {
-    taskId: presence('taskId'),
-    contextId: presence('contextId'),
-    listed: flag('Whether `message.extensions` names the extension.'),
-    match: inline('JSON Schema that the request matches, in the one shape for all versions and bindings that docs/how-it-decides.md describes.')
-  }),
-  minProperties: 1
-})
-
-const mediaType: Schema = {
-  description: 'Media types of the parts, any of which matches; of parts of every kind, unless `data` is true. A parameter value `*` matches any value and captures it under the parameter\'s name.',
-  type: ['string', 'array'],
-  'x-format': 'media-type',
-  items: { type: 'string', 'x-format': 'media-type' },
-  minItems: 1,
-  maxItems: 100,
-  uniqueItems: true
-}
-
-const metadataSelector = mapping('Values in metadata.', ['key'], {
-  in: { ...list('Whose metadata: the message\'s, the request\'s own (`params`), or each part\'s.', { type: 'string', enum: ['message', 'params', 'part'] }, ['message']), minItems: 1 },
-  key: { ...text('Name of the member; `*` stands for any characters, `$uri` or `$uri/...` for the extension\'s URI and what follows it.', 'name-pattern'), examples: ['$uri'] },
-  path: text('JSON Pointer into the value: what it leads to is the value selected.', 'pointer'),
-  equals: { type: ['string', 'number', 'boolean'], description: 'Only values equal to this.' }
-})
-
-const selector: Schema = {
-  ...mapping('Which values of the request the rule looks at; one of these.', [], {
-    part: mapping('Parts of the message; every condition given must hold.', [], {
-      data: flag('Only parts that carry data.', false),
-      mediaType,
-      dataKey: text('Members of the part\'s data object, each of which is a value; `*` stands for any characters.', 'name-pattern'),
-      match: inline('JSON Schema that the part matches, in the one shape of `when.match`.'),
-      take: choice('All matching parts, or the first. Not with `verdict: strip`.', ['first', 'all'], 'all')
-    }),
-    metadata: metadataSelector,
-    header: text('Name of a request header; each of its lines is a value, a string. A line with `_` for `-` cannot be judged, because some agents take the two for one: it breaks the rule.', 'header-name'),
-    pointer: text('JSON Pointer into the request object (`params` of JSON-RPC, the body of HTTP+JSON). Fields of the request, message and parts are named as in A2A 1.0, however the client spells them.', 'pointer')
-  }),
-  minProperties: 1,
-  maxProperties: 1
-}
-
-const occurrences: Schema = {
-  ...mapping('How many values may be selected.', [], {
-    min: { type: 'integer', description: 'At least so many. Default: no lower bound. From 0 to 100000.', minimum: 0, maximum: 100000 },
-    max: { type: 'integer', description: 'At most so many; 0 forbids them. Default: no upper bound. From 0 to 100000.', minimum: 0, maximum: 100000 }
-  }),
-  minProperties: 1
-}
-
-/** A key that, where it is there, stands alone. */
-const alone = (key: string, value: Schema): Schema => ({
-  if: { type: 'object', required: [key] },
-  then: { type: 'object', properties: { [key]: value }, additionalProperties: false }
-})
-
-const FILE = alone('file', text('A file, JSON or YAML, that holds one schema; relative to the configuration file.', 'file'))
-const REF = alone('ref', text('URI of a schema in one of `bundles`; a JSON Pointer may follow as its fragment.', 'uri'))
-const FROM_DISK = '`{file: path}`, a JSON or YAML file that holds it, or `{ref: URI}`, one of `bundles`'
-
-const diskSource = (description: string): Schema => ({ type: ['object', 'boolean'], description: `${description} Or ${FROM_DISK}.`, allOf: [FILE, REF] })
-
-const source: Schema = {
-  type: ['object', 'boolean'],
-  description: `JSON Schema that every selected value must satisfy; or ${FROM_DISK}; or \`fromCard\` alone: JSON Pointers into the agent's card, of which the first that resolves is the schema; or \`enumFromCard\` alone: one such pointer, in which \`*\` stands for every item, to the values allowed. \`{self}\` is the index of the extension in \`capabilities.extensions\`, \`{name}\` the value captured by a media type parameter \`name=*\`.`,
-  allOf: [
-    alone('fromCard', { type: 'array', description: 'JSON Pointers into the card.', items: { type: 'string', 'x-format': 'json-pointer' }, minItems: 1, maxItems: 16 }),
-    alone('enumFromCard', text('JSON Pointer into the card; `*` stands for every item or member.', 'json-pointer')),
-    FILE,
-    REF
-  ]
-}
-
-const refusal = mapping('How the refusal reads.', [], {
-  class: choice('What kind of refusal. Default: `invalid`.', CLASSES),
-  undeclared: choice('What kind when `fromCard` finds no schema. Default: that of `class`.', CLASSES),
-  message: { type: 'string', description: 'What the caller is told. Default: a sentence made from the rule.', minLength: 1, maxLength: 500 },
-  reason: text('Reason of the ErrorInfo in the refusal. Default: that of the class.', 'reason')
-})
-
-const rule = mapping('One rule; it needs `count` or `schema`, or both.', ['id', 'select'], {
-  id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
-  on: {
-    type: 'array',
-    description: 'Operations that the rule is for, by their 1.0 names, or `all`. Default: those that carry a message.',
-    items: { type: 'string', enum: OPERATIONS },
-    minItems: 1,
-    maxItems: 100,
-    uniqueItems: true
-  },
-  select: selector,
-  when: condition('The rule applies only if all of these hold.'),
-  unless: condition('The rule does not apply if all of these hold.'),
-  count: occurrences,
-  schema: source,
-  verdict: choice('`warn`: what breaks the rule is recorded and forwarded, whatever the mode. `strip`: it is removed (the value selected; the part, where parts are selected; the line of a header) and recorded. Default: `reject`.', ['reject', 'warn', 'strip']),
-  error: refusal
-})
 
 const secret: Schema = {
   ...mapping('The value is a secret, from one of these. It shows nowhere but in the request to the agent.', [], {
@@ -135,10 +24,6 @@ const injection = mapping('One member of metadata. Needs `value` or `fromSecret`
   when: condition('Added only if all of these hold.'),
   unless: condition('Not added if all of these hold.')
 })
-
-function names (description: string, format: Format): Schema {
-  return { type: 'array', description, items: { type: 'string', 'x-format': format }, minItems: 1, maxItems: 100, uniqueItems: true }
-}
 
 function sentence (description: string, maxLength: number): Schema {
   return { type: 'string', description, minLength: 1, maxLength }
@@ -169,16 +54,17 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
   },
   mode: choice('Overrides the agent\'s mode for this extension; an agent that is `off` stays off. Default: the agent\'s.', ['enforce', 'observe', 'off']),
   owns: {
-    ...mapping('What in a request belongs to the extension. Rules look at it even where the extension is not active.', [], {
-      metadata: names('Members of the metadata of message, request or parts; as `select.metadata.key`.', 'name-pattern'),
+    ...mapping('What in a request or an answer belongs to the extension. Rules look at it even where the extension is not active.', [], {
+      metadata: names('Members of the metadata of message, request or parts, and of whatever has metadata in an answer; as `select.metadata.key`.', 'name-pattern'),
       dataKeys: names('Members of the data of parts; as `select.part.dataKey`.', 'name-pattern'),
       mediaTypes: names('Media types of parts; as `select.part.mediaType`.', 'media-type'),
       headers: names('Request headers.', 'header-name')
     }),
     minProperties: 1
   },
-  inactive: mapping('What becomes of what the extension owns in a request that does not activate it.', [], {
-    request: choice('`strip` removes it, and rules then run only where the extension is active; `reject` refuses the request. Default: `forward`.', ['forward', 'strip', 'reject'])
+  inactive: mapping('What becomes of what the extension owns where it is not active.', [], {
+    request: choice('In a request that does not activate it. `strip` removes it, and rules then run only where the extension is active; `reject` refuses the request. Default: `forward`.', ['forward', 'strip', 'reject']),
+    response: choice('In an answer to a client that did not activate it; what only the gateway asked for, unexposed, counts as that. `strip` removes it. Default: `forward`.', ['forward', 'strip'])
   }),
   activation: mapping('How the extension comes to be active in a request.', [], {
     signals: {
@@ -229,6 +115,22 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     items: rule,
     maxItems: 1000
   },
+  response: {
+    type: 'array',
+    description: 'Rules for what agents answer. Each looks at every result by itself: the message or task of an answer, each task of a list, each event of a stream. What the client wrote, and `history`, is not judged. They refuse and change only where the policy\'s mode and the agent\'s `responses` are `enforce`.',
+    items: responseRule,
+    maxItems: 1000
+  },
+  state: taskStates,
+  correlate: {
+    type: 'array',
+    description: 'What a later message or answer of a task must have in common with an earlier one.',
+    items: correlation,
+    minItems: 1,
+    maxItems: 100
+  },
+  observe,
+  echo: choice('The header in which the agent says what it activated. `passthrough`: as it comes. `verify`: without URIs that the client did not ask for or the card does not declare. `synthesize`: also with those that the answer proves, by `extensions` of its message or artifacts or by data that the extension owns. Default: `passthrough`.', ['passthrough', 'verify', 'synthesize']),
   inject: {
     type: 'array',
     description: 'What the platform adds to requests in which the extension is active.',
@@ -237,5 +139,5 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     maxItems: 100
   },
   integrity: choice('`verbatim`: a request in which the extension is active is forwarded with the body and the extension headers as the client sent them; where another policy would have to remove something, the request is refused. Default: `normal`.', ['normal', 'verbatim']),
-  redact: names('Secrets in the extension\'s data: `<metadata key>` or `<metadata key>#<JSON Pointer>`, in which a step may be `*` for all. Takes effect where the gateway shows or returns data of requests, and it does so nowhere yet: so far it is checked and kept, and changes nothing. The agent gets the secrets in any case.', 'redaction')
+  redact: names('Secrets in the extension\'s data: `<metadata key>` or `<metadata key>#<JSON Pointer>`, in which a step may be `*` for all. Taken out of the `history` of tasks in answers, where the policy\'s mode and the agent\'s `responses` are `enforce`; elsewhere only noted. The agent gets the secrets in any case.', 'redaction')
 })

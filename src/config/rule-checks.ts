@@ -2,25 +2,37 @@
 import { isDeepStrictEqual } from 'node:util'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
-import { OPERATIONS } from './policy-schema.js'
+import { OPERATIONS } from './rule-schema.js'
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
-/** Problems of one rule alone. */
+/** Problems of one rule for requests alone. */
 export function ruleProblems (rule: Mapping, at: Path, policy: Mapping): PathProblem[] {
-  return [...countProblems(rule, at), ...conditionProblems(rule, at, policy), ...matchProblems(rule, at), ...unseen(rule, at)]
+  return [...countProblems(rule, at), ...conditionProblems(rule, at, policy), ...matchProblems(rule, at), ...unseen(rule, at), ...idleUnknown(rule, at)]
+}
+
+/** What to do about an unknown state, of a rule that asks for none. */
+function idleUnknown (rule: Mapping, at: Path): PathProblem[] {
+  if (rule.onUnknown === undefined || mapping(rule.when).taskState !== undefined || mapping(rule.unless).taskState !== undefined) return []
+  return [fault([...at, 'onUnknown'], `${dotted([...at, 'onUnknown'])} has no effect without taskState`, 'it is for rules that ask for the state of a task', 'key')]
 }
 
 const SOURCES: ReadonlySet<string> = new Set(['file', 'ref', 'fromCard', 'enumFromCard'])
 
 /** Conditions take a schema that stands where they do: `{file: x}` would be a schema that everything matches. */
 export function matchProblems ({ select, when, unless }: Mapping, at: Path): PathProblem[] {
-  const places: [unknown, Path][] = [[mapping(mapping(select).part).match, ['select', 'part', 'match']], [mapping(when).match, ['when', 'match']], [mapping(unless).match, ['unless', 'match']]]
-  return places.flatMap(([schema, place]) => {
-    const [only, ...more] = Object.keys(mapping(schema))
-    if (only === undefined || more.length > 0 || !SOURCES.has(only)) return []
-    return [fault([...at, ...place, only], `${dotted([...at, ...place])} takes a schema written there, not ${only}`, 'write the schema itself', 'key')]
-  })
+  return [...partMatchProblems(select, [...at, 'select']), ...sourceProblems(mapping(when).match, [...at, 'when', 'match']), ...sourceProblems(mapping(unless).match, [...at, 'unless', 'match'])]
+}
+
+/** The same of a selector. */
+export function partMatchProblems (select: unknown, at: Path): PathProblem[] {
+  return sourceProblems(mapping(mapping(select).part).match, [...at, 'part', 'match'])
+}
+
+function sourceProblems (schema: unknown, at: Path): PathProblem[] {
+  const [only, ...more] = Object.keys(mapping(schema))
+  if (only === undefined || more.length > 0 || !SOURCES.has(only)) return []
+  return [fault([...at, only], `${dotted(at)} takes a schema written there, not ${only}`, 'write the schema itself', 'key')]
 }
 
 /** Harmless, but hardly what was meant. */
@@ -29,7 +41,20 @@ export function ruleWarnings (rule: Mapping, at: Path): PathProblem[] {
   return [fault([...at, 'schema'], `${dotted([...at, 'schema'])} is never looked at: count.max is 0, so what it would judge is refused`, 'remove one of the two', 'key')]
 }
 
-function countProblems (rule: Mapping, at: Path): PathProblem[] {
+/** A request that names no task has none whose state could be told. */
+export function stateWarnings ({ when, unless, on }: Mapping, at: Path): PathProblem[] {
+  return (['when', 'unless'] as const).flatMap((side) => {
+    if (mapping(side === 'when' ? when : unless).taskState === undefined) return []
+    const operations = items(on)
+    const why = mapping(when).taskId === 'absent'
+      ? 'when.taskId is absent'
+      : isDeepStrictEqual(unless, { taskId: 'present' }) ? 'unless.taskId is present' : operations.length > 0 && !operations.some(mayCarryMessage) ? 'no operation in on carries a message' : null
+    if (why === null) return []
+    return [fault([...at, side, 'taskState'], `${dotted([...at, side, 'taskState'])}: ${why}, so there is no task whose state could be known`, 'remove one of the two', 'key')]
+  })
+}
+
+export function countProblems (rule: Mapping, at: Path): PathProblem[] {
   const problems: PathProblem[] = []
   const { min, max } = mapping(rule.count)
   if (Object.keys(rule).length > 0 && rule.count === undefined && rule.schema === undefined) {
@@ -41,28 +66,38 @@ function countProblems (rule: Mapping, at: Path): PathProblem[] {
   if (typeof min === 'number' && typeof max === 'number' && min > max) {
     problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} must not be above max, ${max}`))
   }
-  const { part, pointer } = mapping(rule.select)
-  const single = mapping(part).take === 'first' ? 'take: first' : pointer === undefined ? null : 'a pointer'
+  const { part, pointer, event } = mapping(rule.select)
+  const single = mapping(part).take === 'first' ? 'take: first' : pointer !== undefined ? 'a pointer' : event === undefined ? null : 'event'
   if (single !== null && typeof min === 'number' && min > 1) {
     problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} can never be met: ${single} selects one value at most`, 'write 1'))
   }
   return problems
 }
 
-const NEVER = 'the rule would never apply'
+export const NEVER = 'the rule would never apply'
 
 /** What a request without a message looks like to a condition. */
 const NO_MESSAGE: Mapping = { taskId: 'absent', contextId: 'absent', listed: false }
+
+/** Conditions that hold nowhere, whatever they are about. */
+export function exclusions (rule: Mapping, at: Path): PathProblem[] {
+  const when = mapping(rule.when)
+  const excepted = Object.entries(mapping(rule.unless))
+  if (when.match === false) return [fault([...at, 'when', 'match'], `${dotted(at)}: nothing matches when.match`, NEVER)]
+  // The exception holds wherever the condition does: each of its keys is one of the condition's, or true of everything.
+  const covers = (key: string, value: unknown): boolean => key === 'taskState' ? items(when[key]).every((state) => items(value).includes(state)) : isDeepStrictEqual(when[key], value)
+  if (excepted.length > 0 && excepted.every(([key, value]) => (key === 'match' && isEverything(value)) || (Object.hasOwn(when, key) && covers(key, value)))) {
+    return [fault([...at, 'unless'], rule.when === undefined ? `${dotted(at)}: everything matches unless` : `${dotted(at)}: unless holds wherever when does`, NEVER, 'key')]
+  }
+  return []
+}
 
 function conditionProblems (rule: Mapping, at: Path, policy: Mapping): PathProblem[] {
   const when = mapping(rule.when)
   const unless = mapping(rule.unless)
   const excepted = Object.entries(unless)
-  if (when.match === false) return [fault([...at, 'when', 'match'], `${dotted(at)}: nothing matches when.match`, NEVER)]
-  // The exception holds wherever the condition does: each of its keys is one of the condition's, or true of everything.
-  if (excepted.length > 0 && excepted.every(([key, value]) => (key === 'match' && isEverything(value)) || (Object.hasOwn(when, key) && isDeepStrictEqual(when[key], value)))) {
-    return [fault([...at, 'unless'], rule.when === undefined ? `${dotted(at)}: everything matches unless` : `${dotted(at)}: unless holds wherever when does`, NEVER, 'key')]
-  }
+  const excluded = exclusions(rule, at)
+  if (excluded.length > 0) return excluded
   const activation = mapping(policy.activation)
   const onlyListed = policy.owns === undefined && isDeepStrictEqual(activation.signals, ['listed'])
   if (onlyListed && (when.listed === false || (excepted.length === 1 && unless.listed === true))) {
@@ -98,14 +133,14 @@ function unseen (rule: Mapping, at: Path): PathProblem[] {
 }
 
 /** Two rules of one policy about the same values, of which one wants more than the other allows. */
-export function contradictions (rules: readonly Mapping[], at: Path): PathProblem[] {
+export function contradictions (rules: readonly Mapping[], at: Path, subject: 'request' | 'answer' = 'request'): PathProblem[] {
   const looked = rules.slice(0, MAX_RULES)
   return looked.flatMap((rule, index) => {
     const twin = looked.findIndex((other, before) => before < index && (exceeds(rule, other) || exceeds(other, rule)) && isAboutTheSame(rule, other))
     if (twin < 0) return []
     const [demand, bound] = exceeds(rule, rules[twin] as Mapping) ? [rule, rules[twin] as Mapping] : [rules[twin] as Mapping, rule]
     const what = `rule ${shown(demand.id)} demands at least ${String(mapping(demand.count).min)}, rule ${shown(bound.id)} allows at most ${String(mapping(bound.count).max)} of the same`
-    return [fault([...at, index, 'count'], `${dotted([...at, index])} contradicts ${dotted([...at, twin])}: ${what}`, 'no request meets both; give them different conditions', 'key')]
+    return [fault([...at, index, 'count'], `${dotted([...at, index])} contradicts ${dotted([...at, twin])}: ${what}`, `no ${subject} meets both; give them different conditions`, 'key')]
   })
 }
 

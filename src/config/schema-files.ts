@@ -72,7 +72,7 @@ export class SchemaFiles {
 
   /** A policy whose `file` and `ref` sources are replaced by what they name. @param path of the policy, for problems */
   withSources (policy: unknown, path: Path): unknown {
-    const { methods, routes, request, card } = mapping(policy)
+    const { methods, routes, card } = mapping(policy)
     const changed: Record<string, unknown> = { ...mapping(policy) }
     const set = (parent: unknown, key: string, at: Path): unknown => {
       const source = mapping(parent)[key]
@@ -81,7 +81,10 @@ export class SchemaFiles {
     }
     if (Object.keys(mapping(methods)).length > 0) changed.methods = Object.fromEntries(Object.entries(mapping(methods)).map(([name, method]) => [name, set(method, 'params', [...path, 'methods', name])]))
     if (items(routes).length > 0) changed.routes = items(routes).map((route, index) => set(route, 'body', [...path, 'routes', index]))
-    if (items(request).length > 0) changed.request = items(request).map((rule, index) => set(rule, 'schema', [...path, 'request', index]))
+    for (const key of ['request', 'response']) {
+      const rules = items(mapping(policy)[key])
+      if (rules.length > 0) changed[key] = rules.map((rule, index) => set(rule, 'schema', [...path, key, index]))
+    }
     if (Object.keys(mapping(card)).length > 0) changed.card = set(set(card, 'params', [...path, 'card']), 'schema', [...path, 'card'])
     return Object.keys(changed).length > 0 ? changed : policy
   }

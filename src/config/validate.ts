@@ -104,8 +104,8 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
     case 'propertyNames': {
       const key = String(params.propertyName)
       const format = schema.propertyNames?.['x-format']
-      const wrong = format === undefined ? null : FORMATS[format](key)
-      return at(`key ${shown(key)} in ${name} ${wrong?.message ?? 'is not valid'}`, undefined, [...path, key], 'key')
+      const wrong: Fault | null = format === undefined ? null : FORMATS[format](key)
+      return at(`key ${shown(key)} in ${name} ${wrong?.message ?? 'is not valid'}`, wrong?.hint, [...path, key], 'key')
     }
     case 'additionalProperties': {
       const key = String(params.additionalProperty)

@@ -19,9 +19,13 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
   const methods = entries(at(policy, 'methods')).map(([method, one]) => ({ path: ['methods', method, 'params'], schema: at(one, 'params') }))
   const routes = list(at(policy, 'routes')).map((one, index) => ({ path: ['routes', index, 'body'], schema: at(one, 'body') }))
   const card = ['params', 'schema'].map(key => ({ path: ['card', key], schema: at(at(policy, 'card'), key) }))
-  const rules = list(at(policy, 'request')).flatMap((rule, index) => PLACES.map(place => ({ path: ['request', index, ...place], schema: place.reduce(at, rule) })))
+  const rules = ['request', 'response'].flatMap(key => list(at(policy, key)).flatMap((rule, index) => PLACES.map(place => ({ path: [key, index, ...place], schema: place.reduce(at, rule) }))))
+  const correlations = list(at(policy, 'correlate')).flatMap((one, index) => CORRELATION_PLACES.map(place => ({ path: ['correlate', index, ...place], schema: place.reduce(at, one) })))
+  const selectors = STATE_SELECTORS.map(key => ({ path: ['state', key, ...MATCH], schema: MATCH.reduce(at, at(at(policy, 'state'), key)) }))
+  const attributes = entries(at(at(policy, 'observe'), 'spanAttributes')).map(([name, from]) => ({ path: ['observe', 'spanAttributes', name, ...MATCH], schema: MATCH.reduce(at, from) }))
+  const metrics = list(at(at(policy, 'observe'), 'metrics')).flatMap((one, index) => METRIC_PLACES.map(place => ({ path: ['observe', 'metrics', index, ...place], schema: place.reduce(at, one) })))
   const injections = list(at(policy, 'inject')).flatMap((one, index) => CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: place.reduce(at, one) })))
-  return [...methods, ...routes, ...card, ...rules, ...injections].flatMap(({ path, schema }) => schemaFaults(path, schema))
+  return [...methods, ...routes, ...card, ...rules, ...selectors, ...correlations, ...attributes, ...metrics, ...injections].flatMap(({ path, schema }) => schemaFaults(path, schema))
 }
 
 /** @param schema as read; of a type that is no schema's it is refused as such, by the configuration's own schema */
@@ -47,11 +51,10 @@ export function inlineSchemaProblems ({ extensions, agents }: { readonly extensi
 
 /** What the agent's own layer says: the rest is checked where it stands. */
 function overlaid ({ policy, from }: ResolvedPolicy): object {
+  const whole = Object.entries(policy).filter(([key]) => from[key] === 'agent')
   return {
-    ...(from.request === 'agent' ? { request: policy.request } : {}),
-    ...(from.routes === 'agent' ? { routes: policy.routes } : {}),
+    ...Object.fromEntries(whole),
     card: Object.fromEntries(Object.entries(policy.card ?? {}).filter(([key]) => from[`card.${key}`] === 'agent')),
-    ...(from.inject === 'agent' ? { inject: policy.inject } : {}),
     methods: Object.fromEntries(Object.entries(policy.methods ?? {}).filter(([method]) => from[`methods.${method}`] === 'agent'))
   }
 }
@@ -66,6 +69,11 @@ function sentences (root: string, faults: readonly SchemaFault[]): string[] {
 const CONDITIONS: readonly (readonly string[])[] = [['when', 'match'], ['unless', 'match']]
 /** Where a rule may hold a schema. */
 const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
+
+const MATCH: readonly string[] = ['part', 'match']
+const STATE_SELECTORS: readonly string[] = ['from', 'monotonic']
+const CORRELATION_PLACES: readonly (readonly string[])[] = [['remember', 'select', ...MATCH], ['check', 'select', ...MATCH], ...CONDITIONS]
+const METRIC_PLACES: readonly (readonly string[])[] = [['from', ...MATCH], ['by', 'from', ...MATCH]]
 
 function at (value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined

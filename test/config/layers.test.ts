@@ -75,6 +75,30 @@ t.test('members of some keys are replaced one by one, and no default comes betwe
   t.match(from, { uri: 'file', 'activation.required': 'file', 'activation.scope': 'agent', 'activation.expose': 'agent', 'methods.one': 'agent', 'methods.two': 'file', request: 'agent' })
 })
 
+t.test('what is said of answers is laid over like the rest', async t => {
+  const own = `extensions:
+  x:
+    uri: urn:x
+    owns: {metadata: [m]}
+    inactive: {request: strip}
+    response: [{id: r, select: {metadata: {key: m}}, schema: true}, {id: s, select: {event: last}, schema: true}]
+    state: {from: {metadata: {key: m}}, maxVisits: {a: 1}, onViolation: reject}
+    correlate: [{id: c, remember: {on: response, select: {part: {}}}, check: {on: request, select: {part: {}}, relation: subset}}]
+    observe: {spanAttributes: {a: {part: {}}}, metrics: [{name: n, type: gauge, from: {part: {}}}]}
+    echo: verify
+`
+  const { policy, from } = first('[{x: {inactive: {response: strip}, response: [{id: t, select: {event: first}, schema: true}], state: {from: {metadata: {in: [status], key: n}}, transitions: {a: []}}, observe: {spanAttributes: {b: {metadata: {in: [task], key: k}}}}, echo: passthrough}}]', own)
+  t.same(policy.inactive, { request: 'strip', response: 'strip' }, 'member by member')
+  t.match(from, { 'inactive.request': 'file', 'inactive.response': 'agent', response: 'agent', state: 'agent', correlate: 'file', observe: 'agent', echo: 'agent' })
+  t.same(policy.response?.map(({ id }) => id), ['t'])
+  t.same(policy.state, { from: { metadata: { in: ['status'], key: 'n' } }, transitions: { a: [] } }, 'whole')
+  t.same(policy.observe, { spanAttributes: { b: { metadata: { in: ['task'], key: 'k' } } } }, 'whole')
+  t.equal(policy.correlate?.length, 1)
+  t.equal(policy.echo, 'passthrough')
+  const catalogue = first('[{x402: {inactive: {response: strip}}}]')
+  t.same([catalogue.policy.inactive?.response, catalogue.from['inactive.response']], ['strip', 'agent'])
+})
+
 t.test('what a policy requires is looked up among the agent\'s own first, then in file and catalogue', async t => {
   const own = 'extensions: {x: {uri: "urn:x", activation: {requires: [y, object-schemas]}}, y: {uri: "urn:y"}}\n'
   const [all, some] = load(['[x, {y: {uri: "urn:z"}}, object-schemas]', '[x]'], own).agents

@@ -34,7 +34,7 @@ server:
   publicUrl: https://Agents.example.com/a/
   trustedProxies: [10.0.0.0/8, "fd00::/8", 192.0.2.1]
   drainTimeout: 1500ms
-limits: {body: 64KiB, response: 1MiB, card: 10KiB, jsonDepth: 8, jsonMembers: 100, extensions: 4, requestTimeout: 2m}
+limits: {body: 64KiB, response: 1MiB, event: 2KiB, card: 10KiB, jsonDepth: 8, jsonMembers: 100, extensions: 4, requestTimeout: 2m}
 agents:
   - name: first
     path: /agents/first
@@ -50,6 +50,7 @@ agents:
     enforceOn: all
     unlistedExtensions: strip
     unknownMethods: forward
+    responses: enforce
     extensions: [own]
     passthrough: [/static, /docs/v1]
   - name: second
@@ -69,6 +70,9 @@ extensions:
         error: {class: conflict, undeclared: forbidden, message: no, reason: NOT_SO}
       - {id: card, select: {part: {}}, schema: {fromCard: ["/schemas/{schema}"]}}
       - {id: never, select: {part: {}}, schema: false}
+    response:
+      - {id: total, select: {metadata: {key: $uri}}, schema: true, verdict: annotate, chunked: false}
+state: {store: "rediss://user:secret@redis.internal:6380/2", ttl: 2h, maxTasks: 10, timeout: 1s, prefix: "team:"}
 telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit: {enabled: false}}
 `)
   const loaded = loadConfig({ file, env: {} })
@@ -80,7 +84,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     trustedProxies: ['10.0.0.0/8', 'fd00::/8', '192.0.2.1'],
     drainTimeout: 1500
   })
-  t.same(result.limits, { body: 65536, response: 1048576, card: 10240, jsonDepth: 8, jsonMembers: 100, extensions: 4, requestTimeout: 120000 })
+  t.same(result.limits, { body: 65536, response: 1048576, event: 2048, card: 10240, jsonDepth: 8, jsonMembers: 100, extensions: 4, requestTimeout: 120000 })
   t.same(result.agents[0], {
     name: 'first',
     path: '/agents/first',
@@ -98,8 +102,9 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
     untaggedData: 'allow',
+    responses: 'enforce',
     extensions: ['own'],
-    policies: [{ name: 'own', policy: result.extensions.own, layers: ['file'], from: { uri: 'file', mode: 'file', 'activation.required': 'file', 'activation.default': 'file', 'activation.expose': 'file', request: 'file' } }],
+    policies: [{ name: 'own', policy: result.extensions.own, layers: ['file'], from: { uri: 'file', mode: 'file', 'activation.required': 'file', 'activation.default': 'file', 'activation.expose': 'file', request: 'file', response: 'file' } }],
     dependencies: {},
     passthrough: ['/static', '/docs/v1']
   })
@@ -107,6 +112,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
   t.same(result.extensions.own?.activation, { required: 'always', default: 'inject', expose: true })
   t.equal(result.extensions.own?.request?.length, 3)
   t.same(result.extensions.own?.request?.[1]?.schema, { fromCard: ['/schemas/{schema}'] })
+  t.same(result.extensions.own?.response, [{ id: 'total', select: { metadata: { key: '$uri', in: ['message', 'status', 'artifact', 'task', 'event'] } }, schema: true, verdict: 'annotate', chunked: false }])
+  t.same(result.state, { store: 'rediss://user:secret@redis.internal:6380/2', ttl: 7200000, maxTasks: 10, timeout: 1000, prefix: 'team:' })
   t.same(result.telemetry, { logs: { level: 'debug', format: 'pretty' }, traces: { enabled: true }, audit: { enabled: false } })
   t.same(loaded.ok && loaded.warnings, [])
   t.match(result.hash, /^[0-9a-f]{12}$/)
@@ -176,6 +183,8 @@ t.test('the hash names what the configuration means, not how it is written', t =
   const hash = (text: string) => config(parse(text)).hash
   t.equal(hash(ONE), hash(`# a comment\n${ONE.replace('version: 1\n', '')}version: 1\nlimits: {body: 4096KiB}\n`))
   t.not(hash(ONE), hash(`${ONE}limits: {body: 5MiB}\n`))
+  t.not(hash(ONE), hash(`${ONE}limits: {event: 2MiB}\n`))
+  t.not(hash(ONE), hash(`${ONE}state: {ttl: 1h}\n`), 'what is remembered of tasks is part of it')
   t.end()
 })
 

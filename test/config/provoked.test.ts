@@ -1,5 +1,5 @@
 /**
- * Every sentence that `check` can print of a file is printed by a row of rows.ts, or below. The sentences are collected from the sources
+ * Every sentence that `check` can print of a file is printed by a row of rows.ts, answer-rows.ts or edit-rows.ts, or below. The sentences are collected from the sources
  * by syntax (every string of two words or more), so that a new one without a row fails here.
  */
 import { readdirSync } from 'node:fs'
@@ -9,11 +9,12 @@ import { readConfiguration } from '../../src/cli/configuration.js'
 import { formatDiagnostic } from '../../src/config/load.js'
 import type { LoadResult, Overrides } from '../../src/config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
+import { ANSWER_ROWS } from './answer-rows.js'
 import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
 import { AGENT, lines, ROWS } from './rows.js'
 
 /** Descriptions of keys are documentation. */
-const NOT_MESSAGES = ['schema.ts', 'policy-schema.ts', 'schema-kit.ts']
+const NOT_MESSAGES = ['schema.ts', 'policy-schema.ts', 'rule-schema.ts', 'answer-schema.ts', 'schema-kit.ts']
 
 const SOURCES = [
   ...readdirSync(join(import.meta.dirname, '../../src/config')).filter(name => name.endsWith('.ts') && !NOT_MESSAGES.includes(name)).map(name => `src/config/${name}`),
@@ -71,7 +72,7 @@ t.test('every sentence of the sources is provoked', async t => {
 
   const sentences = SOURCES.flatMap(sentencesOf)
   t.ok(sentences.length > 150, 'the sources are read')
-  const printed = [...Object.values(ROWS).flat().flatMap(([, text]) => lines(text)), ...ofFiles, ...crowd, ...ofEdits, ...ofSchemas]
+  const printed = [...[ROWS, ANSWER_ROWS].flatMap(rows => Object.values(rows)).flat().flatMap(([, text]) => lines(text)), ...ofFiles, ...crowd, ...ofEdits, ...ofSchemas]
   t.same(unsaid(sentences.filter(({ text }) => !Object.hasOwn(ELSEWHERE, text)), printed), [])
   t.same(Object.keys(ELSEWHERE).filter(text => !sentences.some(one => one.text === text)), [], 'no exception outlives its sentence')
 })

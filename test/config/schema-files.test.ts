@@ -50,6 +50,19 @@ t.test('the body of a route takes a file; it was once a schema with an unknown k
   t.same(lines(route('b.json'), directory), ['g.yaml:6:52: extensions.p.routes[0].body.file: cannot read "b.json": no such file (paths are relative to the configuration file)'])
 })
 
+t.test('rules for answers take files and bundles, in every layer', async t => {
+  const directory = t.testdir({ 'a.json': json({ type: 'string' }), 'bad.json': json({ type: 'strin' }), set: { 'order.json': json({ type: 'number' }) } })
+  const response = (schema: string): string => `response: [{id: r, select: {event: first}, schema: ${schema}}]`
+  const text = (agent: string, file: string): string => `${HEAD.replace('[p]', `[{p: {${response(agent)}}}, q]`)}extensions: {p: {uri: "urn:p"}, q: {uri: "urn:q", ${response(file)}}}\nbundles: {b: {base: "https://x.test/s/", dir: set}}\n`
+  const result = load(text('{ref: "https://x.test/s/order.json"}', '{file: a.json}'), directory)
+  const held = result.ok ? result.config.agents[0]?.policies.map(({ policy }) => [...(policy.response?.[0]?.schema as SchemaRef).set.documents.values()].map(({ schema }) => schema)) : lines(text('{}', '{}'), directory)
+  t.same(held, [[{ type: 'number' }], [{ type: 'string' }]])
+  t.match(lines(text('{file: bad.json}', '{ref: "https://x.test/s/none.json"}'), directory), [
+    /^g\.yaml:2:\d+: agents\[0\]\.extensions\[0\]\.p\.response\[0\]\.schema cannot be used: /,
+    /^g\.yaml:3:\d+: extensions\.q\.response\[0\]\.schema\.ref: no bundle holds /
+  ])
+})
+
 t.test('every place that takes a schema of the operator takes a file: methods, cards, overlays', async t => {
   const directory = t.testdir({ 'a.json': json({ type: 'strin' }) })
   const text = HEAD.replace('[p]', '[{p: {methods: {m: {params: {file: a.json}}}}}]') + 'extensions: {p: {uri: "urn:p", card: {params: {file: a.json}, schema: {file: a.json}}}}\n'

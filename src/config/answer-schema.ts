@@ -1,0 +1,160 @@
+/** What a policy says of answers, and of a task from one message to the next, as JSON Schema. */
+import { TASK_STATES } from '../a2a/task-state.js'
+import type { Format } from './formats.js'
+import { answerCondition, MEMBER, occurrences, onUnknown, PART, refusal, source } from './rule-schema.js'
+import { choice, flag, list, mapping, text } from './schema-kit.js'
+import type { Schema } from './schema-kit.js'
+
+/** Those that answer with messages and tasks. */
+export const ANSWERING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
+
+const CONTENTS = ['message', 'status', 'artifact']
+const HOLDERS = [...CONTENTS, 'task', 'event']
+
+const where = (description: string, places: readonly string[], initial: readonly string[]): Schema => ({ ...list(description, { type: 'string', enum: places }, initial), minItems: 1 })
+
+const parts = mapping('Parts that the agent wrote; every condition given must hold.', [], {
+  in: where('Whose parts: of a message, of the message of a task\'s `status`, of artifacts.', CONTENTS, CONTENTS),
+  ...PART
+})
+
+const metadata = mapping('Values in metadata.', ['key'], {
+  in: where('Whose metadata: a message\'s, that of the message of a task\'s `status`, an artifact\'s, a task\'s, an update\'s (`event`), each part\'s.', [...HOLDERS, 'part'], HOLDERS),
+  ...MEMBER
+})
+
+const select: Schema = {
+  ...mapping('Which values of a result the rule looks at; one of these.', [], {
+    part: parts,
+    metadata,
+    event: choice('The result itself, in the one shape of `when.match`: the `first` of an answer; each that is a message or ends its task (`terminal`); the `last`, of a stream when it ends cleanly.', ['first', 'terminal', 'last'])
+  }),
+  minProperties: 1,
+  maxProperties: 1
+}
+
+const answered: Schema = { ...mapping('As `select` of a rule in `response`, without `event`.', [], { part: parts, metadata }), minProperties: 1, maxProperties: 1 }
+
+const sides = { part: parts, metadata: mapping('Values in metadata.', ['key'], { in: where('As in `response`, and `params`: of the request itself.', [...HOLDERS, 'part', 'params'], HOLDERS), ...MEMBER }) }
+const EITHER = 'of requests too, whose places are `message`, `params` and `part`'
+const eitherScalar = (description: string): Schema => ({ ...mapping(`${description} As \`select\` of a rule in \`response\`, without \`event\`; ${EITHER}.`, [], sides), minProperties: 1, maxProperties: 1 })
+const either: Schema = { ...mapping(`As \`select\` of a rule in \`response\`; ${EITHER}.`, [], { ...sides, event: select.properties?.event ?? {} }), minProperties: 1, maxProperties: 1 }
+
+export const responseRule = mapping('One rule; it needs `count` or `schema`, or both.', ['id', 'select'], {
+  id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['result-is-valid'] },
+  on: {
+    type: 'array',
+    description: 'Operations whose answers the rule is for. Default: all that answer with messages and tasks.',
+    items: { type: 'string', enum: ANSWERING },
+    minItems: 1,
+    maxItems: ANSWERING.length,
+    uniqueItems: true
+  },
+  select,
+  when: answerCondition('The rule applies only if all of these hold.'),
+  unless: answerCondition('The rule does not apply if all of these hold.'),
+  count: { ...occurrences, description: 'How many values may be selected, of a result that has one of the places selected from.' },
+  schema: source,
+  verdict: choice('`warn`: what breaks the rule is recorded and forwarded. `annotate`: forwarded, and the client is told, in the header `gateway-decision` or a comment of the stream. `strip`: it is removed (the value selected; the part, where parts are selected). `reject`: the answer is refused. Default: `warn`.', ['reject', 'warn', 'strip', 'annotate']),
+  chunked: flag('Whether what a stream appends to an artifact may be a piece, which alone breaks the rule: that is then only recorded. Default: true.'),
+  error: mapping('How the refusal reads.', [], { message: refusal.properties?.message ?? {}, reason: refusal.properties?.reason ?? {} })
+})
+
+const MAX_SUBSTATES = 100
+
+const bySubstate = (description: string, format: Format, value: Schema): Schema => ({
+  type: 'object',
+  description,
+  propertyNames: { type: 'string', 'x-format': format },
+  additionalProperties: value,
+  minProperties: 1,
+  maxProperties: MAX_SUBSTATES
+})
+
+export const taskStates = mapping('How a task moves through states of the extension\'s own, its substates. Needs one of `taskStates`, `transitions`, `monotonic` and `maxVisits`.', ['from'], {
+  from: eitherScalar('Where a message or a result tells the substate: a string.'),
+  taskStates: bySubstate('By substate, the states of A2A that a task may be in with it. Substates not listed may come with any.', 'substate', {
+    type: 'array', description: 'States of the task.', items: { type: 'string', enum: TASK_STATES }, minItems: 1, maxItems: TASK_STATES.length, uniqueItems: true
+  }),
+  transitions: bySubstate('By substate, those that may follow; `\'\'` stands for none yet. After one that is not listed anything may follow; the same once more is no move.', 'substate-or-none', {
+    type: 'array', description: 'Substates that may follow.', items: { type: 'string', 'x-format': 'substate' }, maxItems: MAX_SUBSTATES, uniqueItems: true
+  }),
+  monotonic: eitherScalar('A number that must grow with every value that a task sends.'),
+  maxVisits: bySubstate('By substate, how often a task may enter it.', 'substate', { type: 'integer', description: 'How often. From 1 to 1000000.', minimum: 1, maximum: 1000000 }),
+  onViolation: choice('`warn` records it; `reject` refuses the request or the answer, where it is enforced. Default: `warn`.', ['warn', 'reject']),
+  onUnknown: onUnknown('What is done about a task of which nothing is known: nothing (`allow`), or it is a violation (`reject`). Default: `allow`.'),
+  error: refusal
+})
+
+const side = {
+  on: { ...choice('Whether the values are in a request or in an answer.', ['request', 'response']), examples: ['response'] },
+  select: either,
+  pick: {
+    description: 'JSON Pointers into each value, in which a step may be `*` for all; what they lead to is compared. Default: the values themselves.',
+    type: ['string', 'array'],
+    'x-format': 'pointer',
+    items: { type: 'string', 'x-format': 'pointer' },
+    minItems: 1,
+    maxItems: 16,
+    uniqueItems: true
+  },
+  first: flag('Of several pointers, only what the first that leads anywhere finds. Default: false.')
+} as const satisfies Readonly<Record<string, Schema>>
+
+export const correlation = mapping('One thing in common. Values are compared as JSON, at most 1000 of them.', ['id', 'remember', 'check'], {
+  id: { ...text('Its name, unique among the rules of the policy; a metric label.', 'name'), examples: ['answers-what-was-asked'] },
+  remember: mapping('What is remembered of a task: the last time that something was selected.', ['on', 'select'], side),
+  check: mapping('What is held to it.', ['on', 'select', 'relation'], {
+    ...side,
+    relation: { ...choice('What is checked is part of what is remembered (`subset`), the same set (`equalSet`), one of it (`member`), or as many values (`sameLength`).', ['subset', 'equalSet', 'member', 'sameLength']), examples: ['subset'] }
+  }),
+  when: answerCondition('Checked only if all of these hold, of the request or the result that is checked.'),
+  unless: answerCondition('Not checked if all of these hold.'),
+  verdict: choice('`warn` records it; `reject` refuses the request or the answer, where it is enforced. Default: `reject`.', ['reject', 'warn']),
+  onUnknown: onUnknown('What is done where nothing is remembered: nothing (`allow`), or it is a violation (`reject`). Default: `allow`.'),
+  error: refusal
+})
+
+const reported: Schema = { ...answered, description: 'Where the value is. As `select` of a rule in `response`, without `event`.' }
+
+export const observe: Schema = {
+  ...mapping('What is reported of the extension\'s data in answers. Values end up in traces and metrics: name none that is a secret.', [], {
+    spanAttributes: {
+      type: 'object',
+      description: 'By name of the span attribute, where its value is: a number, a boolean, or a string of at most 256 characters.',
+      propertyNames: { type: 'string', 'x-format': 'attribute-name' },
+      additionalProperties: answered,
+      minProperties: 1,
+      maxProperties: 50
+    },
+    metrics: {
+      type: 'array',
+      description: 'Numbers of the data, as metrics.',
+      items: mapping('One metric.', ['name', 'type', 'from'], {
+        name: { ...text('Value of the label `metric`, unique in the policy.', 'metric-name'), examples: ['tokens'] },
+        type: { ...choice('`counter`: what a task adds up to; what a later result says includes what an earlier one said, so that it is counted once. `gauge`: the last value.', ['counter', 'gauge']), examples: ['counter'] },
+        from: reported,
+        by: mapping('Divides the metric by a string in the same result.', ['from', 'values'], {
+          from: reported,
+          values: {
+            type: 'array',
+            description: 'Values of the label `by`; any other is `other`.',
+            items: { type: 'string', description: 'One value.', minLength: 1, maxLength: 100 },
+            minItems: 1,
+            maxItems: 50,
+            uniqueItems: true
+          }
+        })
+      }),
+      minItems: 1,
+      maxItems: 50
+    }
+  }),
+  minProperties: 1
+}
+
+/** Told in one row where they repeat what a table before has in full. */
+export const ABBREVIATED: ReadonlySet<Schema> = new Set([
+  answered, reported, either,
+  ...[taskStates.properties?.from, taskStates.properties?.monotonic, correlation.properties?.when, correlation.properties?.unless, taskStates.properties?.error, correlation.properties?.error].filter(schema => schema !== undefined)
+])
