@@ -58,8 +58,9 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /**
  * @param judgement of the request, which is forwarded; its review is used up
+ * @param at is told which event is judged next, from 1; null for a whole answer
  */
-export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: Limits): AnswerJudgement {
+export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: Limits, at: (event: number | null) => void = () => {}): AnswerJudgement {
   const { ruling, caller, call } = judgement
   const received: string[] = []
   copyResponseHeaders(answer.headers, DROP, received)
@@ -95,11 +96,12 @@ export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: 
     return refusal === null ? unlooked(unread.why) : { ...nothing(stream, unread.why), refusal, truth: review.truth(), client: refusedAnswer(refusal, caller) }
   }
   if (stream) {
-    const { begun, bytes, ...judged } = judgeEvents(review, answer.body, caller, limits)
+    const { begun, bytes, ...judged } = judgeEvents(review, answer.body, caller, limits, at)
     const client = judged.refusal !== null && !begun ? refusedAnswer(judged.refusal, caller) : streamAnswer(answer.status, withEcho(judged.shown), bytes, answer.body)
     return { stream, ...judged, truth: review.truth(), client }
   }
   const early = review.holds ? null : review.shown()
+  at(null)
   const verdict = review.judge(answer.body, false)
   const judged = { ...nothing(false, null), results: [{ event: null, verdict }], truth: review.truth() }
   if (verdict.refusal !== null) return { ...judged, refusal: verdict.refusal, client: refusedAnswer(verdict.refusal, caller) }

@@ -32,9 +32,9 @@ const EVENT_LINES = 10_000
 /** Blank lines and a byte order mark do not make a header go out that waits. */
 const NOTHING = /^[\r\n\u00ef\u00bb\u00bf]{0,64}$/
 
-export function judgeEvents (review: AnswerReview, body: Buffer, caller: Caller, limits: Limits): JudgedEvents {
+export function judgeEvents (review: AnswerReview, body: Buffer, caller: Caller, limits: Limits, at: (event: number) => void): JudgedEvents {
   const splitter = new SseSplitter({ bytes: limits.event, lines: EVENT_LINES })
-  const stream = new JudgedStream(review, caller, limits)
+  const stream = new JudgedStream(review, caller, limits, at)
   stream.take(splitter.feed(body))
   stream.take(splitter.end())
   stream.end()
@@ -45,6 +45,7 @@ class JudgedStream {
   private readonly review: AnswerReview
   private readonly caller: Caller
   private readonly limits: Limits
+  private readonly at: (event: number) => void
   private readonly out: Buffer[] = []
   private readonly results: JudgedResult[] = []
   private events = 0
@@ -52,7 +53,8 @@ class JudgedStream {
   private unread: Unread | null = null
   private shown: readonly string[] | null = null
 
-  constructor (review: AnswerReview, caller: Caller, limits: Limits) {
+  constructor (review: AnswerReview, caller: Caller, limits: Limits, at: (event: number) => void) {
+    this.at = at
     this.review = review
     this.caller = caller
     this.limits = limits
@@ -86,8 +88,9 @@ class JudgedStream {
   }
 
   private event (bytes: Buffer, data: Buffer): void {
+    this.at(++this.events)
     const verdict = this.review.judge(data, true)
-    this.results.push({ event: ++this.events, verdict })
+    this.results.push({ event: this.events, verdict })
     if (this.refused(verdict.refusal)) return
     this.begin()
     this.annotate(verdict)

@@ -13,6 +13,11 @@ export interface RecordedAnswer {
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +(\d{3})(?:[ \t].*)?$/
 const STREAM = /^(?:\uFEFF)?(?:(?:data|event|id|retry)(?::|$)|:)/
 
+/** Whether a body looks like an event stream. */
+export function isStream (body: Buffer): boolean {
+  return STREAM.test(body.toString('latin1', 0, Math.min(body.length, 64)).trimStart())
+}
+
 /**
  * Reads an answer from a file: a status line, headers and a body, as HTTP has them; a body of JSON alone; or an event stream alone.
  * @param file how problems name it
