@@ -5,19 +5,20 @@ const only = (files, patterns) => ({
   files,
   rules: { 'no-restricted-imports': ['error', { patterns }] }
 })
-const edges = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', 'node:fs', 'node:http', 'node:net']
+const edges = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
 
 export default [
   ...neostandard({ ts: true, ignores: ['dist', 'node_modules', '.tap'] }),
   only(['src/wire/**'], [{ group: [...edges, '../*'], message: 'wire/ imports nothing of ours and does no I/O.' }]),
-  only(['src/a2a/**'], [{ group: [...edges, '../policy/*', '../config/*', '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'a2a/ is pure protocol knowledge: it may import wire/ only.' }]),
-  only(['src/policy/**'], [{ group: [...edges, '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'policy/ is pure: it may import wire/, a2a/ and the config model only.' }]),
-  only(['src/agent/**'], [{ group: [...edges, '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'agent/ is pure: it may import wire/, a2a/, policy/ and the config model only.' }, { group: ['../config/*', '!../config/model.js'], message: 'agent/ knows the model of the configuration, not how it is loaded.' }]),
-  only(['src/config/**'], [{ group: ['fastify', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', '../policy/*', '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'config/ loads files; it knows nothing of the running gateway.' }]),
-  only(['src/offline/**'], [{ group: ['fastify', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', 'node:http', 'node:net', '../gateway/*', '../telemetry/*', '../admin/*', '../cli/*'], message: 'offline/ judges without a running gateway: it reads files and prints nothing.' }]),
-  only(['src/upstream/**'], [{ group: ['fastify', '@fastify/*', 'prom-client', '@opentelemetry/*', '../policy/*', '../agent/*', '../gateway/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'upstream/ dials agents; it does not decide.' }]),
-  only(['src/telemetry/**'], [{ group: ['fastify', '@fastify/*', 'undici', '../policy/*', '../agent/*', '../gateway/*', '../upstream/*', '../admin/*', '../offline/*', '../cli/*'], message: 'telemetry/ is told what happened; it does not look.' }]),
-  only(['src/gateway/**', 'src/admin/**', 'src/cli/**'], [{ group: ['undici', 'prom-client', '@opentelemetry/*'], message: 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry.' }]),
+  only(['src/a2a/**'], [{ group: [...edges, '../state/*', '../policy/*', '../config/*', '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'a2a/ is pure protocol knowledge: it may import wire/ only.' }]),
+  only(['src/policy/**'], [{ group: [...edges, '../state/*', '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'policy/ is pure: it may import wire/, a2a/ and the config model only.' }]),
+  only(['src/agent/**'], [{ group: [...edges, '../state/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'agent/ is pure: it may import wire/, a2a/, policy/ and the config model only.' }, { group: ['../config/*', '!../config/model.js'], message: 'agent/ knows the model of the configuration, not how it is loaded.' }]),
+  only(['src/state/**'], [{ group: [...edges.filter(one => one !== '@redis/*'), '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'state/ keeps what it is given: it may import wire/, a2a/, policy/ and the config model only.' }, { group: ['../config/*', '!../config/model.js'], message: 'state/ knows the model of the configuration, not how it is loaded.' }]),
+  only(['src/config/**'], [{ group: ['fastify', '@redis/*', '../state/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', '../policy/*', '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'config/ loads files; it knows nothing of the running gateway.' }]),
+  only(['src/offline/**'], [{ group: ['fastify', '@redis/*', '../state/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', 'node:http', 'node:net', '../gateway/*', '../telemetry/*', '../admin/*', '../cli/*'], message: 'offline/ judges without a running gateway: it reads files and prints nothing.' }]),
+  only(['src/upstream/**'], [{ group: ['fastify', '@redis/*', '../state/*', '@fastify/*', 'prom-client', '@opentelemetry/*', '../policy/*', '../agent/*', '../gateway/*', '../telemetry/*', '../admin/*', '../offline/*', '../cli/*'], message: 'upstream/ dials agents; it does not decide.' }]),
+  only(['src/telemetry/**'], [{ group: ['fastify', '@redis/*', '../state/*', '@fastify/*', 'undici', '../policy/*', '../agent/*', '../gateway/*', '../upstream/*', '../admin/*', '../offline/*', '../cli/*'], message: 'telemetry/ is told what happened; it does not look.' }]),
+  only(['src/gateway/**', 'src/admin/**', 'src/cli/**'], [{ group: ['undici', 'prom-client', '@opentelemetry/*', '@redis/*'], message: 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry, only state/ the client of Redis.' }]),
   {
     files: ['**/*.ts'],
     rules: {

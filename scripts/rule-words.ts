@@ -1,6 +1,6 @@
 /** One rule of a policy in words: what it looks at, when, and what must hold. */
 import { stringify } from 'yaml'
-import type { ConditionConfig, MetadataSelectorConfig, PartSelectorConfig, RuleConfig, SelectorConfig } from '../src/config/model.js'
+import type { AnswerSelectorConfig, ConditionConfig, ContentPlace, MetadataSelectorConfig, PartSelectorConfig, ResponseRuleConfig, RuleConfig, SelectorConfig } from '../src/config/model.js'
 
 const code = (text: string): string => `\`${text}\``
 const any = (texts: readonly string[]): string => texts.map(code).join(' or ')
@@ -11,22 +11,44 @@ export function yamlBlock (value: unknown): string {
 
 /** Markdown: a heading, sentences, schemas as YAML. */
 export function ruleWords (rule: RuleConfig, level = '###'): string {
-  const { id, on, select, when, unless, schema, error, verdict } = rule
-  const lines = [
-    `${level} ${id}`,
-    '',
-    `Looks at ${selected(select)}${on === undefined ? '' : `, in ${any(on)}`}.`,
-    ...condition('Applies where', when),
-    ...condition('Does not apply where', unless)
-  ]
+  const { on, select, error, verdict = 'reject', onUnknown } = rule
+  return words(rule, level, 'request', `Looks at ${selected(select)}${on === undefined ? '' : `, in ${any(on)}`}.`, [
+    ...onUnknown === 'reject' ? ['Where nobody can tell the state of the task, it applies.'] : [],
+    consequence(verdict, error)
+  ])
+}
+
+/** The same of a rule for answers. */
+export function responseRuleWords (rule: ResponseRuleConfig, level = '###'): string {
+  const { on, select, error, verdict = 'warn', chunked } = rule
+  return words(rule, level, 'result', `Looks at ${answered(select)}${on === undefined ? '' : `, in answers to ${any(on)}`}.`, [
+    ...chunked === false ? ['What a stream appends to an artifact is held to it too.'] : [],
+    ...verdict === 'reject' ? [`Otherwise the answer is refused${error?.reason === undefined ? '' : `, reason ${code(error.reason)}`}.${reads(error)}`] : [consequence(verdict, error)]
+  ])
+}
+
+function words (rule: RuleConfig | ResponseRuleConfig, level: string, subject: 'request' | 'result', looks: string, ends: readonly string[]): string {
+  const { id, select, when, unless, schema } = rule
+  const lines = [`${level} ${id}`, '', looks, ...condition('Applies where', when, subject), ...condition('Does not apply where', unless, subject)]
   const count = countWords(rule)
   if (count !== null) lines.push('', count)
   const source = sourceWords(schema)
   if (source !== null) lines.push('', source)
   if (select.part?.match !== undefined) lines.push('', 'Parts are looked at that match:', '', yamlBlock(select.part.match))
-  lines.push('', consequence(verdict, error))
-  return lines.join('\n')
+  return [...lines, ...ends.flatMap(end => ['', end])].join('\n')
 }
+
+const EVENTS = { first: 'the first result of an answer', terminal: 'each result that is a message or ends its task', last: 'the last result of an answer' }
+
+function answered ({ part, metadata, event }: AnswerSelectorConfig): string {
+  if (event !== undefined) return EVENTS[event]
+  if (metadata !== undefined) return metadataWords(metadata, ANSWER_HOLDERS)
+  const places = part?.in ?? ANSWER_CONTENTS
+  return `${partWords(part ?? {})} of ${places.map(place => PLACES[place]).join(' or ')}`
+}
+
+const ANSWER_CONTENTS: readonly ContentPlace[] = ['message', 'status', 'artifact']
+const ANSWER_HOLDERS: NonNullable<MetadataSelectorConfig['in']> = [...ANSWER_CONTENTS, 'task', 'event']
 
 function selected ({ part, metadata, header, pointer }: SelectorConfig): string {
   if (metadata !== undefined) return metadataWords(metadata)
@@ -37,8 +59,8 @@ function selected ({ part, metadata, header, pointer }: SelectorConfig): string 
 
 const PLACES = { message: 'the message', params: 'the request', part: 'each part', status: 'the status message', task: 'the task', artifact: 'each artifact', event: 'the update' }
 
-function metadataWords ({ in: places = ['message'], key, path, equals }: MetadataSelectorConfig): string {
-  const where = `${code(key)} in the metadata of ${places.map(place => PLACES[place]).join(' or ')}`
+function metadataWords ({ in: places, key, path, equals }: MetadataSelectorConfig, initial: NonNullable<MetadataSelectorConfig['in']> = ['message']): string {
+  const where = `${code(key)} in the metadata of ${(places ?? initial).map(place => PLACES[place]).join(' or ')}`
   return `${path === undefined ? '' : `${code(path)} in `}${where}${equals === undefined ? '' : `, where it is ${code(String(equals))}`}`
 }
 
@@ -48,20 +70,22 @@ function partWords ({ data, mediaType, dataKey, take }: PartSelectorConfig): str
   return dataKey === undefined ? typed : `${code(dataKey)} in the data of ${typed}`
 }
 
-function condition (begin: string, config: ConditionConfig | undefined): string[] {
+function condition (begin: string, config: ConditionConfig | undefined, subject: string): string[] {
   if (config === undefined) return []
-  const { taskId, contextId, listed, match } = config
+  const { taskId, contextId, listed, taskState, requestMatched, match } = config
   const parts = [
     ...taskId === undefined ? [] : [`the message names ${taskId === 'present' ? 'a' : 'no'} task`],
     ...contextId === undefined ? [] : [`the message names ${contextId === 'present' ? 'a' : 'no'} context`],
     ...listed === undefined ? [] : [`the message ${listed ? 'lists' : 'does not list'} the extension in ${code('message.extensions')}`],
-    ...match === undefined ? [] : ['the request matches']
+    ...taskState === undefined ? [] : [`the task is ${any(taskState)}`],
+    ...requestMatched === undefined ? [] : [`${code(requestMatched)} found something in the request`],
+    ...match === undefined ? [] : [`the ${subject} matches`]
   ]
   const sentence = `${begin} ${parts.join(', and ')}`
   return match === undefined ? ['', `${sentence}.`] : ['', `${sentence}:`, '', yamlBlock(match)]
 }
 
-function countWords ({ count }: RuleConfig): string | null {
+function countWords ({ count }: Pick<RuleConfig, 'count'>): string | null {
   if (count === undefined) return null
   const { min, max } = count
   if (max === 0) return 'There must be none.'
@@ -76,9 +100,13 @@ function sourceWords (schema: RuleConfig['schema']): string | null {
   return `Each must hold to:\n\n${yamlBlock(schema)}`
 }
 
-function consequence (verdict: string | undefined, error: RuleConfig['error']): string {
-  const { class: kind = 'invalid', undeclared, reason, message } = error ?? {}
-  if (verdict !== undefined && verdict !== 'reject') return `Otherwise: ${code(verdict)}.${message === undefined ? '' : ` It reads: ${message}.`}`
+function consequence (verdict: string, error: RuleConfig['error']): string {
+  const { class: kind = 'invalid', undeclared, reason } = error ?? {}
+  if (verdict !== 'reject') return `Otherwise: ${code(verdict)}.${reads(error)}`
   const undefinedSchema = undeclared === undefined ? '' : `; where the card has no such schema, as ${code(undeclared)}`
-  return `Otherwise it is refused as ${code(kind)}${reason === undefined ? '' : `, reason ${code(reason)}`}${undefinedSchema}.${message === undefined ? '' : ` It reads: ${message}.`}`
+  return `Otherwise it is refused as ${code(kind)}${reason === undefined ? '' : `, reason ${code(reason)}`}${undefinedSchema}.${reads(error)}`
+}
+
+function reads (error: RuleConfig['error']): string {
+  return error?.message === undefined ? '' : ` It reads: ${error.message}.`
 }

@@ -37,7 +37,8 @@ export class FieldSet {
   }
 }
 
-function snakeCase (field: string): string {
+/** The name of a field in a proto file. */
+export function snakeCase (field: string): string {
   return field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 

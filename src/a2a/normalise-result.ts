@@ -3,7 +3,7 @@ import type { Fields, JsonObject } from './fields.js'
 import { isObject } from './fields.js'
 import type { ContentView } from './message.js'
 import { normaliseMessage, normalisePart } from './normalise.js'
-import type { ResultView } from './result.js'
+import type { NormalisedResult, ResultView } from './result.js'
 
 /**
  * `{type, taskId, contextId, state, append, metadata, status, message, artifacts}`; what the agent left out is left out.
@@ -22,7 +22,7 @@ import type { ResultView } from './result.js'
  * `extensions` and `parts` are always there, empty lists at least. Parts are those of requests: `text`, `data`, `url` or `raw`, and `mediaType`, `filename`
  * and `metadata` where stated. `history` is not there.
  */
-export function normaliseResult (view: ResultView): JsonObject {
+export function normaliseResult (view: ResultView): NormalisedResult {
   const { kind, taskId, contextId, state, fields, status, message, artifacts } = view
   const metadata = kind === 'message' ? undefined : fields.get('metadata')
   return {

@@ -1,7 +1,7 @@
 /** Messages, tasks and their updates as agents of both generations and bindings write them: bare, by `kind`, or wrapped in a member of their name. */
 import type { JsonPath } from '../wire/json-edit.js'
 import type { FieldProblem, JsonObject } from './fields.js'
-import { addProblem, Fields, FieldSet, isObject, own } from './fields.js'
+import { addProblem, Fields, FieldSet, isObject, own, snakeCase } from './fields.js'
 import type { ContentView } from './message.js'
 import { MESSAGE_FIELDS, viewContent } from './message.js'
 import { roleOf } from './normalise.js'
@@ -83,7 +83,7 @@ export function readTask (object: JsonObject, { path, steps }: Place, style: Sty
 export function isResult (object: JsonObject): boolean {
   if (looksLike(object, KINDS.get(own(object, 'kind'))) || isBareTask(object)) return true
   return MEMBERS_0_3.some(([name, kind]) => {
-    const value = own(object, name) ?? own(object, snake(name))
+    const value = own(object, name) ?? own(object, snakeCase(name))
     return isObject(value) && looksLike(value, kind)
   })
 }
@@ -94,7 +94,7 @@ export function isBareTask (object: JsonObject): boolean {
 }
 
 function looksLike (object: JsonObject, kind: ResultKind | undefined): boolean {
-  const has = (name: string): unknown => own(object, name) ?? own(object, snake(name))
+  const has = (name: string): unknown => own(object, name) ?? own(object, snakeCase(name))
   switch (kind) {
     case 'task': return isBareTask(object)
     case 'message': return has('messageId') !== undefined && (Array.isArray(has('parts')) || Array.isArray(has('content')))
@@ -109,10 +109,6 @@ function bareKind (object: JsonObject): ResultKind | null {
   if (isObject(own(object, 'status'))) return Object.hasOwn(object, 'id') ? 'task' : looksLike(object, 'statusUpdate') ? 'statusUpdate' : null
   if (looksLike(object, 'artifactUpdate')) return 'artifactUpdate'
   return Array.isArray(own(object, 'parts')) || Array.isArray(own(object, 'content')) ? 'message' : null
-}
-
-function snake (name: string): string {
-  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
 function view (kind: ResultKind, object: JsonObject, path: string, steps: JsonPath, style: Style, problems: FieldProblem[]): ResultView {

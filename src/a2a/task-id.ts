@@ -6,7 +6,7 @@ import type { Operation } from './operations.js'
 
 const REQUEST = new FieldSet(['id', 'taskId', 'name', 'parent', 'tenant'])
 
-/** Segments of an HTTP+JSON path after the task's id (reference: spec 0.3.0 §3.5.6, 1.0.1 §5.3); operations that are not here name no task in the path. */
+/** Segments of an HTTP+JSON path after the task's id (spec 0.3.0 §3.5.6, 1.0.1 §5.3). Other operations name no task there. */
 const AFTER_ID: ReadonlyMap<Operation, number> = new Map<Operation, number>([
   ['GetTask', 0],
   ['CancelTask', 0],

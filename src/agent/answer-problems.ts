@@ -1,12 +1,13 @@
 /** Why an answer could not be checked; where answers are enforced, it is refused for that. */
 import type { CallProblem } from '../a2a/call.js'
+import { BODY } from '../policy/select-answer.js'
 
 /** Label `reason` of `answers_unread_total`. */
 export type Unread = 'too_large' | 'encoding' | 'content_type' | 'malformed'
 
 /** @param bytes `limits.response` */
 export function answerTooLarge (bytes: number): CallProblem {
-  return problem('response-size', `The agent sent an answer of more than ${bytes} bytes, which the gateway does not check. Ask for less at once, or have limits.response raised.`, { limitBytes: String(bytes) })
+  return problem('response-size', `The agent sent an answer of more than ${bytes} bytes, which the gateway does not check. Ask for less at once, or ask the operator of the gateway to raise limits.response.`, { limitBytes: String(bytes) })
 }
 
 /**
@@ -14,7 +15,7 @@ export function answerTooLarge (bytes: number): CallProblem {
  * @param lines that an event may have
  */
 export function eventTooLarge (bytes: number, lines: number): CallProblem {
-  return problem('event-size', `The agent sent an event of more than ${bytes} bytes or ${lines} lines, which the gateway does not check. Have limits.event raised.`, { limitBytes: String(bytes) })
+  return problem('event-size', `The agent sent an event of more than ${bytes} bytes or ${lines} lines, which the gateway does not check. Ask the operator of the gateway to raise limits.event.`, { limitBytes: String(bytes) })
 }
 
 export const encoded: CallProblem = problem('response-encoding', 'The agent sent an answer with a Content-Encoding although it was asked for none, so that the gateway cannot check it.')
@@ -22,5 +23,5 @@ export const encoded: CallProblem = problem('response-encoding', 'The agent sent
 export const notJson: CallProblem = problem('response-type', 'The agent sent an answer that is neither JSON nor an event stream, so that the gateway cannot check it.')
 
 function problem (rule: string, message: string, metadata?: Readonly<Record<string, string>>): CallProblem {
-  return { reason: 'INVALID_AGENT_RESPONSE', rule, path: '', message, ...(metadata === undefined ? {} : { metadata }) }
+  return { reason: 'INVALID_AGENT_RESPONSE', rule, path: BODY, message, ...(metadata === undefined ? {} : { metadata }) }
 }

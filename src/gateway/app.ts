@@ -2,7 +2,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import * as refusals from '../agent/refusals.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
@@ -54,8 +53,7 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     try {
       handle(exchange, surfaceOf(request, current.agents), current)
     } catch (error) {
-      services.log.error({ err: error, request_id: exchange.id }, 'a request could not be handled')
-      exchange.refuse(refusals.internal, 'gateway_error')
+      exchange.failed(error)
     }
   }
 

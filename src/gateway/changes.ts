@@ -82,6 +82,7 @@ function differences (a: Config, b: Config): string[] {
   const pairs: [string, unknown, unknown][] = [
     ...(['listen', 'admin', 'publicUrl', 'trustedProxies', 'drainTimeout'] as const).map((key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]),
     ...(Object.keys(a.limits) as (keyof Config['limits'])[]).map((key): [string, unknown, unknown] => [`limits.${key}`, a.limits[key], b.limits[key]]),
+    ...(Object.keys(a.state) as (keyof Config['state'])[]).map((key): [string, unknown, unknown] => [`state.${key}`, a.state[key], b.state[key]]),
     ['telemetry.logs.level', a.telemetry.logs.level, b.telemetry.logs.level],
     ['telemetry.logs.format', a.telemetry.logs.format, b.telemetry.logs.format],
     ['telemetry.traces', a.telemetry.traces, b.telemetry.traces],

@@ -1,17 +1,20 @@
 /** One request and its answer: all state of it, and the one place where its end is recorded. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Refusal } from '../a2a/errors.js'
+import type { Caller, Refusal } from '../a2a/errors.js'
 import type { Operation } from '../a2a/operations.js'
 import type { Binding, Version } from '../a2a/versions.js'
 import { awaitsEventStream, NO_ID } from '../agent/caller.js'
-import { refusalAnswer } from '../agent/refusal-answer.js'
+import { refusalAnswer, refusalEvent } from '../agent/refusal-answer.js'
+import { internal } from '../agent/refusals.js'
 import type { AgentState } from '../agent/state.js'
 import type { Audit } from '../telemetry/audit.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics, Outcome } from '../telemetry/metrics.js'
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js'
 import type { Agent } from './agent.js'
+import type { StreamOut } from './answers/stream-out.js'
 import type { LiveExchanges } from './live.js'
+import type { Tasks } from './tasks.js'
 import type { Forwarding } from '../upstream/forward.js'
 
 /** What every exchange needs of the running gateway. */
@@ -20,6 +23,8 @@ export interface Services {
   readonly tracing: Tracing
   readonly audit: Audit
   readonly log: Log
+  /** What is remembered of tasks. */
+  readonly tasks: Tasks
   /** Exchanges in flight; `draining` makes answers close their connection. */
   readonly live: LiveExchanges
 }
@@ -51,10 +56,10 @@ export class Exchange {
   /** Neighbours in the list of exchanges in flight, which is `live`'s own business. */
   previousLive: Exchange | null = null
   nextLive: Exchange | null = null
-  /** Set when an event stream is being relayed. */
-  streaming = false
-  /** Its last bytes, latin1. */
-  streamTail = ''
+  /** Called before the end is recorded, whatever it is: what is known only then, and what must be let go. */
+  atEnd: (() => void) | null = null
+  /** Set when an event stream has begun to go out. */
+  stream: StreamOut | null = null
   private outcome: Outcome | null = null
   private ended = false
 
@@ -86,7 +91,43 @@ export class Exchange {
     this.settle(outcome)
     const { response } = this
     if (response.headersSent || response.destroyed) return this.breakOff()
-    const { status, phrase, headers, body } = refusalAnswer(refusal, { binding: this.binding, version: this.version, id: this.idToken(), eventStream: awaitsEventStream(this.label, this.request.headers.accept), statedVersion: this.statedVersion, mediaType: this.mediaType }, httpStatus, more)
+    this.say(refusal, httpStatus, more)
+    this.span.set('a2a_gateway.decision', 'reject')
+    this.span.set('a2a_gateway.rule', refusal.rule)
+    if (outcome === 'rejected') this.tellAgent(refusal)
+  }
+
+  /** The agent's answer is refused: another in its place, or the last event of a stream that has begun. Nothing is read of the agent any more. */
+  refuseAnswer (refusal: Refusal, outcome: Outcome): void {
+    this.settle(outcome)
+    this.forwarding?.abort()
+    const { response } = this
+    if (response.destroyed) return
+    this.span.set('a2a_gateway.rule', refusal.rule)
+    this.tellAgent(refusal)
+    if (!response.headersSent) this.say(refusal)
+    else if (this.stream?.atBoundary === true) response.end(refusalEvent(refusal, this.caller))
+    else this.breakOff()
+  }
+
+  /** A fault of the gateway. */
+  failed (error: unknown): void {
+    this.services.log.error({ err: error, request_id: this.id }, 'a request could not be handled')
+    this.forwarding?.abort()
+    this.refuse(internal, 'gateway_error')
+  }
+
+  private get caller (): Caller {
+    return { binding: this.binding, version: this.version, id: this.idToken(), eventStream: awaitsEventStream(this.label, this.request.headers.accept), statedVersion: this.statedVersion, mediaType: this.mediaType }
+  }
+
+  private tellAgent ({ rule, reason, customReason, message }: Refusal): void {
+    this.agent?.refused({ at: new Date().toISOString(), rule, reason: customReason ?? reason, message })
+  }
+
+  private say (refusal: Refusal, httpStatus?: number, more: readonly string[] = []): void {
+    const { response } = this
+    const { status, phrase, headers, body } = refusalAnswer(refusal, this.caller, httpStatus, more)
     if (this.request.complete) {
       this.respond(status, headers, body, phrase)
     } else {
@@ -94,11 +135,6 @@ export class Exchange {
       this.begin(status, headers, phrase)
       response.write(body)
       readOff(this.request, () => { response.end() })
-    }
-    this.span.set('a2a_gateway.decision', 'reject')
-    this.span.set('a2a_gateway.rule', refusal.rule)
-    if (outcome === 'rejected') {
-      this.agent?.refused({ at: new Date().toISOString(), rule: refusal.rule, reason: refusal.customReason ?? refusal.reason, message: refusal.message })
     }
   }
 
@@ -110,7 +146,7 @@ export class Exchange {
 
   /** Ends an event stream with a comment that says why; a stream that stands within an event is broken off, so that the cut shows. */
   endStream (why: string): void {
-    if (/(?:^|\n\n|\r\r|\n\r|\n\r\n|\r\r\n)$/.test(this.streamTail)) this.response.end(`: ${why}\n\n`)
+    if (this.stream?.atBoundary === true) this.response.end(`: ${why}\n\n`)
     else this.breakOff()
   }
 
@@ -126,6 +162,11 @@ export class Exchange {
     else this.response.writeHead(status, phrase, headers)
   }
 
+  /** A client that has read what was waiting for it lets the agent go on. */
+  resumeOnDrain (): void {
+    this.response.on('drain', () => { this.forwarding?.resume() })
+  }
+
   /** The client's connection is done with this exchange, one way or the other. */
   private close (): void {
     if (this.ended) return
@@ -135,9 +176,11 @@ export class Exchange {
       this.settle('client_aborted')
       this.forwarding?.abort()
     }
+    this.atEnd?.()
+    this.atEnd = null
     const outcome = this.outcome ?? 'forwarded'
     const seconds = (performance.now() - this.startedAt) / 1_000
-    if (this.streaming) services.metrics.streamClosed(this.agentName)
+    if (this.stream !== null) services.metrics.streamClosed(this.agentName)
     services.metrics.request(this.agentName, this.label, this.binding, this.version, outcome, seconds)
     this.span.end(outcome, response.statusCode)
     services.live.delete(this)

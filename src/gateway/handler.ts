@@ -2,23 +2,27 @@
 import type { Call, CallProblem } from '../a2a/call.js'
 import { readCall } from '../a2a/call.js'
 import type { Refusal } from '../a2a/errors.js'
+import { taskIdOf, tenantOf } from '../a2a/task-id.js'
 import type { Version } from '../a2a/versions.js'
 import { mediaTypeOf } from '../agent/caller.js'
 import * as refusals from '../agent/refusals.js'
 import type { AgentState } from '../agent/state.js'
 import type { Asked, OperationRoute, Ruling } from '../agent/steps.js'
-import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsAnswer, ruleOn, versionProblem } from '../agent/steps.js'
+import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsAnswer, reviewFor, ruleOn, versionProblem } from '../agent/steps.js'
 import { upstreamHeaders } from '../agent/upstream-headers.js'
 import type { Limits } from '../config/model.js'
+import type { AnswerReview } from '../policy/answer.js'
+import type { TaskRecord } from '../policy/task-memory.js'
+import type { TaskKey } from '../state/store.js'
 import { forward } from '../upstream/forward.js'
 import type { TrustedProxies } from '../wire/forwarded.js'
 import { joinPath } from '../wire/target.js'
 import type { Agent } from './agent.js'
-import { Answer, PlainAnswer } from './answer.js'
+import { Answer, RELAYED } from './answers/answer.js'
+import type { ReviewPlan } from './answers/reviewing.js'
 import { readBody } from './body.js'
 import { serveCard } from './card.js'
 import type { Exchange } from './exchange.js'
-import { ExtendedCardAnswer } from './extended-card-answer.js'
 import { recordDecision } from './record.js'
 import type { Surface } from './surface.js'
 
@@ -86,36 +90,72 @@ interface Arrived {
 }
 
 function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, options: HandlerOptions): void {
-  const { request, services } = exchange
   const startedAt = performance.now()
-  const call = callOf(arrived.route, arrived.problem, request, arrived.bytes, options.limits)
+  const { route } = arrived
+  const call = callOf(route, arrived.problem, exchange.request, arrived.bytes, options.limits)
   exchange.idToken = call.id
   exchange.label = call.operation
-  const ruling = ruleOn(state, arrived.route, call, request)
-  services.metrics.decision(agent.name, (performance.now() - startedAt) / 1_000)
-  recordDecision(exchange, call, ruling.requested, ruling.decision)
-  if (ruling.decision.refusal !== null) return exchange.refuse(ruling.decision.refusal, 'rejected')
-  dispatch(exchange, agent, state, arrived, call, ruling, options)
+  const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
+  const read: Read = { ...arrived, call, task, record: null, seconds: (performance.now() - startedAt) / 1_000 }
+  const record = task === null ? null : exchange.services.tasks.read(task)
+  if (!(record instanceof Promise)) return decide(exchange, agent, state, { ...read, record }, options)
+  record.then(record => {
+    // The client may have left meanwhile.
+    if (!exchange.response.destroyed) decide(exchange, agent, state, { ...read, record }, options)
+  }).catch((error: unknown) => { exchange.failed(error) })
 }
 
-function dispatch (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, call: Call, ruling: Ruling, options: HandlerOptions): void {
-  const { route } = arrived
+/** A request of which everything is known that a decision needs. */
+interface Read extends Arrived {
+  readonly call: Call
+  /** The task that it names, where anything is remembered of tasks. */
+  readonly task: TaskKey | null
+  readonly record: TaskRecord | null
+  /** That reading has taken. */
+  readonly seconds: number
+}
+
+function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | null {
+  const taskId = taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null)
+  return taskId === null ? null : { agent: agent.name, tenant: tenantOf(call, route.tenant), taskId }
+}
+
+function decide (exchange: Exchange, agent: Agent, state: AgentState, read: Read, options: HandlerOptions): void {
+  const { call, record } = read
+  const startedAt = performance.now()
+  const ruling = ruleOn(state, read.route, call, exchange.request, record)
+  exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
+  recordDecision(exchange, call, ruling.requested, ruling.decision)
+  if (ruling.decision.refusal !== null) return exchange.refuse(ruling.decision.refusal, 'rejected')
+  dispatch(exchange, agent, state, read, ruling, options)
+}
+
+function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Read, ruling: Ruling, options: HandlerOptions): void {
+  const { route, call, task } = read
   const { request, span } = exchange
   const { decision, policy, headerName, requested } = ruling
-  const extendedCard = readsAnswer(state, call)
-  const body = bodyOf(ruling, arrived.bytes)
+  const { limits } = options
+  const body = bodyOf(ruling, read.bytes)
   const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected }
-  const answer = extendedCard
-    ? new ExtendedCardAnswer(exchange, echo, state.rewrite, { size: options.limits.response, json: { depth: options.limits.jsonDepth, members: options.limits.jsonMembers } })
-    : route.extensionRoute === null ? new Answer(exchange, echo) : new PlainAnswer(exchange, echo)
+  const card = readsAnswer(state, call) ? { rewrite: state.rewrite, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } } : null
+  const review = card === null ? reviewFor(route, call, ruling, task?.taskId ?? null, limits) : null
+  const answer = new Answer(exchange, { echo, card, review: review === null ? null : reviewPlan(exchange, agent, read, review, limits), anyPage: route.extensionRoute !== null })
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,
     method: request.method ?? 'GET',
-    path: route.upstreamPath + arrived.query,
-    headers: upstreamHeaders(forwardedHead(ruling, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, ruling, extendedCard)),
+    path: route.upstreamPath + read.query,
+    headers: upstreamHeaders(forwardedHead(ruling, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, read.asked, read.problem, ruling, card !== null || review?.enforces === true)),
     body: body.length === 0 ? null : body
   }, answer)
+}
+
+function reviewPlan (exchange: Exchange, agent: Agent, { call, route }: Read, review: AnswerReview, limits: Limits): ReviewPlan {
+  return {
+    review,
+    limits,
+    remember: (taskId, fields) => exchange.services.tasks.write({ agent: agent.name, tenant: tenantOf(call, route.tenant), taskId }, fields)
+  }
 }
 
 /** `onUnavailable: forward` lets an agent work while its card cannot be had; nothing can be enforced then. */
@@ -162,7 +202,7 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
     path: target,
     headers: upstreamHeaders(request, request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), null),
     body: bytes.length === 0 ? null : bytes
-  }, new Answer(exchange, null))
+  }, new Answer(exchange, RELAYED))
 }
 
 /** A GET that says `null` says nothing, and is forwarded so. The guard has bounded its length. */
@@ -185,8 +225,7 @@ function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Buffer
     try {
       then(result.bytes)
     } catch (error) {
-      exchange.services.log.error({ err: error, request_id: exchange.id }, 'a request could not be handled')
-      exchange.refuse(refusals.internal, 'gateway_error')
+      exchange.failed(error)
     }
   })
 }

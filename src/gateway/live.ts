@@ -84,7 +84,7 @@ export class LiveExchanges {
     for (const exchange of this.all()) {
       exchange.forwarding?.abort()
       exchange.settle('gateway_error')
-      if (exchange.streaming && !exchange.response.destroyed) exchange.endStream('the gateway is shutting down')
+      if (exchange.stream !== null && !exchange.response.destroyed) exchange.endStream('the gateway is shutting down')
       else exchange.breakOff()
     }
   }

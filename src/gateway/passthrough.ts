@@ -13,7 +13,7 @@ import * as refusals from '../agent/refusals.js'
 import { upstreamHeaders } from '../agent/upstream-headers.js'
 import { forward } from '../upstream/forward.js'
 import { joinPath } from '../wire/target.js'
-import { PlainAnswer } from './answer.js'
+import { Answer, PLAIN } from './answers/answer.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
@@ -59,7 +59,7 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
       path: joinPath(agent.upstreamBase, path) + query,
       headers,
       body
-    }, new PlainAnswer(exchange, null))
+    }, new Answer(exchange, PLAIN))
   }
 
   await app.register(async scope => {

@@ -1,6 +1,8 @@
-/** Tells span, metrics and audit what was decided. URIs and paths only, never data. */
+/** Tells span, metrics and audit what was decided on a request. URIs and paths only, never data. */
 import type { Call } from '../a2a/call.js'
 import type { Decision } from '../policy/decision.js'
+import type { Violation } from '../policy/violation.js'
+import type { AuditEntry } from '../telemetry/audit.js'
 import type { Exchange } from './exchange.js'
 
 export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
@@ -19,24 +21,28 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   if (decision.refusal === null) span.set('a2a_gateway.decision', decision.violations.length === 0 ? 'forward' : 'observe')
   if (decision.refusal === null && decision.edited.length > 0) span.set('a2a_gateway.edited', decision.edited as string[])
   // What is only injected is the normal course: the span tells it, an audit line for every call would drown the others.
-  if (decision.violations.length > 0) recordViolations(exchange, call, decision)
+  if (decision.violations.length === 0) return
+  countViolations(exchange, 'request', decision.violations)
+  const edited = decision.refusal === null ? decision.edited : []
+  exchange.services.audit.record(auditEntry(exchange, 'request', decision.refusal !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed', edited, decision.violations))
 }
 
-function recordViolations (exchange: Exchange, call: Call, decision: Decision): void {
-  const { metrics, audit } = exchange.services
-  const { violations } = decision
+export function countViolations (exchange: Exchange, phase: 'request' | 'response', violations: readonly Violation[]): void {
   for (const found of violations) {
-    metrics.violation(exchange.agentName, found.extension, found.rule, 'request', found.mode === 'enforce' ? 'enforce' : 'observe')
+    exchange.services.metrics.violation(exchange.agentName, found.extension, found.rule, phase, found.mode === 'enforce' ? 'enforce' : 'observe')
   }
-  const deciding = violations.find(found => found.mode === 'enforce') ?? violations[0]
-  if (deciding === undefined) return
-  const edited = decision.refusal === null ? decision.edited : []
-  audit.record({
+}
+
+/** @param violations one at least; the first that is enforced has decided */
+export function auditEntry (exchange: Exchange, phase: 'request' | 'response', decision: AuditEntry['decision'], edited: readonly string[], violations: readonly Violation[]): AuditEntry {
+  const deciding = violations.find(found => found.mode === 'enforce') ?? violations[0] as Violation
+  return {
+    phase,
     agent: exchange.agentName,
-    operation: call.operation,
+    operation: exchange.label,
     binding: exchange.binding,
     version: exchange.version,
-    decision: decision.refusal !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed',
+    decision,
     reason: deciding.customReason ?? deciding.reason,
     extension: deciding.extension,
     rule: deciding.rule,
@@ -45,5 +51,5 @@ function recordViolations (exchange: Exchange, call: Call, decision: Decision): 
     trace_id: exchange.span.traceId,
     client: exchange.request.socket.remoteAddress ?? null,
     request_id: exchange.id
-  })
+  }
 }

@@ -18,6 +18,7 @@ import type { Services } from './exchange.js'
 import { Fleet } from './fleet.js'
 import { LiveExchanges } from './live.js'
 import { Reloads } from './reload.js'
+import { Tasks } from './tasks.js'
 
 export interface StartOptions {
   readonly env?: NodeJS.ProcessEnv
@@ -54,7 +55,8 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const metrics = new Metrics({ process: options.processMetrics ?? true })
   const live = new LiveExchanges()
   const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout })
-  const services: Services = { metrics, tracing, audit, log, live }
+  const tasks = new Tasks(config.state, metrics, log)
+  const services: Services = { metrics, tracing, audit, log, live, tasks }
   metrics.configInfo(config.hash)
 
   // Fastify's own lines below a warning say nothing that ours do not.
@@ -63,7 +65,8 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const app = await buildApp({ services, snapshot: () => fleet.snapshot, log: frameworkLog as unknown as FastifyBaseLogger })
   const admin = buildAdmin({ state: stateOf(fleet, live), metrics, log: frameworkLog as unknown as FastifyBaseLogger })
   const timeouts = new RequestTimeouts(app.server)
-  const apply = ({ limits, telemetry }: Config): void => {
+  const apply = ({ limits, telemetry, state }: Config): void => {
+    tasks.use(state)
     timeouts.set(limits.requestTimeout)
     log.level = telemetry.logs.level
     frameworkLog.level = quietened(telemetry.logs.level)
@@ -80,6 +83,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     const stop = async (): Promise<void> => {
       await Promise.all([drain(app, live, config.server.drainTimeout), reloads.close()])
       await fleet.close()
+      await tasks.close()
       await admin.close()
       await tracing.shutdown()
       metrics.close()
@@ -91,7 +95,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     }
     return { url, adminUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: problems => reloads.refuse(problems), close }
   } catch (error) {
-    await Promise.allSettled([app.close(), admin.close(), fleet.close()])
+    await Promise.allSettled([app.close(), admin.close(), fleet.close(), tasks.close()])
     await tracing.shutdown()
     metrics.close()
     throw error

@@ -18,6 +18,7 @@ export class ResultSubject implements Subject {
   /** Whether it is the first of its answer. */
   readonly first: boolean
   private shape: JsonObject | null = null
+  private lists: readonly string[] | null = null
 
   constructor (result: ResultView, operation: Operation, matched: ReadonlySet<string>, first: boolean) {
     this.result = result
@@ -39,9 +40,8 @@ export class ResultSubject implements Subject {
   }
 
   get listed (): readonly string[] {
-    const { message, status, artifacts } = this.result
-    const lists = [message, status, ...artifacts].flatMap(content => content === null || content.listed.length === 0 ? [] : [content.listed])
-    return lists.length < 2 ? lists[0] ?? NOTHING : [...new Set(lists.flat())]
+    this.lists ??= unionOf(this.contents(CONTENTS))
+    return this.lists
   }
 
   get normalised (): JsonObject {
@@ -87,6 +87,15 @@ export class ResultSubject implements Subject {
     }
     return found
   }
+}
+
+/** Of the extensions that they list. */
+function unionOf (contents: readonly ContentView[]): readonly string[] {
+  let found: readonly string[] = NOTHING
+  for (const { listed } of contents) {
+    if (listed.length > 0) found = found.length === 0 ? listed : [...new Set([...found, ...listed])]
+  }
+  return found
 }
 
 const NOTHING: readonly never[] = []

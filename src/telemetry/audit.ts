@@ -5,18 +5,20 @@ export interface AuditViolation {
   readonly reason: string
   readonly extension: string | null
   readonly rule: string | null
-  /** Where in the message, in the client's own field names. */
+  /** Where in the request or answer, in the field names of who wrote it. */
   readonly path: string | null
   readonly message: string
 }
 
-/** One request with violations, under the names of the audit line. */
+/** One request or answer with violations, under the names of the audit line. */
 export interface AuditEntry {
+  /** What was judged. Of a stream, each event is by itself. */
+  readonly phase: 'request' | 'response'
   readonly agent: string
   readonly operation: string
   readonly binding: string
   readonly version: string
-  /** rejected = the client was refused; edited = forwarded with changes; observed = let through by mode `observe`. */
+  /** rejected = the client was refused; edited = forwarded with changes; observed = let through. */
   readonly decision: 'rejected' | 'edited' | 'observed'
   /** Of the violation that decided. */
   readonly reason: string
@@ -25,6 +27,8 @@ export interface AuditEntry {
   /** `policy/rule` of what was changed, never what. */
   readonly edited: readonly string[]
   readonly violations: readonly AuditViolation[]
+  /** At the end of an answer with more lines than are written for one: how many were not. */
+  readonly lines_omitted?: number
   readonly trace_id: string | null
   /** The client's address. */
   readonly client: string | null
@@ -47,7 +51,7 @@ const TEXT_LENGTH = 512
 /** Bytes that may wait for a slow reader before lines are dropped (and counted). */
 const BACKLOG = 4 * 1024 * 1024
 
-/** The audit trail: one JSON line per request that was refused, or would have been, or had something removed. */
+/** The audit trail: one JSON line per request or answer that was refused, or would have been, or had something removed. */
 export function createAudit (options: AuditOptions): Audit {
   return options.enabled ? new AuditTrail(options.stream) : { record () {} }
 }
@@ -90,6 +94,7 @@ function formatLine (entry: AuditEntry, time: string): string {
   return JSON.stringify({
     audit: true,
     time,
+    phase: entry.phase,
     agent: clip(entry.agent),
     operation: clip(entry.operation),
     binding: clip(entry.binding),
@@ -107,6 +112,7 @@ function formatLine (entry: AuditEntry, time: string): string {
       message: clip(violation.message)
     })),
     violations_omitted: omitted > 0 ? omitted : undefined,
+    lines_omitted: entry.lines_omitted,
     trace_id: entry.trace_id,
     client: clip(entry.client),
     request_id: clip(entry.request_id)

@@ -36,7 +36,13 @@ export class Metrics {
   private readonly refreshes: CellTree<NumberCell>
   private readonly reloads: CellTree<NumberCell>
   private readonly errors: CellTree<NumberCell>
+  private readonly lookups: CellTree<NumberCell>
+  private readonly writes: CellTree<NumberCell>
+  private readonly observedTotals: CellTree<NumberCell>
+  private readonly observedValues: CellTree<NumberCell>
+  private readonly unread: CellTree<NumberCell>
   private readonly info: Gauge
+  private remembered: () => number | null = () => null
 
   /** `process: false` leaves out Node's process metrics, whose observers cannot be stopped again: for tests. */
   constructor (options: { readonly process?: boolean } = {}) {
@@ -58,6 +64,12 @@ export class Metrics {
     this.reloads = this.counter('config_reloads_total', 'Attempts to load the configuration again.', ['outcome'])
     this.info = new Gauge({ name: `${PREFIX}config_info`, help: 'Always 1; hash names the configuration in force.', labelNames: ['hash'], registers: [registry] })
     this.errors = this.counter('upstream_errors_total', 'Calls to the agent that failed below HTTP, by kind.', ['agent', 'kind'])
+    this.lookups = this.counter('task_lookups_total', 'Tasks that requests named, by whether the store knew them.', ['agent', 'outcome'])
+    this.writes = this.counter('task_writes_total', 'What was to be remembered of tasks, by whether the store kept it.', ['agent', 'outcome'])
+    this.rememberedCollector()
+    this.observedTotals = this.counter('observed_total', 'What policies count in answers.', ['agent', 'extension', 'metric', 'by'])
+    this.observedValues = this.gauge('observed_value', 'The last value of what policies watch in answers.', ['agent', 'extension', 'metric', 'by'])
+    this.unread = this.counter('answers_unread_total', 'Answers that policies look at and that could not be read, by why.', ['agent', 'reason'])
     // Present from the start, so that the first failed reload is an increase.
     this.reloads.at('ok')
     this.reloads.at('invalid')
@@ -133,6 +145,32 @@ export class Metrics {
     this.errors.at(agent, kind).value++
   }
 
+  /** The store was asked for a task that a request names. */
+  taskLookup (agent: string, outcome: 'known' | 'unknown' | 'unavailable'): void {
+    this.lookups.at(agent, outcome).value++
+  }
+
+  taskWrite (agent: string, outcome: 'kept' | 'lost'): void {
+    this.writes.at(agent, outcome).value++
+  }
+
+  /** Says how to learn how many tasks this process remembers. Asked at every scrape; null = no sample, where a server holds them. */
+  tasksRemembered (count: () => number | null): void {
+    this.remembered = count
+  }
+
+  /** @param by '' where the policy does not divide the metric. Numbers that are not finite, and counters that would fall, are left out. */
+  observed (agent: string, extension: string, metric: string, type: 'counter' | 'gauge', by: string, value: number): void {
+    if (!Number.isFinite(value) || (type === 'counter' && value < 0)) return
+    const label = this.extension(extension)
+    if (type === 'counter') this.observedTotals.at(agent, label, metric, by).value += value
+    else this.observedValues.at(agent, label, metric, by).value = value
+  }
+
+  answerUnread (agent: string, reason: 'too_large' | 'encoding' | 'content_type' | 'malformed'): void {
+    this.unread.at(agent, reason).value++
+  }
+
   /** The exposition, in Prometheus text format 0.0.4. */
   text (): Promise<string> {
     return this.registry.metrics()
@@ -141,6 +179,7 @@ export class Metrics {
   /** Forgets every metric. Numbers recorded afterwards go nowhere. */
   close (): void {
     this.ages.clear()
+    this.remembered = () => null
     this.registry.clear()
   }
 
@@ -191,6 +230,20 @@ export class Metrics {
     return distribution
   }
 
+  private rememberedCollector (): void {
+    const count = (): number | null => ask(() => this.remembered())
+    const gauge: Gauge = new Gauge({
+      name: `${PREFIX}tasks_remembered`,
+      help: 'Tasks remembered in this process.',
+      registers: [this.registry],
+      collect () {
+        gauge.remove()
+        const tasks = count()
+        if (tasks !== null) gauge.set(tasks)
+      }
+    })
+  }
+
   private ageCollector (): void {
     const ages = this.ages
     const gauge: Gauge = new Gauge({
@@ -209,11 +262,11 @@ export class Metrics {
   }
 }
 
-/** A card that cannot tell its age must not take the whole scrape with it. */
-function ask (age: () => number | null): number | null {
+/** What cannot be told, the age of a card for example, must not take the whole scrape with it. */
+function ask (tell: () => number | null): number | null {
   try {
-    const seconds = age()
-    return seconds === null || !Number.isFinite(seconds) ? null : seconds
+    const told = tell()
+    return told === null || !Number.isFinite(told) ? null : told
   } catch {
     return null
   }

@@ -1,6 +1,8 @@
 /** Writes events and comments of event streams (HTML Living Standard §9.2.6). */
 import { DATA, SseScan } from './sse-scan.js'
 
+const LF = 0x0a
+const CR = 0x0d
 /** What ends a line for this standard, and for clients that take any Unicode line end for one. */
 const CONTROLS = /[\p{Cc}\u2028\u2029]+/gu
 
@@ -36,6 +38,8 @@ export function withData (event: Buffer, data: Buffer | string): Buffer {
   while (scan.next()) if (scan.kind === DATA) replace(scan.end, scan.after)
   if (scan.unfinished === DATA) replace(event.length, event.length)
   if (copied === 0) return event
+  // A CR that had a line after it would make one line end with the LF of the blank line.
+  if (event[copied] === LF && parts.findLast(part => part.length > 0)?.at(-1) === CR) parts.push(Buffer.from('\n'))
   parts.push(event.subarray(copied))
   return Buffer.concat(parts)
 }

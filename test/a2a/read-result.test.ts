@@ -95,6 +95,7 @@ for (const style of STYLES) {
       const chunk = only(answer(style, operation, wrap(style, 'artifactUpdate', artifactUpdate(style)), { stream: true }))
       t.match(chunk, { kind: 'artifactUpdate', path: inside(style, 'artifactUpdate'), taskId: 't', state: null, status: null, append: true, artifacts: [{ path: inside(style, 'artifactUpdate', 'artifact'), parts: [{}, { data: { data: 1 } }] }] }, operation)
     }
+    t.equal(only(answer(style, 'SubscribeToTask', wrap(style, 'statusUpdate', { ...statusUpdate(style), append: true }))).append, false, 'only artifacts are added to')
     t.match(answer(style, 'SendMessage', wrap(style, 'statusUpdate', statusUpdate(style))), { results: [], fault: { path: root(style) } }, 'are no whole answer')
   })
 
@@ -167,6 +168,8 @@ t.test('other spellings of the same', async t => {
   t.match(only(answer(OLD_REST, 'GetTask', { id: 't', status: { update: message(OLD_REST, 'agent', [data(OLD_REST, 1)]) } })).status, { path: 'status.update', steps: ['status', 'update'] })
   t.match(only(answer(OLD_REST, 'SendMessage', task(OLD))), { kind: 'task', path: '', artifacts: [{ parts: [{}, { data: { data: 1 }, doubt: null }] }, {}] }, '0.3 HTTP+JSON as JSON-RPC writes it')
   t.match(only(answer(OLD, 'SendMessage', { task: task(OLD) })), { kind: 'task', path: 'result.task' }, '0.3 JSON-RPC wrapped')
+  t.match(only(answer(OLD, 'SendMessage', { ...task(OLD), message: message(OLD, 'agent', []) })), { kind: 'task' }, 'where kind is the rule, other members are nothing')
+  t.match(only(answer(NEW, 'Other', message(OLD, 'agent', [data(OLD, 1)]))), { kind: 'message', message: { parts: [{ doubt: null }] } }, 'what says its kind is of 0.3')
   const { kind: _task, ...bareTask } = task(OLD)
   const { kind: _message, ...bareMessage } = message(OLD, 'agent', [])
   const { kind: _status, ...bareStatus } = statusUpdate(OLD)
@@ -237,6 +240,7 @@ t.test('errors of HTTP+JSON', async t => {
       }
     }
     t.match(raw(style, 'SendMessage', { error: {}, ...wrap(style, 'task', task(style)) }), { isError: false, results: [{ kind: 'task' }] }, 'a Task is no error, whatever else is there')
+    t.match(raw(style, 'GetTask', { error: {}, ...task(style) }), { isError: false, results: [{ kind: 'task' }] })
   }
 })
 

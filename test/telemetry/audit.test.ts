@@ -5,6 +5,7 @@ import { createAudit } from '../../src/telemetry/audit.js'
 import type { AuditEntry } from '../../src/telemetry/audit.js'
 
 const ENTRY: AuditEntry = {
+  phase: 'request',
   agent: 'weather',
   operation: 'SendMessage',
   binding: 'JSONRPC',

@@ -46,7 +46,13 @@ const DESIGN: Record<string, [string, string[]]> = {
   card_refreshes_total: ['counter', ['agent', 'outcome']],
   config_reloads_total: ['counter', ['outcome']],
   config_info: ['gauge', ['hash']],
-  upstream_errors_total: ['counter', ['agent', 'kind']]
+  upstream_errors_total: ['counter', ['agent', 'kind']],
+  task_lookups_total: ['counter', ['agent', 'outcome']],
+  task_writes_total: ['counter', ['agent', 'outcome']],
+  tasks_remembered: ['gauge', []],
+  observed_total: ['counter', ['agent', 'extension', 'metric', 'by']],
+  observed_value: ['gauge', ['agent', 'extension', 'metric', 'by']],
+  answers_unread_total: ['counter', ['agent', 'reason']]
 }
 
 function recordEverything (metrics: Metrics): void {
@@ -67,6 +73,13 @@ function recordEverything (metrics: Metrics): void {
   metrics.configReload('ok')
   metrics.configInfo('0123456789ab')
   metrics.upstreamError('weather', 'refused')
+  metrics.taskLookup('weather', 'known')
+  metrics.taskLookup('weather', 'unavailable')
+  metrics.taskWrite('weather', 'kept')
+  metrics.tasksRemembered(() => 7)
+  metrics.observed('weather', 'usage', 'tokens', 'counter', '', 120)
+  metrics.observed('weather', 'usage', 'latency', 'gauge', 'fast', 0.25)
+  metrics.answerUnread('weather', 'too_large')
 }
 
 t.test('the metrics are those of the design: names, types and label sets', async t => {
@@ -109,6 +122,13 @@ t.test('values are what was recorded, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_config_reloads_total', { outcome: 'invalid' }), 0, 'present before the first failure')
     t.equal(get('a2a_gateway_config_info', { hash: '0123456789ab' }), 1)
     t.equal(get('a2a_gateway_upstream_errors_total', { kind: 'refused' }), times)
+    t.equal(get('a2a_gateway_task_lookups_total', { outcome: 'known' }), times)
+    t.equal(get('a2a_gateway_task_lookups_total', { outcome: 'unavailable' }), times)
+    t.equal(get('a2a_gateway_task_writes_total', { outcome: 'kept' }), times)
+    t.equal(get('a2a_gateway_tasks_remembered', {}), 7)
+    t.equal(get('a2a_gateway_observed_total', { extension: 'usage', metric: 'tokens', by: '' }), 120 * times)
+    t.equal(get('a2a_gateway_observed_value', { extension: 'usage', metric: 'latency', by: 'fast' }), 0.25, 'the last value')
+    t.equal(get('a2a_gateway_answers_unread_total', { reason: 'too_large' }), times)
     t.equal(get('a2a_gateway_request_duration_seconds_count', { outcome: 'forwarded' }), 2 * times)
     t.equal(get('a2a_gateway_upstream_duration_seconds_sum', { agent: 'weather' }), 0.015 * times)
     t.equal(get('a2a_gateway_decision_duration_seconds_bucket', { le: '0.00001' }), 0)
@@ -189,4 +209,25 @@ t.test('process metrics are included unless told otherwise, and two instances do
   t.equal(one.contentType, 'text/plain; version=0.0.4; charset=utf-8')
   two.close()
   t.equal((await two.text()).trim(), '')
+})
+
+t.test('what is observed is a number, and counters only grow', async t => {
+  const metrics = new Metrics({ process: false })
+  for (const value of [5, -1, NaN, Infinity, 0]) metrics.observed('a', 'usage', 'tokens', 'counter', 'other', value)
+  for (const value of [5, NaN, -2]) metrics.observed('a', 'usage', 'level', 'gauge', '', value)
+  const families = parse(await metrics.text())
+  t.same(families.get('a2a_gateway_observed_total')?.samples.map(one => one.value), [5])
+  t.same(families.get('a2a_gateway_observed_value')?.samples.map(one => one.value), [-2])
+})
+
+t.test('tasks remembered elsewhere have no sample, and a store that cannot tell does not stop the scrape', async t => {
+  const metrics = new Metrics({ process: false })
+  const samples = async (): Promise<Sample[]> => parse(await metrics.text()).get('a2a_gateway_tasks_remembered')?.samples ?? []
+  t.same(await samples(), [])
+  metrics.tasksRemembered(() => 3)
+  t.equal((await samples())[0]?.value, 3)
+  metrics.tasksRemembered(() => null)
+  t.same(await samples(), [])
+  metrics.tasksRemembered(() => { throw new Error('closed') })
+  t.same(await samples(), [])
 })

@@ -1,0 +1,77 @@
+/** Passes an agent's answer on to the client: the agent's bytes, less what belongs to one connection or to the gateway. */
+import type { Receiver } from '../../upstream/forward.js'
+import { failureKind } from '../../upstream/failure.js'
+import { copyResponseHeaders } from '../../wire/headers.js'
+import type { Exchange } from '../exchange.js'
+import { agentFailed, pageReplaced } from './agent-failure.js'
+import type { AnswerBody } from './body.js'
+import type { EchoPlan } from './echo.js'
+import type { ExtendedCardPlan } from './extended-card.js'
+import { valueOf } from './head.js'
+import { pickBody } from './pick.js'
+import type { ReviewPlan } from './reviewing.js'
+
+/** What is to be done with an answer beside passing it on. */
+export interface AnswerPlan {
+  /** Null leaves the extension headers of the answer as they are. */
+  readonly echo: EchoPlan | null
+  /** Of an extended card. */
+  readonly card: ExtendedCardPlan | null
+  /** Null: nothing of it is read. Needs `echo`. */
+  readonly review: ReviewPlan | null
+  /** Redirects and HTML error pages are what they are: no A2A client asked. */
+  readonly anyPage: boolean
+}
+
+/** Nothing but passed on. */
+export const RELAYED: AnswerPlan = { echo: null, card: null, review: null, anyPage: false }
+/** The same for what is no operation of A2A. */
+export const PLAIN: AnswerPlan = { echo: null, card: null, review: null, anyPage: true }
+
+const DROP: ReadonlySet<string> = new Set(['gateway-decision'])
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+export class Answer implements Receiver {
+  private readonly exchange: Exchange
+  private readonly plan: AnswerPlan
+  private readonly dispatchedAt: number
+  /** Null before the head, and where the gateway answers in the agent's place. */
+  private body: AnswerBody | null = null
+
+  constructor (exchange: Exchange, plan: AnswerPlan) {
+    this.exchange = exchange
+    this.plan = plan
+    this.dispatchedAt = performance.now()
+  }
+
+  head (status: number, rawHeaders: readonly Buffer[]): void {
+    const { exchange, plan } = this
+    exchange.services.metrics.upstream(exchange.agentName, exchange.label, (performance.now() - this.dispatchedAt) / 1_000)
+    exchange.span.upstreamEnded(status)
+    const headers: string[] = []
+    copyResponseHeaders(rawHeaders, DROP, headers)
+    const type = valueOf(headers, 'content-type')
+    if (!plan.anyPage) {
+      if (REDIRECTS.has(status)) return agentFailed(exchange, 'redirect')
+      if (status >= 400 && type !== null && /^text\/html\b/i.test(type)) return pageReplaced(exchange, status, headers)
+    }
+    this.body = pickBody(exchange, plan, status, headers)
+  }
+
+  data (chunk: Buffer): boolean {
+    return this.body === null || this.body.data(chunk)
+  }
+
+  end (): void {
+    this.body?.end()
+  }
+
+  failed (error: Error): void {
+    const { exchange } = this
+    const kind = failureKind(error)
+    exchange.span.upstreamEnded(null, error)
+    exchange.services.log.warn({ agent: exchange.agentName, kind, err: error, request_id: exchange.id }, 'the agent failed')
+    if (this.body === null) agentFailed(exchange, kind)
+    else this.body.failed(() => { agentFailed(exchange, kind) })
+  }
+}

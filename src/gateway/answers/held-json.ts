@@ -1,0 +1,69 @@
+/** A JSON answer that waits for its verdict: collected, judged, remembered, and then forwarded, edited or refused. */
+import type { Verdict } from '../../policy/answer.js'
+import { editJson } from '../../wire/json-edit.js'
+import type { Exchange } from '../exchange.js'
+import { headersOfChanged } from './head.js'
+import { RelayedBody } from './relay.js'
+import type { Reviewing } from './reviewing.js'
+import { noticesOf } from './reviewing.js'
+import { WholeBody } from './whole.js'
+
+export class HeldJson extends WholeBody {
+  private readonly exchange: Exchange
+  private readonly status: number
+  private readonly headers: string[]
+  private readonly reviewing: Reviewing
+  /** Set when there is more than is read. */
+  private relay: RelayedBody | null = null
+
+  constructor (exchange: Exchange, status: number, headers: string[], reviewing: Reviewing) {
+    super(reviewing.limits.response)
+    this.exchange = exchange
+    this.status = status
+    this.headers = headers
+    this.reviewing = reviewing
+  }
+
+  override data (chunk: Buffer): boolean {
+    return this.relay === null ? super.data(chunk) : this.relay.data(chunk)
+  }
+
+  override end (): void {
+    if (this.relay === null) super.end()
+    else this.relay.end()
+  }
+
+  protected override exceeded (): boolean {
+    const { chunks } = this
+    this.chunks = []
+    if (this.reviewing.unread('too_large')) return true
+    this.reviewing.pushEcho(this.headers)
+    this.relay = new RelayedBody(this.exchange, this.status, this.headers, false)
+    let more = true
+    for (const chunk of chunks) more = this.relay.data(chunk)
+    return more
+  }
+
+  protected override whole (bytes: Buffer): void {
+    const verdict = this.reviewing.judge(bytes, false)
+    const written = this.reviewing.remember(verdict)
+    if (written === null) return this.act(verdict, bytes)
+    written.then(() => { this.act(verdict, bytes) }).catch((error: unknown) => { this.exchange.failed(error) })
+  }
+
+  private act (verdict: Verdict, bytes: Buffer): void {
+    const { exchange, reviewing, chunks } = this
+    this.chunks = []
+    // The client may have left meanwhile.
+    if (exchange.response.destroyed) return
+    if (verdict.refusal !== null) return reviewing.refuse(verdict.refusal)
+    const edited = verdict.edits.length === 0 ? bytes : editJson(bytes, verdict.edits)
+    const headers = edited === bytes ? this.headers : headersOfChanged(this.headers, edited.length)
+    reviewing.pushEcho(headers)
+    for (const notice of noticesOf(verdict)) headers.push('gateway-decision', notice)
+    exchange.settle('forwarded')
+    exchange.begin(this.status, headers)
+    if (edited === bytes && chunks.length > 1) for (const chunk of chunks) exchange.response.write(chunk)
+    exchange.response.end(edited === bytes && chunks.length > 1 ? undefined : edited)
+  }
+}

@@ -1,0 +1,45 @@
+/** A JSON answer that waits for nothing: it goes on as it comes, and a copy is judged when it is whole. */
+import type { Exchange } from '../exchange.js'
+import type { AnswerBody } from './body.js'
+import { RelayedBody } from './relay.js'
+import type { Reviewing } from './reviewing.js'
+
+export class ObservedJson implements AnswerBody {
+  private readonly relay: RelayedBody
+  private readonly reviewing: Reviewing
+  /** Null when there is more than is read. */
+  private chunks: Buffer[] | null = []
+  private size = 0
+
+  constructor (exchange: Exchange, status: number, headers: string[], reviewing: Reviewing) {
+    this.reviewing = reviewing
+    reviewing.pushEcho(headers)
+    this.relay = new RelayedBody(exchange, status, headers, false)
+  }
+
+  data (chunk: Buffer): boolean {
+    if (this.chunks !== null) {
+      this.size += chunk.length
+      this.chunks.push(chunk)
+      if (this.size > this.reviewing.limits.response) {
+        this.chunks = null
+        this.reviewing.unread('too_large')
+      }
+    }
+    return this.relay.data(chunk)
+  }
+
+  end (): void {
+    this.relay.end()
+    if (this.chunks === null) return
+    const [first] = this.chunks
+    const bytes = this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks, this.size)
+    this.chunks = null
+    this.reviewing.remember(this.reviewing.judge(bytes, false))
+  }
+
+  failed (tell: () => void): void {
+    this.chunks = null
+    tell()
+  }
+}

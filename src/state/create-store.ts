@@ -1,0 +1,49 @@
+/** The store that the configuration names, every look-up and write of it counted. */
+import type { StateStoreConfig } from '../config/model.js'
+import type { TaskRecord } from '../policy/task-memory.js'
+import { MemoryStore } from './memory-store.js'
+import type { StoreLog } from './redis-connection.js'
+import { RedisStore } from './redis-store.js'
+import type { Lookup, TaskKey, TaskStore } from './store.js'
+
+export type StoreEvent =
+  | { readonly kind: 'lookup', readonly agent: string, readonly outcome: 'known' | 'unknown' | 'unavailable' }
+  | { readonly kind: 'write', readonly agent: string, readonly outcome: 'kept' | 'lost' }
+
+export interface StoreOptions {
+  readonly log: StoreLog
+  /** Called for each look-up and write, when it is over. */
+  readonly onEvent: (event: StoreEvent) => void
+}
+
+export interface CountedStore extends TaskStore {
+  /** Tasks held in this process; null where a server holds them. */
+  remembered (): number | null
+}
+
+/** Never throws: a server that cannot be reached is tried again in the background. */
+export function createStore (config: StateStoreConfig, { log, onEvent }: StoreOptions): CountedStore {
+  const store = config.store === 'memory' ? new MemoryStore(config) : new RedisStore(config, log)
+  const looked = (agent: string, found: Lookup): Lookup => {
+    onEvent({ kind: 'lookup', agent, outcome: typeof found === 'string' ? found : 'known' })
+    return found
+  }
+  const wrote = (agent: string, kept: boolean): boolean => {
+    onEvent({ kind: 'write', agent, outcome: kept ? 'kept' : 'lost' })
+    return kept
+  }
+  return {
+    read (key: TaskKey): Lookup | Promise<Lookup> {
+      const found = store.read(key)
+      return found instanceof Promise ? found.then(one => looked(key.agent, one)) : looked(key.agent, found)
+    },
+    write (key: TaskKey, fields: TaskRecord): null | Promise<boolean> {
+      const done = store.write(key, fields)
+      if (done !== null) return done.then(kept => wrote(key.agent, kept))
+      wrote(key.agent, true)
+      return null
+    },
+    remembered: () => store instanceof MemoryStore ? store.size : null,
+    close: () => store.close()
+  }
+}

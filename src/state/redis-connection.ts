@@ -1,0 +1,186 @@
+/**
+ * One connection to a Redis or Valkey server, made again whenever it is lost. Nothing waits for it: while there is none, there is none.
+ *
+ * A connection is given up at the first thing that is no answer to what was asked: the client library would go on with the next answer for the
+ * wrong question, one task's record for another's. It speaks RESP2, which every version of both servers knows.
+ */
+import type { RedisClientOptions, RedisFunctions, RedisModules, RedisScripts } from '@redis/client'
+
+type Options = RedisClientOptions<RedisModules, RedisFunctions, RedisScripts, 2>
+
+/** What is logged of a server: never what it says, which may repeat a password that it was sent. */
+export interface StoreLog {
+  info (fields: object, message: string): void
+  warn (fields: object, message: string): void
+}
+
+/** As the library makes it, of which only this is used. */
+export interface Client {
+  sendCommand (args: readonly string[]): Promise<unknown>
+  connect (): Promise<unknown>
+  destroy (): void
+  /** Does not keep the process alive. */
+  unref (): void
+  on (event: 'error', listener: (error: unknown) => void): unknown
+}
+
+/** For connecting, TLS and password included, ms. */
+const CONNECT_TIMEOUT = 3_000
+const FIRST_RETRY = 50
+const LAST_RETRY = 5_000
+/** A connection that lived so long was a good one: the next attempt comes soon again. */
+const GOOD = 10_000
+/** Commands without an answer yet. */
+const MAX_PENDING = 10_000
+
+export class RedisConnection {
+  private readonly options: Options
+  private readonly server: string
+  private readonly probe: readonly string[]
+  private readonly log: StoreLog
+  private client: Client | null = null
+  private pending = 0
+  private attempts = 0
+  private since = 0
+  private retry: NodeJS.Timeout | null = null
+  private closed = false
+  /** What was logged last: null while it works. */
+  private told: string | null = null
+
+  /**
+   * @param url `redis://` or `rediss://`, with host, port, user, password and database
+   * @param probe a command that works where all others do
+   */
+  constructor (url: string, probe: readonly string[], log: StoreLog) {
+    this.options = optionsOf(new URL(url))
+    this.server = new URL(url).host
+    this.probe = probe
+    this.log = log
+    this.connect()
+  }
+
+  /** The connection to send on now; null for none. */
+  get ready (): Client | null {
+    return this.pending < MAX_PENDING ? this.client : null
+  }
+
+  /** @throws what the server says against it, or why the connection was lost */
+  async send (client: Client, args: readonly string[]): Promise<unknown> {
+    this.pending++
+    try {
+      return await client.sendCommand(args)
+    } finally {
+      this.pending--
+    }
+  }
+
+  /** Gives a connection up, and tries again a little later. */
+  drop (client: Client, reason: string): void {
+    if (client !== this.client) return
+    this.client = null
+    client.destroy()
+    if (performance.now() - this.since > GOOD) this.attempts = 0
+    this.again(reason)
+  }
+
+  /** Waits half a second at most for answers that are still to come. */
+  async close (): Promise<void> {
+    this.closed = true
+    if (this.retry !== null) clearTimeout(this.retry)
+    const { client } = this
+    this.client = null
+    if (client === null) return
+    for (let waited = 0; this.pending > 0 && waited < 500; waited += 10) await new Promise(resolve => setTimeout(resolve, 10))
+    client.destroy()
+  }
+
+  private async connect (): Promise<void> {
+    let client: Client | null = null
+    let timer: NodeJS.Timeout | null = null
+    try {
+      const made = await makeClient(this.options)
+      client = made
+      // Listened to for good, also of a client that was given up: an error that nobody listens to ends the process.
+      const failed = new Promise<never>((_resolve, reject) => {
+        made.on('error', error => {
+          reject(error instanceof Error ? error : new Failure('ERROR'))
+          this.drop(made, reasonOf(error))
+        })
+      })
+      made.unref()
+      const late = new Promise<never>((_resolve, reject) => { timer = setTimeout(() => reject(new Failure('TIMEOUT')), CONNECT_TIMEOUT) })
+      const reply = await Promise.race([failed, late, made.connect().then(() => made.sendCommand(this.probe))])
+      if (this.closed) return made.destroy()
+      if (!Array.isArray(reply)) throw new Failure('PROTOCOL')
+      this.client = made
+      this.since = performance.now()
+      this.told = null
+      this.log.info({ server: this.server }, 'state: connected to the store')
+    } catch (error) {
+      client?.destroy()
+      this.again(reasonOf(error))
+    } finally {
+      if (timer !== null) clearTimeout(timer)
+    }
+  }
+
+  private again (reason: string): void {
+    if (this.closed) return
+    if (reason !== this.told) this.log.warn({ server: this.server, reason }, 'state: no connection to the store; tasks count as unknown until there is one')
+    this.told = reason
+    const wait = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** Math.min(this.attempts++, 10)) * (0.5 + Math.random() / 2)
+    this.retry = setTimeout(() => { this.connect() }, wait)
+    this.retry.unref()
+  }
+}
+
+class Failure extends Error {
+  readonly code: string
+
+  constructor (code: string) {
+    super(code)
+    this.code = code
+  }
+}
+
+/** Loaded only where it is needed: it takes 150 ms and 18 MB. The library's own reconnecting is off, see above. */
+async function makeClient (options: Options): Promise<Client> {
+  const { createClient } = await import('@redis/client')
+  return createClient(options) as unknown as Client
+}
+
+function optionsOf (url: URL): Options {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const database = Number(url.pathname.slice(1))
+  const socket = { host, port: url.port === '' ? 6379 : Number(url.port), connectTimeout: CONNECT_TIMEOUT, reconnectStrategy: false as const }
+  return {
+    socket: url.protocol === 'rediss:' ? { ...socket, tls: true } : socket,
+    ...(url.username === '' ? {} : { username: decoded(url.username) }),
+    ...(url.password === '' ? {} : { password: decoded(url.password) }),
+    ...(database > 0 ? { database } : {}),
+    RESP: 2,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    commandsQueueMaxLength: 4 * MAX_PENDING
+  }
+}
+
+function decoded (text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const CODE = /^[A-Z][A-Z0-9_]{1,40}$/
+
+/** One word: the code of a system error, or that with which a server's error begins. Its text may repeat what it was sent, a password too. */
+export function reasonOf (error: unknown): string {
+  if (!(error instanceof Error)) return 'ERROR'
+  const { code } = error as { code?: unknown }
+  if (typeof code === 'string' && CODE.test(code)) return code
+  const first = error.message.split(' ', 1)[0] ?? ''
+  return CODE.test(first) ? first : error.constructor.name
+}

@@ -1,0 +1,133 @@
+/**
+ * Memory of tasks on a Redis or Valkey server, which several gateways may share. One hash per task.
+ *
+ * No call waits for a server that is down; one for a server that is slow waits for the timeout at most.
+ */
+import type { StateStoreConfig } from '../config/model.js'
+import type { TaskRecord } from '../policy/task-memory.js'
+import { fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
+import type { Client, StoreLog } from './redis-connection.js'
+import { reasonOf, RedisConnection } from './redis-connection.js'
+import type { Lookup, TaskKey, TaskStore } from './store.js'
+
+/** Errors of a server that another connection may not have: a replica that was the primary, one that is starting. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'NOAUTH'])
+
+/** A server that refuses commands is told of once in this time, ms. */
+const REFUSALS = 60_000
+
+export class RedisStore implements TaskStore {
+  private readonly prefix: string
+  private readonly ttl: string
+  private readonly timeout: number
+  private readonly log: StoreLog
+  private readonly connection: RedisConnection
+  private refused = Number.NEGATIVE_INFINITY
+  /** When an answer last came, in the clock of `performance.now`. */
+  private heard = 0
+
+  constructor ({ store, prefix, ttl, timeout }: StateStoreConfig, log: StoreLog) {
+    this.prefix = prefix
+    this.ttl = String(ttl)
+    this.timeout = timeout
+    this.log = log
+    this.connection = new RedisConnection(store, ['HGETALL', `${prefix}task:`], log)
+  }
+
+  read (key: TaskKey): Lookup | Promise<Lookup> {
+    const client = this.connection.ready
+    if (client === null) return 'unavailable'
+    const name = this.prefix + recordKey(key)
+    // A task that is asked for was seen; a key that is not there stays so.
+    return this.ask(client, [['HGETALL', name], ['PEXPIRE', name, this.ttl]]).then(replies => {
+      if (replies === null) return 'unavailable'
+      const record = isNumber(replies[1]) ? recordOf(replies[0]) : null
+      if (record !== null) return record.size === 0 ? 'unknown' : record
+      this.connection.drop(client, 'PROTOCOL')
+      return 'unavailable'
+    })
+  }
+
+  write (key: TaskKey, fields: TaskRecord): null | Promise<boolean> {
+    const client = this.connection.ready
+    if (client === null) return LOST
+    const name = this.prefix + recordKey(key)
+    const { set, left } = sorted(fields)
+    const commands = [['PEXPIRE', name, this.ttl]]
+    if (left.length > 0) commands.unshift(['HDEL', name, ...left])
+    if (set.length > 0) commands.unshift(['HSET', name, ...set])
+    return this.ask(client, commands).then(replies => {
+      if (replies === null) return false
+      if (replies.every(isNumber)) return left.length === 0
+      this.connection.drop(client, 'PROTOCOL')
+      return false
+    })
+  }
+
+  close (): Promise<void> {
+    return this.connection.close()
+  }
+
+  /** Sends commands together. @returns null where the server refuses one, the connection is lost, or the time is up */
+  private ask (client: Client, commands: readonly (readonly string[])[]): Promise<readonly unknown[] | null> {
+    return new Promise(resolve => {
+      const sent = performance.now()
+      // Where the process itself was busy, the answer may be here already and only has to be read.
+      const timer = setTimeout(() => setImmediate(() => {
+        resolve(null)
+        if (done || this.heard > sent) return
+        this.connection.drop(client, 'TIMEOUT')
+      }), this.timeout)
+      let done = false
+      Promise.all(commands.map(args => this.connection.send(client, args))).then(resolve, (error: unknown) => {
+        this.failed(client, error)
+        resolve(null)
+      }).finally(() => {
+        done = true
+        this.heard = performance.now()
+        clearTimeout(timer)
+      })
+    })
+  }
+
+  private failed (client: Client, error: unknown): void {
+    const reason = reasonOf(error)
+    if (ELSEWHERE.has(reason)) return this.connection.drop(client, reason)
+    if (this.connection.ready !== client) return
+    const now = performance.now()
+    if (now - this.refused < REFUSALS) return
+    this.refused = now
+    this.log.warn({ reason }, 'state: the store refuses commands; what it refuses is not remembered')
+  }
+}
+
+const LOST = Promise.resolve(false)
+
+/** What fits, as HSET takes it, and the names of what does not: what is there of it is no longer so. */
+function sorted (fields: TaskRecord): { readonly set: string[], readonly left: string[] } {
+  const set: string[] = []
+  const left: string[] = []
+  let length = 0
+  for (const [field, value] of fields) {
+    const longer = length + fieldLength(field, value)
+    if (longer > MAX_LENGTH || set.length >= 2 * MAX_FIELDS) {
+      left.push(field)
+    } else {
+      set.push(field, value)
+      length = longer
+    }
+  }
+  return { set, left }
+}
+
+function isNumber (reply: unknown): boolean {
+  return typeof reply === 'number'
+}
+
+/** @returns null for what is no answer to HGETALL */
+function recordOf (reply: unknown): TaskRecord | null {
+  if (!Array.isArray(reply) || reply.length % 2 !== 0 || !reply.every(one => typeof one === 'string')) return null
+  const record = new Map<string, string>()
+  for (let i = 0; i < reply.length; i += 2) record.set(reply[i] as string, reply[i + 1] as string)
+  return record
+}

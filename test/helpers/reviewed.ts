@@ -1,0 +1,120 @@
+/** Exchanges whose answers are reviewed by a hand-made review: what the gateway does with verdicts, apart from how they come about. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { PassThrough } from 'node:stream'
+import type { Test } from 'tap'
+import { Pool } from 'undici'
+import type { Version, Binding } from '../../src/a2a/versions.js'
+import { Names } from '../../src/policy/identity.js'
+import type { AgentPolicy } from '../../src/policy/compiled.js'
+import type { AnswerReview, Verdict } from '../../src/policy/answer.js'
+import type { TaskRecord } from '../../src/policy/task-memory.js'
+import type { Violation } from '../../src/policy/violation.js'
+import { refusalOf, violation } from '../../src/policy/violation.js'
+import { Answer } from '../../src/gateway/answers/answer.js'
+import { Exchange } from '../../src/gateway/exchange.js'
+import type { Services } from '../../src/gateway/exchange.js'
+import { LiveExchanges } from '../../src/gateway/live.js'
+import { forward } from '../../src/upstream/forward.js'
+import { createAudit } from '../../src/telemetry/audit.js'
+import { createLogger } from '../../src/telemetry/logging.js'
+import { Metrics } from '../../src/telemetry/metrics.js'
+import { createTracing } from '../../src/telemetry/tracing.js'
+
+export const FORWARD: Verdict = { refusal: null, violations: [], edits: [], edited: [], annotations: [], attributes: [], measures: [], remember: null }
+
+export const found = (mode: 'enforce' | 'observe', rule = 'rule', path = 'result'): Violation => violation(mode, 'INVALID_AGENT_RESPONSE', 'policy', rule, path, 'is not as it must be')
+
+/** A verdict with one violation. */
+export function broken (mode: 'enforce' | 'observe', more: Partial<Verdict> = {}): Verdict {
+  const violations = [found(mode)]
+  return { ...FORWARD, violations, refusal: refusalOf(violations), ...more }
+}
+
+export const REMEMBER: Verdict = { ...FORWARD, remember: { taskId: 't', fields: new Map([['state', 'working']]) } }
+
+/** Enforces and holds; forwards everything, unless told otherwise. `seen` gets the text of what is judged. */
+export function review (more: Partial<AnswerReview> & { readonly seen?: string[] } = {}): AnswerReview {
+  const { seen = [], ...own } = more
+  return {
+    holds: true,
+    enforces: true,
+    holdsHead: false,
+    reads: true,
+    echoed: () => {},
+    shown: () => [],
+    judge: bytes => { seen.push(bytes.toString()); return FORWARD },
+    end: () => null,
+    truth: () => ({ confirmed: [], absent: [], unexpected: [] }),
+    ...own,
+    ...(own.judge === undefined ? {} : { judge: (bytes: Buffer, stream: boolean) => { seen.push(bytes.toString()); return (own.judge as AnswerReview['judge'])(bytes, stream) } })
+  }
+}
+
+export interface Reviewed {
+  readonly url: string
+  readonly metrics: Metrics
+  readonly live: LiveExchanges
+  audits (): Record<string, unknown>[]
+  metric (sample: string): Promise<number>
+}
+
+export interface ReviewedOptions {
+  readonly agent: string
+  readonly review: () => AnswerReview
+  readonly response?: number
+  readonly event?: number
+  readonly binding?: Binding
+  readonly version?: Version
+  readonly outbound?: readonly string[]
+  readonly remember?: (taskId: string, fields: TaskRecord) => Promise<unknown> | null
+}
+
+/** A listener that forwards every request as a call of SendStreamingMessage with the JSON-RPC id 7. */
+export async function reviewed (t: Test, options: ReviewedOptions): Promise<Reviewed> {
+  const metrics = new Metrics({ process: false })
+  const log = createLogger({ level: 'silent', format: 'json' }, new PassThrough())
+  const audit = new PassThrough()
+  let lines = ''
+  audit.on('data', (chunk: Buffer) => { lines += chunk.toString() })
+  const live = new LiveExchanges()
+  const services = { metrics, log, live, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
+  const dispatcher = new Pool(options.agent)
+  const policy = { hidden: new Set(), labels: new Map(), names: new Names() } as unknown as AgentPolicy
+  const server = createServer((request: IncomingMessage, response) => {
+    request.resume()
+    const exchange = new Exchange(request, response, services)
+    exchange.label = 'SendStreamingMessage'
+    exchange.binding = options.binding ?? 'JSONRPC'
+    exchange.version = options.version ?? '1.0'
+    exchange.statedVersion = true
+    exchange.idToken = () => '7'
+    const echo = { policy, headerName: 'A2A-Extensions', requested: [], outbound: options.outbound ?? [], injected: [] }
+    exchange.forwarding = forward({ dispatcher, method: 'POST', path: '/', headers: [], body: null }, new Answer(exchange, {
+      echo,
+      card: null,
+      review: { review: options.review(), limits: { response: options.response ?? 1_000_000, event: options.event ?? 1_000_000 }, remember: options.remember ?? (() => null) },
+      anyPage: false
+    }))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(async () => {
+    server.closeAllConnections()
+    server.close()
+    await dispatcher.destroy()
+    metrics.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    metrics,
+    live,
+    audits: () => lines.split('\n').filter(Boolean).map(line => JSON.parse(line) as Record<string, unknown>),
+    metric: async sample => {
+      const line = (await metrics.text()).split('\n').find(one => one.startsWith(`${sample} `))
+      return line === undefined ? 0 : Number(line.slice(sample.length + 1))
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/** What the tests of answers share: the same tasks, messages and updates in both versions and bindings, and a request whose review judges them. */
+import { readCall } from '../../src/a2a/call.js'
+import { methodOfOperation } from '../../src/a2a/operations.js'
+import type { Operation } from '../../src/a2a/operations.js'
+import type { Binding, Version } from '../../src/a2a/versions.js'
+import type { AgentConfig, PolicyConfig, ResponseRuleConfig } from '../../src/config/model.js'
+import type { AnswerReview, Verdict } from '../../src/policy/answer.js'
+import type { AgentPolicy } from '../../src/policy/compiled.js'
+import { decide } from '../../src/policy/decide.js'
+import type { Decision } from '../../src/policy/decision.js'
+import { reviewOf } from '../../src/policy/review.js'
+import type { TaskRecord } from '../../src/policy/task-memory.js'
+import type { Tracer } from '../../src/policy/trace.js'
+import { editJson } from '../../src/wire/json-edit.js'
+import { declaring, policyOf } from './fixtures.js'
+
+export const URI = 'https://x.test/ext/v1'
+export const TYPE = 'application/json;schema=order'
+export const LIMITS = { depth: 64, members: 100_000 }
+
+export class Style {
+  readonly version: Version
+  readonly binding: Binding
+
+  constructor (version: Version, binding: Binding) {
+    this.version = version
+    this.binding = binding
+  }
+
+  get name (): string {
+    return `${this.version} ${this.binding}`
+  }
+
+  /** ProtoJSON and its names. */
+  private get proto (): boolean {
+    return this.version === '1.0' || this.binding === 'HTTP+JSON'
+  }
+
+  /** Path of the task that a call answers. */
+  get task (): string {
+    return [...this.binding === 'JSONRPC' ? ['result'] : [], ...this.proto ? ['task'] : []].join('.')
+  }
+
+  part (data: unknown, mediaType = TYPE, metadata: object = {}): object {
+    if (this.version === '1.0') return { data, mediaType, metadata }
+    return this.binding === 'JSONRPC' ? { kind: 'data', data, metadata: { mimeType: mediaType, ...metadata } } : { data: { data }, metadata: { mimeType: mediaType, ...metadata } }
+  }
+
+  text (text: string): object {
+    return this.proto ? { text } : { kind: 'text', text }
+  }
+
+  message (parts: readonly object[], more: object = {}, role: 'agent' | 'user' = 'agent'): object {
+    const list = this.proto && this.version === '0.3' ? { content: parts } : { parts }
+    return { ...(this.proto ? {} : { kind: 'message' }), messageId: 'm', role: this.proto ? `ROLE_${role.toUpperCase()}` : role, ...list, ...more }
+  }
+
+  state (state: string): string {
+    return this.proto ? `TASK_STATE_${state.toUpperCase().replaceAll('-', '_')}` : state
+  }
+
+  taskOf (state: string, { message, artifacts = [], ...more }: { message?: object, artifacts?: readonly (readonly object[])[] } & Readonly<Record<string, unknown>> = {}): object {
+    return { ...(this.proto ? {} : { kind: 'task' }), id: 't1', contextId: 'c1', status: { state: this.state(state), ...(message === undefined ? {} : { message }) }, artifacts: artifacts.map((parts, i) => ({ artifactId: String(i), parts })), ...more }
+  }
+
+  /** The body of an answer, or an event. */
+  body (kind: 'task' | 'message' | 'statusUpdate' | 'artifactUpdate', object: object): Buffer {
+    const member = kind === 'message' && this.version === '0.3' ? 'msg' : kind
+    return this.raw(this.proto ? { [member]: object } : object)
+  }
+
+  raw (result: unknown): Buffer {
+    return Buffer.from(JSON.stringify(this.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, result } : result))
+  }
+
+  task_ (state: string, more: Parameters<Style['taskOf']>[1] = {}): Buffer {
+    return this.body('task', this.taskOf(state, more))
+  }
+
+  status (state: string, more: object = {}): Buffer {
+    return this.body('statusUpdate', { ...(this.proto ? {} : { kind: 'status-update', final: false }), taskId: 't1', contextId: 'c1', status: { state: this.state(state), ...more } })
+  }
+
+  artifact (parts: readonly object[], more: object = {}): Buffer {
+    return this.body('artifactUpdate', { ...(this.proto ? {} : { kind: 'artifact-update' }), taskId: 't1', contextId: 'c1', artifact: { artifactId: 'a', parts }, ...more })
+  }
+}
+
+export const STYLES = [new Style('1.0', 'JSONRPC'), new Style('1.0', 'HTTP+JSON'), new Style('0.3', 'JSONRPC'), new Style('0.3', 'HTTP+JSON')]
+export const V1 = STYLES[0] as Style
+
+export const SCHEMA = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
+
+export function rule (more: Partial<ResponseRuleConfig> = {}): ResponseRuleConfig {
+  return { id: 'r', select: { part: { data: true } }, schema: SCHEMA, verdict: 'reject', ...more }
+}
+
+/** One extension that the card declares, and an agent that enforces, unless said otherwise. */
+export function policyFor (config: Partial<PolicyConfig>, more: Partial<AgentConfig> = {}): AgentPolicy {
+  return policyOf(declaring(URI), { ext: { uri: URI, ...config } }, { responses: 'enforce', ...more })
+}
+
+export interface Asking {
+  readonly style?: Style
+  readonly operation?: Operation
+  readonly requested?: readonly string[]
+  /** Of the message that is sent. */
+  readonly message?: object
+  readonly taskId?: string | null
+  readonly record?: TaskRecord | null
+  readonly tracer?: Tracer
+}
+
+export interface Asked { readonly decision: Decision, readonly review: AnswerReview | null }
+
+export function ask (policy: AgentPolicy, { style = V1, operation = 'SendMessage', requested = [], message = {}, taskId = null, record = null, tracer }: Asking = {}): Asked {
+  const sends = operation === 'SendMessage' || operation === 'SendStreamingMessage'
+  const content = { ...style.message([style.text('x')], taskId === null ? {} : { taskId }, 'user'), ...message }
+  const params = sends ? { [style.version === '0.3' && style.binding === 'HTTP+JSON' ? 'request' : 'message']: content } : { id: taskId }
+  const text = JSON.stringify(style.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method: methodOfOperation(operation, style.version), params } : params)
+  const call = readCall({ bytes: Buffer.from(style.binding === 'JSONRPC' || sends ? text : ''), binding: style.binding, version: style.version, contentType: 'application/json', restOperation: style.binding === 'JSONRPC' ? null : operation, limits: LIMITS })
+  const decision = decide({ call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [], record }, policy)
+  return {
+    decision,
+    review: reviewOf({ policy, decision, requested, operation, binding: style.binding, version: style.version, id: call.idValue, taskId, limits: LIMITS, tracer: tracer ?? null })
+  }
+}
+
+export function judge (policy: AgentPolicy, bytes: Buffer, asking: Asking = {}): Verdict {
+  const { review } = ask(policy, asking)
+  if (review === null) throw new Error('nobody looks at the answer')
+  return review.judge(bytes, false)
+}
+
+/** What becomes of an answer, in a line. */
+export function outcome ({ refusal, edited, annotations, violations }: Verdict): string {
+  if (refusal !== null) return `refused: ${refusal.message}`
+  const told = [...edited.map(one => `edited ${one}`), ...annotations.map(one => `annotated ${one}`)]
+  return [...told, ...violations.map(found => `${found.extension}/${found.rule} ${found.path} ${found.message}`)].join('; ')
+}
+
+export function edited (bytes: Buffer, verdict: Verdict): unknown {
+  return JSON.parse(editJson(bytes, verdict.edits).toString())
+}

@@ -1,0 +1,112 @@
+/** What is known of activation once an answer is over, and what the client's header says of it. */
+import t from 'tap'
+import type { AnswerReview } from '../../src/policy/answer.js'
+import type { AgentConfig, PolicyConfig } from '../../src/config/model.js'
+import type { AgentPolicy } from '../../src/policy/compiled.js'
+import type { Asking } from './answers.js'
+import { ask, STYLES, URI, V1 } from './answers.js'
+import { declaring, policyOf } from './fixtures.js'
+
+const ALIAS = 'https://x.test/ext'
+const OTHER = 'https://x.test/other'
+const THIRD = 'https://x.test/third'
+
+function policies (config: Partial<PolicyConfig>, more: Partial<AgentConfig> = {}): AgentPolicy {
+  return policyOf(declaring(URI, OTHER), { ext: { uri: URI, aliases: [{ uri: ALIAS, relation: 'same' }], owns: { metadata: ['k'] }, ...config } }, { responses: 'enforce', ...more })
+}
+
+function reviewed (policy: AgentPolicy, asking: Asking): AnswerReview {
+  const { review } = ask(policy, asking)
+  if (review === null) throw new Error('nobody looks at the answer')
+  return review
+}
+
+t.test('proof: the header, extensions[], data that the extension owns', async t => {
+  for (const style of STYLES) {
+    const truth = (requested: readonly string[], echoed: readonly string[], bytes: Buffer): unknown => {
+      const review = reviewed(policies({}), { style, requested, operation: 'SendStreamingMessage' })
+      review.echoed(echoed)
+      review.judge(bytes, true)
+      const { confirmed, absent, unexpected } = review.truth()
+      return [confirmed, absent, unexpected]
+    }
+    const nothing = style.task_('working')
+    t.same(truth([URI, THIRD], [], nothing), [[], [URI, THIRD], []], style.name)
+    t.same(truth([URI, THIRD], [THIRD, URI, OTHER], nothing), [[URI, THIRD], [], [OTHER]])
+    t.same(truth([ALIAS], [ALIAS], nothing), [[URI], [], []])
+    t.same(truth([URI, OTHER], [], style.body('message', style.message([style.text('x')], { extensions: [OTHER, THIRD] }))), [[OTHER], [URI], [THIRD]])
+    t.same(truth([URI, OTHER], [], style.task_('working', { metadata: { k: 1 } })), [[URI], [OTHER], []])
+    t.same(truth([OTHER], [], style.task_('working', { metadata: { k: 1 } })), [[], [OTHER], [URI]])
+    t.same(truth([URI], [], style.status('working', { message: style.message([style.text('x')], { extensions: [URI] }, 'user') })), [[], [URI], []], 'what the client wrote proves nothing')
+  }
+})
+
+t.test('active without being asked for is no surprise', async t => {
+  const review = reviewed(policies({ activation: { signals: ['always'] } }), { requested: [OTHER] })
+  review.judge(V1.task_('working', { metadata: { k: 1 } }), false)
+  t.same(review.truth(), { confirmed: [], absent: [OTHER], unexpected: [] })
+})
+
+t.test('nothing is read once nothing is open', async t => {
+  const policy = policies({})
+  t.equal(ask(policy, {}).review, null, 'nothing is asked for')
+  t.equal(ask(policy, { requested: [THIRD] }).review, null, 'nobody knows what is asked for')
+  t.equal(ask(policies({}, { responses: 'off' }), { requested: [URI] }).review, null)
+  const review = reviewed(policy, { requested: [URI, THIRD] })
+  t.match(review, { reads: true, holds: false, enforces: false, holdsHead: false })
+  review.echoed([URI])
+  t.equal(review.reads, false)
+  t.same(review.judge(Buffer.from('not even JSON'), false).violations, [])
+})
+
+t.test('what the client sees', async t => {
+  const shown = (policy: AgentPolicy, requested: readonly string[], echoed: readonly string[], bytes: Buffer | null = null): readonly string[] => {
+    const review = reviewed(policy, { requested })
+    review.echoed(echoed)
+    if (bytes !== null) review.judge(bytes, false)
+    return review.shown()
+  }
+  const proof = V1.task_('working', { metadata: { k: 1 } })
+  const listing = V1.body('message', V1.message([V1.text('x')], { extensions: [URI, OTHER] }))
+
+  t.test('passthrough', async t => {
+    t.same(shown(policies({}), [ALIAS], [URI, OTHER, URI, THIRD]), [ALIAS, OTHER, THIRD], 'each once, in the client\'s spelling')
+    t.same(shown(policies({}), [URI], [], proof), [])
+    const injected = policies({ activation: { default: 'inject' } })
+    t.same(shown(injected, [OTHER], [URI, OTHER]), [OTHER], 'only the gateway asked for it')
+    t.same(shown(injected, [URI], [URI]), [URI])
+    t.same(shown(policies({ activation: { default: 'inject', expose: true } }), [OTHER], [URI]), [URI])
+  })
+
+  t.test('verify', async t => {
+    const policy = policies({ echo: 'verify' })
+    t.same(shown(policy, [OTHER], [URI, OTHER, THIRD]), [OTHER, THIRD], 'it was not asked for')
+    t.same(shown(policy, [ALIAS], [URI], null), [ALIAS])
+    t.same(shown(policy, [URI], [], proof), [])
+    t.same(shown(policies({ echo: 'verify', activation: { default: 'inject', expose: true } }), [OTHER], [URI]), [URI])
+    t.same(shown(policies({ echo: 'verify', activation: { default: 'inject' } }), [OTHER], [URI]), [])
+    t.same(shown(policies({ uri: THIRD, aliases: [], echo: 'verify' }), [THIRD, URI], [THIRD, URI]), [URI], 'the card does not declare it')
+    for (const off of [policies({ echo: 'verify' }, { responses: 'observe' }), policies({ echo: 'verify', mode: 'observe' })]) t.same(shown(off, [OTHER], [URI]), [URI], 'only observed')
+    t.match(reviewed(policy, { requested: [] }), { reads: false, holds: false })
+  })
+
+  t.test('synthesize', async t => {
+    const policy = policies({ echo: 'synthesize' })
+    t.same(shown(policy, [ALIAS, OTHER], [OTHER], proof), [OTHER, ALIAS], 'by its data')
+    t.same(shown(policy, [URI], [], listing), [URI], 'by extensions[], and only its own')
+    t.same(shown(policy, [URI], [], V1.task_('working')), [])
+    t.same(shown(policy, [OTHER], [], proof), [], 'not asked for')
+    t.same(shown(policy, [URI], [URI], proof), [URI])
+    const review = reviewed(policy, { requested: [URI] })
+    t.match(review, { holdsHead: true, holds: true, enforces: false })
+    review.echoed([URI])
+    t.match(review, { holdsHead: false, holds: false }, 'the header has it already')
+    t.equal(reviewed(policy, { requested: [OTHER] }).holdsHead, false)
+  })
+})
+
+t.test('an agent that lists strangers without end', async t => {
+  const review = reviewed(policies({}), { requested: [URI] })
+  review.echoed(Array.from({ length: 10_000 }, (_, i) => `https://x.test/${i}`))
+  t.ok(review.truth().unexpected.length < 100)
+})
