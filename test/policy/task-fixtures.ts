@@ -30,7 +30,7 @@ export function compiled (more: Partial<CompiledPolicy>): CompiledPolicy {
 }
 
 export function answers (more: Partial<CompiledAnswers>): CompiledAnswers {
-  return { rules: [], owned: [], strips: false, redact: [], echo: 'passthrough', attributes: [], metrics: [], ...more }
+  return { acts: true, silent: false, rules: [], owned: [], strips: false, redact: [], attributes: [], metrics: [], ...more }
 }
 
 /** @param message as a client of 1.0 writes it */
