@@ -53,7 +53,8 @@ export function refusalsPage (): string {
 
 # Refusals
 
-A refusal comes in the caller's own binding and protocol version, before anything has reached the agent. Its message alone is enough to
+A refusal comes in the caller's own binding and protocol version, before anything has reached the agent; but for \`INVALID_AGENT_RESPONSE\`, which stands
+in for an [answer](answers.md) that breaks a rule. Its message alone is enough to
 mend the request; the details say the same for programs. Values of the caller's data are never repeated in it.
 
 Every answer that the gateway made itself carries the header
@@ -62,7 +63,7 @@ Every answer that the gateway made itself carries the header
 gateway-decision: reject;rule="<extension>/<rule>"
 \`\`\`
 
-An answer without that header is the agent's. The extension is the policy's name, or the URI where no policy names it, or \`gateway\`.
+An answer without that header is the agent's; one with \`warn;rule="…"\` is too, and breaks a rule that says \`verdict: annotate\`. The extension is the policy's name, or the URI where no policy names it, or \`gateway\`.
 
 ## Shapes
 

@@ -4,13 +4,14 @@ import type { Schema } from '../src/config/schema-kit.js'
 
 export const TABLE_HEAD = '| key | type | default | bounds | |\n|---|---|---|---|---|'
 
-/** @param listed objects with a table of their own; others are flattened into their rows */
+/** @param listed objects, and items of lists, with a table of their own; others are flattened into their rows */
 export function tableRows (schema: Schema, prefix: string, listed: ReadonlySet<Schema>): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, child]) => {
     const name = `${prefix}${key}`
     if (child.properties !== undefined && !listed.has(child)) return tableRows(child, `${name}.`, listed)
     const given = schema.required?.includes(key) === true ? 'required' : initial(child)
-    return [`| \`${name}\` | ${type(child)} | ${given} | ${bounds(child)} | ${cell(unbounded(child.description ?? ''))} |`]
+    const inner = child.items?.properties === undefined || listed.has(child.items) ? [] : tableRows(child.items, `${name}[].`, listed)
+    return [`| \`${name}\` | ${type(child)} | ${given} | ${bounds(child)} | ${cell(unbounded(child.description ?? ''))} |`, ...inner]
   })
 }
 

@@ -64,7 +64,7 @@ async function main (argv: readonly string[]): Promise<number> {
     case 'serve': return await runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
     case 'check': return await runCheck({ config, live: values.live === true, env }, { out, err })
     case 'init': return await runInit({ url: positionals[0], output: text('output') }, { out, err })
-    case 'explain': return await runExplain({ recordings: positionals, config, card: text('card') ?? null, upstream: text('upstream'), agent: text('agent') ?? null, headers: (values.header ?? []) as string[], request: text('request') ?? null, json: values.json === true, env }, { out, err })
+    case 'explain': return await runExplain({ recordings: positionals, config, card: text('card') ?? null, upstream: text('upstream'), agent: text('agent') ?? null, headers: (values.header ?? []) as string[], request: text('request') ?? null, answer: text('answer') ?? null, json: values.json === true, env }, { out, err })
     case 'test': return runTest({ files: positionals, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env }, { out, err })
     case 'schema': return runSchema({ out })
     default: return await runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })

@@ -9,6 +9,8 @@ import type { KnownAgent } from '../offline/explain.js'
 import { explainRequest } from '../offline/explain.js'
 import { explanationText } from '../offline/explain-text.js'
 import type { Explanation } from '../offline/explanation.js'
+import { readAnswer } from '../offline/recorded-answer.js'
+import type { RecordedRequest } from '../offline/recording.js'
 import { loadRecording, parseHeader, pickRequest, readRecording, RecordingError } from '../offline/recording.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
@@ -27,6 +29,8 @@ export interface ExplainArguments {
   readonly headers: readonly string[]
   /** Name or number; null: all of the file. */
   readonly request: string | null
+  /** File of the answer to the one request that is explained; null: those that the recording has. */
+  readonly answer: string | null
   readonly json: boolean
   readonly env: NodeJS.ProcessEnv
 }
@@ -34,7 +38,7 @@ export interface ExplainArguments {
 const FORMAT = 1
 const BETWEEN = `\n${'-'.repeat(80)}\n\n`
 
-/** @returns exit code: 0 all forwarded, 1 one is rejected, 2 could not be explained */
+/** @returns exit code: 0 all forwarded, 1 a request or an answer is rejected, 2 could not be explained */
 export async function runExplain (args: ExplainArguments, io: Output): Promise<number> {
   try {
     return await explainAll(args, io)
@@ -50,7 +54,8 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   if (path === undefined || args.recordings.length > 1) throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, or - for standard input')
   const file = path === '-' ? 'stdin' : path
   const { requests, warnings } = path === '-' ? readRecording(await standardInput(), file, name => readFileSync(name)) : loadRecording(path)
-  const chosen = args.request === null ? requests : [pickRequest(requests, args.request, file)]
+  const picked = args.request === null ? requests : [pickRequest(requests, args.request, file)]
+  const chosen = withAnswer(picked, args.answer, file)
   const headers = args.headers.flatMap(text => parseHeader(text))
   const config = await configOf(args)
   const known = new Map<string, Promise<KnownAgent>>()
@@ -65,8 +70,8 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
     }
   }
   const explanations: Explanation[] = []
-  for (const recorded of chosen) {
-    explanations.push(await explainRequest(recorded, { file, number: requests.indexOf(recorded) + 1 }, options))
+  for (const [i, recorded] of chosen.entries()) {
+    explanations.push(await explainRequest(recorded, { file, number: requests.indexOf(picked[i] as RecordedRequest) + 1 }, options))
   }
   if (args.json) {
     io.out(`${JSON.stringify({ format: FORMAT, warnings, requests: explanations }, null, 2)}\n`)
@@ -74,7 +79,21 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
     for (const warning of warnings) io.err(`warning: ${warning}`)
     io.out(explanations.map(explanationText).join(BETWEEN))
   }
-  return explanations.some(one => one.decision === 'reject') ? 1 : 0
+  return explanations.some(one => one.decision === 'reject' || one.answer?.decision === 'reject') ? 1 : 0
+}
+
+function withAnswer (picked: readonly RecordedRequest[], path: string | null, file: string): readonly RecordedRequest[] {
+  if (path === null) return picked
+  const [only] = picked
+  if (only === undefined || picked.length > 1) throw new CannotExplain(`${file} holds ${picked.length} requests, and --answer is the answer to one (choose it with --request)`)
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new CannotExplain(`${path}: ${code === 'ENOENT' ? 'there is no such file' : `it cannot be read${code === undefined ? '' : ` (${code})`}`}`)
+  }
+  return [{ ...only, answer: readAnswer(bytes, path) }]
 }
 
 async function standardInput (): Promise<Buffer> {

@@ -44,8 +44,8 @@ const HELP: Readonly<Record<string, Help>> = {
     ]
   },
   explain: {
-    synopsis: 'explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--header \'NAME: VALUE\']... [--request NAME|NUMBER] [--json] REQUEST',
-    does: 'says step by step what becomes of a recorded request',
+    synopsis: 'explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--header \'NAME: VALUE\']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST',
+    does: 'says step by step what becomes of a recorded request and its answer',
     more: [
       'REQUEST                  an .http file, captured JSON, a HAR file, or - for standard input',
       CONFIG,
@@ -54,9 +54,10 @@ const HELP: Readonly<Record<string, Help>> = {
       '--agent NAME             whom the request is for, instead of by its address',
       '--header \'NAME: VALUE\'   instead of the recorded headers of that name; may be repeated',
       '--request NAME|NUMBER    one request of the file',
+      '--answer FILE            what the agent answered: status line, headers and body, or JSON, or an event stream',
       '--json                   for machines',
       '',
-      'Exit: 0 forwarded, 1 rejected, 2 could not be explained'
+      'Exit: 0 forwarded, 1 request or answer rejected, 2 could not be explained'
     ]
   },
   test: {

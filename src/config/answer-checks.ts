@@ -81,15 +81,22 @@ function inactiveProblems ({ inactive, owns, activation }: Mapping, path: Path):
 export function responsesWarnings (agent: Mapping, policies: readonly (LayeredPolicy | null)[], path: Path): PathProblem[] {
   const known = policies.filter((policy) => policy !== null)
   const at = [...path, 'responses']
-  if (agent.responses === 'off') {
-    return known.filter((policy) => isEnforced(policy, agent.mode) && policy.from.get('response') !== 'catalogue').flatMap(({ name, value }) => {
-      const rule = items(value.response).map(mapping).find(({ verdict }) => verdict === 'reject' || verdict === 'strip' || verdict === 'annotate')
-      return rule === undefined ? [] : [fault(at, `${dotted(at)} is off, so answers are not read: rule ${shown(rule.id)} of policy ${shown(name)} never acts`, 'write observe or enforce, or set the policy\'s mode to off')]
-    })
-  }
+  if (agent.responses === 'off') return known.filter((policy) => isEnforced(policy, agent.mode)).flatMap((policy) => unreadProblems(policy, at))
   // What is unknown, or enforced of answers by any policy, is no fault.
   if (agent.responses !== 'enforce' || known.length < policies.length || known.some(({ value }) => speaksOfAnswers(value))) return []
   return [fault(at, `${dotted(at)} is enforce, but none of the agent's policies says anything of answers`, 'list a policy with response, or remove it')]
+}
+
+const READ_HINT = 'write observe or enforce, or set the policy\'s mode to off'
+
+/** What the catalogue says for everybody, an agent may leave unread. */
+function unreadProblems ({ name, value, from }: LayeredPolicy, at: Path): PathProblem[] {
+  const rule = from.get('response') === 'catalogue' ? undefined : items(value.response).map(mapping).find(({ verdict }) => verdict === 'reject' || verdict === 'strip' || verdict === 'annotate')
+  const key = ['state', 'correlate'].find((one) => value[one] !== undefined && from.get(one) !== 'catalogue')
+  return [
+    ...(rule === undefined ? [] : [fault(at, `${dotted(at)} is off, so answers are not read: rule ${shown(rule.id)} of policy ${shown(name)} never acts`, READ_HINT)]),
+    ...(key === undefined ? [] : [fault(at, `${dotted(at)} is off, so nothing is known of tasks: ${key} of policy ${shown(name)} is never checked`, READ_HINT)])
+  ]
 }
 
 function isEnforced ({ value }: LayeredPolicy, agentMode: unknown): boolean {

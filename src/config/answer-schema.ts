@@ -11,7 +11,7 @@ export const ANSWERING: readonly string[] = ['SendMessage', 'SendStreamingMessag
 const CONTENTS = ['message', 'status', 'artifact']
 const HOLDERS = [...CONTENTS, 'task', 'event']
 
-const where = (description: string, places: readonly string[], initial: readonly string[]): Schema => ({ ...list(description, { type: 'string', enum: places }, initial), minItems: 1 })
+const where = (description: string, places: readonly string[], initial: readonly string[]): Schema => ({ ...list(description, { type: 'string', enum: places }, initial), minItems: 1, maxItems: places.length })
 
 const parts = mapping('Parts that the agent wrote; every condition given must hold.', [], {
   in: where('Whose parts: of a message, of the message of a task\'s `status`, of artifacts.', CONTENTS, CONTENTS),
@@ -60,6 +60,8 @@ export const responseRule = mapping('One rule; it needs `count` or `schema`, or 
   error: mapping('How the refusal reads.', [], { message: refusal.properties?.message ?? {}, reason: refusal.properties?.reason ?? {} })
 })
 
+const taskRefusal: Schema = { ...refusal, description: 'How the refusal reads. As `error` of a rule in `request`; that of an answer is of no class but its own.' }
+
 const MAX_SUBSTATES = 100
 
 const bySubstate = (description: string, format: Format, value: Schema): Schema => ({
@@ -79,11 +81,11 @@ export const taskStates = mapping('How a task moves through states of the extens
   transitions: bySubstate('By substate, those that may follow; `\'\'` stands for none yet. After one that is not listed anything may follow; the same once more is no move.', 'substate-or-none', {
     type: 'array', description: 'Substates that may follow.', items: { type: 'string', 'x-format': 'substate' }, maxItems: MAX_SUBSTATES, uniqueItems: true
   }),
-  monotonic: eitherScalar('A number that must grow with every value that a task sends.'),
+  monotonic: eitherScalar('A number, or a string that is one, that must not fall from one message or result of a task to the next.'),
   maxVisits: bySubstate('By substate, how often a task may enter it.', 'substate', { type: 'integer', description: 'How often. From 1 to 1000000.', minimum: 1, maximum: 1000000 }),
   onViolation: choice('`warn` records it; `reject` refuses the request or the answer, where it is enforced. Default: `warn`.', ['warn', 'reject']),
   onUnknown: onUnknown('What is done about a task of which nothing is known: nothing (`allow`), or it is a violation (`reject`). Default: `allow`.'),
-  error: refusal
+  error: taskRefusal
 })
 
 const side = {
@@ -108,11 +110,11 @@ export const correlation = mapping('One thing in common. Values are compared as 
     ...side,
     relation: { ...choice('What is checked is part of what is remembered (`subset`), the same set (`equalSet`), one of it (`member`), or as many values (`sameLength`).', ['subset', 'equalSet', 'member', 'sameLength']), examples: ['subset'] }
   }),
-  when: answerCondition('Checked only if all of these hold, of the request or the result that is checked.'),
-  unless: answerCondition('Not checked if all of these hold.'),
+  when: answerCondition('Checked only if all of these hold, of the request or the result that is checked. As `when` of a rule in `request` or in `response`.'),
+  unless: answerCondition('Not checked if all of these hold. As `unless` there.'),
   verdict: choice('`warn` records it; `reject` refuses the request or the answer, where it is enforced. Default: `reject`.', ['reject', 'warn']),
   onUnknown: onUnknown('What is done where nothing is remembered: nothing (`allow`), or it is a violation (`reject`). Default: `allow`.'),
-  error: refusal
+  error: taskRefusal
 })
 
 const reported: Schema = { ...answered, description: 'Where the value is. As `select` of a rule in `response`, without `event`.' }
@@ -129,7 +131,7 @@ export const observe: Schema = {
     },
     metrics: {
       type: 'array',
-      description: 'Numbers of the data, as metrics.',
+      description: 'Numbers of the data: `a2a_gateway_observed_total` and `a2a_gateway_observed_value`.',
       items: mapping('One metric.', ['name', 'type', 'from'], {
         name: { ...text('Value of the label `metric`, unique in the policy.', 'metric-name'), examples: ['tokens'] },
         type: { ...choice('`counter`: what a task adds up to; what a later result says includes what an earlier one said, so that it is counted once. `gauge`: the last value.', ['counter', 'gauge']), examples: ['counter'] },
@@ -155,6 +157,6 @@ export const observe: Schema = {
 
 /** Told in one row where they repeat what a table before has in full. */
 export const ABBREVIATED: ReadonlySet<Schema> = new Set([
-  answered, reported, either,
-  ...[taskStates.properties?.from, taskStates.properties?.monotonic, correlation.properties?.when, correlation.properties?.unless, taskStates.properties?.error, correlation.properties?.error].filter(schema => schema !== undefined)
+  answered, reported, either, taskRefusal,
+  ...[taskStates.properties?.from, taskStates.properties?.monotonic, correlation.properties?.when, correlation.properties?.unless].filter(schema => schema !== undefined)
 ])

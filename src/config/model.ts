@@ -256,7 +256,7 @@ export interface TaskStateConfig {
   readonly taskStates?: Readonly<Record<string, readonly TaskState[]>>
   /** By substate, those that may follow; `''` for none yet. After one that is not listed anything may follow. */
   readonly transitions?: Readonly<Record<string, readonly string[]>>
-  /** A number that grows with every value that a task sends. */
+  /** A number, or a string that is one, that does not fall from one message or result of a task to the next. */
   readonly monotonic?: AnswerSelectorConfig
   /** How often a task may enter a substate. */
   readonly maxVisits?: Readonly<Record<string, number>>

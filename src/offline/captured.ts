@@ -2,6 +2,8 @@
  * Requests captured as JSON: an object of our own, a HAR file (HAR 1.2, as browsers save it), a list of either's requests, or a bare
  * JSON-RPC envelope.
  */
+import type { RecordedAnswer } from './recorded-answer.js'
+import { asReceived, isStream } from './recorded-answer.js'
 import type { RecordedRequest } from './recorded-request.js'
 import { RecordingError, requestOf } from './recorded-request.js'
 
@@ -22,7 +24,7 @@ export function readCaptured (value: unknown, bytes: Buffer, file: string): Reco
   if (isCaptured(value)) return [readRequest(value, file)]
   if (isObject(value) && value.headers !== undefined && value.jsonrpc === undefined) throw new RecordingError(file, 0, 'the captured request names no address', 'give it "url" or "path"')
   if (isObject(value) && !ENVELOPE.some(key => Object.hasOwn(value, key))) throw new RecordingError(file, 0, 'this is JSON, but no request', 'a captured request has "url" or "path", a JSON-RPC request "jsonrpc" and "method"')
-  return [{ name: null, line: 1, method: 'POST', target: null, headers: [], body: bytes }]
+  return [{ name: null, line: 1, method: 'POST', target: null, headers: [], body: bytes, answer: null }]
 }
 
 function isObject (value: unknown): value is Json {
@@ -41,8 +43,23 @@ function readRequest (captured: Json, place: string): RecordedRequest {
     method: (textAt(captured, 'method', place) ?? (body.length > 0 ? 'POST' : 'GET')).toUpperCase(),
     url: textAt(captured, 'url', place) ?? textAt(captured, 'path', place) ?? '',
     headers: headersOf(captured.headers, place),
-    body
+    body,
+    answer: captured.response === undefined ? null : readResponse(captured.response, `${place}: response`)
   }, place)
+}
+
+/** `{status, headers, body | bodyBase64}`, of which only the body is not made up where it is missing. */
+function readResponse (response: unknown, place: string): RecordedAnswer {
+  if (!isObject(response)) throw new RecordingError(place, 0, 'the response is no object', 'write {"status": 200, "headers": {}, "body": ...}')
+  const body = bodyOf(response, place)
+  const stated = headersOf(response.headers, place)
+  const headers = stated.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'content-type') || body.length === 0 ? stated : [...stated, 'content-type', typeof response.body === 'string' && isStream(body) ? 'text/event-stream' : 'application/json']
+  return asReceived({ status: statusOf(response.status ?? 200, place), headers, body, notes: [] })
+}
+
+function statusOf (status: unknown, place: string): number {
+  if (typeof status === 'number' && Number.isInteger(status) && status >= 100 && status <= 599) return status
+  throw new RecordingError(place, 0, '"status" is no HTTP status', 'write it as a number, such as 200')
 }
 
 function bodyOf (captured: Json, place: string): Buffer {
@@ -62,8 +79,15 @@ function readHarEntry (entry: unknown, place: string): RecordedRequest {
     method: (textAt(request, 'method', place) ?? 'GET').toUpperCase(),
     url: textAt(request, 'url', place) ?? '',
     headers: headersOf(request.headers, place),
-    body: harBody(request.postData, place)
+    body: harBody(request.postData, place),
+    answer: isObject(entry) && isObject(entry.response) ? readHarResponse(entry.response, `${place}.response`) : null
   }, place)
+}
+
+/** A browser that got no answer writes status 0. */
+function readHarResponse (response: Json, place: string): RecordedAnswer | null {
+  if (response.status === undefined || response.status === 0) return null
+  return asReceived({ status: statusOf(response.status, place), headers: headersOf(response.headers, place), body: harBody(response.content, place), notes: [] })
 }
 
 /** `encoding` is not of HAR 1.2, but what some tools write for bodies that are not text. */
@@ -74,7 +98,7 @@ function harBody (data: unknown, place: string): Buffer {
     if (Array.isArray(data.params) && data.params.length > 0) throw new RecordingError(place, 0, 'the body is kept as form fields, not as text', 'A2A has no forms; capture the request itself')
     return Buffer.alloc(0)
   }
-  return data.encoding === 'base64' ? base64(text, `${place}: postData`) : Buffer.from(text)
+  return data.encoding === 'base64' ? base64(text, `${place}: text`) : Buffer.from(text)
 }
 
 /** An object (values may be lists), a list of {name, value}, or a list of pairs. HTTP/2's pseudo-headers: only the authority is a header. */

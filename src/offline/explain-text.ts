@@ -1,9 +1,9 @@
 /** An explanation as text. */
 import { INACTIVE } from '../policy/activation.js'
 import { INJECT } from '../policy/inject.js'
-import type { CheckTrace, Explanation, ForwardedShown, PolicyTrace, RefusalShown, RuleTrace } from './explanation.js'
-
-const WIDTH = 10
+import { answerText } from './answer-text.js'
+import type { CheckTrace, Explanation, ForwardedShown, PolicyTrace, RuleTrace } from './explanation.js'
+import { brokenOr, bytes, field, MARKS, refusal, set, valuesText } from './text-kit.js'
 
 export function explanationText (one: Explanation): string {
   const { request, agent } = one
@@ -24,7 +24,8 @@ export function explanationText (one: Explanation): string {
     '',
     field('decision', decision(one)),
     ...(one.forwarded === null ? [] : forwarded(one.forwarded)),
-    ...(one.refusal === null ? [] : refusal(one.refusal))
+    ...(one.refusal === null ? [] : refusal(one.refusal)),
+    ...(one.answer === null ? [] : answerText(one.answer))
   ]
   return `${lines.join('\n')}\n`
 }
@@ -32,18 +33,9 @@ export function explanationText (one: Explanation): string {
 const FOUND = { address: 'by host and path', flag: 'by --agent', only: 'the only one' }
 const KINDS = { card: 'the AgentCard', preflight: 'a CORS preflight: the agent answers it', passthrough: 'passthrough: not inspected' }
 
-function field (name: string, text: string): string {
-  return `${name.padEnd(WIDTH)} ${text}`
-}
-
-function bytes (count: number): string {
-  return `${count} ${count === 1 ? 'byte' : 'bytes'}`
-}
-
 function sets ({ extensions }: Explanation): string[] {
   if (extensions === null) return []
-  return ['', 'extensions', ...Object.entries(extensions).flatMap(([name, uris]: [string, readonly string[]]) =>
-    uris.length === 0 ? [`  ${field(name, '-')}`] : uris.map((uri, i) => `  ${field(i === 0 ? name : '', uri)}`))]
+  return ['', 'extensions', ...Object.entries(extensions).flatMap(([name, uris]: [string, readonly string[]]) => set(name, uris))]
 }
 
 function policies (list: readonly PolicyTrace[]): string[] {
@@ -73,13 +65,9 @@ function stateOf ({ why, active, evidence }: PolicyTrace): string {
 /** @param removes whether something that breaks it is removed */
 function rule ({ id, verdict, why, values, violations }: RuleTrace, removes: boolean): string[] {
   const text = verdict === 'passed'
-    ? `passed (${values === 0 ? 'nothing to look at' : `${values} ${values === 1 ? 'value' : 'values'}`})`
+    ? valuesText(values)
     : verdict === 'not applicable' ? `does not apply: ${why ?? ''}` : removes ? 'broken; what breaks it is removed' : brokenOr(verdict)
   return [`    ${id}: ${text}`, ...violations.map(({ path, message }) => `      ${path}: ${message}`)]
-}
-
-function brokenOr (verdict: 'broken' | 'observed'): string {
-  return verdict === 'observed' ? 'broken, observed only' : 'broken'
 }
 
 function checks ({ checks: list, edited }: Explanation): string[] {
@@ -100,8 +88,6 @@ function decision (one: Explanation): string {
   return observed === 0 ? forwarded : `${forwarded}; what ${one.edited.length > 0 ? 'else ' : ''}is broken is only observed`
 }
 
-const MARKS = { same: ' ', changed: '~', added: '+' }
-
 function forwarded ({ method, url, headers, dropped, removed, body }: ForwardedShown): string[] {
   return [
     '',
@@ -112,16 +98,5 @@ function forwarded ({ method, url, headers, dropped, removed, body }: ForwardedS
     ...removed.filter(name => !dropped.includes(name)).map(name => `  - ${name}, some of its lines, by the policies`),
     '',
     `    ${body.bytes === 0 ? 'no body' : `the body, ${bytes(body.bytes)}${body.secret ? ' and a secret' : ''}`}${body.unchanged ? body.bytes === 0 ? '' : ', unchanged' : ', edited'}`
-  ]
-}
-
-function refusal ({ status, phrase, headers, body }: RefusalShown): string[] {
-  return [
-    '',
-    'what the client gets',
-    `  HTTP/1.1 ${status} ${phrase}`,
-    ...headers.map(({ name, value }) => `  ${name}: ${value}`),
-    '',
-    ...(body === '' ? [] : body.trimEnd().split('\n').map(line => `  ${line}`))
   ]
 }

@@ -12,10 +12,11 @@ import type { AgentState } from '../agent/state.js'
 import { askedVersion } from '../agent/steps.js'
 import type { AgentConfig, Config } from '../config/model.js'
 import { checkTarget, joinPath, splitTarget } from '../wire/target.js'
+import { ExchangeTraces } from './answer-trace.js'
+import { explainAnswer } from './explain-answer.js'
 import type { Explanation, ExtensionSets, RefusalShown } from './explanation.js'
 import { forwardedShown } from './forwarded.js'
 import { placeOf, plainRequest, sentHeaders } from './place.js'
-import { PolicyTraces } from './policy-trace.js'
 import type { RecordedRequest } from './recorded-request.js'
 import { shownTarget } from './shown.js'
 
@@ -54,7 +55,7 @@ export async function explainRequest (recorded: RecordedRequest, place: { readon
   const { state, card } = await options.known(config)
   const upstream = new URL(config.upstream.url)
   const plain = plainRequest(request, found.path, state)
-  const traces = new PolicyTraces()
+  const traces = new ExchangeTraces()
   const judgement = judge({ config, state }, plain, options.config.limits, traces)
   const { route, call, ruling, caller, refusal } = judgement
   const decision = ruling?.decision ?? null
@@ -79,7 +80,8 @@ export async function explainRequest (recorded: RecordedRequest, place: { readon
     edited,
     verbatim: refusal === null && decision?.verbatim === true,
     forwarded: forwardedShown(judgement, config, plain),
-    refusal: refusal === null ? null : refusalShown(refusal, caller, recorded.method)
+    refusal: refusal === null ? null : refusalShown(refusal, caller, recorded.method),
+    answer: recorded.answer === null ? null : explainAnswer(recorded.answer, judgement, config, options.config.limits, traces)
   }
 }
 
@@ -136,7 +138,8 @@ function withoutAgent (recorded: RecordedRequest, request: Explanation['request'
     edited: [],
     verbatim: false,
     forwarded: null,
-    refusal: refusalShown(refusal, caller, recorded.method)
+    refusal: refusalShown(refusal, caller, recorded.method),
+    answer: null
   }
 }
 

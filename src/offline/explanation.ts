@@ -2,6 +2,7 @@
 import type { Operation } from '../a2a/operations.js'
 import type { Binding, Version } from '../a2a/versions.js'
 import type { Layer, Mode } from '../config/model.js'
+import type { AnswerExplanation } from './answer-explanation.js'
 
 export interface Explanation {
   readonly request: {
@@ -50,6 +51,8 @@ export interface Explanation {
   readonly verbatim: boolean
   readonly forwarded: ForwardedShown | null
   readonly refusal: RefusalShown | null
+  /** Null where no answer is recorded, or the request gets none from the agent. */
+  readonly answer: AnswerExplanation | null
 }
 
 export interface ExtensionSets {

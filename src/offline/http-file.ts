@@ -2,10 +2,12 @@
  * `.http` files as VS Code's REST Client and the HTTP client of JetBrains write them.
  *
  * Lines that begin with `#` or `//` are comments everywhere, bodies included: both editors leave them out. The body is the rest of the
- * section as it stands, in UTF-8 and with the file's line ends, without the blank lines at its end. What concerns the answer
- * (`> {% %}`, `> script`, `>> file`, `<> file`) and scripts that run before the request are left out, with a warning.
+ * section as it stands, in UTF-8 and with the file's line ends, without the blank lines at its end. `<> file` names the answer. What else
+ * concerns the answer (`> {% %}`, `> script`, `>> file`) and scripts that run before the request are left out, with a warning.
  */
 import { Variables } from './http-variables.js'
+import type { RecordedAnswer } from './recorded-answer.js'
+import { readAnswer } from './recorded-answer.js'
 import type { RecordedRequest } from './recorded-request.js'
 import { RecordingError, requestOf } from './recorded-request.js'
 
@@ -29,6 +31,8 @@ interface Section {
   name: string | null
   /** From the request line on; empty when there is no request. */
   lines: Line[]
+  /** Files of its answers, newest first, as JetBrains notes them. */
+  answers: Line[]
 }
 
 const COMMENT = /^\s*(?:#|\/\/)/
@@ -36,7 +40,8 @@ const SEPARATOR = /^#{3,}(.*)$/
 const NAMED = /^\s*(?:#|\/\/)\s*@name(?:\s*=\s*|\s+)(\S.*)$/
 const DEFINITION = /^\s*@([^\s=]+)\s*=(.*)$/
 const SCRIPT = /^\s*[<>]\s*\{%/
-const ANSWER = /^\s*(?:<>|>>!?|>)\s+\S/
+const ANSWERED = /^\s*<>\s+(\S.*)$/
+const ANSWER = /^\s*(?:>>!?|>)\s+\S/
 const QUERY = /^(?:\s*[?&]|\s+\/)/
 const INCLUDE = /^<(@[\w-]*)?\s+(\S.*)$/
 
@@ -45,7 +50,7 @@ export function readHttpFile (text: string, file: string, read: ReadBeside): Rec
   const warnings: string[] = []
   const variables = new Variables(file)
   const sections = sectionsOf(text, file, variables, warnings)
-  const requests = sections.map(section => readSection(section, { file, variables, read }))
+  const requests = sections.map(section => readSection(section, { file, variables, read, warnings }))
   return { requests, warnings }
 }
 
@@ -61,7 +66,7 @@ function * linesOf (text: string): Generator<Line> {
 
 function sectionsOf (text: string, file: string, variables: Variables, warnings: string[]): Section[] {
   const sections: Section[] = []
-  let section: Section = { name: null, lines: [] }
+  let section: Section = { name: null, lines: [], answers: [] }
   let script = 0
   for (const line of linesOf(text)) {
     const { number } = line
@@ -72,10 +77,13 @@ function sectionsOf (text: string, file: string, variables: Variables, warnings:
     const separator = SEPARATOR.exec(line.text)
     if (separator !== null) {
       sections.push(section)
-      section = { name: separator[1]?.trim() || null, lines: [] }
+      section = { name: separator[1]?.trim() || null, lines: [], answers: [] }
     } else if (SCRIPT.test(line.text)) {
       warnings.push(`${file}:${number}: a script is not run, and what it would change is not seen`)
       if (!line.text.includes('%}')) script = number
+    } else if (section.lines.length > 0 && ANSWERED.test(line.text)) {
+      section.answers.push(line)
+      if (section.answers.length === 2) warnings.push(`${file}:${number}: left out: the answer that is noted first is the newest`)
     } else if (section.lines.length > 0 && ANSWER.test(line.text)) {
       warnings.push(`${file}:${number}: left out: it concerns the answer, not the request`)
     } else if (COMMENT.test(line.text)) {
@@ -97,9 +105,10 @@ interface Surroundings {
   readonly file: string
   readonly variables: Variables
   readonly read: ReadBeside
+  readonly warnings: string[]
 }
 
-function readSection ({ name, lines }: Section, around: Surroundings): RecordedRequest {
+function readSection ({ name, lines, answers }: Section, around: Surroundings): RecordedRequest {
   const { file, variables } = around
   const first = lines[0] as Line
   let i = 1
@@ -113,7 +122,7 @@ function readSection ({ name, lines }: Section, around: Surroundings): RecordedR
     if (colon < 1) throw new RecordingError(file, number, 'this line is not a header', 'write Name: value; a blank line comes between headers and body')
     headers.push(variables.expand(text.slice(0, colon), number).trim(), variables.expand(text.slice(colon + 1), number).trim())
   }
-  return requestOf({ name, line: first.number, method, url, headers, body: bodyOf(lines.slice(i + 1), around) }, file)
+  return requestOf({ name, line: first.number, method, url, headers, body: bodyOf(lines.slice(i + 1), around), answer: answerOf(answers[0], around) }, file)
 }
 
 /** Without a method it is GET, as in both editors. */
@@ -144,6 +153,21 @@ function bodyOf (lines: readonly Line[], { file, variables, read }: Surroundings
     if (error instanceof RecordingError) throw error
     throw new RecordingError(file, number, 'the file of the body is not UTF-8', 'name it with < to send it as it stands')
   }
+}
+
+/** Editors note answers by themselves, and their files come and go. */
+function answerOf (line: Line | undefined, { file, variables, read, warnings }: Surroundings): RecordedAnswer | null {
+  if (line === undefined) return null
+  const [, path = ''] = ANSWERED.exec(line.text) ?? []
+  const name = variables.expand(path.trim(), line.number)
+  let bytes: Buffer
+  try {
+    bytes = read(name)
+  } catch {
+    warnings.push(`${file}:${line.number}: the answer is left out: its file cannot be read`)
+    return null
+  }
+  return readAnswer(bytes, name)
 }
 
 function readNamed (path: string, line: number, file: string, read: ReadBeside): Buffer {

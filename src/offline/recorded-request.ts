@@ -1,5 +1,6 @@
 /** One request as it was recorded, in the form it has on the wire; and what is wrong with a recording. */
 import { isToken } from '../wire/tokens.js'
+import type { RecordedAnswer } from './recorded-answer.js'
 
 export interface RecordedRequest {
   readonly name: string | null
@@ -11,6 +12,8 @@ export interface RecordedRequest {
   /** Node's flat list: name, value, name, value. Host comes first where only the URL names it. */
   readonly headers: readonly string[]
   readonly body: Buffer
+  /** What the agent answered, where that is recorded. */
+  readonly answer: RecordedAnswer | null
 }
 
 /** The only error that reading a recording throws. Its message says where, what and how to mend it, and holds nothing of a body. */

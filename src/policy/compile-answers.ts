@@ -29,6 +29,7 @@ export function compileAnswerSide (policy: PolicyConfig, mode: Mode, responses: 
   const strips = policy.inactive?.response === 'strip'
   const answers: CompiledAnswers = {
     acts,
+    silent: isSilent(policy),
     rules: (policy.response ?? []).map(rule => compileResponseRule(rule, acts, context, source)),
     owned: owned(policy, context, strips),
     strips,

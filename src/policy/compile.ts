@@ -142,6 +142,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     responses,
     reads: responses !== 'off' && (labels.size > 0 || policies.some(one => one.answers !== null)),
     remembers: remembers || policies.some(one => one.state !== null || one.correlations.length > 0 || one.answers?.metrics.some(metric => metric.type === 'counter') === true),
+    judges: remembers || echoes.size > 0 || policies.some(one => one.answers?.silent === false),
     noted,
     echoes,
     keepsVerbatim: policies.some(one => one.verbatim),

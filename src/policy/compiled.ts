@@ -83,6 +83,8 @@ export interface CompiledPolicy {
 export interface CompiledAnswers {
   /** Whether what it says is done: both the policy and the agent's `responses` enforce. Otherwise it is only recorded. */
   readonly acts: boolean
+  /** Whether it says nothing but what the extension owns. */
+  readonly silent: boolean
   readonly rules: readonly CompiledResponseRule[]
   /** What belongs to the extension in an answer. */
   readonly owned: readonly Selector<ResultSubject>[]
@@ -229,6 +231,8 @@ export interface AgentPolicy {
   readonly responses: Mode
   /** Whether answers can have to be read: a policy says something of them, or extensions can be asked for that anybody knows. */
   readonly reads: boolean
+  /** Whether a policy says something of answers beyond what proves its extension active. */
+  readonly judges: boolean
   /** By URI, every spelling: the extensions of which the client's header names only those that it asked for, or those that are proven as well. */
   readonly echoes: ReadonlyMap<string, 'verify' | 'synthesize'>
   /** Whether anything is remembered of tasks, by policies, or needed by conditions. */

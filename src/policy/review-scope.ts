@@ -30,14 +30,17 @@ export interface Work {
   readonly idle: boolean
 }
 
-/** Of one answer: the policies that own something or say something of such answers, in order. */
-export function workOf ({ policy, decision, operation }: AnswerContext): Work[] {
+/**
+ * Of one answer: the policies that say something of it, in order.
+ * @param proves whether those count too whose data proves their extension active
+ */
+export function workOf ({ policy, decision, operation }: AnswerContext, proves: boolean): Work[] {
   const works: Work[] = []
   for (const state of decision.activity) {
     const { answers } = state.policy
-    if (answers === null) continue
+    if (answers === null || (answers.silent && !proves)) continue
     const work = oneWork(state, answers, operation, decision, policy.hidden)
-    if (!work.idle || answers.owned.length > 0) works.push(work)
+    if (!work.idle || (proves && answers.owned.length > 0)) works.push(work)
   }
   return works
 }

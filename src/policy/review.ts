@@ -25,9 +25,9 @@ import { note, violation } from './violation.js'
 /** @returns null where nothing says anything of this answer: then not a byte of it is read */
 export function reviewOf (context: AnswerContext): AnswerReview | null {
   const { policy, decision, operation, requested } = context
-  if (!policy.reads || !hasResults(operation)) return null
-  const works = workOf(context)
+  if (!policy.reads || (!policy.judges && decision.outbound.length === 0) || !hasResults(operation)) return null
   const activations = new Activations(policy, decision, requested)
+  const works = workOf(context, activations.sought)
   const says = works.some(one => !one.idle) || activations.sought || policy.echoes.size > 0 || (decision.memory !== null && remembersOf(operation))
   return says ? new Review(context, works, activations) : null
 }

@@ -93,6 +93,7 @@ t.test('every kind of request', async t => {
     const { path, query } = splitTarget(target)
     const plain: PlainRequest = { method, path: path.slice('/shop'.length), query, rawHeaders: ['Host', new URL(gateway.url).host, ...headers], body: body === null ? null : Buffer.from(body) }
     const judgement = judge({ config, state }, plain, limits)
+    t.equal(judgement.review === null, judgement.refusal !== null || judgement.kind !== 'operation' || !headers.some(value => value.includes(URI)), `${name}: its answer shows whether the extension is active`)
     if (judgement.refusal !== null) {
       t.equal(arrived, undefined, `${name}: does not reach the agent`)
       const told = refusalAnswer(judgement.refusal, judgement.caller)

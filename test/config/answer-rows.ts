@@ -54,6 +54,7 @@ const RULES: readonly Row[] = [
   ['warning: state without message', policyWith('request: [{id: r, on: [GetTask], select: {header: x}, count: {max: 0}, unless: {taskState: [working]}}]'), 'g.yaml:9:85: extensions.p.request[0].unless.taskState: no operation in on carries a message, so there is no task whose state could be known (remove one of the two)'],
   ['state of an injection', policyWith('activation: {default: inject}\ninject: [{metadata: a, value: 1, when: {taskState: [working]}}]'), 'g.yaml:10:45: unknown key "taskState" in extensions.p.inject[0].when (known keys: taskId, contextId, listed, match)'],
   ['warning: answers that are not read', agents('responses: off, extensions: [p]', 'response: [{id: r, select: {part: {}}, schema: true, verdict: reject}]'), 'g.yaml:3:65: agents[0].responses is off, so answers are not read: rule "r" of policy "p" never acts (write observe or enforce, or set the policy\'s mode to off)'],
+  ['warning: tasks of which nothing is known', agents('responses: off, extensions: [p]', 'state: {from: {metadata: {key: a}}, maxVisits: {a: 1}}'), 'g.yaml:3:65: agents[0].responses is off, so nothing is known of tasks: state of policy "p" is never checked (write observe or enforce, or set the policy\'s mode to off)'],
   ['warning: nothing to enforce of answers', agents('responses: enforce, extensions: [p]', 'mode: observe'), 'g.yaml:3:65: agents[0].responses is enforce, but none of the agent\'s policies says anything of answers (list a policy with response, or remove it)']
 ]
 

@@ -14,7 +14,7 @@ interface Run { readonly code: number, readonly out: string, readonly err: strin
 
 async function run (args: Partial<ExplainArguments>): Promise<Run> {
   let [out, err] = ['', '']
-  const code = await runExplain({ recordings: [], config: null, card: null, upstream: undefined, agent: null, headers: [], request: null, json: false, env: {}, ...args }, {
+  const code = await runExplain({ recordings: [], config: null, card: null, upstream: undefined, agent: null, headers: [], request: null, answer: null, json: false, env: {}, ...args }, {
     out: text => { out += text },
     err: text => { err += text }
   })
@@ -80,7 +80,7 @@ t.test('through the command line: standard input, flags, exit codes', t => {
   t.equal(forwarded.status, 0)
   t.equal((JSON.parse(forwarded.out) as { requests: Explanation[] }).requests[0]?.forwarded?.url, 'http://shop.internal:9000/rpc', 'the address is the card\'s')
   t.same(command(['--card', 'card.json'], ''), { status: 2, out: '', err: 'a2a-gateway explain: give one recording: an .http file, a captured JSON, a HAR file, or - for standard input\n' })
-  t.match(command(['--nothing', '-'], ''), { status: 2, err: /its flags are --config, --card, --upstream, --agent, --request, --header, --json/ })
+  t.match(command(['--nothing', '-'], ''), { status: 2, err: /its flags are --config, --card, --upstream, --agent, --request, --answer, --header, --json/ })
   t.match(spawnSync(process.execPath, [main, 'schema', 'x'], { encoding: 'utf8', env: {} }), { status: 2, stderr: /Unexpected argument 'x'/ }, 'other commands take none')
   t.end()
 })

@@ -8,6 +8,12 @@ import { HEAD, one, runFiles } from './kit.js'
 const HI = '{message: {parts: [{text: hi}]}}'
 const OK = '{decision: reject}'
 
+const FORWARD = '{decision: forward, answer: {decision: forward}}'
+
+function exchanged (answer: string, expect: string, request = HI): string {
+  return one(request, expect).replace('    expect:', `    answer: ${answer}\n    expect:`)
+}
+
 /** What is wrong, the file, what is printed. */
 const BROKEN: readonly (readonly [what: string, text: string, printed: string])[] = [
   ['an empty file', '', 'a.test.yaml: the file is empty (it holds card, agent and tests)'],
@@ -45,7 +51,30 @@ const BROKEN: readonly (readonly [what: string, text: string, printed: string])[
   ['a card that is not there', one(HI, OK).replace(/^card:\n(?: .*\n)+/, 'card: card.json\n'), 'a.test.yaml:1:7: cannot read the card card.json: no such file'],
   ['a card that is none', one(HI, OK, '    card: {url: 17}\n'), 'a.test.yaml:24:11: card does not hold a usable card: '],
   ['a binding that the card lacks', one(HI, OK, '    bindings: [HTTP+JSON]\n    card: {url: https://a.test}\n'), 'a.test.yaml:26:14: tests[0].request cannot be sent: the card has no HTTP+JSON interface (in 1.0 over HTTP+JSON)'],
-  ['an address without its id', one('{operation: GetTask, params: {}}', OK, '    bindings: [HTTP+JSON]\n'), 'a.test.yaml:25:14: tests[0].request cannot be sent: request.params needs id, which the address of GetTask names in HTTP+JSON']
+  ['an address without its id', one('{operation: GetTask, params: {}}', OK, '    bindings: [HTTP+JSON]\n'), 'a.test.yaml:25:14: tests[0].request cannot be sent: request.params needs id, which the address of GetTask names in HTTP+JSON'],
+  ['an answer of two kinds', exchanged('{task: {}, message: {}}', FORWARD), 'a.test.yaml:25:13: tests[0].answer must have exactly one of task, message, tasks, events, result, error, http (remove the others)'],
+  ['an answer of no kind', exchanged('{extensions: []}', FORWARD), 'a.test.yaml:25:13: tests[0].answer must have exactly one of task, message, tasks, events, result, error, http (write what the agent answers)'],
+  ['an unknown key of an answer', exchanged('{tusk: {}}', FORWARD), 'a.test.yaml:25:14: unknown key "tusk" in tests[0].answer (did you mean "task"?)'],
+  ['events of a send', exchanged('{events: []}', FORWARD), 'a.test.yaml:25:14: tests[0].answer.events: SendMessage is answered with a task or a message (write result for what no agent should send)'],
+  ['a message of a stream', exchanged('{message: {}}', FORWARD, '{operation: SendStreamingMessage, message: {}}'), 'a.test.yaml:25:14: tests[0].answer.message: SendStreamingMessage is answered with events (write result for what no agent should send)'],
+  ['an event of two kinds', exchanged('{events: [{task: {}, message: {}}]}', FORWARD, '{operation: SendStreamingMessage, message: {}}'), 'a.test.yaml:25:23: tests[0].answer.events[0] must have exactly one of task, message, statusUpdate, artifactUpdate, result, error (each event is one of them)'],
+  ['a state that is none', exchanged('{task: {status: {state: done}}}', FORWARD), 'a.test.yaml:25:37: tests[0].answer.task.status.state is no state of A2A (what no agent should send is written with result)'],
+  ['a part of an answer without content', exchanged('{message: {parts: [{}]}}', FORWARD), 'a.test.yaml:25:32: tests[0].answer.message.parts[0] must have exactly one of text, raw, url, data (what no agent should send is written with result)'],
+  ['a recorded answer and more', exchanged('{http: a.http, status: 200}', FORWARD), 'a.test.yaml:25:28: tests[0].answer has both http and status (a recorded answer is taken as it stands)'],
+  ['a recorded answer that is not there', exchanged('{http: a.http}', FORWARD, "{extensions: ['https://e.test/orders'], message: {}}"), 'a.test.yaml:25:13: tests[0].answer cannot be sent: a.http: there is no such file'],
+  ['nothing expected of an answer', exchanged('{task: {}}', '{decision: forward}'), 'a.test.yaml:25:5: tests[0].answer is there, and nothing is expected of it (write expect.answer)'],
+  ['an expectation of no answer', one(HI, FORWARD), 'a.test.yaml:25:33: tests[0].expect.answer expects something of an answer, and the test has none (write answer beside request)'],
+  ['an answer to what is refused', exchanged('{task: {}}', '{decision: reject, answer: {decision: forward}}'), 'a.test.yaml:26:32: tests[0].expect.answer expects something of an answer, and a request that is refused gets none from the agent (remove it, or expect the request to be forwarded)'],
+  ['a refusal\'s key of an answer', exchanged('{task: {}}', '{decision: forward, answer: {decision: forward, rule: x}}'), 'a.test.yaml:26:61: tests[0].expect.answer.rule says something of a refusal, and the decision is forward (remove one of them)'],
+  ['a forwarded answer\'s key of a refusal', exchanged('{task: {}}', '{decision: forward, answer: {decision: reject, edited: []}}'), 'a.test.yaml:26:60: tests[0].expect.answer.edited says something of an answer that is forwarded, and the decision is reject (remove one of them)'],
+  ['an event of what is no stream', exchanged('{task: {}}', '{decision: forward, answer: {decision: reject, event: 1}}'), 'a.test.yaml:26:60: tests[0].expect.answer.event is of a stream, and the answer is none (remove it)'],
+  ['an event that is not there', exchanged('{events: [{task: {}}]}', '{decision: forward, answer: {decision: reject, event: 2}}', '{operation: SendStreamingMessage, message: {}}'), 'a.test.yaml:26:67: tests[0].expect.answer.event is 2, and the stream has 1 events (events count from 1)'],
+  ['a pointer into no event', exchanged('{events: [{task: {}}]}', '{decision: forward, answer: {decision: forward, body: {/task/id: 1}}}', '{operation: SendStreamingMessage, message: {}}'), 'a.test.yaml:26:68: "/task/id" does not begin with the number of an event (of a stream it is as in /1/task/id; events count from 1)'],
+  ['memory and before', one(HI, OK, `    memory: unknown\n    before: [{request: ${HI}, answer: {task: {}}}]\n`), 'a.test.yaml:24:5: tests[0] has both before and memory (what runs before is what is remembered)'],
+  ['memory of no task', one(HI, OK, '    memory: {state: working}\n'), 'a.test.yaml:24:5: tests[0].memory is of a task, and the request names none (write taskId in the message)'],
+  ['memory that is none', one(HI, OK, '    memory: nothing\n'), 'a.test.yaml:24:13: tests[0].memory must be unknown, or say the state of the task (write {state: input-required})'],
+  ['a state of memory that is none', one(HI, OK, '    memory: {state: done}\n'), 'a.test.yaml:24:21: tests[0].memory.state must be one of submitted, '],
+  ['a broken exchange before', one(HI, OK, `    before: [{request: ${HI}, answer: {events: []}}]\n`), 'a.test.yaml:24:67: tests[0].before[0].answer.events: SendMessage is answered with a task or a message (write result for what no agent should send)']
 ]
 
 for (const [what, text, printed] of BROKEN) {

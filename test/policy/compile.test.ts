@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Layer, PolicyConfig } from '../../src/config/model.js'
+import type { AgentConfig, Layer, PolicyConfig } from '../../src/config/model.js'
 import type { AgentPolicy } from '../../src/policy/compiled.js'
 import { card, declaring, policyOf, send } from './fixtures.js'
 
@@ -50,6 +50,26 @@ t.test('rules run for extensions of the card only', async t => {
   t.same(of(undefined, undefined, { request: [rule] }).policies, [])
   t.match(of(false, undefined, { request: [rule] }).policies, [{ name: 'ext', uri: U, rules: [{ id: 'r', min: 0, max: Number.POSITIVE_INFINITY, errorClass: 'invalid', undeclaredClass: 'invalid', message: null, reason: null }] }])
   t.same(of(false, undefined, { request: [] }).policies, [])
+})
+
+t.test('a policy that speaks of answers only', async t => {
+  const answers = (more: Partial<PolicyConfig>, agentMore: Partial<AgentConfig> = {}): AgentPolicy => of(false, undefined, more, agentMore)
+  for (const more of [{ response: [rule] }, { redact: ['a'] }, { correlate: [] }, { observe: {} }, { state: { from: { metadata: { key: 'a' } } } }] as const) {
+    t.match(answers(more), { policies: [{ rules: [], answers: { acts: false, silent: false } }], reads: true, judges: true, idle: [{ active: false }] }, Object.keys(more).join())
+    t.match(answers(more, { responses: 'off' }), { policies: [], reads: false, judges: false, remembers: false })
+    t.match(answers(more, { mode: 'off', responses: 'enforce' }), { policies: [], responses: 'off', reads: false })
+  }
+  t.match(answers({ owns: { metadata: ['a'] } }), { policies: [{ answers: { silent: true } }], reads: true, judges: false })
+  t.match(policyOf({}, {}), { reads: false, judges: false })
+  const modes = (mode: PolicyConfig['mode'] & string, responses: AgentConfig['responses'], verdict?: 'reject' | 'strip'): unknown => {
+    const found = answers({ mode, response: [{ ...rule, ...(verdict === undefined ? {} : { verdict }) }] }, { responses }).policies[0]?.answers
+    return [found?.acts, found?.rules[0]?.mode, found?.rules[0]?.verdict]
+  }
+  t.same(modes('enforce', 'enforce', 'reject'), [true, 'enforce', 'reject'])
+  t.same(modes('enforce', 'enforce'), [true, 'observe', 'warn'])
+  t.same(modes('enforce', 'enforce', 'strip'), [true, 'observe', 'strip'])
+  t.same(modes('observe', 'enforce', 'reject'), [false, 'observe', 'reject'])
+  t.same(modes('enforce', 'observe', 'reject'), [false, 'observe', 'reject'])
 })
 
 t.test('two policies of one URI: asked for once, in the strictest mode', async t => {

@@ -136,6 +136,7 @@ t.test('whose answers: the extension active, its data there, or no signals', asy
   t.match(outcome(judge(policyFor(signals), others, { requested: [URI] })), /^refused/)
   t.match(outcome(judge(policyFor(signals), ours)), /^refused/)
   t.match(outcome(judge(policyFor({ response: [rule()] }), others)), /^refused/)
+  t.same(judge(policyFor({ ...signals, inactive: { response: 'strip' } }), V1.task_('completed', { artifacts: [[V1.text('t'), V1.part(bad, 'application/x')]] })).edited, ['ext/inactive'], 'what is taken out is not judged')
   t.equal(ask(policyFor({ ...signals, owns: {} })).review, null, 'it cannot become active any more')
 })
 

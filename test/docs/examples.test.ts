@@ -1,0 +1,28 @@
+/** YAML on the pages that say how answers are treated is what the gateway takes, without a warning. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
+import { packageRoot } from '../../src/config/paths.js'
+import { CHECKS } from '../../src/cli/configuration.js'
+
+const AGENT = 'version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [p]}]\n'
+
+/** A whole file, keys of one, or keys of a policy. */
+function whole (block: string): string {
+  if (/^version:/.test(block)) return block
+  const policy = /^ {2}store:/m.test(block) ? '' : block.replaceAll(/^(?=.)/gm, '    ')
+  return `${AGENT}${policy === '' ? block : ''}extensions:\n  p:\n    uri: https://acme.example/ext/p/v1\n${policy}`
+}
+
+for (const [page, known] of [['answers.md', /^(?:version|observe):/], ['running.md', /^state:/]] as const) {
+  t.test(page, async t => {
+    const text = readFileSync(join(packageRoot(), 'docs', page), 'utf8')
+    const blocks = [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block = '']) => block).filter(block => known.test(block))
+    t.ok(blocks.length > 0)
+    for (const block of blocks) {
+      const result = parseConfig(whole(block), { file: page, baseDir: '/', env: { REDIS_PASSWORD: 'x' }, checks: CHECKS })
+      t.same((result.ok ? result.warnings : result.problems).map(formatDiagnostic), [], block.split('\n', 3).join(' / '))
+    }
+  })
+}

@@ -1,0 +1,45 @@
+/** A real Redis server. Needs the Debian package `redis-server`; fails without it. */
+import type { Test } from 'tap'
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { connect } from 'node:net'
+
+export interface Redis {
+  readonly port: number
+  /** Ends it at once, and waits until it is gone. */
+  kill (signal?: NodeJS.Signals): Promise<void>
+  /** The same process stops answering, and goes on. */
+  pause (): void
+  resume (): void
+}
+
+export async function startRedis (t: Test, port: number, ...options: string[]): Promise<Redis> {
+  const server: ChildProcess = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', ...options], { stdio: 'ignore' })
+  let failure: Error | null = null
+  server.on('error', error => { failure = error })
+  const gone = new Promise<void>(resolve => { server.on('close', () => resolve()) })
+  const kill = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<void> => {
+    if (server.pid === undefined || server.exitCode !== null || server.signalCode !== null) return
+    server.kill('SIGCONT')
+    server.kill(signal)
+    await gone
+  }
+  t.teardown(() => kill())
+  for (let i = 0; i < 200; i++) {
+    if (failure !== null) throw new Error(`not found: install the Debian package "redis-server" (apt-get install -y redis-server): ${String(failure)}`)
+    if (await answers(port)) return { port, kill, pause: () => { server.kill('SIGSTOP') }, resume: () => { server.kill('SIGCONT') } }
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error('redis-server does not answer')
+}
+
+function answers (port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
+    socket.on('error', () => resolve(false))
+    socket.on('data', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+}
