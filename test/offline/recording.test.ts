@@ -56,8 +56,8 @@ Host: other.example
       body: '{\n  "a":  1\n}',
       answer: null
     },
-    { name: 'second', line: 16, method: 'GET', target: '/', headers: ['Host', 'gw.example'], body: '' },
-    { name: null, line: 20, method: 'GET', target: '/path', headers: ['Host', 'other.example'], body: '' }
+    { name: 'second', line: 16, method: 'GET', target: '/', headers: ['Host', 'gw.example'], body: '', answer: null },
+    { name: null, line: 20, method: 'GET', target: '/path', headers: ['Host', 'other.example'], body: '', answer: null }
   ])
   t.end()
 })
