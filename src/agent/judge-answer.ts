@@ -66,7 +66,7 @@ export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: 
   copyResponseHeaders(answer.headers, DROP, received)
   const type = valueOf(received, 'content-type')
   const stream = type !== null && /^text\/event-stream\b/i.test(type)
-  if (ruling === null || call === null || judgement.route?.kind !== 'operation') return { ...nothing(stream, 'not-an-operation'), client: asReceived(answer, received) }
+  if (ruling === null || call === null || judgement.route?.kind !== 'operation') return { ...nothing(stream, 'not-an-operation'), client: asReceived(answer, received, stream) }
   const extension = judgement.route.extensionRoute !== null
   if (!extension && REDIRECTS.has(answer.status)) return { ...nothing(false, 'redirect'), client: REPLACED }
   if (!extension && answer.status >= 400 && type !== null && /^text\/html\b/i.test(type)) return { ...nothing(false, 'page'), client: REPLACED }
@@ -74,19 +74,19 @@ export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: 
   const off = ruling.policy.mode === 'off'
   const headers = off ? received : withoutEcho(received)
   const echoed = echoOf(received)
-  const withEcho = (uris: readonly string[]): string[] => off || uris.length === 0 ? headers : [...headers, ruling.headerName.toLowerCase(), uris.join(',')]
+  const withEcho = (uris: readonly string[]): string[] => off || uris.length === 0 ? headers : [...headers, ruling.headerName, uris.join(',')]
   const success = answer.status >= 200 && answer.status <= 299
   const card = success && isCard(judgement)
   const review = success ? judgement.review : null
   if (review === null) {
     const uris = off ? echoed : shownEcho(ruling, echoed)
     const why = extension ? 'not-an-operation' : card ? 'extended-card' : success ? 'nothing-to-say' : 'error-status'
-    return { ...nothing(stream, why), shown: uris, client: asReceived(answer, withEcho(uris)) }
+    return { ...nothing(stream, why), shown: uris, client: asReceived(answer, withEcho(uris), stream) }
   }
   review.echoed(echoed)
   const unlooked = (why: NotJudged): AnswerJudgement => {
     const uris = review.shown()
-    return { ...nothing(stream, why), truth: review.truth(), shown: uris, client: asReceived(answer, withEcho(uris)) }
+    return { ...nothing(stream, why), truth: review.truth(), shown: uris, client: asReceived(answer, withEcho(uris), stream) }
   }
   if (!review.reads) return unlooked('known-by-header')
   if (answer.status === 204 || answer.status === 205 || answer.body.length === 0) return unlooked('empty')
@@ -116,8 +116,8 @@ function nothing (stream: boolean, notJudged: NotJudged | null): Omit<AnswerJudg
   return { stream, events: 0, notJudged, results: [], refusal: null, refusedEvent: null, truth: null, shown: [] }
 }
 
-function asReceived ({ status, body }: PlainAnswer, headers: readonly string[]): ClientAnswer {
-  return { status, phrase: '', headers, body, unchanged: true }
+function asReceived ({ status, body }: PlainAnswer, headers: readonly string[], stream: boolean): ClientAnswer {
+  return stream ? streamAnswer(status, headers, body, body) : { status, phrase: '', headers, body, unchanged: true }
 }
 
 /** The extended card is read to be rewritten, not to be judged. */

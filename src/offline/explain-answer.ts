@@ -48,7 +48,7 @@ export function explainAnswer (recorded: RecordedAnswer, judgement: Judgement, c
     rule: refusal?.rule ?? null,
     reason: refusal === null ? null : refusal.customReason ?? refusal.reason,
     refusedEvent: judged.refusedEvent,
-    delivered: refusal !== null && !isAfterwards(judged) ? null : { status: client.status, ...compareHeaders(recorded.headers, client.headers), body: { bytes: client.body.length, unchanged: client.unchanged } },
+    delivered: refusal !== null && !isAfterwards(judged) ? null : { status: client.status, ...compareHeaders(recorded.headers, client.headers, ['gateway-decision']), body: { bytes: client.body.length, unchanged: client.unchanged } },
     refusal: refusal === null ? null : refusalOf(judged, judgement)
   }
 }

@@ -160,14 +160,12 @@ function answerOf (line: Line | undefined, { file, variables, read, warnings }: 
   if (line === undefined) return null
   const [, path = ''] = ANSWERED.exec(line.text) ?? []
   const name = variables.expand(path.trim(), line.number)
-  let bytes: Buffer
   try {
-    bytes = read(name)
-  } catch {
-    warnings.push(`${file}:${line.number}: the answer is left out: its file cannot be read`)
+    return readAnswer(read(name), name)
+  } catch (error) {
+    warnings.push(`${file}:${line.number}: the answer is left out: ${error instanceof RecordingError ? error.message : 'its file cannot be read'}`)
     return null
   }
-  return readAnswer(bytes, name)
 }
 
 function readNamed (path: string, line: number, file: string, read: ReadBeside): Buffer {

@@ -2,7 +2,7 @@
 import type { ForwardedShown } from './explanation.js'
 
 /** Headers of HTTP, A2A and tracing that hold nothing of a client's own. The values of all others are masked. */
-const SHOWN = /^(?:a2a-version|(?:x-)?a2a-extensions|accept(?:-charset|-encoding|-language)?|cache-control|connection|content-(?:encoding|language|length|type)|date|expect|host|keep-alive|pragma|te|traceparent|transfer-encoding|upgrade|user-agent|via|x-forwarded-(?:for|host|port|proto))$/
+const SHOWN = /^(?:a2a-version|(?:x-)?a2a-extensions|accept(?:-charset|-encoding|-language)?|cache-control|connection|content-(?:encoding|language|length|type)|date|expect|host|keep-alive|pragma|te|traceparent|transfer-encoding|upgrade|user-agent|via|x-accel-buffering|x-forwarded-(?:for|host|port|proto))$/
 
 export const MASK = '***'
 
@@ -19,16 +19,17 @@ export function shownTarget (target: string): string {
 
 /**
  * The headers that go out beside those that came in.
- * @param sent of the recorded request; flat list, as the other
+ * @param sent of the recorded request or answer; flat list, as the other
+ * @param own names of those that are the gateway's own
  */
-export function compareHeaders (sent: readonly string[], out: readonly string[]): Pick<ForwardedShown, 'headers' | 'dropped'> {
+export function compareHeaders (sent: readonly string[], out: readonly string[], own: readonly string[] = []): Pick<ForwardedShown, 'headers' | 'dropped'> {
   const before = byName(sent)
   const after = byName(out)
   const headers: ForwardedShown['headers'][number][] = []
   for (let i = 0; i < out.length; i += 2) {
     const name = out[i] ?? ''
     const [was, is] = [before.get(name.toLowerCase()), after.get(name.toLowerCase())]
-    headers.push({ name, value: shownValue(name, out[i + 1] ?? ''), change: was === undefined ? 'added' : was.join('\n') === is?.join('\n') ? 'same' : 'changed' })
+    headers.push({ name, value: own.includes(name) ? out[i + 1] ?? '' : shownValue(name, out[i + 1] ?? ''), change: was === undefined ? 'added' : was.join('\n') === is?.join('\n') ? 'same' : 'changed' })
   }
   return { headers, dropped: [...before.keys()].filter(name => !after.has(name)) }
 }

@@ -106,7 +106,7 @@ t.test('the built command', async t => {
   const main = join(packageRoot(), 'dist', 'src', 'main.js')
   const example = join(packageRoot(), 'examples', 'policy-tests')
   const out = execFileSync(process.execPath, [main, 'test', '--config', join(example, 'gateway.yaml'), join(example, 'orders.test.yaml')], { encoding: 'utf8' })
-  t.match(out, /^TAP version 14\n1\.\.9\n/)
+  t.match(out, /^TAP version 14\n1\.\.12\n/)
   const { status, stderr } = spawnSync(process.execPath, [main, 'check', 'file.yaml'], { encoding: 'utf8' })
   t.equal(status, 2, 'other commands take no files')
   t.match(stderr, 'a2a-gateway check:')

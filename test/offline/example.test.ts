@@ -22,7 +22,7 @@ t.test('the page shows the files of the example', async t => {
 t.test('the example passes, as printed', async t => {
   const { code, text } = run(EXAMPLE)
   t.equal(code, 0, text)
-  t.match(text, /\n9 passed\n$/)
+  t.match(text, /\n12 passed\n$/)
   t.ok(PAGE.includes(`orders.test.yaml\n${text}\`\`\`\n`), text)
 })
 
@@ -33,6 +33,6 @@ t.test('a policy that lost its lower bound fails the tests that promise it, as p
   writeFileSync(config, readFileSync(config, 'utf8').replace('minimum: 1, ', ''))
   const { code, text } = run(directory)
   t.equal(code, 1)
-  t.match(text, /\n6 passed, 3 failed\n$/)
+  t.match(text, /\n9 passed, 3 failed\n$/)
   t.ok(PAGE.includes(`\n\`\`\`\n${text}\`\`\`\n`), text)
 })

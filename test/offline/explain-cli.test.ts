@@ -39,7 +39,7 @@ t.test('the sessions in docs/explain.md are what is printed', t => {
     const { stdout, stderr } = spawnSync(process.execPath, [main, ...command.split(' ')], { cwd: join(packageRoot(), 'examples', 'explain'), encoding: 'utf8', env: {} })
     return `\`\`\`console\n$ a2a-gateway ${command}\n${stdout}${stderr}\`\`\``
   })
-  t.equal(sessions, 2)
+  t.equal(sessions, 3)
   if (process.env.UPDATE_DOCS === '1') writeFileSync(file, printed)
   t.equal(page, printed, 'run this test with UPDATE_DOCS=1 after "npm run build"')
   t.end()

@@ -53,10 +53,11 @@ Host: other.example
       method: 'POST',
       target: '/agents/a/rpc?x=1',
       headers: ['Host', 'gw.example:8443', 'Content-Type', 'application/json', 'A2A-Extensions', 'https://a.example , https://b.example', 'A2A-Extensions', 'https://c.example'],
-      body: '{\n  "a":  1\n}'
+      body: '{\n  "a":  1\n}',
+      answer: null
     },
-    { name: 'second', line: 16, method: 'GET', target: '/', headers: ['Host', 'gw.example'], body: '' },
-    { name: null, line: 20, method: 'GET', target: '/path', headers: ['Host', 'other.example'], body: '' }
+    { name: 'second', line: 16, method: 'GET', target: '/', headers: ['Host', 'gw.example'], body: '', answer: null },
+    { name: null, line: 20, method: 'GET', target: '/path', headers: ['Host', 'other.example'], body: '', answer: null }
   ])
   t.end()
 })
@@ -105,8 +106,8 @@ t.test('.http: what is not part of the request', t => {
     'r.http:9: a script is not run, and what it would change is not seen',
     'r.http:12: left out: it concerns the answer, not the request',
     'r.http:13: left out: it concerns the answer, not the request',
-    'r.http:14: left out: it concerns the answer, not the request',
-    'r.http:18: a script is not run, and what it would change is not seen'
+    'r.http:18: a script is not run, and what it would change is not seen',
+    'r.http:14: the answer is left out: its file cannot be read'
   ])
   t.equal(problem('GET /\n\n> {%\nfor ever'), 'r.http:3: a script has no end (end it with %})')
   t.end()
@@ -144,7 +145,7 @@ t.test('captured JSON', t => {
     const [request] = read(JSON.stringify(value), 'c.json').requests
     return { ...request, body: request?.body.toString() }
   }
-  const expected = { name: null, line: 0, method: 'POST', target: '/rpc', headers: ['Host', 'h', 'A', 'b'], body: '{"x":1}' }
+  const expected = { name: null, line: 0, method: 'POST', target: '/rpc', headers: ['Host', 'h', 'A', 'b'], body: '{"x":1}', answer: null }
   t.same(one({ method: 'post', url: 'http://h/rpc', headers: { A: 'b' }, body: { x: 1 } }), expected)
   t.same(one({ url: 'http://h/rpc', headers: [{ name: 'A', value: 'b' }], body: '{"x":1}' }), expected)
   t.same(one({ url: 'http://h/rpc', headers: [['A', 'b']], bodyBase64: Buffer.from('{"x":1}').toString('base64') }), expected)
@@ -190,7 +191,7 @@ t.test('a bare JSON-RPC envelope is sent as it stands', t => {
   const text = '{"jsonrpc": "2.0",  "id": 1.0, "method": "SendMessage", "method": "again"}\n'
   for (const file of ['stdin', 'e.json']) {
     const [request] = read(text, file).requests
-    t.same({ ...request, body: request?.body.toString() }, { name: null, line: 1, method: 'POST', target: null, headers: [], body: text })
+    t.same({ ...request, body: request?.body.toString() }, { name: null, line: 1, method: 'POST', target: null, headers: [], body: text, answer: null })
   }
   t.equal(read('[{"jsonrpc": "2.0"}]', 'stdin').requests[0]?.body.toString(), '[{"jsonrpc": "2.0"}]', 'a batch too, for the gateway to refuse')
   t.equal(read('{"method": "x"}', 'stdin').requests[0]?.body.toString(), '{"method": "x"}', 'a broken one too')
