@@ -1,0 +1,58 @@
+/** A schema in a form that compiles faster: what stands in it several times is compiled once. Judges as the schema does. */
+import type { Schema } from './schema-kit.js'
+
+/** Characters of JSON below which a call costs more than the code it saves. */
+const WORTH = 200
+
+/** @param schema its own `$defs` keep their names; those that are added begin with `shared` */
+export function shareRepeats (schema: Schema): Schema {
+  const counts = new Map<string, number>()
+  count(bare(schema) as Schema, counts)
+  const names = new Map<string, string>()
+  const definitions: Record<string, Schema> = {}
+  const share = (value: unknown, isRoot: boolean): unknown => {
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.map(one => share(one, false))
+    const key = isRoot ? null : repeated(value as Schema, counts)
+    if (key === null) return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, share(one, false)]))
+    let name = names.get(key)
+    if (name === undefined) {
+      name = `shared${names.size}`
+      names.set(key, name)
+      const { default: _, ...rest } = value as Schema
+      definitions[name] = Object.fromEntries(Object.entries(rest).map(([member, one]) => [member, share(one, false)]))
+    }
+    const { default: initial } = value as Schema
+    // Defaults are filled in by the schema of the parent, which looks for them here.
+    return initial === undefined ? { $ref: `#/$defs/${name}` } : { $ref: `#/$defs/${name}`, default: initial }
+  }
+  const shared = share(bare(schema), true) as Schema
+  return { ...shared, $defs: { ...shared.$defs, ...definitions } }
+}
+
+/** Without what is for readers only. */
+function bare (value: unknown, inProperties = false): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(one => bare(one))
+  const entries = Object.entries(value).filter(([name]) => inProperties || name !== 'description')
+  return Object.fromEntries(entries.map(([name, one]) => [name, bare(one, !inProperties && (name === 'properties' || name === '$defs'))]))
+}
+
+function count (value: unknown, counts: Map<string, number>): void {
+  if (typeof value !== 'object' || value === null) return
+  const key = Array.isArray(value) ? null : keyOf(value as Schema)
+  if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1)
+  for (const one of Object.values(value)) count(one, counts)
+}
+
+/** Null for what is no schema of a mapping, or too small. */
+function keyOf ({ default: _, ...schema }: Schema): string | null {
+  if (schema.type !== 'object' || typeof schema.properties !== 'object') return null
+  const key = JSON.stringify(schema)
+  return key.length < WORTH ? null : key
+}
+
+function repeated (schema: Schema, counts: ReadonlyMap<string, number>): string | null {
+  const key = keyOf(schema)
+  return key !== null && (counts.get(key) ?? 0) > 1 ? key : null
+}
