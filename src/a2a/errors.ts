@@ -205,11 +205,11 @@ const MAX_RULE = 512
  * Value of the `gateway-decision` header: a token and one parameter with a quoted string (RFC 9110 §5.6.6).
  * Characters that may not stand in a quoted string are percent-encoded; a rule of a card's endless URI is clipped.
  */
-export function decisionHeader (rule: string): string {
+export function decisionHeader (rule: string, decision: 'reject' | 'warn' = 'reject'): string {
   let safe = ''
   for (const byte of Buffer.from(rule.length > MAX_RULE ? `${rule.slice(0, MAX_RULE)}...` : rule)) {
     const quotable = byte > 0x20 && byte < 0x7f && byte !== 0x22 && byte !== 0x5c
     safe += quotable ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, '0').toUpperCase()}`
   }
-  return `reject;rule="${safe}"`
+  return `${decision};rule="${safe}"`
 }

@@ -55,18 +55,20 @@ export interface Judgement {
   /** Null: not refused. */
   readonly refusal: Refusal | null
   readonly forwarded: Forwarded | null
-  /** Judges what the agent answers; null where nothing says anything of that. */
+  /** How the answer is judged; null where nothing of it is read. For one answer. */
   readonly review: AnswerReview | null
 }
 
 const EMPTY = Buffer.alloc(0)
 const NOBODY = new TrustedProxies([])
 
-/**
- * @param tracer is told each rule's verdict, on the request and on what its review is given
- * @param record what is remembered of the task that the request names
- */
-export function judge (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null, record: TaskRecord | null = null): Judgement {
+/** What is remembered of a task; null for nothing. */
+export type Recall = (taskId: string) => TaskRecord | null
+
+const NOTHING: Recall = () => null
+
+/** @param tracer is told each rule's verdict, on the request and on what `review` is given */
+export function judge (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null, recall: Recall = NOTHING): Judgement {
   const { config, state } = agent
   const { method, path, query } = request
   const head = headOf(method, request.rawHeaders)
@@ -89,12 +91,14 @@ export function judge (agent: { readonly config: AgentConfig, readonly state: Ag
   const body = method === 'GET' ? EMPTY : request.body ?? EMPTY
   const problem = versionProblem(route, asked)
   const call = callOf(route, problem, head, body, limits)
-  const ruling = ruleOn(state, route, call, head, record, tracer)
+  const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
+  const ruling = ruleOn(state, route, call, head, taskId === null ? null : recall(taskId), tracer)
   const { refusal } = ruling.decision
   const caller = callerOf(route, call, asked, head)
   if (refusal !== null) return { kind: 'refused', route, caller, call, ruling, refusal, forwarded: null, review: null }
-  const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, readsAnswer(state, call)))
-  const review = reviewFor(route, call, ruling, taskIdOf(call, route.binding === 'HTTP+JSON' ? path : null), limits, tracer)
+  const card = readsAnswer(state, call)
+  const review = card ? null : reviewFor(route, call, ruling, taskId, limits, tracer)
+  const forwarded = forwardedOf(config, { ...request, body: bodyOf(ruling, body) }, forwardedHead(ruling, head), route.upstreamPath, negotiated(route, asked, problem, ruling, card || review?.enforces === true))
   return { kind: 'operation', route, caller, call, ruling, refusal: null, forwarded, review }
 }
 

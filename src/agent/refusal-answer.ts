@@ -1,6 +1,7 @@
-/** A refusal as the whole answer that it becomes. */
+/** A refusal as the whole answer that it becomes, or as the last event of a stream. */
 import type { Caller, Refusal } from '../a2a/errors.js'
 import { decisionHeader, writeRefusal } from '../a2a/errors.js'
+import { eventBytes } from '../wire/sse-write.js'
 
 export interface RefusalAnswer {
   readonly status: number
@@ -27,4 +28,10 @@ export function refusalAnswer (refusal: Refusal, caller: Caller, httpStatus?: nu
   if (refusal.allow !== undefined) headers.push('allow', refusal.allow)
   if (refusal.retryAfter !== undefined) headers.push('retry-after', String(refusal.retryAfter))
   return { status, phrase, headers, body }
+}
+
+/** JSON-RPC: a whole response; HTTP+JSON: an event named `error`, which the official SDKs know (reference a2a-protocol.md §4.4). */
+export function refusalEvent (refusal: Refusal, caller: Caller): Buffer {
+  const { body } = writeRefusal(refusal, { ...caller, eventStream: false })
+  return eventBytes(body, caller.binding === 'JSONRPC' ? null : 'error')
 }

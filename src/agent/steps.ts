@@ -88,24 +88,15 @@ export function ruleOn (state: AgentState, route: OperationRoute, call: Call, he
 }
 
 /**
- * How the answer to a forwarded request is judged, or null where nothing says anything of it.
- * @param taskId of the task that the request names, as `taskIdOf` reads it
- * @param tracer is told each rule's verdict; null in the proxy
+ * The review of the answer to a request that is forwarded.
+ * @param taskId of the task that the request names, where anything is remembered of tasks
+ * @returns null where nothing of the answer is read
  */
-export function reviewFor (route: OperationRoute, call: Call, { policy, decision, requested }: Ruling, taskId: string | null, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>, tracer: Tracer | null = null): AnswerReview | null {
-  if (!policy.reads) return null
-  return reviewOf({
-    policy,
-    decision,
-    requested,
-    operation: call.operation,
-    binding: route.binding,
-    version: route.version,
-    id: call.idValue,
-    taskId,
-    limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
-    tracer
-  })
+export function reviewFor (route: OperationRoute, call: Call, { decision, policy, requested }: Ruling, taskId: string | null, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>, tracer: Tracer | null = null): AnswerReview | null {
+  // A route of an extension answers with what that likes.
+  if (policy.mode === 'off' || !policy.reads || route.extensionRoute !== null) return null
+  const json = { depth: limits.jsonDepth, members: limits.jsonMembers }
+  return reviewOf({ policy, decision, requested, operation: call.operation, binding: route.binding, version: route.version, id: call.idValue, taskId, limits: json, tracer })
 }
 
 /** Whether the gateway reads and rewrites the answer: an extended card names addresses. */
@@ -116,7 +107,7 @@ export function readsAnswer (state: AgentState, call: Call): boolean {
 /**
  * What the headers of a forwarded request say of versions and extensions; null leaves them as the client sent them.
  * @param problem of `versionProblem`
- * @param read of `readsAnswer`
+ * @param read whether the gateway must be able to read the answer: `readsAnswer`, or a review that enforces
  */
 export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>, problem: CallProblem | null, ruling: Ruling, read: boolean): Negotiated | null {
   if (ruling.policy.mode === 'off' && !read) return null

@@ -41,7 +41,7 @@ export interface Negotiated {
   readonly versionAsSent: boolean
   /** The headers of versions and extensions stay as the client sent them, line by line. */
   readonly verbatim: boolean
-  /** Whether the gateway reads the answer (an extended card) rather than passing it on. */
+  /** Whether the gateway must be able to read the answer (an extended card, enforced rules): then it asks for it uncompressed. */
   readonly read: boolean
 }
 
@@ -61,6 +61,7 @@ export function upstreamHeaders (head: RequestHead, peer: string | undefined, co
   if (negotiated?.verbatim === true) pushAsSent(head.rawHeaders, out)
   else if (negotiated !== null) pushNegotiated(negotiated, config, head.headers[VERSION_HEADER], out)
   forwardedHeaders(head.rawHeaders, { peer, trusted: trusted.trusts(peer), scheme: 'http', host: head.headers.host }, out)
+  if (negotiated?.read === true) out.push('accept-encoding', 'identity')
   if (trace !== null) {
     out.push('traceparent', trace.traceparent)
     if (trace.tracestate !== null) out.push('tracestate', trace.tracestate)

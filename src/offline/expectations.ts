@@ -52,7 +52,7 @@ function urisOf ({ ruling }: Judgement, key: typeof URI_SETS[number]): readonly 
   return key === 'requested' ? ruling.requested : ruling.decision[key]
 }
 
-function compareSets (key: string, expected: readonly string[], got: readonly string[], found: Mismatch[]): void {
+export function compareSets (key: string, expected: readonly string[], got: readonly string[], found: Mismatch[]): void {
   const distinct = [...new Set(got)]
   if (!isDeepStrictEqual(expected.toSorted(), distinct.toSorted())) found.push({ key, expected, got: distinct })
 }

@@ -1,17 +1,23 @@
 /** Runs the tests of one file: each in every version and binding it names. */
 import { dirname } from 'node:path'
 import type { Binding, Version } from '../a2a/versions.js'
+import type { AnswerJudgement } from '../agent/judge-answer.js'
 import type { Judgement } from '../agent/judge.js'
 import { judge } from '../agent/judge.js'
 import { dotted } from '../config/diagnostics.js'
-import type { Diagnostic } from '../config/diagnostics.js'
+import type { Diagnostic, Path } from '../config/diagnostics.js'
 import type { Check } from '../config/load.js'
 import type { Config } from '../config/model.js'
+import { answerMismatches, beforeMismatches } from './answer-expectations.js'
+import type { Variant } from './compose.js'
+import { exchange, Memory } from './exchange.js'
 import type { Mismatch } from './expectations.js'
 import { mismatches } from './expectations.js'
-import { requestsOf } from './requests.js'
+import { requestOf, variantsOf } from './requests.js'
+import type { TestAgent } from './test-agent.js'
 import { TestAgents } from './test-agent.js'
 import type { LoadedTests } from './test-file.js'
+import type { PolicyTest } from './test-model.js'
 
 /** One test in one version and binding. */
 export interface TestResult {
@@ -23,6 +29,8 @@ export interface TestResult {
   /** None: it passed. */
   readonly mismatches: readonly Mismatch[]
   readonly judgement: Judgement
+  /** Null where the agent is not asked, or the test does not say what it answers. */
+  readonly answer: AnswerJudgement | null
   /** What the gateway warns of in card and policies. */
   readonly warnings: readonly string[]
 }
@@ -51,17 +59,41 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
     }
     if (only !== null && !test.name.includes(only)) return
     const { agent } = made
-    for (const made of requestsOf(test, agent, dirname(tests.file))) {
-      if ('problem' in made) {
-        const problem = tests.place({ path: ['tests', index, 'request'], at: 'value', message: `${dotted(['tests', index, 'request'])} cannot be sent: ${made.problem}` })
+    for (const variant of variantsOf(test)) {
+      const run = runTest(test, variant, agent, dirname(tests.file))
+      if ('problem' in run) {
+        const path = ['tests', index, ...run.at]
+        const problem = tests.place({ path, at: 'value', message: `${dotted(path)} cannot be sent: ${run.problem}` })
         problems.set(problem.message, problem)
-        continue
+      } else {
+        results.push({ name: test.name, at: tests.at(['tests', index]), warnings: agent.state.warnings, ...run })
       }
-      const { request, variant } = made
-      const judgement = judge(agent, request, agent.limits)
-      const { version, binding } = variant ?? judgement.caller
-      results.push({ name: test.name, version, binding, at: tests.at(['tests', index]), mismatches: mismatches(test.expect, judgement, request.body), judgement, warnings: agent.state.warnings })
     }
   })
   return problems.size > 0 ? { ok: false, problems: [...problems.values()] } : { ok: true, results }
+}
+
+type Run = Omit<TestResult, 'name' | 'at' | 'warnings'>
+
+/** @returns the result, or in words what cannot be sent, by whom, and where the test says it */
+function runTest (test: PolicyTest, variant: Variant | null, agent: TestAgent, directory: string): Run | { readonly problem: string, readonly at: Path } {
+  const made = requestOf(test.request, variant, agent, directory)
+  if ('problem' in made) return { problem: made.problem, at: ['request'] }
+  const memory = new Memory(test.memory)
+  const own = variant ?? judge(agent, made.request, agent.limits).caller
+  const broken: Mismatch[] = []
+  for (const [i, earlier] of (test.before ?? []).entries()) {
+    const request = requestOf(earlier.request, own, agent, directory)
+    if ('problem' in request) return { problem: request.problem, at: ['before', i, 'request'] }
+    const ran = exchange(agent, request.request, earlier.answer, memory, directory)
+    if (typeof ran === 'string') return { problem: ran, at: ['before', i, 'answer'] }
+    broken.push(...beforeMismatches(i, ran))
+  }
+  const ran = exchange(agent, made.request, test.answer, memory, directory)
+  if (typeof ran === 'string') return { problem: ran, at: ['answer'] }
+  const { judgement, received, answer } = ran
+  const { version, binding } = judgement.caller
+  const found = mismatches(test.expect, judgement, made.request.body)
+  if (test.expect.answer !== undefined && answer !== null && received !== null) found.push(...answerMismatches(test.expect.answer, answer, received, binding))
+  return { version: variant?.version ?? version, binding: variant?.binding ?? binding, mismatches: [...broken, ...found], judgement, answer }
 }

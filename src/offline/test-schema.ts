@@ -1,6 +1,8 @@
 /** The file of policy tests as JSON Schema: its keys, types and defaults. */
+import { TASK_STATES } from '../a2a/task-state.js'
 import { choice, flag, mapping } from '../config/schema-kit.js'
 import type { Schema } from '../config/schema-kit.js'
+import { answerExpectation, answerSchema } from './answer-schema.js'
 
 export const OPERATION_NAMES = [
   'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig',
@@ -28,7 +30,7 @@ const part = mapping('One part, written as in A2A 1.0.', [], {
 
 const message = mapping('A message, written as in A2A 1.0 and sent in the form of each version and binding.', [], {
   messageId: string('Default: one that is made up.'),
-  role: choice('Who wrote it.', ['user', 'agent'], 'user'),
+  role: choice('Who wrote it. Default user; in an answer agent.', ['user', 'agent']),
   parts: { type: 'array', description: 'Its parts.', items: part, default: [], maxItems: 1000 },
   metadata: object('Metadata of the message.'),
   taskId: string('The task it belongs to.'),
@@ -48,6 +50,15 @@ const request = mapping('What the client sends.', [], {
   http: string('A recorded request, as it stands, instead of all the others: an .http file or captured JSON, relative to this file; `#name` or `#number` after it where it holds several.')
 })
 
+const answer = answerSchema(message, part)
+
+const memory: Schema = {
+  ...mapping('What is remembered of the task that the request names: `unknown`, or its state. Default: what `before` leaves, else unknown.', ['state'], {
+    state: choice('The last state seen, by its name in 0.3.', [...TASK_STATES])
+  }),
+  type: ['string', 'object']
+}
+
 const expect = mapping('What must come of it. Only what is written is compared.', ['decision'], {
   decision: choice('Whether it goes to the agent.', ['forward', 'reject']),
   rule: string('`extension/rule` that decides, as in the header gateway-decision.'),
@@ -65,7 +76,8 @@ const expect = mapping('What must come of it. Only what is written is compared.'
   missing: uris('Required URIs that nobody asks for.'),
   headers: texts('Headers of the forwarded request; null: absent. A2A-Extensions stands for whichever spelling goes out.'),
   body: object('JSON Pointers into the forwarded request object (`params`, or the body of HTTP+JSON) and the values there; null: absent.'),
-  unchanged: flag('Whether the agent gets the client\'s bytes.')
+  unchanged: flag('Whether the agent gets the client\'s bytes.'),
+  answer: answerExpectation
 })
 
 const test = mapping('One test.', ['name', 'request', 'expect'], {
@@ -74,7 +86,10 @@ const test = mapping('One test.', ['name', 'request', 'expect'], {
   bindings: some('Bindings it is run in. Default JSONRPC.', choice('Binding.', ['JSONRPC', 'HTTP+JSON'])),
   card,
   agent,
+  memory,
+  before: { type: 'array', description: 'Exchanges that run first, in the same version and binding, so that their tasks are remembered.', items: mapping('One exchange.', ['request', 'answer'], { request, answer }), minItems: 1, maxItems: 100 },
   request,
+  answer,
   expect
 })
 

@@ -7,16 +7,21 @@ import type { JsonMap, MessageSpec, PartSpec } from './test-model.js'
 
 const MESSAGE_ID = 'a2a-gateway-test'
 
-export function wireMessage (spec: MessageSpec, version: Version, binding: Binding): JsonMap {
+/** @param author where the message names no role */
+export function wireMessage (spec: MessageSpec, version: Version, binding: Binding, author: 'user' | 'agent' = 'user'): JsonMap {
   const rpc03 = version === '0.3' && binding === 'JSONRPC'
-  const { messageId = MESSAGE_ID, role, parts, ...rest } = spec
+  const { messageId = MESSAGE_ID, role = author, parts, ...rest } = spec
   return {
     ...(rpc03 ? { kind: 'message' } : {}),
     messageId,
     role: rpc03 ? role : `ROLE_${role.toUpperCase()}`,
-    [version === '0.3' && !rpc03 ? 'content' : 'parts']: parts.map(part => version === '1.0' ? part : rpc03 ? rpcPart(part) : protoPart(part)),
+    [version === '0.3' && !rpc03 ? 'content' : 'parts']: wireParts(parts, version, binding),
     ...rest
   }
+}
+
+export function wireParts (parts: readonly PartSpec[], version: Version, binding: Binding): JsonMap[] {
+  return parts.map(part => version === '1.0' ? { ...part } : binding === 'JSONRPC' ? rpcPart(part) : protoPart(part))
 }
 
 /** `{kind, text|data|file, metadata}` */
@@ -47,6 +52,7 @@ function tagged ({ mediaType, metadata }: PartSpec): JsonMap {
   return mediaType === undefined ? defined({ metadata }) : { metadata: { ...metadata, mimeType: mediaType } }
 }
 
-function defined (object: JsonMap): JsonMap {
+/** Without members that are undefined. */
+export function defined (object: JsonMap): JsonMap {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
 }

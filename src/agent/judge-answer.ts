@@ -1,0 +1,156 @@
+/** An agent's whole answer in, all that the gateway would make of it out: the counterpart of `judge.ts`, for the offline tools. */
+import type { CallProblem } from '../a2a/call.js'
+import type { Refusal } from '../a2a/errors.js'
+import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
+import type { Limits } from '../config/model.js'
+import type { ActivationTruth, Verdict } from '../policy/answer.js'
+import { callViolation, refusalOf } from '../policy/violation.js'
+import { copyResponseHeaders } from '../wire/headers.js'
+import { splitList } from '../wire/header-list.js'
+import { isJsonContentType } from '../wire/media-type.js'
+import type { Unread } from './answer-problems.js'
+import { answerTooLarge, encoded, notJson } from './answer-problems.js'
+import type { ClientAnswer } from './client-answer.js'
+import { refusedAnswer, streamAnswer, wholeAnswer } from './client-answer.js'
+import type { Judgement } from './judge.js'
+import { judgeEvents } from './judge-events.js'
+import type { Ruling } from './steps.js'
+
+export interface PlainAnswer {
+  readonly status: number
+  /** Flat list: name, value, name, value. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+}
+
+/** Why nothing, or not all of it, was judged. */
+export type NotJudged =
+  | 'not-an-operation' | 'redirect' | 'page' | 'error-status' | 'extended-card' | 'nothing-to-say' | 'known-by-header' | 'empty'
+  | Unread
+
+/** One whole answer, or one event of a stream that was judged. */
+export interface JudgedResult {
+  /** From 1; null for a whole answer, 0 for the end of a stream. */
+  readonly event: number | null
+  readonly verdict: Verdict
+}
+
+export interface AnswerJudgement {
+  readonly stream: boolean
+  /** Number of events, up to the one that is refused; 0 where it is no stream. */
+  readonly events: number
+  /** Null: it is judged. */
+  readonly notJudged: NotJudged | null
+  readonly results: readonly JudgedResult[]
+  /** Null: forwarded. */
+  readonly refusal: Refusal | null
+  /** The event that is refused, from 1; null where that is no event. */
+  readonly refusedEvent: number | null
+  /** What was known of activation at the end; null where nobody asks. */
+  readonly truth: ActivationTruth | null
+  /** URIs of the header that the client gets. */
+  readonly shown: readonly string[]
+  readonly client: ClientAnswer
+}
+
+const DROP: ReadonlySet<string> = new Set(['gateway-decision'])
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/**
+ * @param judgement of the request, which is forwarded; its review is used up
+ */
+export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: Limits): AnswerJudgement {
+  const { ruling, caller, call } = judgement
+  const received: string[] = []
+  copyResponseHeaders(answer.headers, DROP, received)
+  const type = valueOf(received, 'content-type')
+  const stream = type !== null && /^text\/event-stream\b/i.test(type)
+  if (ruling === null || call === null || judgement.route?.kind !== 'operation') return { ...nothing(stream, 'not-an-operation'), client: asReceived(answer, received) }
+  const extension = judgement.route.extensionRoute !== null
+  if (!extension && REDIRECTS.has(answer.status)) return { ...nothing(false, 'redirect'), client: REPLACED }
+  if (!extension && answer.status >= 400 && type !== null && /^text\/html\b/i.test(type)) return { ...nothing(false, 'page'), client: REPLACED }
+
+  const off = ruling.policy.mode === 'off'
+  const headers = off ? received : withoutEcho(received)
+  const echoed = echoOf(received)
+  const withEcho = (uris: readonly string[]): string[] => off || uris.length === 0 ? headers : [...headers, ruling.headerName.toLowerCase(), uris.join(',')]
+  const success = answer.status >= 200 && answer.status <= 299
+  const card = success && isCard(judgement)
+  const review = success ? judgement.review : null
+  if (review === null) {
+    const uris = off ? echoed : shownEcho(ruling, echoed)
+    const why = extension ? 'not-an-operation' : card ? 'extended-card' : success ? 'nothing-to-say' : 'error-status'
+    return { ...nothing(stream, why), shown: uris, client: asReceived(answer, withEcho(uris)) }
+  }
+  review.echoed(echoed)
+  const unlooked = (why: NotJudged): AnswerJudgement => {
+    const uris = review.shown()
+    return { ...nothing(stream, why), truth: review.truth(), shown: uris, client: asReceived(answer, withEcho(uris)) }
+  }
+  if (!review.reads) return unlooked('known-by-header')
+  if (answer.status === 204 || answer.status === 205 || answer.body.length === 0) return unlooked('empty')
+  const unread = problemOf(answer, received, type, stream, limits)
+  if (unread !== null) {
+    const refusal = review.enforces ? refusalOf([callViolation('enforce', unread.problem)]) : null
+    return refusal === null ? unlooked(unread.why) : { ...nothing(stream, unread.why), refusal, truth: review.truth(), client: refusedAnswer(refusal, caller) }
+  }
+  if (stream) {
+    const { begun, bytes, ...judged } = judgeEvents(review, answer.body, caller, limits)
+    const client = judged.refusal !== null && !begun ? refusedAnswer(judged.refusal, caller) : streamAnswer(answer.status, withEcho(judged.shown), bytes, answer.body)
+    return { stream, ...judged, truth: review.truth(), client }
+  }
+  const early = review.holds ? null : review.shown()
+  const verdict = review.judge(answer.body, false)
+  const judged = { ...nothing(false, null), results: [{ event: null, verdict }], truth: review.truth() }
+  if (verdict.refusal !== null) return { ...judged, refusal: verdict.refusal, client: refusedAnswer(verdict.refusal, caller) }
+  const uris = early ?? review.shown()
+  return { ...judged, shown: uris, client: wholeAnswer(answer, withEcho(uris), verdict) }
+}
+
+/** The gateway's own answer in place of one that no client of A2A can read; what it says is no matter of policies. */
+const REPLACED: ClientAnswer = { status: 502, phrase: '', headers: [], body: Buffer.alloc(0), unchanged: false }
+
+function nothing (stream: boolean, notJudged: NotJudged | null): Omit<AnswerJudgement, 'client'> {
+  return { stream, events: 0, notJudged, results: [], refusal: null, refusedEvent: null, truth: null, shown: [] }
+}
+
+function asReceived ({ status, body }: PlainAnswer, headers: readonly string[]): ClientAnswer {
+  return { status, phrase: '', headers, body, unchanged: true }
+}
+
+/** The extended card is read to be rewritten, not to be judged. */
+function isCard ({ call }: Judgement): boolean {
+  return call?.operation === 'GetExtendedAgentCard'
+}
+
+function problemOf ({ body }: PlainAnswer, headers: readonly string[], type: string | null, stream: boolean, limits: Limits): { readonly why: Unread, readonly problem: CallProblem } | null {
+  const encoding = valueOf(headers, 'content-encoding')
+  if (encoding !== null && encoding.toLowerCase() !== 'identity') return { why: 'encoding', problem: encoded }
+  if (stream) return null
+  if (!isJsonContentType(type ?? undefined, true)) return { why: 'content_type', problem: notJson }
+  return body.length > limits.response ? { why: 'too_large', problem: answerTooLarge(limits.response) } : null
+}
+
+function isEcho (name: string | undefined): boolean {
+  return name === EXTENSIONS_HEADER || name === LEGACY_EXTENSIONS_HEADER
+}
+
+function echoOf (headers: readonly string[]): string[] {
+  const uris: string[] = []
+  for (let i = 0; i < headers.length; i += 2) if (isEcho(headers[i])) splitList(headers[i + 1] ?? '', uris)
+  return uris
+}
+
+function withoutEcho (headers: readonly string[]): string[] {
+  return headers.filter((_, i) => !isEcho(headers[i - i % 2]))
+}
+
+/** Where no policy says more of it: in the spelling of the client, without URIs that only the gateway asked for. */
+function shownEcho ({ policy, decision, requested }: Ruling, echoed: readonly string[]): string[] {
+  return echoed.filter((uri, i) => echoed.indexOf(uri) === i && !(policy.hidden.has(uri) && decision.injected.includes(uri))).map(uri => policy.names.asAsked(uri, requested))
+}
+
+function valueOf (headers: readonly string[], name: string): string | null {
+  const at = headers.findIndex((one, i) => i % 2 === 0 && one === name)
+  return at === -1 ? null : headers[at + 1] ?? null
+}

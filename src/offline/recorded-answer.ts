@@ -1,0 +1,65 @@
+/** An agent's answer as it was recorded, and the forms in which a file holds one. */
+import { RecordingError } from './recorded-request.js'
+
+export interface RecordedAnswer {
+  readonly status: number
+  /** Flat list: name, value, name, value. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+  /** What was assumed. */
+  readonly notes: readonly string[]
+}
+
+const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +(\d{3})(?:[ \t].*)?$/
+const STREAM = /^(?:\uFEFF)?(?:(?:data|event|id|retry)(?::|$)|:)/
+
+/**
+ * Reads an answer from a file: a status line, headers and a body, as HTTP has them; a body of JSON alone; or an event stream alone.
+ * @param file how problems name it
+ * @throws RecordingError
+ */
+export function readAnswer (bytes: Buffer, file: string): RecordedAnswer {
+  const start = bytes.toString('latin1', 0, Math.min(bytes.length, 4096))
+  if (start.startsWith('HTTP/')) return readRaw(bytes, file)
+  const lead = start.replace(/^\xEF\xBB\xBF/, '').trimStart()
+  if (STREAM.test(lead)) return { status: 200, headers: ['content-type', 'text/event-stream'], body: bytes, notes: ['the answer is an event stream alone: status 200 and no other headers are assumed'] }
+  if (/^[{[]/.test(lead)) return { status: 200, headers: ['content-type', 'application/json'], body: bytes, notes: ['the answer is a body alone: status 200, application/json and no other headers are assumed'] }
+  throw new RecordingError(file, 0, 'this is no answer', 'it begins with HTTP/1.1 200 and has headers and a body, or is JSON, or an event stream')
+}
+
+/** The body is what follows the first blank line, byte by byte. */
+function readRaw (bytes: Buffer, file: string): RecordedAnswer {
+  const text = bytes.toString('latin1')
+  const blank = /\r?\n\r?\n/.exec(text)
+  const head = (blank === null ? text.trimEnd() : text.slice(0, blank.index)).split(/\r?\n/)
+  const body = blank === null ? Buffer.alloc(0) : bytes.subarray(blank.index + blank[0].length)
+  const [, status] = STATUS_LINE.exec(head[0]?.trimEnd() ?? '') ?? []
+  if (status === undefined) throw new RecordingError(file, 1, 'the first line is not one of an HTTP answer', 'write it as in "HTTP/1.1 200 OK"')
+  const headers: string[] = []
+  head.slice(1).forEach((line, index) => {
+    const colon = line.indexOf(':')
+    if (colon < 1) throw new RecordingError(file, index + 2, 'this line is not a header', 'write Name: value; a blank line comes between headers and body')
+    headers.push(line.slice(0, colon).trim(), line.slice(colon + 1).trim())
+  })
+  return asReceived({ status: Number(status), headers, body, notes: [] })
+}
+
+/**
+ * What the gateway would have received. Recorders keep bodies as they decoded them, beside the headers of before: a body that can be read is not
+ * encoded, and its length is its own.
+ */
+export function asReceived (answer: RecordedAnswer): RecordedAnswer {
+  const { body } = answer
+  const lead = body.toString('latin1', 0, Math.min(body.length, 64)).trimStart()
+  const readable = /^[{[]/.test(lead) || STREAM.test(lead)
+  const headers: string[] = []
+  const notes = [...answer.notes]
+  for (let i = 0; i < answer.headers.length; i += 2) {
+    const [name, value] = [answer.headers[i] ?? '', answer.headers[i + 1] ?? '']
+    const lower = name.toLowerCase()
+    if (lower === 'content-length' || lower === 'transfer-encoding') continue
+    if (lower === 'content-encoding' && readable && value.toLowerCase() !== 'identity') notes.push('the recorded answer is decoded already: its Content-Encoding is left out')
+    else headers.push(name, value)
+  }
+  return { ...answer, headers, notes }
+}
