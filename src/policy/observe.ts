@@ -29,8 +29,8 @@ export function compileObserve (config: ObserveConfig | undefined, context: Sele
 }
 
 /**
- * @param memory of the task that the result is of; null where nothing is remembered of it. What was counted of the task before is not counted
- *   again; where nobody knows, the whole is counted.
+ * @param memory of the task that the result is of; null where nothing is remembered of it, such as of the tasks of a list: then nothing of a task is
+ *   counted. What was counted of the task before is not counted again; where nobody knows, the whole is counted.
  */
 export function observe (policy: CompiledPolicy, subject: ResultSubject, memory: TaskMemory | null): Observed {
   const { answers } = policy
@@ -42,6 +42,7 @@ export function observe (policy: CompiledPolicy, subject: ResultSubject, memory:
   }
   const measures: Measure[] = []
   for (const metric of answers.metrics) {
+    if (metric.type === 'counter' && memory === null && subject.taskId === 'present') continue
     const numbers = numbersOf(metric, subject)
     if (numbers.length === 0) continue
     const value = metric.type === 'gauge' ? numbers.at(-1) ?? 0 : increase(policy, metric, numbers, subject.taskId === 'absent' ? null : memory)

@@ -134,7 +134,7 @@ class Review implements AnswerReview {
       const evidence = found[0]?.typePath ?? found[0]?.path ?? null
       if (evidence !== null) this.activations.see(policy.uri)
       if (work.idle) continue
-      if (work.strips && found.length > 0) stripInactive(work, found, judging)
+      if (work.strips && found.length > 0) this.strip(work, found, subject, judging)
       if (work.answers.redact.length > 0) redactHistory(policy, work.answers, subject, judging)
       const isJudged = isAnswerJudged(work, evidence)
       tracer?.answerPolicy?.(policy, view, evidence, isJudged)
@@ -148,6 +148,13 @@ class Review implements AnswerReview {
     }
     judging.edits?.settle(subject, judging.violations)
     if (this.judgesLast && turn === 'within') this.last = { subject, judged }
+  }
+
+  /** Several extensions may own the same, such as versions of one: what an active one owns as well is the client's. */
+  private strip (work: Work, found: readonly Selected[], subject: ResultSubject, judging: Judging): void {
+    const kept = new Set(this.works.filter(other => other.state.active && !other.strips).flatMap(({ answers }) => answers.owned.flatMap(one => one.select(subject).map(({ path }) => path))))
+    const removed = found.filter(({ path }) => !kept.has(path))
+    if (removed.length > 0) stripInactive(work, removed, judging)
   }
 
   /** Of the request's task, or where it names none of the first that is answered; other tasks are not its to remember. */

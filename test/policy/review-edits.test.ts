@@ -1,5 +1,6 @@
 /** What is taken out of answers: by rules, of extensions that are not active, secrets of the history. */
 import t from 'tap'
+import { declaring, policyOf } from './fixtures.js'
 import type { Asking, Style } from './answers.js'
 import { ask, edited, judge, outcome, policyFor, rule, STYLES, URI, V1 } from './answers.js'
 
@@ -53,6 +54,17 @@ for (const style of STYLES) {
     })
   })
 }
+
+t.test('what an active extension owns too stays', async t => {
+  const other = 'https://example.com/ext/v2'
+  const own = { owns: { mediaTypes: ['application/own'], metadata: ['own.*'] }, activation: { signals: ['header' as const] }, inactive: { response: 'strip' as const } }
+  const policy = policyOf(declaring(URI, other), { ext: { uri: URI, ...own }, newer: { uri: other, ...own, owns: { mediaTypes: ['application/own'] } } }, { responses: 'enforce' })
+  const bytes = V1.task_('completed', { artifacts: [[V1.part(1, 'application/own'), V1.text('t')]], metadata: { 'own.task': 1 } })
+  const text = (requested: readonly string[]): string => JSON.stringify(edited(bytes, judge(policy, bytes, { requested })))
+  t.match(text([other]), 'application/own', 'the part is of the version that the client asked for')
+  t.notMatch(text([other]), 'own.task', 'the metadata is not')
+  t.notMatch(text([]), 'application/own')
+})
 
 t.test('redaction that is only observed is noted once', async t => {
   const history = [V1.message([V1.text('a')], { metadata: { token: 1 } }, 'user'), V1.message([V1.text('a')], { metadata: { token: 1 } }, 'user')]
