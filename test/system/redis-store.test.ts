@@ -1,11 +1,9 @@
 /** Memory of tasks on a real Redis server. Needs the Debian package `redis-server`. */
 import t from 'tap'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RedisStore } from '../../src/state/redis-store.js'
 import type { Lookup, TaskKey } from '../../src/state/store.js'
-import { startRedis } from '../helpers/redis.js'
+import { freePort, startRedis } from '../helpers/redis.js'
 
 const key = (taskId: string, tenant: string | null = null): TaskKey => ({ agent: 'weather', tenant, taskId })
 const record = (fields: Record<string, string>): Map<string, string> => new Map(Object.entries(fields))
@@ -16,14 +14,6 @@ function open (url: string, more: { readonly timeout?: number, readonly ttl?: nu
   const lines: string[] = []
   const log = (level: string) => (fields: object, message: string): void => { lines.push(`${level} ${JSON.stringify(fields)} ${message}`) }
   return { store: new RedisStore({ store: url, maxTasks: 1, ttl: 60_000, timeout: 1_000, prefix: 'gw:', ...more }, { info: log('info'), warn: log('warn') }), lines }
-}
-
-async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
 
 /** Until the store can be asked. */
