@@ -16,7 +16,7 @@ import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
 import { RequestSubject } from './subject.js'
 import { checkTaskState } from './task-state.js'
-import { FIELDS, NEW_TASK, TaskMemory } from './task-memory.js'
+import { FIELDS, TaskMemory } from './task-memory.js'
 import type { Tracer } from './trace.js'
 import { checkUntagged } from './untagged.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
@@ -40,7 +40,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   }
   if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
 
-  const memory = policy.remembers ? memoryOf(request) : null
+  const memory = policy.remembers ? memoryOf(request, policy) : null
   const subject = new RequestSubject(call, request.headers, memory === null ? null : taskStateOf(memory.get(FIELDS.state)))
   const toInject = notAsked(policy, requested)
   const verbatim = policy.keepsVerbatim ? verbatimFor(subject, requested, policy) : null
@@ -84,8 +84,9 @@ const NOTHING_MATCHED: ReadonlySet<string> = new Set()
 const NOTHING_ADDED: readonly CompiledAddition[] = []
 
 /** A message that names no task begins one: all that is to be known of it is known. */
-function memoryOf ({ call, record }: DecisionRequest): TaskMemory {
-  return new TaskMemory(record ?? (carriesMessage(call.operation) && call.view?.message?.taskId === 'absent' ? NEW_TASK : null))
+function memoryOf ({ call, record }: DecisionRequest, policy: AgentPolicy): TaskMemory {
+  const begins = record === null && carriesMessage(call.operation) && call.view?.message?.taskId === 'absent'
+  return new TaskMemory(record, begins ? policy.policies.filter(one => one.state !== null).map(one => one.name) : [])
 }
 
 /** What extensions say of the method or route, where it is one of theirs. */

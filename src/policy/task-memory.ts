@@ -3,11 +3,10 @@
 /** What a store keeps of a task: fields and their values, both short strings. */
 export type TaskRecord = ReadonlyMap<string, string>
 
-/** Of a task that begins with the request: nothing has happened in it yet, which is not the same as nobody knowing. */
-export const NEW_TASK: TaskRecord = new Map()
-
 /** The fields of a record. Names of policies hold neither ":" nor "/". */
 export const FIELDS = {
+  /** Names of the policies that have followed the task from its beginning, joined by ":". */
+  begun: 'b',
   /** The last TaskState. */
   state: 'state',
   /** The last substate, as `stored` writes it. */
@@ -25,17 +24,25 @@ export const FIELDS = {
 export class TaskMemory {
   /** Null: the store does not know the task, or cannot be asked. */
   private readonly record: TaskRecord | null
+  private readonly begun: string | null
   private changed: Map<string, string> | null = null
   private taken: Map<string, string> | null = null
 
-  /** @param record null where nobody knows the task; `NEW_TASK` for one that begins here */
-  constructor (record: TaskRecord | null) {
+  /**
+   * @param record null where nothing is known of the task
+   * @param policies that follow the task from its beginning, where it begins here
+   */
+  constructor (record: TaskRecord | null, policies: readonly string[] = []) {
     this.record = record
+    this.begun = policies.length === 0 ? null : policies.join(':')
   }
 
-  /** Whether the task was known: then a field that is not there is known not to be. What is learnt meanwhile does not change it. */
-  get known (): boolean {
-    return this.record !== null
+  /**
+   * Whether the policy has followed the task from its beginning: then a field that is not there is known not to be. Of a task first seen later,
+   * after a restart or a write that was lost, a record tells what is in it and nothing else.
+   */
+  knows (policy: string): boolean {
+    return (this.begun ?? this.record?.get(FIELDS.begun))?.split(':').includes(policy) ?? false
   }
 
   get (field: string): string | null {
@@ -53,6 +60,7 @@ export class TaskMemory {
     const { changed } = this
     if (changed === null) return null
     this.changed = null
+    if (this.taken === null && this.begun !== null) changed.set(FIELDS.begun, this.begun)
     if (this.taken === null) this.taken = new Map(changed)
     else for (const [field, value] of changed) this.taken.set(field, value)
     return changed

@@ -81,7 +81,7 @@ class Check {
     const { value, path } = one
     const now = stored(value)
     const field = FIELDS.substate(this.policy.name)
-    const before = memory.get(field) ?? (memory.known ? '' : null)
+    const before = memory.get(field) ?? (memory.knows(this.policy.name) ? '' : null)
     let holds = this.pair(path, value, taskState)
     if (now !== before) {
       holds = this.transition(path, value, before) && holds
@@ -134,7 +134,7 @@ class Check {
     if (greatest === null) return
     const field = FIELDS.monotonic(this.policy.name)
     const before = memory.get(field)
-    if (before === null && !memory.known && this.state.onUnknown === 'reject') this.broken(greatest.path, 'cannot be judged: nothing is known of this task; begin a new one')
+    if (before === null && !memory.knows(this.policy.name) && this.state.onUnknown === 'reject') this.broken(greatest.path, 'cannot be judged: nothing is known of this task; begin a new one')
     else if (before !== null && isLess(greatest.text, before)) this.broken(greatest.path, 'must not be less than what the task said before; send numbers that grow')
     else return memory.set(field, greatest.text)
     // Where it is only observed, the greatest stays: each number below it is one that did not grow.

@@ -4,6 +4,7 @@
  * A connection is given up at the first thing that is no answer to what was asked: the client library would go on with the next answer for the
  * wrong question, one task's record for another's. It speaks RESP2, which every version of both servers knows.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisClientOptions, RedisFunctions, RedisModules, RedisScripts } from '@redis/client'
 
 type Options = RedisClientOptions<RedisModules, RedisFunctions, RedisScripts, 2>
@@ -19,6 +20,7 @@ export interface Client {
   sendCommand (args: readonly string[]): Promise<unknown>
   connect (): Promise<unknown>
   destroy (): void
+  readonly isReady: boolean
   /** Does not keep the process alive. */
   unref (): void
   on (event: 'error', listener: (error: unknown) => void): unknown
@@ -27,7 +29,12 @@ export interface Client {
 /** For connecting, TLS and password included, ms. */
 const CONNECT_TIMEOUT = 3_000
 const FIRST_RETRY = 50
-const LAST_RETRY = 5_000
+const LAST_RETRY = 1_000
+/**
+ * After a failure a new connection is not read from for so long. Within this time every gateway that shares the server has found it again, so
+ * nobody reads what another could not replace.
+ */
+const SETTLING = CONNECT_TIMEOUT + LAST_RETRY
 /** A connection that lived so long was a good one: the next attempt comes soon again. */
 const GOOD = 10_000
 /** Commands without an answer yet. */
@@ -38,9 +45,13 @@ export class RedisConnection {
   private readonly server: string
   private readonly probe: readonly string[]
   private readonly log: StoreLog
+  private readonly prepare: (client: Client) => Promise<void>
   private client: Client | null = null
+  private settlingClient: Client | null = null
   private pending = 0
   private attempts = 0
+  /** Whether there was a failure since there was a connection. */
+  private unsettled = false
   private since = 0
   private retry: NodeJS.Timeout | null = null
   private closed = false
@@ -50,18 +61,25 @@ export class RedisConnection {
   /**
    * @param url `redis://` or `rediss://`, with host, port, user, password and database
    * @param probe a command that works where all others do
+   * @param prepare what is to be done on a connection before it is the one to send on
    */
-  constructor (url: string, probe: readonly string[], log: StoreLog) {
+  constructor (url: string, probe: readonly string[], log: StoreLog, prepare: (client: Client) => Promise<void>) {
     this.options = optionsOf(new URL(url))
     this.server = new URL(url).host
     this.probe = probe
     this.log = log
+    this.prepare = prepare
     this.connect()
   }
 
   /** The connection to send on now; null for none. */
   get ready (): Client | null {
     return this.pending < MAX_PENDING ? this.client : null
+  }
+
+  /** The connection that is not to be read from yet, nor written to; null for none. */
+  get settling (): Client | null {
+    return this.pending < MAX_PENDING ? this.settlingClient : null
   }
 
   /** @throws what the server says against it, or why the connection was lost */
@@ -87,7 +105,7 @@ export class RedisConnection {
   async close (): Promise<void> {
     this.closed = true
     if (this.retry !== null) clearTimeout(this.retry)
-    const { client } = this
+    const client = this.client ?? this.settlingClient
     this.client = null
     if (client === null) return
     for (let waited = 0; this.pending > 0 && waited < 500; waited += 10) await new Promise(resolve => setTimeout(resolve, 10))
@@ -110,9 +128,13 @@ export class RedisConnection {
       made.unref()
       const late = new Promise<never>((_resolve, reject) => { timer = setTimeout(() => reject(new Failure('TIMEOUT')), CONNECT_TIMEOUT) })
       const reply = await Promise.race([failed, late, made.connect().then(() => made.sendCommand(this.probe))])
-      if (this.closed) return made.destroy()
       if (!Array.isArray(reply)) throw new Failure('PROTOCOL')
+      clearTimeout(timer ?? undefined)
+      if (this.unsettled) await Promise.race([failed, this.settle(made)])
+      await Promise.race([failed, this.prepare(made)])
+      if (this.closed) return made.destroy()
       this.client = made
+      this.unsettled = false
       this.since = performance.now()
       this.told = null
       this.log.info({ server: this.server }, 'state: connected to the store')
@@ -120,19 +142,30 @@ export class RedisConnection {
       client?.destroy()
       this.again(reasonOf(error))
     } finally {
+      this.settlingClient = null
       if (timer !== null) clearTimeout(timer)
     }
   }
 
+  private async settle (client: Client): Promise<void> {
+    this.settlingClient = client
+    await sleep(SETTLING, undefined, { ref: false })
+  }
+
   private again (reason: string): void {
     if (this.closed) return
-    if (reason !== this.told) this.log.warn({ server: this.server, reason }, 'state: no connection to the store; tasks count as unknown until there is one')
+    this.unsettled = true
+    const unreachable = UNREACHABLE.test(reason)
+    if (this.told === null || (reason !== this.told && !(unreachable && UNREACHABLE.test(this.told)))) this.log.warn({ server: this.server, reason }, 'state: no connection to the store; tasks count as unknown until there is one')
     this.told = reason
     const wait = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** Math.min(this.attempts++, 10)) * (0.5 + Math.random() / 2)
     this.retry = setTimeout(() => { this.connect() }, wait)
     this.retry.unref()
   }
 }
+
+/** Ways of the network to say one thing. */
+const UNREACHABLE = /^(?:E[A-Z0-9]+|TIMEOUT|[A-Z][A-Za-z]*[a-z])$/
 
 class Failure extends Error {
   readonly code: string

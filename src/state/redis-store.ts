@@ -5,6 +5,7 @@
  */
 import type { StateStoreConfig } from '../config/model.js'
 import type { TaskRecord } from '../policy/task-memory.js'
+import { LostWrites } from './lost-writes.js'
 import { fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
 import type { Client, StoreLog } from './redis-connection.js'
 import { reasonOf, RedisConnection } from './redis-connection.js'
@@ -22,6 +23,7 @@ export class RedisStore implements TaskStore {
   private readonly timeout: number
   private readonly log: StoreLog
   private readonly connection: RedisConnection
+  private readonly lost = new LostWrites()
   private refused = Number.NEGATIVE_INFINITY
   /** When an answer last came, in the clock of `performance.now`. */
   private heard = 0
@@ -31,13 +33,14 @@ export class RedisStore implements TaskStore {
     this.ttl = String(ttl)
     this.timeout = timeout
     this.log = log
-    this.connection = new RedisConnection(store, ['HGETALL', `${prefix}task:`], log)
+    this.connection = new RedisConnection(store, ['HGETALL', `${prefix}task:`], log, client => this.forget(client))
   }
 
   read (key: TaskKey): Lookup | Promise<Lookup> {
     const client = this.connection.ready
     if (client === null) return 'unavailable'
     const name = this.prefix + recordKey(key)
+    if (this.lost.has(name)) return 'unknown'
     // A task that is asked for was seen; a key that is not there stays so.
     return this.ask(client, [['HGETALL', name], ['PEXPIRE', name, this.ttl]]).then(replies => {
       if (replies === null) return 'unavailable'
@@ -50,16 +53,26 @@ export class RedisStore implements TaskStore {
 
   write (key: TaskKey, fields: TaskRecord): null | Promise<boolean> {
     const client = this.connection.ready
-    if (client === null) return LOST
     const name = this.prefix + recordKey(key)
+    if (client === null) {
+      this.lost.add(name)
+      const { settling } = this.connection
+      return settling === null ? LOST : this.forgetOne(settling, name).then(() => false)
+    }
     const { set, left } = sorted(fields)
     const commands = [['PEXPIRE', name, this.ttl]]
     if (left.length > 0) commands.unshift(['HDEL', name, ...left])
     if (set.length > 0) commands.unshift(['HSET', name, ...set])
+    const before = this.lost.has(name)
+    if (before) commands.unshift(['DEL', name])
     return this.ask(client, commands).then(replies => {
-      if (replies === null) return false
-      if (replies.every(isNumber)) return left.length === 0
-      this.connection.drop(client, 'PROTOCOL')
+      if (replies?.every(isNumber) === true) {
+        if (before) this.lost.settled(name)
+        return left.length === 0
+      }
+      this.lost.add(name)
+      if (replies !== null) this.connection.drop(client, 'PROTOCOL')
+      else if (this.connection.ready === client) this.forgetOne(client, name)
       return false
     })
   }
@@ -88,6 +101,21 @@ export class RedisStore implements TaskStore {
         clearTimeout(timer)
       })
     })
+  }
+
+  /** Where the server refuses a write or took too long for it, and where it is not to be written to yet. */
+  private async forgetOne (client: Client, name: string): Promise<void> {
+    const replies = await this.ask(client, [['DEL', name]])
+    if (replies?.every(isNumber) === true) this.lost.settled(name)
+  }
+
+  /** Before a new connection is used. What the server refuses to forget stays unknown to this gateway. */
+  private async forget (client: Client): Promise<void> {
+    try {
+      await this.lost.forget(client)
+    } catch (error) {
+      if (!client.isReady) throw error
+    }
   }
 
   private failed (client: Client, error: unknown): void {

@@ -139,7 +139,7 @@ async function slowRedis (t: Test): Promise<{ port: number, delay: number, comma
     socket.on('data', (chunk: Buffer) => {
       for (const [, name = ''] of chunk.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
         found.commands.push(name)
-        setTimeout(() => { socket.write(name === 'HGETALL' ? '*0\r\n' : name === 'HSET' || name === 'PEXPIRE' ? ':1\r\n' : '+OK\r\n') }, found.delay)
+        setTimeout(() => { socket.write(name === 'HGETALL' ? '*0\r\n' : name === 'HSET' || name === 'PEXPIRE' || name === 'DEL' ? ':1\r\n' : '+OK\r\n') }, found.delay)
       }
     })
   }).listen(0, '127.0.0.1')

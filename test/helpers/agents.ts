@@ -80,7 +80,8 @@ export interface Turn {
   readonly cancelled: AbortSignal
   message (...parts: TestPart[]): void
   task (state: State): void
-  status (state: State, text?: string): void
+  /** @param metadata of the status message */
+  status (state: State, text?: string, metadata?: Record<string, unknown>): void
   artifact (id: string, parts: TestPart[], options?: { append?: boolean, lastChunk?: boolean }): void
 }
 
@@ -254,13 +255,13 @@ function v1Executor (options: AgentOptions, running: Map<string, AbortController
       const extensions = context.requestedExtensions ?? []
       if (options.activate !== 'none') for (const uri of extensions) context.addActivatedExtension(uri)
       contexts.set(taskId, contextId)
-      const message = (parts: TestPart[], ofTask: boolean): Message => ({
+      const message = (parts: TestPart[], ofTask: boolean, metadata: Record<string, unknown> = {}): Message => ({
         messageId: randomUUID(),
         contextId,
         taskId: ofTask ? taskId : '',
         role: Role.ROLE_AGENT,
         parts: parts.map(v1Part),
-        metadata: { seen: extensions },
+        metadata: { seen: extensions, ...metadata },
         extensions: [],
         referenceTaskIds: []
       })
@@ -276,10 +277,10 @@ function v1Executor (options: AgentOptions, running: Map<string, AbortController
         task: (state) => bus.publish(v1.AgentEvent.task({
           id: taskId, contextId, status: v1Status(state), artifacts: [], history: task?.history ?? [userMessage], metadata: undefined
         })),
-        status: (state, text) => bus.publish(v1.AgentEvent.statusUpdate({
+        status: (state, text, metadata) => bus.publish(v1.AgentEvent.statusUpdate({
           taskId,
           contextId,
-          status: v1Status(state, text === undefined ? undefined : message([{ text }], true)),
+          status: v1Status(state, text === undefined ? undefined : message([{ text }], true, metadata)),
           metadata: undefined
         })),
         artifact: (artifactId, parts, { append = false, lastChunk = false } = {}) => bus.publish(v1.AgentEvent.artifactUpdate({
@@ -363,14 +364,14 @@ function v03Executor (options: AgentOptions, running: Map<string, AbortControlle
       const extensions = context?.requestedExtensions ?? []
       if (options.activate !== 'none') for (const uri of extensions) context?.addActivatedExtension(uri)
       contexts.set(taskId, contextId)
-      const message = (parts: TestPart[], ofTask: boolean): legacy.Message => ({
+      const message = (parts: TestPart[], ofTask: boolean, metadata: Record<string, unknown> = {}): legacy.Message => ({
         kind: 'message',
         messageId: randomUUID(),
         contextId,
         ...(ofTask ? { taskId } : {}),
         role: 'agent',
         parts: parts.map(v03Part),
-        metadata: { seen: extensions }
+        metadata: { seen: extensions, ...metadata }
       })
       const data = userMessage.parts.find((part) => part.kind === 'data')
       await (options.behaviour ?? echo)({
@@ -384,7 +385,7 @@ function v03Executor (options: AgentOptions, running: Map<string, AbortControlle
         task: (state) => bus.publish({
           kind: 'task', id: taskId, contextId, status: { state, timestamp: new Date().toISOString() }, history: task?.history ?? [userMessage], artifacts: []
         }),
-        status: (state, text) => bus.publish(update(taskId, contextId, state, text === undefined ? undefined : message([{ text }], true))),
+        status: (state, text, metadata) => bus.publish(update(taskId, contextId, state, text === undefined ? undefined : message([{ text }], true, metadata))),
         artifact: (artifactId, parts, { append = false, lastChunk = false } = {}) => bus.publish({
           kind: 'artifact-update', taskId, contextId, artifact: { artifactId, parts: parts.map(v03Part) }, append, lastChunk
         })

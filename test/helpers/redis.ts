@@ -2,7 +2,9 @@
 import type { Test } from 'tap'
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
 
 export interface Redis {
   readonly port: number
@@ -31,6 +33,31 @@ export async function startRedis (t: Test, port: number, ...options: string[]): 
     await new Promise(resolve => setTimeout(resolve, 50))
   }
   throw new Error('redis-server does not answer')
+}
+
+/** A way to the server on which everything takes longer by `ms`, in each direction. @returns its port */
+export async function slowedRedis (t: Test, port: number, ms: number): Promise<number> {
+  const server = createServer(near => {
+    const far = connect(port, '127.0.0.1')
+    for (const [from, to] of [[near, far], [far, near]] as const) {
+      from.on('data', chunk => setTimeout(() => { to.write(chunk) }, ms))
+      from.on('error', () => {})
+      from.on('close', () => { to.destroy() })
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.close() })
+  return (server.address() as AddressInfo).port
+}
+
+export async function freePort (): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }
 
 function answers (port: number): Promise<boolean> {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { CorrelationConfig, Mode } from '../../src/config/model.js'
 import type { CompiledPolicy } from '../../src/policy/compiled.js'
 import { compileCorrelation, correlate } from '../../src/policy/correlate.js'
-import { NEW_TASK, TaskMemory } from '../../src/policy/task-memory.js'
+import { TaskMemory } from '../../src/policy/task-memory.js'
 import type { TaskRecord } from '../../src/policy/task-memory.js'
 import type { Violation } from '../../src/policy/violation.js'
 import { compiled, context, request, status } from './task-fixtures.js'
@@ -19,7 +19,7 @@ function policyOf (relation: Relation, more: { readonly remember?: object, reado
 
 /** An offer by the agent, a choice by the client; the offer goes through a store. */
 function judge (policy: CompiledPolicy, offer: unknown, choice: unknown): Violation[] {
-  const before = new TaskMemory(NEW_TASK)
+  const before = new TaskMemory(null)
   const violations: Violation[] = []
   correlate(policy, status(offer === undefined ? {} : { offer }), 'response', before, violations)
   const record: TaskRecord = new Map(before.take() ?? [])
@@ -105,7 +105,7 @@ t.test('nothing to check, and nothing known', async t => {
 
 t.test('the last offer counts', async t => {
   const policy = policyOf('subset')
-  const memory = new TaskMemory(NEW_TASK)
+  const memory = new TaskMemory(null)
   const violations: Violation[] = []
   const choose = (one: string): number => {
     violations.length = 0
@@ -120,7 +120,7 @@ t.test('the last offer counts', async t => {
 })
 
 t.test('other directions', async t => {
-  const memory = new TaskMemory(NEW_TASK)
+  const memory = new TaskMemory(null)
   const violations: Violation[] = []
   const asked = { on: 'request', select: { metadata: { key: 'x' } } } as const
   const told = { on: 'response', select: { metadata: { in: ['status'], key: 'x' } } } as const
@@ -152,7 +152,7 @@ t.test('lists that are too long to be kept', async t => {
   t.same(judge(policyOf('sameLength'), many(5000), many(5000)), [])
   t.equal(judge(policyOf('sameLength'), many(5000), many(4999)).length, 1)
   t.match(judge(policyOf('subset'), [1], many(1001)), [{ message: /^holds more than 1000 values/ }])
-  const memory = new TaskMemory(NEW_TASK)
+  const memory = new TaskMemory(null)
   correlate(policyOf('subset'), status({ offer: many(1000) }), 'response', memory, [])
   t.ok((memory.get('c:p/c') ?? '').length < 17_100)
   correlate(policyOf('subset'), status({ offer: many(100_000) }), 'response', memory, [])

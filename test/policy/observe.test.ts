@@ -2,7 +2,7 @@ import t from 'tap'
 import type { AnswerSelectorConfig, ObserveConfig } from '../../src/config/model.js'
 import type { CompiledPolicy } from '../../src/policy/compiled.js'
 import { compileObserve, observe } from '../../src/policy/observe.js'
-import { NEW_TASK, TaskMemory } from '../../src/policy/task-memory.js'
+import { TaskMemory } from '../../src/policy/task-memory.js'
 import { answers, compiled, context, result, status } from './task-fixtures.js'
 
 const at = (key: string): AnswerSelectorConfig => ({ metadata: { in: ['status', 'task', 'message', 'artifact'], key } })
@@ -26,7 +26,7 @@ t.test('attributes are short scalars', async t => {
 
 t.test('a counter adds what is new, however often a task is read', async t => {
   const policy = policyOf({ metrics: [{ name: 'tokens', type: 'counter', from: at('n') }] })
-  const memory = new TaskMemory(NEW_TASK)
+  const memory = new TaskMemory(null)
   t.same(values(policy, [10, 10, 25, 20, 25, 26], memory), [[10], [], [15], [], [], [1]])
   t.equal(memory.get('o:p/tokens'), '26')
   const later = new TaskMemory(memory.take())
@@ -37,13 +37,13 @@ t.test('a counter adds what is new, however often a task is read', async t => {
   t.same(values(policy, [-1, NaN, 2 ** 60, '7', null, true, 0, {}], new TaskMemory(NEW_TASK)), [[], [], [], [], [], [], [], []])
   const artifact = (n: number): object => ({ artifactId: 'a', parts: [{ text: 'x' }], metadata: { n } })
   const task = result({ task: { id: 't', status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [artifact(1), artifact(-5), artifact(2)] } })
-  const fresh = new TaskMemory(NEW_TASK)
+  const fresh = new TaskMemory(null)
   t.same([observe(policy, task, fresh), observe(policy, task, fresh)].map(one => one.measures.map(found => found.value)), [[3], []], 'several of one result add up')
 })
 
 t.test('a gauge is the last value', async t => {
   const policy = policyOf({ metrics: [{ name: 'level', type: 'gauge', from: at('n') }] })
-  t.same(values(policy, [3, -2.5, 0, 'x', 2 ** 60], new TaskMemory(NEW_TASK)), [[3], [-2.5], [0], [], []])
+  t.same(values(policy, [3, -2.5, 0, 'x', 2 ** 60], new TaskMemory(null)), [[3], [-2.5], [0], [], []])
 })
 
 t.test('labels come from the policy', async t => {

@@ -25,7 +25,7 @@ for (const style of STYLES) {
     const answer = (state: string, value: string): Buffer => style.task_(state, { message: style.message([style.text('x')], said(value)) })
     const run = (bytes: Buffer, asking: Asking = {}): Verdict => judge(policy, bytes, { style, ...asking })
 
-    t.same(fieldsOf(run(answer('input-required', 'required'))), { taskId: 't1', state: 'input-required', 's:ext': 'required' }, 'the first task answered is the request\'s')
+    t.same(fieldsOf(run(answer('input-required', 'required'))), { taskId: 't1', state: 'input-required', 's:ext': 'required', b: 'ext' }, 'the first task answered is the request\'s')
     t.match(outcome(run(answer('completed', 'done'))), /^refused: The agent's answer breaks the rule "ext\/state": .* must begin with "required"/)
     t.match(run(answer('completed', 'done')), { refusal: { reason: 'INVALID_AGENT_RESPONSE' }, remember: null })
     t.match(outcome(run(answer('completed', 'required'))), /does not go with the state of the task/)

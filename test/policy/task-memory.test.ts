@@ -1,10 +1,9 @@
 import t from 'tap'
-import { NEW_TASK, TaskMemory } from '../../src/policy/task-memory.js'
+import { TaskMemory } from '../../src/policy/task-memory.js'
 
 t.test('what is set lies over the record, and is taken once', async t => {
   const record = new Map([['a', '1'], ['b', '2']])
   const memory = new TaskMemory(record)
-  t.ok(memory.known)
   t.equal(memory.take(), null)
   memory.set('a', '1')
   t.equal(memory.take(), null, 'nothing new')
@@ -28,7 +27,18 @@ t.test('what is set lies over the record, and is taken once', async t => {
 t.test('known and unknown', async t => {
   const unknown = new TaskMemory(null)
   unknown.set('a', '1')
-  t.notOk(unknown.known)
+  t.notOk(unknown.knows('p'))
   t.equal(unknown.get('a'), '1')
-  t.ok(new TaskMemory(NEW_TASK).known)
+
+  const begun = new TaskMemory(null, ['p', 'q'])
+  t.same(['p', 'q', 'r', ''].map(policy => begun.knows(policy)), [true, true, false, false])
+  t.equal(begun.take(), null, 'nothing is to be kept of a task that tells nothing')
+  begun.set('a', '1')
+  const first = begun.take()
+  t.same(first, new Map([['a', '1'], ['b', 'p:q']]))
+  begun.set('a', '2')
+  t.same(begun.take(), new Map([['a', '2']]), 'once')
+  const later = new TaskMemory(first)
+  t.same(['p', 'q', 'r', ''].map(policy => later.knows(policy)), [true, true, false, false])
+  t.notOk(new TaskMemory(new Map([['state', 'working']])).knows('p'), 'a record of a task that was first seen later')
 })

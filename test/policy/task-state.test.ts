@@ -3,7 +3,7 @@ import type { Mode, TaskStateConfig } from '../../src/config/model.js'
 import type { CompiledPolicy } from '../../src/policy/compiled.js'
 import { checkTaskState, compileTaskState } from '../../src/policy/task-state.js'
 import type { TaskRecord } from '../../src/policy/task-memory.js'
-import { NEW_TASK, TaskMemory } from '../../src/policy/task-memory.js'
+import { TaskMemory } from '../../src/policy/task-memory.js'
 import type { Violation } from '../../src/policy/violation.js'
 import { compiled, context, request, result, status } from './task-fixtures.js'
 
@@ -16,8 +16,8 @@ function policyOf (config: Partial<TaskStateConfig>, mode: Mode = 'enforce', res
 type Move = readonly ['client' | 'agent', unknown, string?]
 
 /** Moves one task, and tells which of its moves broke something; a move that is refused is not seen by the other side. */
-function play (policy: CompiledPolicy, moves: readonly Move[], record: TaskRecord | null = NEW_TASK): { memory: TaskMemory, found: Violation[][] } {
-  const memory = new TaskMemory(record)
+function play (policy: CompiledPolicy, moves: readonly Move[], record: TaskRecord | null | 'new' = 'new'): { memory: TaskMemory, found: Violation[][] } {
+  const memory = record === 'new' ? new TaskMemory(null, [policy.name]) : new TaskMemory(record)
   const found = moves.map(([who, s, state]) => {
     const violations: Violation[] = []
     if (who === 'client') checkTaskState(policy, request({ taskId: 't', metadata: { s } }), 'request', memory, violations)
@@ -68,7 +68,7 @@ t.test('visits are counted when a substate is entered', async t => {
   const { memory, found } = play(policy, [['agent', 'asked'], ['agent', 'asked'], ['client', 'told'], ['agent', 'asked'], ['client', 'told'], ['agent', 'asked'], ['agent', 'asked']])
   t.same(found.map(one => one.length), [0, 0, 0, 0, 0, 1, 1], 'the third is refused, and is not one when it is sent again')
   t.match(found[5], [{ path: 'result.statusUpdate.status.message.metadata.s', message: 'is entered too often: at most 2 times in one task', reason: 'INVALID_AGENT_RESPONSE', rule: 'state', mode: 'enforce' }])
-  t.same(new Map(memory.take() ?? []), new Map([['s:p', 'told'], ['v:p:asked', '2']]))
+  t.same(new Map(memory.take() ?? []), new Map([['s:p', 'told'], ['v:p:asked', '2'], ['b', 'p']]))
   t.same(broken(policyOf({ maxVisits: { asked: 2 } }, 'observe'), [['agent', 'asked'], ['agent', 'a'], ['agent', 'asked'], ['agent', 'a'], ['agent', 'asked'], ['agent', 'asked'], ['agent', 'a'], ['agent', 'asked']]), [4, 7], 'observed: the task has moved on')
 })
 
@@ -90,7 +90,7 @@ t.test('numbers grow', async t => {
 
 t.test('a task that shows all its numbers again counts by the greatest', async t => {
   const policy = policyOf({ from: { metadata: { key: 'none' } }, monotonic: { metadata: { in: ['artifact'], key: 's' } } })
-  const memory = new TaskMemory(NEW_TASK)
+  const memory = new TaskMemory(null)
   const violations: Violation[] = []
   const artifact = (s: number): object => ({ artifactId: String(s), parts: [{ text: 'x' }], metadata: { s } })
   for (const one of [1, 2, 3]) checkTaskState(policy, result({ artifactUpdate: { taskId: 't', artifact: artifact(one) } }), 'response', memory, violations)
@@ -113,10 +113,17 @@ t.test('what is not known', async t => {
 })
 
 t.test('a record goes on where it ended', async t => {
-  const first = play(policyOf(X402), [['agent', 'payment-required', PAUSED]]).memory.take() ?? NEW_TASK
-  t.same([...first], [['s:p', 'payment-required']])
+  const first = play(policyOf(X402), [['agent', 'payment-required', PAUSED]]).memory.take()
+  t.same(first, new Map([['s:p', 'payment-required'], ['b', 'p']]))
   t.same(broken(policyOf(X402), [['client', 'payment-submitted']], first), [])
   t.same(broken(policyOf(X402), [['agent', 'payment-completed']], first), [0])
+})
+
+t.test('a record that does not go back to the beginning of the task says nothing of substates that are not in it', async t => {
+  const late = new Map([['state', 'working']])
+  t.same(broken(policyOf(X402), [['agent', 'payment-completed']], late), [])
+  t.same(broken(policyOf({ ...X402, onUnknown: 'reject' }), [['agent', 'payment-completed']], late), [0])
+  t.same(broken(policyOf(X402), [['agent', 'payment-completed']], new Map([['b', 'other']])), [], 'nor one from before the policy')
 })
 
 t.test('long substates are kept as digests, and told apart', async t => {

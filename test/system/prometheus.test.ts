@@ -22,6 +22,13 @@ function record (metrics: Metrics): void {
   metrics.configReload('ok')
   metrics.configInfo('0123456789ab')
   metrics.upstreamError('weather', 'refused')
+  for (const outcome of ['known', 'known', 'unknown', 'unavailable'] as const) metrics.taskLookup('weather', outcome)
+  for (const outcome of ['kept', 'lost'] as const) metrics.taskWrite('weather', outcome)
+  metrics.tasksRemembered(() => 7)
+  for (const reason of ['too_large', 'encoding', 'content_type', 'malformed'] as const) metrics.answerUnread('weather', reason)
+  metrics.observed('weather', 'usage', 'tokens', 'counter', 'small', 12)
+  metrics.observed('weather', 'usage', 'tokens', 'counter', 'small', 30)
+  metrics.observed('weather', 'usage', 'queue', 'gauge', '', 2.5)
 }
 
 t.test('promtool finds nothing to say about our metrics', async t => {
@@ -77,7 +84,17 @@ t.test('Prometheus scrapes the admin listener', async t => {
   metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
   await until('later value', 15, async () => (await query('a2a_gateway_requests_total{outcome="forwarded"}'))[0]?.value[1] === '3' ? true : null)
 
+  const value = async (expression: string): Promise<string | undefined> => (await query(expression))[0]?.value[1]
+  t.same(Object.fromEntries((await query('a2a_gateway_task_lookups_total')).map(({ metric, value }) => [metric.outcome, value[1]])), { known: '2', unknown: '1', unavailable: '1' })
+  t.same(Object.fromEntries((await query('a2a_gateway_task_writes_total')).map(({ metric, value }) => [metric.outcome, value[1]])), { kept: '1', lost: '1' })
+  t.equal(await value('a2a_gateway_tasks_remembered'), '7')
+  t.equal(await value('sum(a2a_gateway_answers_unread_total)'), '4')
+  t.equal(await value('a2a_gateway_observed_total{agent="weather",extension="usage",metric="tokens",by="small"}'), '42')
+  t.equal(await value('a2a_gateway_observed_value{metric="queue"}'), '2.5')
+
   const metadata = await prometheus.metadata()
   t.match(metadata.a2a_gateway_requests_total, [{ type: 'counter' }])
   t.match(metadata.a2a_gateway_request_duration_seconds, [{ type: 'histogram' }])
+  for (const name of ['task_lookups_total', 'task_writes_total', 'answers_unread_total', 'observed_total']) t.match(metadata[`a2a_gateway_${name}`], [{ type: 'counter' }], name)
+  for (const name of ['tasks_remembered', 'observed_value']) t.match(metadata[`a2a_gateway_${name}`], [{ type: 'gauge' }], name)
 })

@@ -1,0 +1,72 @@
+/** The gateway as a process of its own, from the built command line and a file. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { until } from './http.js'
+
+const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
+
+export interface Line { readonly level: string, readonly msg: string, readonly url?: string, readonly admin?: string, readonly reason?: string }
+
+export interface ServedGateway {
+  readonly url: string
+  readonly adminUrl: string
+  /** Of its log, so far. */
+  said (text: RegExp): Line[]
+  /** All that it has written. */
+  output (): string
+  /** Writes its file anew. */
+  rewrite (yaml: string): void
+  kill (signal: NodeJS.Signals): void
+  readonly exited: Promise<number | null>
+  /** All samples of `/metrics` whose text `name{labels}` the pattern matches, added up. */
+  metric (pattern: RegExp): Promise<number>
+}
+
+/** @param yaml below the root keys `version` and `server` */
+export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}): Promise<ServedGateway> {
+  if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
+  const directory = mkdtempSync(join(tmpdir(), 'served-'))
+  const file = join(directory, 'gateway.yaml')
+  const rewrite = (text: string): void => { writeFileSync(file, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms}\n${text}`) }
+  rewrite(yaml)
+  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], { env: { PATH: process.env.PATH, ...env }, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
+  const exited = once(child, 'close').then(([code]) => code as number | null)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exited
+    rmSync(directory, { recursive: true })
+  })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
+  const said = (text: RegExp): Line[] => output.split('\n').slice(0, -1).map(line => JSON.parse(line) as Line).filter(line => text.test(line.msg))
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`the gateway has stopped: ${output}${errors}`)
+    return said(/^listening$/).length > 0
+  }, 'the gateway to listen', 30_000)
+  const [{ url, admin }] = said(/^listening$/) as [Required<Line>]
+  await until(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready')
+  return {
+    url,
+    adminUrl: admin,
+    said,
+    output: () => output + errors,
+    rewrite,
+    kill: signal => { child.kill(signal) },
+    exited,
+    metric: async pattern => {
+      const text = await (await fetch(`${admin}/metrics`)).text()
+      let sum = 0
+      for (const line of text.split('\n')) {
+        const at = line.lastIndexOf(' ')
+        if (!line.startsWith('#') && pattern.test(line.slice(0, at))) sum += Number(line.slice(at + 1))
+      }
+      return sum
+    }
+  }
+}
