@@ -107,3 +107,27 @@ t.test('a payment, in the four steps of the page', async t => {
   t.match(one.gateway.audits().map(({ phase, rule }) => `${String(phase)} ${String(rule)}`), ['request network-was-offered', 'request state'])
   t.equal(await one.gateway.metric('a2a_gateway_task_lookups_total{agent="shop",outcome="known"}'), 3)
 })
+
+t.test('/agents names what is in force and what is remembered', async t => {
+  const agents = async ({ gateway }: Shop): Promise<unknown> => (await call(`${gateway.adminUrl}/agents`)).json()
+  t.match(await agents(await shop(t, 'network-was-offered', PAYMENT)), [{
+    responses: 'enforce',
+    extensions: {
+      '1.0': {
+        remembersTasks: true,
+        checked: [{
+          policy: 'payment',
+          responses: 'enforce',
+          responseRules: [],
+          state: { request: 'enforce', response: 'enforce', onUnknown: 'allow' },
+          correlate: [{ id: 'network-was-offered', remembers: 'response', checks: 'request', mode: 'enforce', onUnknown: 'allow' }]
+        }]
+      }
+    }
+  }])
+  const rules = [{ id: 'receipt-is-whole', verdict: 'reject' }, { id: 'completed-tasks-have-one', verdict: 'annotate' }]
+  for (const responses of ['enforce', 'observe', 'off']) {
+    const one = await shop(t, 'receipts', RECEIPTS, yaml => yaml.replace('responses: enforce', `responses: ${responses}`))
+    t.match(await agents(one), [{ responses, extensions: { '1.0': { remembersTasks: false, checked: [{ policy: 'receipts', responses, responseRules: responses === 'off' ? [] : rules, state: null }] } } }], responses)
+  }
+})
