@@ -53,8 +53,21 @@ t.test('members of an audit line', async t => {
   const stream = new PassThrough()
   const violation = { reason: 'R', extension: 'e', rule: 'r', path: 'p', message: 'm' }
   const entry: AuditEntry = {
-    phase: 'response', agent: 'a', operation: 'o', binding: 'b', version: 'v', decision: 'edited', reason: 'R', extension: 'e', rule: 'r', edited: ['e/r'],
-    violations: Array.from({ length: 21 }, () => violation), lines_omitted: 1, trace_id: 't', client: 'c', request_id: 'i'
+    phase: 'response',
+    agent: 'a',
+    operation: 'o',
+    binding: 'b',
+    version: 'v',
+    decision: 'edited',
+    reason: 'R',
+    extension: 'e',
+    rule: 'r',
+    edited: ['e/r'],
+    violations: Array.from({ length: 21 }, () => violation),
+    lines_omitted: 1,
+    trace_id: 't',
+    client: 'c',
+    request_id: 'i'
   }
   createAudit({ enabled: true, stream }).record(entry)
   const line = JSON.parse(String(stream.read())) as { violations: object[] }
