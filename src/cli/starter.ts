@@ -50,7 +50,7 @@ export function starterFile (options: StarterOptions): string {
     ...(cardUrl === null ? [] : ['    card:', `      url: ${scalar(cardUrl)}`]),
     comment('enforce refuses what breaks a rule, observe only records it, off does not look.', 4),
     '    mode: enforce',
-    comment('The same for what it answers; enforce only acts on rules whose policy enforces too. docs/answers.md says how.', 4),
+    comment('The same for answers, which enforce holds only to policies that enforce too; docs/answers.md says more.', 4),
     '    responses: observe',
     ...modes(card).map(text => comment(text, 4)),
     comment(extensions.length === 0 ? 'The card declares no extension.' : 'Policies in force. An extension without one is demanded where the card requires it, and its data is not looked at.', 4),
