@@ -65,7 +65,7 @@ t.test('receipts: refused in both bindings and in streams, with an audit line an
   const error = events[1]?.replace(/,"data":.*/, '') ?? ''
   t.ok(PAGE.includes(`\n${error},…`), `the page shows: ${error}`)
   t.same(events.slice(2), [''], 'nothing comes after it')
-  t.match((await rest(one, 'stream')).text, /\ndata: \{"error":\{"code":500,.*receipts\/receipt-is-whole.*\}\n\n$/)
+  t.match((await rest(one, 'stream')).text, /\nevent: error\ndata: \{"error":\{"code":500,.*receipts\/receipt-is-whole.*\}\n\n$/)
 })
 
 t.test('receipts: annotated, and only recorded where the agent only observes', async t => {
