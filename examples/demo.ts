@@ -98,12 +98,14 @@ function help (): string {
       `-d '${JSON.stringify(body)}'`
     ].join(' \\\n  ')
   }
+  const unnamed = { data: { a: 3, b: 7 }, mediaType: 'application/json' }
   const question = { text: 'Oh magic 8-ball, will it rain today?' }
   return `
 Two agents made with the official SDK stand behind a gateway they know nothing of:
 
   ${gatewayUrl}/agents/eightball   its card requires ${FORTUNE_CONSENT}
-  ${gatewayUrl}/agents/fight       its card declares schemas for the data it takes
+  ${gatewayUrl}/agents/fight       its card declares schemas for the data it takes and gives
+  ${gatewayUrl}/agents/fight-held  the same agent, with "responses: enforce"
 
 Paste these in another terminal.
 
@@ -119,10 +121,19 @@ ${send('eightball', question)}
 
 ${send('fight', { data: { a: 'Lion', b: 7 }, mediaType: COMPARISON })}
 
+4. Data that names no schema passes, and the agent makes an answer of it that breaks its own: a winner that is a number.
+While answers are only observed, it is recorded and forwarded:
+
+${send('fight', unnamed)}
+
+5. Where they are enforced, it is refused:
+
+${send('fight-held', unnamed)}
+
 What the gateway counted:
 
-curl -s ${adminUrl}/metrics | grep a2a_gateway_requests_total
+curl -s ${adminUrl}/metrics | grep -E 'a2a_gateway_(requests|violations)_total'
 
-Each refusal leaves an audit line below. Stop with Ctrl-C.
+Each finding leaves an audit line below. Stop with Ctrl-C.
 `
 }

@@ -50,6 +50,8 @@ export function starterFile (options: StarterOptions): string {
     ...(cardUrl === null ? [] : ['    card:', `      url: ${scalar(cardUrl)}`]),
     comment('enforce refuses what breaks a rule, observe only records it, off does not look.', 4),
     '    mode: enforce',
+    comment('The same for answers, which enforce holds only to policies that enforce too; docs/answers.md says more.', 4),
+    '    responses: observe',
     ...modes(card).map(text => comment(text, 4)),
     comment(extensions.length === 0 ? 'The card declares no extension.' : 'Policies in force. An extension without one is demanded where the card requires it, and its data is not looked at.', 4),
     '    extensions:',
@@ -57,6 +59,7 @@ export function starterFile (options: StarterOptions): string {
       ...declared.flatMap(extension => about(extension, card, catalogue[name])).map(text => comment(text, 6)),
       ...(declared.length === 0 ? [comment('Takes effect as soon as the card declares it.', 6)] : []),
       ...(catalogue[name]?.mode === 'observe' ? [comment(`Only records what breaks its rules; to refuse it, write "- ${name}: {mode: enforce}" instead.`, 6)] : []),
+      ...answerRules(catalogue[name]),
       `      - ${name}`
     ]),
     ...unknown.flatMap(({ extension, name }) => [...about(extension, card).map(text => comment(text, 4)), comment(`No policy of the catalogue is for it. Write one below, then name it here: ${name}`, 4)]),
@@ -90,6 +93,11 @@ function about ({ uri, required, pointer, params }: CardExtension, card: AgentCa
     ...(isObject(params) && Object.keys(params).length > 0 ? [`  its params: ${listed(Object.keys(params))}`] : []),
     ...(schemas.length > 0 ? [`  schemas that the card declares: ${listed(schemas)}`] : [])
   ]
+}
+
+function answerRules (policy: PolicyConfig | undefined): string[] {
+  const count = policy?.response?.length ?? 0
+  return count === 0 ? [] : [comment(`Rules for answers: ${count}. They only record as long as "responses" above says observe.`, 6)]
 }
 
 function modes ({ raw }: AgentCard): string[] {

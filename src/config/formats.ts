@@ -40,7 +40,7 @@ export const FORMATS = {
     : text.startsWith('$uri') && text !== '$uri' && !text.startsWith('$uri/')
       ? { message: 'must be "$uri", or "$uri/" and what follows', hint: 'it stands for the extension\'s URI' }
       : null,
-  redaction: (text: string) => /^[^#]{1,512}(#(\/([^~]|~[01])*)+)?$/s.test(text) && !(text.startsWith('$uri') && !/^\$uri([/#]|$)/.test(text))
+  redaction: (text: string) => /^[^#/][^#]{0,511}(#(\/([^~]|~[01])*)+)?$/s.test(text) && !(text.startsWith('$uri') && !/^\$uri([/#]|$)/.test(text))
     ? null
     : { message: 'must be a metadata key, or one with "#" and a JSON Pointer', hint: 'such as "$uri" or "$uri#/tokens/*/secret"' },
   variable: (text: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? null : { message: 'must be the name of an environment variable', hint: 'without "$"' },

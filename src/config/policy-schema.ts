@@ -130,7 +130,7 @@ export const policySchema: Schema = mapping('Policy for one extension. Needs `ur
     maxItems: 100
   },
   observe,
-  echo: choice('The header in which the agent says what it activated. `passthrough`: as it comes. `verify`: without URIs that the client did not ask for or the card does not declare. `synthesize`: also with those that the answer proves, by `extensions` of its message or artifacts or by data that the extension owns. Default: `passthrough`.', ['passthrough', 'verify', 'synthesize']),
+  echo: choice('Whether the client finds this extension in the header in which the agent says what it activated, where the policy\'s mode and the agent\'s `responses` are `enforce`. `passthrough`: if the agent says it. `verify`: only if the client asked for it as well, and the card declares it. `synthesize`: also if the agent does not say it, but the answer proves it, by `extensions` of its message or artifacts or by data that the extension owns. Default: `passthrough`.', ['passthrough', 'verify', 'synthesize']),
   inject: {
     type: 'array',
     description: 'What the platform adds to requests in which the extension is active.',

@@ -1,6 +1,6 @@
 /** What cannot be meant of a policy that follows tasks from one message to the next, or reports what it finds: `state`, `correlate`, `observe`. */
 import { matchedProblems } from './answer-checks.js'
-import { dotted, shown } from './diagnostics.js'
+import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { exclusions, matchProblems, partMatchProblems } from './rule-checks.js'
 import { fault, items, mapping } from './yaml-values.js'
@@ -24,18 +24,27 @@ function stateProblems (state: Mapping, at: Path): PathProblem[] {
   return problems
 }
 
-/** Substates that a policy speaks of, but that no task can be in. */
+/** Substates that a policy speaks of, but that no task can be in; and those that it lists, but seems to have misspelt. */
 export function unreached ({ transitions, taskStates, maxVisits }: Mapping, at: Path): PathProblem[] {
   const next = new Map(Object.entries(mapping(transitions)))
   const seen = new Set([''])
   for (const substate of seen) {
     const after = next.get(substate)
-    // After one that is not listed anything may follow.
-    if (after === undefined) return []
+    if (after === undefined) return misspelt(next, [...at, 'transitions'])
     for (const name of items(after)) seen.add(String(name))
   }
   return Object.entries({ taskStates, transitions, maxVisits }).flatMap(([key, named]) => Object.keys(mapping(named)).filter((name) => !seen.has(name)).map((name) =>
     fault([...at, key, name], `${dotted([...at, key])}: no transition leads to ${shown(name)}`, 'name it in transitions after the substate that it follows', 'key')))
+}
+
+/** After a substate that is not listed anything may follow: where that is a slip of the pen, nothing would be checked any more. */
+function misspelt (next: ReadonlyMap<string, unknown>, at: Path): PathProblem[] {
+  const listed = new Set([...next.values()].flatMap((after) => items(after).map(String)))
+  const orphans = [...next.keys()].filter((name) => name !== '' && !listed.has(name))
+  return [...next].flatMap(([substate, after]) => items(after).flatMap((name, index) => {
+    const hint = next.has(String(name)) || String(name).length < 3 ? undefined : didYouMean(String(name), orphans)
+    return hint === undefined ? [] : [fault([...at, substate, index], `${dotted([...at, substate])}: anything may follow ${shown(name)}, for transitions does not list it`, hint)]
+  }))
 }
 
 function correlationProblems (correlation: Mapping, at: Path, requestRules: readonly string[]): PathProblem[] {

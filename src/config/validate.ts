@@ -122,6 +122,7 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
       return at(`${dotted([...path, key])} is required`, example === undefined ? undefined : `such as "${key}: ${String(example)}"`)
     }
     case 'type':
+      if (schema.enum !== undefined) return at(`${name} must be one of ${schema.enum.map(String).join(', ')}, not ${actual(error.data)}`)
       return at(`${name} must be ${expected(schema)}, not ${actual(error.data)}`, path.length === 0 ? undefined : typeHint(schema, error.data))
     case 'enum': {
       const values = (schema.enum ?? []).map(String)

@@ -13,6 +13,7 @@ import type { Metrics } from '../telemetry/metrics.js'
 import { CardSource } from '../upstream/card-source.js'
 import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
+import { describePolicy } from './describe-policy.js'
 
 export interface AgentOptions {
   readonly config: AgentConfig
@@ -190,6 +191,7 @@ export class Agent {
       host: config.host,
       upstream: this.upstream.origin + this.upstream.pathname,
       mode: config.mode,
+      responses: config.mode === 'off' ? 'off' : config.responses,
       ready: this.ready,
       card: {
         state: status.state,
@@ -200,7 +202,7 @@ export class Agent {
         warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
       },
       interfaces: state?.interfaces.map(one => ({ binding: one.binding, version: one.version, path: one.publicPath === '' ? '/' : one.publicPath })) ?? [],
-      extensions: state === null ? null : { 0.3: describePolicy(state, '0.3'), '1.0': describePolicy(state, '1.0') },
+      extensions: state === null ? null : { 0.3: describePolicy(state.policy['0.3']), '1.0': describePolicy(state.policy['1.0']) },
       policies: config.policies.map(one => describeLayers(one, config.mode)),
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
@@ -217,15 +219,4 @@ function sameSource (a: AgentConfig, b: AgentConfig): boolean {
 
 function describeLayers ({ name, policy, layers }: ResolvedPolicy, agentMode: Mode): object {
   return { name, uri: policy.uri ?? policy.uriPattern, mode: modeOf(agentMode, policy), layers }
-}
-
-function describePolicy (state: AgentState, version: '0.3' | '1.0'): object {
-  const policy = state.policy[version]
-  return {
-    declared: policy.declared,
-    required: policy.required.map(one => one.uri),
-    injected: policy.injected,
-    checked: policy.policies.map(one => ({ policy: one.name, uri: one.uri, mode: one.mode, rules: one.rules.map(rule => rule.id) })),
-    unusableSchemas: policy.unusable
-  }
 }

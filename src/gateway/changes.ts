@@ -6,7 +6,7 @@ export interface Changes {
   readonly agents: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
   /** Of agents that were and are there, as `agent/policy/rule`, and what else a policy says as `agent/policy.key`, such as `a/x402.activation`. */
   readonly rules: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
-  /** `agent: enforce -> observe`, `agent/policy: observe -> enforce`. */
+  /** `agent: enforce -> observe`, `agent responses: observe -> enforce`, `agent/policy: observe -> enforce`. */
   readonly modes: readonly string[]
   /** Settings outside the agents that are in force now. */
   readonly settings: readonly string[]
@@ -45,6 +45,7 @@ export function changesBetween (before: Config, wanted: Config, rebuilt: readonl
     const earlier = old.get(agent.name)
     if (earlier === undefined) continue
     if (earlier.mode !== agent.mode) modes.push(`${agent.name}: ${earlier.mode} -> ${agent.mode}`)
+    if (earlier.responses !== agent.responses) modes.push(`${agent.name} responses: ${earlier.responses} -> ${agent.responses}`)
     compareRules(rulesOf(earlier), rulesOf(agent), rules)
     modes.push(...compareModes(earlier, agent))
   }
@@ -94,14 +95,14 @@ function differences (a: Config, b: Config): string[] {
 function rulesOf (agent: AgentConfig): Map<string, string> {
   const rules = new Map<string, string>()
   for (const { name, policy } of agent.policies) {
-    for (const rule of policy.request ?? []) rules.set(`${agent.name}/${name}/${rule.id}`, digest([policy.uri, rule]))
+    for (const rule of [...policy.request ?? [], ...policy.response ?? [], ...policy.correlate ?? []]) rules.set(`${agent.name}/${name}/${rule.id}`, digest([policy.uri, rule]))
     for (const [key, value] of Object.entries(policy)) if (!TOLD_OTHERWISE.has(key)) rules.set(`${agent.name}/${name}.${key}`, digest(value))
   }
   return rules
 }
 
 /** Keys of a policy that are rules, are told as modes, are part of every rule, or have no effect. */
-const TOLD_OTHERWISE: ReadonlySet<string> = new Set(['request', 'mode', 'uri', 'about'])
+const TOLD_OTHERWISE: ReadonlySet<string> = new Set(['request', 'response', 'correlate', 'mode', 'uri', 'about'])
 
 function compareRules (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>, into: { added: string[], removed: string[], changed: string[] }): void {
   for (const [rule, content] of after) {

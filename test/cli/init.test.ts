@@ -151,8 +151,15 @@ t.test('what is in the catalogue and only observes', async t => {
   const out = starter({ url: 'http://a.test/', extensions: [{ uri: 'urn:watched' }], defaultInputModes: Array.from({ length: 12 }, (_, index) => `a/${index}`) }, { watched: { uri: 'urn:watched', mode: 'observe' } }, 'http://cards.test/${x}.json')
   t.match(out, '      # Only records what breaks its rules; to refuse it, write "- watched: {mode: enforce}" instead.\n      - watched\n')
   t.match(out, '"a/9" and 2 more.')
+  t.match(out, '\n    responses: observe\n')
   t.match(out, '# The card: extensions are declared at the root of the card')
   t.match(out, 'url: "http://cards.test/$${x}.json"')
+})
+
+t.test('what has rules for answers', async t => {
+  const rule = { id: 'r', select: { part: {} }, count: { min: 1 } }
+  const out = starter({ url: 'http://a.test/', extensions: [{ uri: 'urn:two' }] }, { two: { uri: 'urn:two', response: [rule, { ...rule, id: 's' }] } })
+  t.match(out, '      # Rules for answers: 2. They only record as long as "responses" above says observe.\n      - two\n')
 })
 
 t.test('object-schemas is there from the beginning, and a policy for a pattern once', async t => {

@@ -72,6 +72,8 @@ const TASKS: readonly Row[] = [
     'g.yaml:11:59: extensions.p.state.transitions: no transition leads to "lost" (name it in transitions after the substate that it follows)',
     'g.yaml:12:20: extensions.p.state.taskStates: no transition leads to "payed" (name it in transitions after the substate that it follows)',
     'g.yaml:13:19: extensions.p.state.maxVisits: no transition leads to "askd" (name it in transitions after the substate that it follows)'],
+  ['warning: a substate that seems misspelt', policyWith('state:\n  from: {metadata: {key: a}}\n  transitions: {"": [asked], asked: [piad, open], paid: []}'),
+    'g.yaml:11:42: extensions.p.state.transitions.asked: anything may follow "piad", for transitions does not list it (did you mean "paid"?)'],
 
   ['relation missing', correlating(STATUS, MESSAGE), 'g.yaml:12:16: extensions.p.correlate[0].check.relation is required (such as "relation: subset")'],
   ['relation', correlating(STATUS, `${MESSAGE}, relation: equal`), 'g.yaml:12:85: extensions.p.correlate[0].check.relation must be one of subset, equalSet, member, sameLength, not "equal"'],

@@ -62,5 +62,6 @@ export const EDIT_ROWS: readonly Row[] = [
   ['integrity', policyWith('integrity: verbatm'), 'g.yaml:9:16: extensions.p.integrity must be one of normal, verbatim, not "verbatm" (did you mean "verbatim"?)'],
 
   ['redact, no pointer', policyWith('redact: [$uri#a]'), 'g.yaml:9:14: extensions.p.redact[0] must be a metadata key, or one with "#" and a JSON Pointer (such as "$uri" or "$uri#/tokens/*/secret")'],
+  ['redact, a pointer without a key', policyWith('redact: [/token]'), 'g.yaml:9:14: extensions.p.redact[0] must be a metadata key, or one with "#" and a JSON Pointer (such as "$uri" or "$uri#/tokens/*/secret")'],
   ['redact, misspelled', policyWith('redact: [$url, $uris#/a]'), 'g.yaml:9:20: extensions.p.redact[1] must be a metadata key, or one with "#" and a JSON Pointer (such as "$uri" or "$uri#/tokens/*/secret")']
 ]

@@ -87,7 +87,7 @@ const SCHEMA: readonly Row[] = [
   ['size bound', `${AGENT}limits: {body: 1GiB}\n`, 'g.yaml:5:16: limits.body must be from 1B to 256MiB, not 1GiB'],
   ['number bound', `${AGENT}limits: {jsonDepth: 1000}\n`, 'g.yaml:5:21: limits.jsonDepth must be from 1 to 512, not 1000'],
   ['choice', agentWith('mode: enforced'), 'g.yaml:5:11: agents[0].mode must be one of enforce, observe, off, not "enforced" (did you mean "enforce"?)'],
-  ['choice, of another type', agentWith('mode: 1'), 'g.yaml:5:11: agents[0].mode must be a string, not the number 1 (put it in quotes)'],
+  ['choice, of another type', agentWith('mode: 1'), 'g.yaml:5:11: agents[0].mode must be one of enforce, observe, off, not the number 1'],
   ['choice, far', agentWith('mode: never'), 'g.yaml:5:11: agents[0].mode must be one of enforce, observe, off, not "never"'],
   ['twice in a list', agentWith('extensions: [object-schemas, object-schemas]'), 'g.yaml:5:34: agents[0].extensions lists "object-schemas" twice'],
   ['too many in a list', `${AGENT}server:\n  trustedProxies: [${Array.from({ length: 1001 }, (_, i) => `10.0.${i >> 8}.${i & 255}`).join(', ')}]\n`, 'g.yaml:6:19: server.trustedProxies must have at most 1000 entries'],

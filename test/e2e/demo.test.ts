@@ -37,15 +37,22 @@ t.test('the printed commands work and a signal stops everything', async (t) => {
   await printed('Ctrl-C')
 
   const commands = output().match(/^curl(?:.*\\\n)*.*$/gm) ?? []
-  t.equal(commands.length, 4)
+  t.equal(commands.length, 6)
   const answers: Answer[] = []
-  for (const command of commands.slice(0, 3)) {
+  for (const command of commands.slice(0, 5)) {
     answers.push(JSON.parse((await run('bash', ['-c', command])).stdout) as Answer)
   }
   t.match(answers[0], { result: { message: { parts: [{ text: /\w/ }] } } }, 'forwarded')
   t.match(answers[1], { error: { code: -32008, message: /fortune-consent/ } }, 'refused: a required extension is missing')
   t.match(answers[2], { error: { code: -32602 } }, 'refused: the data does not match its schema')
-  t.match((await run('bash', ['-c', commands[3]!])).stdout, /agent="eightball".*outcome="forwarded"/)
+  t.match(answers[3], { result: { task: { artifacts: [{ parts: [{ data: { winner: Number } }] }] } } }, 'observed: an answer that breaks its schema is forwarded')
+  t.match(answers[4], { error: { code: -32006, message: /data\.winner must be string/ } }, 'refused: the same answer, where they are enforced')
+  const counted = (await run('bash', ['-c', commands[5]!])).stdout
+  t.match(counted, /requests_total\{agent="eightball".*outcome="forwarded"/)
+  for (const [agent, mode] of [['fight', 'observe'], ['fight-held', 'enforce']]) {
+    t.match(counted, `violations_total{agent="${agent}",extension="object-schemas",rule="output-follows-its-schema",phase="response",mode="${mode}"} 1`)
+  }
+  t.match(output(), /"phase":"response","agent":"fight-held".*"decision":"rejected"/)
 
   const gateway = new URL(/http:\/\/[\d.:]+/.exec(output())![0])
   child.kill('SIGTERM')

@@ -76,6 +76,10 @@ t.test('rules and modes are reported as they are in effect, per agent', async t 
   t.match(lastLog(gateway, 'configuration reloaded'), { msg: 'configuration reloaded: nothing has changed' })
   const owning = `${changed}\n    owns: {metadata: [k]}`
   t.match(await gateway.reload(configOf({ yaml: yaml([agentAt('a', agent.url, listed), agentAt('b', agent.url)], owning, LOGGED) })), { rules: { added: ['a/demo.owns'], removed: [], changed: [] } }, 'what a policy says beside its rules')
+  const answering = `${owning}\n    response: [{id: answered, select: {part: {data: true}}, count: {max: 1}}]\n    correlate: [{id: fits, remember: {on: request, select: {metadata: {key: k}}}, check: {on: response, select: {metadata: {key: k}}, relation: member}}]`
+  const enforcing = (text: string): string => yaml([agentAt('a', agent.url, listed, 'responses: enforce'), agentAt('b', agent.url)], text, LOGGED)
+  t.match(await gateway.reload(configOf({ yaml: enforcing(answering) })), { rules: { added: ['a/demo/answered', 'a/demo/fits'], removed: [], changed: [] }, modes: ['a responses: observe -> enforce'] })
+  t.match(await gateway.reload(configOf({ yaml: enforcing(answering.replace('data: true}}, count: {max: 1}}]\n    corr', 'data: true}}, count: {max: 2}}]\n    corr')) })), { rules: { added: [], removed: [], changed: ['a/demo/answered'] }, modes: [] })
 })
 
 t.test('an overlay of the agent is a change of that agent; /agents names the layers that speak', async t => {

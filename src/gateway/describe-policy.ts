@@ -1,0 +1,31 @@
+/** What is in force for one agent in one version, for `/agents`: names and modes, nothing of requests or answers. */
+import type { AgentPolicy, CompiledPolicy } from '../policy/compiled.js'
+
+export function describePolicy (policy: AgentPolicy): object {
+  return {
+    declared: policy.declared,
+    required: policy.required.map(one => one.uri),
+    injected: policy.injected,
+    checked: policy.policies.map(one => describeOne(one, policy)),
+    remembersTasks: policy.remembers,
+    unusableSchemas: policy.unusable
+  }
+}
+
+/** `responses` as it works: `enforce` only where both the policy's mode and the agent's `responses` are. */
+function describeOne ({ name, uri, mode, rules, answers, state, correlations }: CompiledPolicy, { responses, echoes }: AgentPolicy): object {
+  return {
+    policy: name,
+    uri,
+    mode,
+    rules: rules.map(rule => rule.id),
+    responses: responses === 'enforce' && answers?.acts !== true ? 'observe' : responses,
+    responseRules: answers?.rules.map(({ id, verdict }) => ({ id, verdict })) ?? [],
+    state: state === null ? null : { request: state.mode.request, response: state.mode.answer, onUnknown: state.onUnknown },
+    correlate: correlations.map(one => ({ id: one.id, remembers: one.remember.on, checks: one.check.on, mode: one.mode, onUnknown: one.onUnknown })),
+    observe: { spanAttributes: answers?.attributes.map(one => one.name) ?? [], metrics: answers?.metrics.map(one => one.name) ?? [] },
+    inactiveResponse: answers?.strips === true ? 'strip' : 'forward',
+    redacts: answers?.redact.length ?? 0,
+    echo: echoes.get(uri) ?? 'passthrough'
+  }
+}
