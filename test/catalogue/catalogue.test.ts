@@ -10,6 +10,14 @@ import { compileSchema } from '../../src/policy/json-schema.js'
 import { runTests } from '../../src/offline/run-tests.js'
 import { loadTests } from '../../src/offline/test-file.js'
 
+/** How a violation of each part of `state` reads. */
+const STATE_PARTS = {
+  taskStates: /^does not go with/,
+  transitions: /^must (?:begin|not follow|not say|not change)/,
+  monotonic: /^must not be less/,
+  maxVisits: /^is entered too often/
+}
+
 for (const [name, policy] of Object.entries(loadCatalogue())) {
   t.test(name, async t => {
     const file = join(packageRoot(), 'config', 'extensions', `${name}.test.yaml`)
@@ -38,6 +46,25 @@ for (const [name, policy] of Object.entries(loadCatalogue())) {
     t.same((policy.request ?? []).map(({ id }) => `${name}/${id}`).filter(rule => !named.has(rule)), [], 'a test provokes each rule')
     if (policy.inactive?.request === 'reject') t.ok(named.has(`${name}/inactive`), 'a test sends its data without activation')
     if (policy.activation?.requires !== undefined) t.ok(named.has(`${name}/requires`), 'a test leaves out what it requires')
+
+    const judged = run.results.flatMap(({ answer }) => answer?.results ?? [])
+    const provoked = [...run.results.flatMap(({ judgement }) => judgement.ruling?.decision.violations ?? []), ...judged.flatMap(({ verdict }) => verdict.violations)]
+    const rules = new Set(provoked.map(({ extension, rule }) => `${extension}/${rule}`))
+    t.same([...policy.response ?? [], ...policy.correlate ?? []].map(({ id }) => `${name}/${id}`).filter(rule => !rules.has(rule)), [], 'a test provokes each rule for answers, and each correlation')
+    for (const [part, told] of Object.entries(STATE_PARTS)) {
+      if (policy.state?.[part as keyof typeof STATE_PARTS] !== undefined) t.ok(provoked.some(({ rule, message }) => rule === 'state' && told.test(message)), `a test breaks state.${part}`)
+    }
+    if (policy.inactive?.response === 'strip') t.ok(judged.some(({ verdict }) => verdict.edited.includes(`${name}/inactive`)), 'a test shows what is removed from answers to clients that did not ask')
+    if (policy.redact !== undefined) t.ok(judged.some(({ verdict }) => verdict.edited.includes(`${name}/redact`)), 'a test shows what is removed from a history')
+    const measured = new Set(judged.flatMap(({ verdict }) => verdict.measures.map(({ metric }) => metric)))
+    t.same((policy.observe?.metrics ?? []).map(metric => metric.name).filter(metric => !measured.has(metric)), [], 'a test shows each metric')
+    const attributes = new Set(judged.flatMap(({ verdict }) => verdict.attributes.map(attribute => attribute.name)))
+    t.same(Object.keys(policy.observe?.spanAttributes ?? {}).filter(attribute => !attributes.has(attribute)), [], 'a test shows each span attribute')
+    if (policy.echo !== undefined) t.ok(tests.some(({ expect }) => expect.answer?.shown !== undefined), 'a test shows the echo')
+    if (policy.response !== undefined) {
+      const clean = tests.filter(({ expect }) => expect.answer?.decision === 'forward' && expect.answer.violations?.length === 0)
+      t.same(['0.3', '1.0'].filter(version => !clean.some(({ versions }) => (versions as readonly string[] | undefined)?.includes(version) !== false)), [], 'a test in each version shows an answer that keeps to it')
+    }
 
     const methods = Object.keys(policy.methods ?? {})
     t.same(methods.filter(method => !accepting.some(({ request }) => request.method === method)), [], 'a test calls each method')
