@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import type { Express, Request } from 'express'
@@ -54,6 +54,10 @@ export interface ReceivedRequest {
   readonly rawHeaders: readonly string[]
   /** What has arrived so far; complete once the agent has answered. */
   body: Buffer
+  /** Body of the answer so far, as the SDK writes it. */
+  answer: Buffer
+  /** Whether the connection was closed before the answer was whole. */
+  aborted: boolean
 }
 
 export interface TestAgent {
@@ -141,7 +145,7 @@ export async function startAgent (options: AgentOptions): Promise<TestAgent> {
   if (options.kind === 'v03') mountV03(app, url, options, running)
   else mountV1(app, url, options, running)
   server.on('request', (req, res) => {
-    received.push(record(req))
+    received.push(record(req, res))
     app(req, res)
   })
 
@@ -162,19 +166,34 @@ export async function startAgent (options: AgentOptions): Promise<TestAgent> {
 }
 
 /** Sees the bytes as the parser hands them over; a `data` listener would start the stream before the SDK reads it. */
-function record (req: IncomingMessage): ReceivedRequest {
+function record (req: IncomingMessage, res: ServerResponse): ReceivedRequest {
   const entry: ReceivedRequest = {
     method: req.method ?? '',
     url: req.url ?? '',
     headers: req.headers,
     rawHeaders: req.rawHeaders,
-    body: Buffer.alloc(0)
+    body: Buffer.alloc(0),
+    answer: Buffer.alloc(0),
+    aborted: false
   }
   const push = req.push.bind(req)
   req.push = (chunk: unknown, encoding?: BufferEncoding) => {
     if (Buffer.isBuffer(chunk)) entry.body = Buffer.concat([entry.body, chunk])
     return push(chunk, encoding)
   }
+  const [write, end] = [res.write.bind(res), res.end.bind(res)] as [(...given: unknown[]) => boolean, (...given: unknown[]) => ServerResponse]
+  const keep = (chunk: unknown): void => {
+    if (typeof chunk === 'string' || chunk instanceof Uint8Array) entry.answer = Buffer.concat([entry.answer, Buffer.from(chunk as string)])
+  }
+  res.write = (...given: unknown[]) => {
+    keep(given[0])
+    return write(...given)
+  }
+  res.end = ((...given: unknown[]) => {
+    keep(given[0])
+    return end(...given)
+  }) as typeof res.end
+  res.once('close', () => { entry.aborted = !res.writableFinished })
   return entry
 }
 
