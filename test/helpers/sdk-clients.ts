@@ -38,7 +38,8 @@ export interface SendOptions {
 export interface AgentClient {
   send (text: string, options?: SendOptions): Promise<unknown>
   stream (text: string, options?: SendOptions): AsyncIterable<unknown>
-  getTask (id: string): Promise<unknown>
+  /** @param historyLength agents of SDK 0.3.14 show no history without it */
+  getTask (id: string, historyLength?: number): Promise<unknown>
   listTasks (contextId: string): Promise<unknown>
   cancelTask (id: string): Promise<unknown>
   subscribe (id: string): AsyncIterable<unknown>
@@ -128,7 +129,7 @@ async function connectV1 (options: ClientOptions): Promise<AgentClient> {
   return {
     send: (text, send): Promise<Message | Task> => client.sendMessage(params(text, send), { ...request, ...signalOf(send) }),
     stream: (text, send): AsyncIterable<StreamResponse> => client.sendMessageStream(params(text, send), { ...request, ...signalOf(send) }),
-    getTask: (id) => client.getTask({ tenant, id }, request),
+    getTask: (id, historyLength) => client.getTask({ tenant, id, ...(historyLength === undefined ? {} : { historyLength }) }, request),
     listTasks: (contextId) => client.listTasks({
       tenant, contextId, status: TaskState.TASK_STATE_UNSPECIFIED, pageToken: '', statusTimestampAfter: undefined, includeArtifacts: true
     }, request),
@@ -180,7 +181,7 @@ async function connectV03 (options: ClientOptions): Promise<AgentClient> {
   return {
     send: (text, send) => client.sendMessage(params(text, send), { ...request, ...signalOf(send) }),
     stream: (text, send) => client.sendMessageStream(params(text, send), { ...request, ...signalOf(send) }),
-    getTask: (id) => client.getTask({ id }, request),
+    getTask: (id, historyLength) => client.getTask({ id, ...(historyLength === undefined ? {} : { historyLength }) }, request),
     listTasks: async () => { throw new Error('The 0.3.14 client has no listTasks.') },
     cancelTask: (id) => client.cancelTask({ id }, request),
     subscribe: (id) => client.resubscribeTask({ id }, request),
