@@ -3,6 +3,7 @@ import type { ObserveConfig } from '../config/model.js'
 import type { Measure, ObservedAttribute } from './answer.js'
 import type { CompiledAnswers, CompiledMetric, CompiledPolicy } from './compiled.js'
 import type { ResultSubject } from './result-subject.js'
+import { remembersOf } from './review-scope.js'
 import { compileAnswerSelector } from './select-answer.js'
 import type { SelectContext } from './select-kit.js'
 import type { TaskMemory } from './task-memory.js'
@@ -30,7 +31,7 @@ export function compileObserve (config: ObserveConfig | undefined, context: Sele
 
 /**
  * @param memory of the task that the result is of; null where nothing is remembered of it. What was counted of the task before is not counted
- *   again; where nobody knows, the whole is counted.
+ *   again; where nobody knows, the whole is counted. Lists show what was counted when it came, or will be: nothing of them is counted.
  */
 export function observe (policy: CompiledPolicy, subject: ResultSubject, memory: TaskMemory | null): Observed {
   const { answers } = policy
@@ -43,7 +44,7 @@ export function observe (policy: CompiledPolicy, subject: ResultSubject, memory:
   const measures: Measure[] = []
   for (const metric of answers.metrics) {
     const numbers = numbersOf(metric, subject)
-    if (numbers.length === 0) continue
+    if (numbers.length === 0 || (metric.type === 'counter' && !remembersOf(subject.operation))) continue
     const value = metric.type === 'gauge' ? numbers.at(-1) ?? 0 : increase(policy, metric, numbers, subject.taskId === 'absent' ? null : memory)
     if (metric.type === 'gauge' || value > 0) measures.push({ extension: policy.name, metric: metric.name, type: metric.type, by: labelOf(metric, subject), value })
   }
