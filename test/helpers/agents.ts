@@ -45,6 +45,8 @@ export interface AgentOptions {
   readonly activates?: readonly string[]
   readonly port?: number
   readonly host?: string
+  /** Gets each response before the SDK writes to it. */
+  readonly tamper?: (response: ServerResponse) => void
 }
 
 export interface ReceivedRequest {
@@ -145,6 +147,7 @@ export async function startAgent (options: AgentOptions): Promise<TestAgent> {
   if (options.kind === 'v03') mountV03(app, url, options, running)
   else mountV1(app, url, options, running)
   server.on('request', (req, res) => {
+    options.tamper?.(res)
     received.push(record(req, res))
     app(req, res)
   })
