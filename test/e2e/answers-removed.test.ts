@@ -86,7 +86,7 @@ for (const combination of FOUR) {
     t.match(agent.calls()[0]?.headers, combination.version === '1.0' ? { 'a2a-extensions': URI } : { 'x-a2a-extensions': URI }, 'asked for')
     t.match(textOf(agent.calls().map(one => one.answer.toString())), 'notes.a', 'answered')
     for (const { headers } of exchanges) t.same([headers.get('a2a-extensions'), headers.get('x-a2a-extensions')], [null, null], 'no echo of it')
-    const echo = `a2a_gateway_activations_total{agent="agent",extension="notes",source="gateway",echo="confirmed"}`
+    const echo = 'a2a_gateway_activations_total{agent="agent",extension="notes",source="gateway",echo="confirmed"}'
     t.ok(await gateway.metric(echo) >= 4, 'the data proves it')
     const shown = await client({ extensions: [URI] })
     t.match(textOf(await told(shown.send('task'))), 'notes.a', 'who asks for it sees it')
