@@ -28,13 +28,14 @@ export class AnswerEdits {
 
   /**
    * Ends a result. An object with parts has at least one: where all of them would go, the last stays.
+   * @param subjects what was taken from
    * @param violations gets a note of what stays
    */
-  settle (subject: ResultSubject, violations: Violation[]): void {
+  settle (subjects: readonly ResultSubject[], violations: Violation[]): void {
     const { removals } = this
     if (removals.length === 0) return
     this.removals = []
-    const kept = partsToKeep(removals, subject)
+    const kept = partsToKeep(removals, subjects)
     for (const one of removals) {
       const path = kept.size === 0 ? undefined : kept.get(keyOf(one.path))
       if (path === undefined) this.settled.push(one)
@@ -44,10 +45,10 @@ export class AnswerEdits {
 }
 
 /** @returns by its key, the path of the last part of everything that would be left without */
-function partsToKeep (removals: readonly Removal[], subject: ResultSubject): ReadonlyMap<string, string> {
+function partsToKeep (removals: readonly Removal[], subjects: readonly ResultSubject[]): ReadonlyMap<string, string> {
   const removed = new Set(removals.map(({ path }) => keyOf(path)))
   const kept = new Map<string, string>()
-  for (const { steps, list, parts } of subject.contents(ANSWER_CONTENTS)) {
+  for (const { steps, list, parts } of subjects.flatMap(subject => subject.contents(ANSWER_CONTENTS))) {
     const last = parts.at(-1)
     if (list === null || last === undefined || parts.length < list.length) continue
     const keyOfPart = (index: number): string => keyOf([...steps, list.key, index])

@@ -7,6 +7,7 @@ import { Activations } from './activation-truth.js'
 import type { ActivationTruth, AnswerContext, AnswerReview, Measure, ObservedAttribute, Verdict } from './answer.js'
 import { correlate } from './correlate.js'
 import { observe } from './observe.js'
+import { PastSubject } from './past-subject.js'
 import { ResultSubject } from './result-subject.js'
 import { AnswerEdits } from './review-edits.js'
 import { redactHistory } from './review-redact.js'
@@ -42,6 +43,7 @@ class Review implements AnswerReview {
   private readonly memory: TaskMemory | null
   readonly enforces: boolean
   private readonly annotates: boolean
+  private readonly strips: boolean
   private readonly idle: boolean
   private taskId: string | null
   /** The result that the answer ended with, so far; kept only where a rule asks for it. */
@@ -56,6 +58,7 @@ class Review implements AnswerReview {
     this.memory = remembersOf(context.operation) ? context.decision.memory : null
     this.enforces = works.some(one => one.enforces)
     this.annotates = works.some(one => one.annotates)
+    this.strips = works.some(one => one.strips)
     this.judgesLast = works.some(one => one.judgesLast)
     this.idle = works.every(one => one.idle)
     this.taskId = context.taskId
@@ -126,6 +129,7 @@ class Review implements AnswerReview {
     const subject = new ResultSubject(view, operation, decision.matched, this.first)
     this.first = false
     for (const uri of subject.listed) this.activations.see(uri)
+    const past = this.strips && view.kind === 'task' ? new PastSubject(view, operation, decision.matched, false) : null
     const memory = this.memoryOf(view)
     const judged: Work[] = []
     for (const work of this.works) {
@@ -134,7 +138,7 @@ class Review implements AnswerReview {
       const evidence = found[0]?.typePath ?? found[0]?.path ?? null
       if (evidence !== null) this.activations.see(policy.uri)
       if (work.idle) continue
-      if (work.strips && found.length > 0) this.strip(work, found, subject, judging)
+      if (work.strips) this.strip(work, past === null ? found : [...found, ...ownedIn(work, past)], past === null ? [subject] : [subject, past], judging)
       if (work.answers.redact.length > 0) redactHistory(policy, work.answers, subject, judging)
       const isJudged = isAnswerJudged(work, evidence)
       tracer?.answerPolicy?.(policy, view, evidence, isJudged)
@@ -146,13 +150,15 @@ class Review implements AnswerReview {
       if (view.state !== null) memory.set(FIELDS.state, view.state)
       judging.taskId = this.taskId
     }
-    judging.edits?.settle(subject, judging.violations)
+    judging.edits?.settle(past === null ? [subject] : [subject, past], judging.violations)
     if (this.judgesLast && turn === 'within') this.last = { subject, judged }
   }
 
   /** Several extensions may own the same, such as versions of one: what an active one owns as well is the client's. */
-  private strip (work: Work, found: readonly Selected[], subject: ResultSubject, judging: Judging): void {
-    const kept = new Set(this.works.filter(other => other.state.active && !other.strips).flatMap(({ answers }) => answers.owned.flatMap(one => one.select(subject).map(({ path }) => path))))
+  private strip (work: Work, found: readonly Selected[], subjects: readonly ResultSubject[], judging: Judging): void {
+    if (found.length === 0) return
+    const owned = this.works.filter(other => other.state.active && !other.strips).flatMap(({ answers }) => answers.owned)
+    const kept = new Set(owned.flatMap(one => subjects.flatMap(subject => one.select(subject).map(({ path }) => path))))
     const removed = found.filter(({ path }) => !kept.has(path))
     if (removed.length > 0) stripInactive(work, removed, judging)
   }
@@ -176,7 +182,8 @@ function ownedIn ({ answers, strips }: Work, subject: ResultSubject): readonly S
 }
 
 function stripInactive ({ state: { policy }, answers }: Work, found: readonly Selected[], { violations, edits }: Findings): void {
-  const path = found[0]?.path ?? ''
+  const path = found[0]?.path
+  if (path === undefined) return
   note(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, INACTIVE, path, `belongs to the extension ${policy.uri}, which the client did not activate, and is ${answers.acts ? 'removed' : 'to be removed'}`, policy.uri))
   if (answers.acts) for (const { at } of found) edits?.remove(at, policy, INACTIVE)
 }

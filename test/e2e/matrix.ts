@@ -13,7 +13,7 @@ export function outcomes (story: Story): Record<string, string> {
   return Object.fromEntries(Object.entries(story).map(([operation, told]) => [operation, told.error?.name ?? 'ok']))
 }
 
-export interface MatrixOptions extends Omit<ClientOptions, 'fetch'> {}
+export interface MatrixOptions extends ClientOptions {}
 
 export type Operation =
   | 'sendMessage' | 'sendTask' | 'sendData' | 'sendNonBlocking' | 'sendFollowUp' | 'sendUnknownTask'
@@ -29,7 +29,7 @@ export interface Told {
 export type Story = Partial<Record<Operation | 'connect', Told>>
 
 export async function runMatrix (options: MatrixOptions): Promise<Story> {
-  const wire = new Wire()
+  const wire = new Wire(options.fetch ?? fetch)
   const base = options.cardUrl.slice(0, options.cardUrl.indexOf('/.well-known/'))
   const story: Story = {}
 
@@ -126,9 +126,14 @@ function describe (error: unknown): unknown {
 /** What went over the wire since the last drain. */
 class Wire {
   #exchanges: Array<Promise<unknown>> = []
+  readonly #send: typeof fetch
+
+  constructor (send: typeof fetch) {
+    this.#send = send
+  }
 
   readonly fetch: typeof fetch = async (input, init) => {
-    const response = await fetch(input, init)
+    const response = await this.#send(input, init)
     const url = input instanceof Request ? input.url : String(input)
     // A card is written anew by the gateway; what it means is in the result, its bytes are not the agent's.
     const card = /\/(?:\.well-known\/|extendedAgentCard|v1\/card)/.test(url) || /ExtendedCard|ExtendedAgentCard/.test(String(init?.body))

@@ -5,12 +5,12 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import type { Express, Request } from 'express'
 import { AgentCard, Role, TaskState } from '@a2a-js/sdk'
-import type { Message, Part } from '@a2a-js/sdk'
+import type { Artifact, Message, Part } from '@a2a-js/sdk'
 import { duplicateInterfacesForLegacy } from '@a2a-js/sdk/compat/v0_3'
 import * as v1 from '@a2a-js/sdk/server'
 import * as v1Express from '@a2a-js/sdk/server/express'
@@ -41,8 +41,12 @@ export interface AgentOptions {
   readonly behaviour?: Behaviour
   /** Which of the extensions it sees the agent says it activated. Default all. */
   readonly activate?: 'all' | 'none'
+  /** Says that it activated these too, whoever asked for them. SDK 0.3.14 never says anything. */
+  readonly activates?: readonly string[]
   readonly port?: number
   readonly host?: string
+  /** Gets each response before the SDK writes to it. */
+  readonly tamper?: (response: ServerResponse) => void
 }
 
 export interface ReceivedRequest {
@@ -52,6 +56,10 @@ export interface ReceivedRequest {
   readonly rawHeaders: readonly string[]
   /** What has arrived so far; complete once the agent has answered. */
   body: Buffer
+  /** Body of the answer so far, as the SDK writes it. */
+  answer: Buffer
+  /** Whether the connection was closed before the answer was whole. */
+  aborted: boolean
 }
 
 export interface TestAgent {
@@ -66,7 +74,19 @@ export interface TestAgent {
 }
 
 export type State = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled' | 'input-required'
-export type TestPart = { readonly text: string } | { readonly data: Record<string, unknown>, readonly mediaType?: string }
+export type TestPart = { readonly metadata?: Record<string, unknown> } &
+  ({ readonly text: string } | { readonly data: Record<string, unknown>, readonly mediaType?: string })
+
+/** What extensions add to a message, a task or an artifact. */
+export interface Added {
+  readonly metadata?: Record<string, unknown>
+  readonly extensions?: readonly string[]
+}
+
+/** And to the update that brings it. */
+export interface AddedToUpdate extends Added {
+  readonly event?: Record<string, unknown>
+}
 
 export interface Turn {
   readonly text: string
@@ -79,10 +99,10 @@ export interface Turn {
   /** Aborts when the client cancels the task or the agent closes. */
   readonly cancelled: AbortSignal
   message (...parts: TestPart[]): void
-  task (state: State): void
-  /** @param metadata of the status message */
-  status (state: State, text?: string, metadata?: Record<string, unknown>): void
-  artifact (id: string, parts: TestPart[], options?: { append?: boolean, lastChunk?: boolean }): void
+  messageWith (added: Added, ...parts: TestPart[]): void
+  task (state: State, added?: Added & { readonly artifacts?: Readonly<Record<string, readonly TestPart[]>> }): void
+  status (state: State, text?: string, added?: AddedToUpdate & { readonly parts?: readonly TestPart[] }): void
+  artifact (id: string, parts: readonly TestPart[], options?: AddedToUpdate & { readonly append?: boolean, readonly lastChunk?: boolean }): void
 }
 
 export type Behaviour = (turn: Turn) => void | Promise<void>
@@ -127,7 +147,8 @@ export async function startAgent (options: AgentOptions): Promise<TestAgent> {
   if (options.kind === 'v03') mountV03(app, url, options, running)
   else mountV1(app, url, options, running)
   server.on('request', (req, res) => {
-    received.push(record(req))
+    options.tamper?.(res)
+    received.push(record(req, res))
     app(req, res)
   })
 
@@ -148,19 +169,34 @@ export async function startAgent (options: AgentOptions): Promise<TestAgent> {
 }
 
 /** Sees the bytes as the parser hands them over; a `data` listener would start the stream before the SDK reads it. */
-function record (req: IncomingMessage): ReceivedRequest {
+function record (req: IncomingMessage, res: ServerResponse): ReceivedRequest {
   const entry: ReceivedRequest = {
     method: req.method ?? '',
     url: req.url ?? '',
     headers: req.headers,
     rawHeaders: req.rawHeaders,
-    body: Buffer.alloc(0)
+    body: Buffer.alloc(0),
+    answer: Buffer.alloc(0),
+    aborted: false
   }
   const push = req.push.bind(req)
   req.push = (chunk: unknown, encoding?: BufferEncoding) => {
     if (Buffer.isBuffer(chunk)) entry.body = Buffer.concat([entry.body, chunk])
     return push(chunk, encoding)
   }
+  const [write, end] = [res.write.bind(res), res.end.bind(res)] as [(...given: unknown[]) => boolean, (...given: unknown[]) => ServerResponse]
+  const keep = (chunk: unknown): void => {
+    if (typeof chunk === 'string' || chunk instanceof Uint8Array) entry.answer = Buffer.concat([entry.answer, Buffer.from(chunk as string)])
+  }
+  res.write = (...given: unknown[]) => {
+    keep(given[0])
+    return write(...given)
+  }
+  res.end = ((...given: unknown[]) => {
+    keep(given[0])
+    return end(...given)
+  }) as typeof res.end
+  res.once('close', () => { entry.aborted = !res.writableFinished })
   return entry
 }
 
@@ -236,13 +272,17 @@ const v1States: Record<State, TaskState> = {
 
 function v1Part (part: TestPart): Part {
   return 'text' in part
-    ? { content: { $case: 'text', value: part.text }, mediaType: '', filename: '', metadata: undefined }
+    ? { content: { $case: 'text', value: part.text }, mediaType: '', filename: '', metadata: part.metadata }
     : {
         content: { $case: 'data', value: part.data },
         mediaType: part.mediaType ?? '',
         filename: '',
-        metadata: part.mediaType === undefined ? undefined : { mimeType: part.mediaType }
+        metadata: part.mediaType === undefined ? part.metadata : { mimeType: part.mediaType, ...part.metadata }
       }
+}
+
+function v1Artifact (artifactId: string, parts: readonly TestPart[], { metadata, extensions = [] }: Added = {}): Artifact {
+  return { artifactId, name: '', description: '', parts: parts.map(v1Part), metadata, extensions: [...extensions] }
 }
 
 function v1Executor (options: AgentOptions, running: Map<string, AbortController>): v1.AgentExecutor {
@@ -254,15 +294,16 @@ function v1Executor (options: AgentOptions, running: Map<string, AbortController
     async execute ({ userMessage, taskId, contextId, task, context }, bus) {
       const extensions = context.requestedExtensions ?? []
       if (options.activate !== 'none') for (const uri of extensions) context.addActivatedExtension(uri)
+      for (const uri of options.activates ?? []) context.addActivatedExtension(uri)
       contexts.set(taskId, contextId)
-      const message = (parts: TestPart[], ofTask: boolean, metadata: Record<string, unknown> = {}): Message => ({
+      const message = (parts: readonly TestPart[], ofTask: boolean, added: Added = {}): Message => ({
         messageId: randomUUID(),
         contextId,
         taskId: ofTask ? taskId : '',
         role: Role.ROLE_AGENT,
         parts: parts.map(v1Part),
-        metadata: { seen: extensions, ...metadata },
-        extensions: [],
+        metadata: { seen: extensions, ...added.metadata },
+        extensions: [...added.extensions ?? []],
         referenceTaskIds: []
       })
       const data = userMessage.parts.find((part) => part.content?.$case === 'data')?.content
@@ -274,22 +315,28 @@ function v1Executor (options: AgentOptions, running: Map<string, AbortController
         extensions,
         cancelled: controllerOf(running, taskId).signal,
         message: (...parts) => bus.publish(v1.AgentEvent.message(message(parts, false))),
-        task: (state) => bus.publish(v1.AgentEvent.task({
-          id: taskId, contextId, status: v1Status(state), artifacts: [], history: task?.history ?? [userMessage], metadata: undefined
+        messageWith: (added, ...parts) => bus.publish(v1.AgentEvent.message(message(parts, false, added))),
+        task: (state, { metadata, artifacts = {} } = {}) => bus.publish(v1.AgentEvent.task({
+          id: taskId,
+          contextId,
+          status: v1Status(state),
+          artifacts: Object.entries(artifacts).map(([id, parts]) => v1Artifact(id, parts)),
+          history: task?.history ?? [userMessage],
+          metadata
         })),
-        status: (state, text, metadata) => bus.publish(v1.AgentEvent.statusUpdate({
+        status: (state, text, { event, parts = [], ...added } = {}) => bus.publish(v1.AgentEvent.statusUpdate({
           taskId,
           contextId,
-          status: v1Status(state, text === undefined ? undefined : message([{ text }], true, metadata)),
-          metadata: undefined
+          status: v1Status(state, text === undefined ? undefined : message([{ text }, ...parts], true, added)),
+          metadata: event
         })),
-        artifact: (artifactId, parts, { append = false, lastChunk = false } = {}) => bus.publish(v1.AgentEvent.artifactUpdate({
+        artifact: (artifactId, parts, { append = false, lastChunk = false, event, ...added } = {}) => bus.publish(v1.AgentEvent.artifactUpdate({
           taskId,
           contextId,
-          artifact: { artifactId, name: '', description: '', parts: parts.map(v1Part), metadata: undefined, extensions: [] },
+          artifact: v1Artifact(artifactId, parts, added),
           append,
           lastChunk,
-          metadata: undefined
+          metadata: event
         }))
       })
     },
@@ -345,33 +392,44 @@ function v03Card (url: string, options: CardOptions): legacy.AgentCard {
 
 function v03Part (part: TestPart): legacy.Part {
   return 'text' in part
-    ? { kind: 'text', text: part.text }
-    : { kind: 'data', data: part.data, ...(part.mediaType === undefined ? {} : { metadata: { mimeType: part.mediaType } }) }
+    ? { kind: 'text', text: part.text, ...withMetadata(part.metadata) }
+    : { kind: 'data', data: part.data, ...withMetadata(part.mediaType === undefined ? part.metadata : { mimeType: part.mediaType, ...part.metadata }) }
+}
+
+function withMetadata (metadata: Record<string, unknown> | undefined): { metadata?: Record<string, unknown> } {
+  return metadata === undefined ? {} : { metadata }
+}
+
+function v03Artifact (artifactId: string, parts: readonly TestPart[], { metadata, extensions }: Added = {}): legacy.Artifact {
+  return { artifactId, parts: parts.map(v03Part), ...withMetadata(metadata), ...(extensions === undefined ? {} : { extensions: [...extensions] }) }
 }
 
 function v03Executor (options: AgentOptions, running: Map<string, AbortController>): v03.AgentExecutor {
   const contexts = new Map<string, string>()
   const final = new Set<State>(['completed', 'failed', 'canceled', 'input-required'])
-  const update = (taskId: string, contextId: string, state: State, message?: legacy.Message): legacy.TaskStatusUpdateEvent => ({
+  const update = (taskId: string, contextId: string, state: State, message?: legacy.Message, metadata?: Record<string, unknown>): legacy.TaskStatusUpdateEvent => ({
     kind: 'status-update',
     taskId,
     contextId,
     status: { state, timestamp: new Date().toISOString(), ...(message === undefined ? {} : { message }) },
-    final: final.has(state)
+    final: final.has(state),
+    ...withMetadata(metadata)
   })
   return {
     async execute ({ userMessage, taskId, contextId, task, context }, bus) {
       const extensions = context?.requestedExtensions ?? []
       if (options.activate !== 'none') for (const uri of extensions) context?.addActivatedExtension(uri)
+      for (const uri of options.activates ?? []) context?.addActivatedExtension(uri)
       contexts.set(taskId, contextId)
-      const message = (parts: TestPart[], ofTask: boolean, metadata: Record<string, unknown> = {}): legacy.Message => ({
+      const message = (parts: readonly TestPart[], ofTask: boolean, added: Added = {}): legacy.Message => ({
         kind: 'message',
         messageId: randomUUID(),
         contextId,
         ...(ofTask ? { taskId } : {}),
         role: 'agent',
         parts: parts.map(v03Part),
-        metadata: { seen: extensions, ...metadata }
+        metadata: { seen: extensions, ...added.metadata },
+        ...(added.extensions === undefined ? {} : { extensions: [...added.extensions] })
       })
       const data = userMessage.parts.find((part) => part.kind === 'data')
       await (options.behaviour ?? echo)({
@@ -382,12 +440,19 @@ function v03Executor (options: AgentOptions, running: Map<string, AbortControlle
         extensions,
         cancelled: controllerOf(running, taskId).signal,
         message: (...parts) => bus.publish(message(parts, false)),
-        task: (state) => bus.publish({
-          kind: 'task', id: taskId, contextId, status: { state, timestamp: new Date().toISOString() }, history: task?.history ?? [userMessage], artifacts: []
+        messageWith: (added, ...parts) => bus.publish(message(parts, false, added)),
+        task: (state, { metadata, artifacts = {} } = {}) => bus.publish({
+          kind: 'task',
+          id: taskId,
+          contextId,
+          status: { state, timestamp: new Date().toISOString() },
+          history: task?.history ?? [userMessage],
+          artifacts: Object.entries(artifacts).map(([id, parts]) => v03Artifact(id, parts)),
+          ...withMetadata(metadata)
         }),
-        status: (state, text, metadata) => bus.publish(update(taskId, contextId, state, text === undefined ? undefined : message([{ text }], true, metadata))),
-        artifact: (artifactId, parts, { append = false, lastChunk = false } = {}) => bus.publish({
-          kind: 'artifact-update', taskId, contextId, artifact: { artifactId, parts: parts.map(v03Part) }, append, lastChunk
+        status: (state, text, { event, parts = [], ...added } = {}) => bus.publish(update(taskId, contextId, state, text === undefined ? undefined : message([{ text }, ...parts], true, added), event)),
+        artifact: (artifactId, parts, { append = false, lastChunk = false, event, ...added } = {}) => bus.publish({
+          kind: 'artifact-update', taskId, contextId, artifact: v03Artifact(artifactId, parts, added), append, lastChunk, ...withMetadata(event)
         })
       })
       bus.finished()

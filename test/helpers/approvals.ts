@@ -14,7 +14,7 @@ export const approvals: Behaviour = turn => {
   turn.task(turn.continued ? 'working' : 'submitted')
   if (turn.continued && again === undefined) return turn.status('completed', 'done')
   turn.status('working')
-  turn.status('input-required', 'may I?', request(again ?? turn.text))
+  turn.status('input-required', 'may I?', { metadata: request(again ?? turn.text) })
 }
 
 /** Metadata of the agent's status message. */

@@ -27,6 +27,10 @@ export interface SendOptions {
   readonly data?: Record<string, unknown>
   readonly mediaType?: string
   readonly metadata?: Record<string, unknown>
+  /** Of the message. */
+  readonly message?: { readonly metadata?: Record<string, unknown>, readonly extensions?: readonly string[] }
+  /** Stops waiting for the answer, or reading it. */
+  readonly signal?: AbortSignal
   /** Return at once rather than when the task stops. */
   readonly nonBlocking?: boolean
 }
@@ -34,7 +38,8 @@ export interface SendOptions {
 export interface AgentClient {
   send (text: string, options?: SendOptions): Promise<unknown>
   stream (text: string, options?: SendOptions): AsyncIterable<unknown>
-  getTask (id: string): Promise<unknown>
+  /** @param historyLength agents of SDK 0.3.14 show no history without it */
+  getTask (id: string, historyLength?: number): Promise<unknown>
   listTasks (contextId: string): Promise<unknown>
   cancelTask (id: string): Promise<unknown>
   subscribe (id: string): AsyncIterable<unknown>
@@ -59,6 +64,10 @@ export function taskIdOf (value: unknown): string | null {
 
 function headers ({ authorization }: ClientOptions): Record<string, string> {
   return authorization === undefined ? {} : { Authorization: authorization }
+}
+
+function signalOf (options: SendOptions | undefined): { signal?: AbortSignal } {
+  return options?.signal === undefined ? {} : { signal: options.signal }
 }
 
 // ---- 1.3.0 ----
@@ -88,7 +97,7 @@ async function connectV1 (options: ClientOptions): Promise<AgentClient> {
       ...(options.extensions === undefined ? [] : [v1.withA2AExtensions(...options.extensions)])
     )
   }
-  const params = (text: string, { taskId = '', data, mediaType = '', metadata, nonBlocking = false }: SendOptions = {}) => {
+  const params = (text: string, { taskId = '', data, mediaType = '', metadata, message: added = {}, nonBlocking = false }: SendOptions = {}) => {
     const parts: Part[] = [{ content: { $case: 'text', value: text }, mediaType: '', filename: '', metadata: undefined }]
     if (data !== undefined) {
       parts.push({
@@ -105,8 +114,8 @@ async function connectV1 (options: ClientOptions): Promise<AgentClient> {
       taskId,
       role: Role.ROLE_USER,
       parts,
-      metadata: undefined,
-      extensions: [],
+      metadata: added.metadata,
+      extensions: [...added.extensions ?? []],
       referenceTaskIds: []
     }
     return {
@@ -118,9 +127,9 @@ async function connectV1 (options: ClientOptions): Promise<AgentClient> {
   }
   const tenant = ''
   return {
-    send: (text, send): Promise<Message | Task> => client.sendMessage(params(text, send), request),
-    stream: (text, send): AsyncIterable<StreamResponse> => client.sendMessageStream(params(text, send), request),
-    getTask: (id) => client.getTask({ tenant, id }, request),
+    send: (text, send): Promise<Message | Task> => client.sendMessage(params(text, send), { ...request, ...signalOf(send) }),
+    stream: (text, send): AsyncIterable<StreamResponse> => client.sendMessageStream(params(text, send), { ...request, ...signalOf(send) }),
+    getTask: (id, historyLength) => client.getTask({ tenant, id, ...(historyLength === undefined ? {} : { historyLength }) }, request),
     listTasks: (contextId) => client.listTasks({
       tenant, contextId, status: TaskState.TASK_STATE_UNSPECIFIED, pageToken: '', statusTimestampAfter: undefined, includeArtifacts: true
     }, request),
@@ -150,21 +159,29 @@ async function connectV03 (options: ClientOptions): Promise<AgentClient> {
       ...(options.extensions === undefined ? [] : [v03.withA2AExtensions(...options.extensions)])
     )
   }
-  const params = (text: string, { taskId, data, mediaType, metadata, nonBlocking = false }: SendOptions = {}): legacy.MessageSendParams => {
+  const params = (text: string, { taskId, data, mediaType, metadata, message: added = {}, nonBlocking = false }: SendOptions = {}): legacy.MessageSendParams => {
     const parts: legacy.Part[] = [{ kind: 'text', text }]
     if (data !== undefined) {
       parts.push({ kind: 'data', data, ...(mediaType === undefined ? {} : { metadata: { mimeType: mediaType } }) })
     }
     return {
-      message: { kind: 'message', messageId: randomUUID(), role: 'user', parts, ...(taskId === undefined ? {} : { taskId }) },
+      message: {
+        kind: 'message',
+        messageId: randomUUID(),
+        role: 'user',
+        parts,
+        ...(taskId === undefined ? {} : { taskId }),
+        ...(added.metadata === undefined ? {} : { metadata: added.metadata }),
+        ...(added.extensions === undefined ? {} : { extensions: [...added.extensions] })
+      },
       configuration: { blocking: !nonBlocking },
       ...(metadata === undefined ? {} : { metadata })
     }
   }
   return {
-    send: (text, send) => client.sendMessage(params(text, send), request),
-    stream: (text, send) => client.sendMessageStream(params(text, send), request),
-    getTask: (id) => client.getTask({ id }, request),
+    send: (text, send) => client.sendMessage(params(text, send), { ...request, ...signalOf(send) }),
+    stream: (text, send) => client.sendMessageStream(params(text, send), { ...request, ...signalOf(send) }),
+    getTask: (id, historyLength) => client.getTask({ id, ...(historyLength === undefined ? {} : { historyLength }) }, request),
     listTasks: async () => { throw new Error('The 0.3.14 client has no listTasks.') },
     cancelTask: (id) => client.cancelTask({ id }, request),
     subscribe: (id) => client.resubscribeTask({ id }, request),

@@ -34,7 +34,7 @@ t.test('a counter adds what is new, however often a task is read', async t => {
   t.same(values(policy, [10, 10], null), [[], []], 'a task of which nothing is remembered, such as one of a list, is not counted')
   t.same(values(policy, [10, 12], new TaskMemory(null)), [[10], [2]], 'of a task that nobody knows the whole')
   t.same(observe(policy, result({ message: { parts: [{ text: 'x' }], metadata: { n: 5 } } }), later).measures.map(one => one.value), [5], 'a message is no task')
-  t.same(values(policy, [-1, NaN, 2 ** 60, '7', null, true, 0, {}], new TaskMemory(NEW_TASK)), [[], [], [], [], [], [], [], []])
+  t.same(values(policy, [-1, NaN, 2 ** 60, '7', null, true, 0, {}], new TaskMemory(null)), [[], [], [], [], [], [], [], []])
   const artifact = (n: number): object => ({ artifactId: 'a', parts: [{ text: 'x' }], metadata: { n } })
   const task = result({ task: { id: 't', status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [artifact(1), artifact(-5), artifact(2)] } })
   const fresh = new TaskMemory(null)
@@ -50,7 +50,7 @@ t.test('labels come from the policy', async t => {
   const policy = policyOf({ metrics: [{ name: 'tokens', type: 'counter', from: at('n'), by: { from: at('model'), values: ['small', '7', 'true'] } }, { name: 'n', type: 'gauge', from: at('n') }] })
   const rows: [unknown, string][] = [['small', 'small'], [7, '7'], [true, 'true'], ['large', 'other'], ['', 'other'], [{ small: 1 }, 'other'], [undefined, 'other'], [null, 'other']]
   for (const [model, by] of rows) {
-    t.same(observe(policy, status({ n: 1, ...(model === undefined ? {} : { model }) }), new TaskMemory(NEW_TASK)).measures, [
+    t.same(observe(policy, status({ n: 1, ...(model === undefined ? {} : { model }) }), new TaskMemory(null)).measures, [
       { extension: 'p', metric: 'tokens', type: 'counter', by, value: 1 },
       { extension: 'p', metric: 'n', type: 'gauge', by: '', value: 1 }
     ], JSON.stringify(model))
