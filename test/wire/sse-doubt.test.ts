@@ -22,6 +22,6 @@ const PLAIN = [
 ]
 
 t.test('what some clients take for JSON or for further lines is doubted, however it is cut', async t => {
-  for (const text of DOUBTED) for (const cut of [1, 2, 3, 1_000]) t.ok(isDoubted(text, cut), `${JSON.stringify(text)} by ${cut}`)
-  for (const text of PLAIN) for (const cut of [1, 2, 3, 1_000]) t.notOk(isDoubted(text, cut), `${JSON.stringify(text)} by ${cut}`)
+  for (const text of DOUBTED) for (const cut of [1, 2, 3, 1_000]) t.ok(isDoubted(text, cut), `${encodeURIComponent(text)} by ${cut}`)
+  for (const text of PLAIN) for (const cut of [1, 2, 3, 1_000]) t.notOk(isDoubted(text, cut), `${encodeURIComponent(text)} by ${cut}`)
 })
