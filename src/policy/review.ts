@@ -86,7 +86,8 @@ class Review implements AnswerReview {
   }
 
   judge (bytes: Buffer, stream: boolean): Verdict {
-    if (!this.reads) return FORWARD
+    // An answer to a notification, or an event that keeps a connection open: there is nothing to act upon.
+    if (!this.reads || bytes.length === 0) return FORWARD
     const judging = new Judging(new AnswerEdits())
     const view = this.read(bytes, stream, judging.violations)
     if (view === null) return judging.verdict(null)

@@ -14,6 +14,7 @@ import { ObservedJson } from './observed-json.js'
 import { ObservedStream } from './observed-stream.js'
 import { RelayedBody } from './relay.js'
 import { Reviewing } from './reviewing.js'
+import { UntypedBody } from './untyped.js'
 
 /** @returns null where the answer is not taken: the gateway has answered */
 export function pickBody (exchange: Exchange, plan: AnswerPlan, status: number, headers: string[]): AnswerBody | null {
@@ -36,6 +37,7 @@ function reviewed (exchange: Exchange, reviewing: Reviewing, status: number, hea
   if (!reviewing.reads || isEmpty(status, headers)) return unlooked(exchange, reviewing, status, headers)
   const stream = isEventStream(valueOf(headers, 'content-type'))
   const unread = unreadable(headers, stream, reviewing)
+  if (unread === 'content_type' && reviewing.enforces && !stream) return new UntypedBody(exchange, status, headers, reviewing)
   if (unread !== null) return reviewing.unread(unread) ? null : unlooked(exchange, reviewing, status, headers)
   if (stream) return new (reviewing.holds ? HeldStream : ObservedStream)(exchange, status, headers, reviewing)
   return new (reviewing.holds ? HeldJson : ObservedJson)(exchange, status, headers, reviewing)

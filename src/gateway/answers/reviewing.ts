@@ -57,6 +57,10 @@ export class Reviewing {
     return this.review.holds
   }
 
+  get enforces (): boolean {
+    return this.review.enforces
+  }
+
   get holdsHead (): boolean {
     return this.review.holdsHead
   }
