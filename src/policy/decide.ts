@@ -15,7 +15,7 @@ import { inject } from './inject.js'
 import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
 import { RequestSubject } from './subject.js'
-import { checkTaskState } from './task-state.js'
+import { beginTask, checkTaskState } from './task-state.js'
 import { FIELDS, NEW_TASK, TaskMemory } from './task-memory.js'
 import type { Tracer } from './trace.js'
 import { checkUntagged } from './untagged.js'
@@ -58,6 +58,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
       if (one.policy.activation.inactive === 'reject') note(violations, inactive(request, one.policy, one.evidence))
       else if (edits !== null) stripInactive(one.policy, subject, one.evidence, edits, violations)
     }
+    if (memory?.begins === true) beginTask(one.policy, memory)
     const judged = isJudged(one)
     tracer?.policy(one, judged)
     if (judged) runRules(one.policy, subject, one.active, violations, edits, matched, tracer)

@@ -10,7 +10,7 @@ export const NEW_TASK: TaskRecord = new Map()
 export const FIELDS = {
   /** The last TaskState. */
   state: 'state',
-  /** The last substate, as `stored` writes it. */
+  /** The last substate, as `stored` writes it; '' of a task that was seen from its beginning and has said none. */
   substate: (policy: string): string => `s:${policy}`,
   /** How often a substate was entered. */
   visits: (policy: string, substate: string): string => `v:${policy}:${substate}`,
@@ -33,9 +33,9 @@ export class TaskMemory {
     this.record = record
   }
 
-  /** Whether the task was known: then a field that is not there is known not to be. What is learnt meanwhile does not change it. */
-  get known (): boolean {
-    return this.record !== null
+  /** Whether the task begins with this request: only then a field that is not there is known not to be. Of others the record may tell a part. */
+  get begins (): boolean {
+    return this.record === NEW_TASK
   }
 
   get (field: string): string | null {

@@ -47,6 +47,11 @@ function sets (lists: Readonly<Record<string, readonly string[]>>, keyOf: (subst
   return new Map(Object.entries(lists).map(([substate, list]) => [keyOf(substate), new Set(list)]))
 }
 
+/** A task begins: what it says first is its first move, also for who hears of it later. */
+export function beginTask (policy: CompiledPolicy, memory: TaskMemory): void {
+  if (policy.state !== null) memory.set(FIELDS.substate(policy.name), '')
+}
+
 /** Judges one request or result, and remembers where it leads. */
 export function checkTaskState (policy: CompiledPolicy, subject: Subject, side: Side, memory: TaskMemory, violations: Violation[]): void {
   const { state } = policy
@@ -81,13 +86,19 @@ class Check {
     const { value, path } = one
     const now = stored(value)
     const field = FIELDS.substate(this.policy.name)
-    const before = memory.get(field) ?? (memory.known ? '' : null)
+    const before = memory.get(field) ?? (memory.begins ? '' : null)
     let holds = this.pair(path, value, taskState)
     if (now !== before) {
       holds = this.transition(path, value, before) && holds
       holds = this.visit(path, value, holds) && holds
     }
     if (holds || this.mode !== 'enforce') memory.set(field, now)
+  }
+
+  /** Whether the task was seen from its beginning, or has said a substate since. */
+  private get isKnown (): boolean {
+    const { memory, policy } = this
+    return memory.begins || memory.get(FIELDS.substate(policy.name)) !== null
   }
 
   private pair (path: string, substate: string, taskState: string | null): boolean {
@@ -134,7 +145,7 @@ class Check {
     if (greatest === null) return
     const field = FIELDS.monotonic(this.policy.name)
     const before = memory.get(field)
-    if (before === null && !memory.known && this.state.onUnknown === 'reject') this.broken(greatest.path, 'cannot be judged: nothing is known of this task; begin a new one')
+    if (before === null && !this.isKnown && this.state.onUnknown === 'reject') this.broken(greatest.path, 'cannot be judged: nothing is known of this task; begin a new one')
     else if (before !== null && isLess(greatest.text, before)) this.broken(greatest.path, 'must not be less than what the task said before; send numbers that grow')
     else return memory.set(field, greatest.text)
     // Where it is only observed, the greatest stays: each number below it is one that did not grow.

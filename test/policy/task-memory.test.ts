@@ -4,7 +4,7 @@ import { NEW_TASK, TaskMemory } from '../../src/policy/task-memory.js'
 t.test('what is set lies over the record, and is taken once', async t => {
   const record = new Map([['a', '1'], ['b', '2']])
   const memory = new TaskMemory(record)
-  t.ok(memory.known)
+  t.notOk(memory.begins)
   t.equal(memory.take(), null)
   memory.set('a', '1')
   t.equal(memory.take(), null, 'nothing new')
@@ -25,10 +25,11 @@ t.test('what is set lies over the record, and is taken once', async t => {
   t.same([...record], [['a', '1'], ['b', '2']], 'so does the record')
 })
 
-t.test('known and unknown', async t => {
+t.test('a task that begins, and one that nobody knows', async t => {
   const unknown = new TaskMemory(null)
   unknown.set('a', '1')
-  t.notOk(unknown.known)
+  t.notOk(unknown.begins)
   t.equal(unknown.get('a'), '1')
-  t.ok(new TaskMemory(NEW_TASK).known)
+  t.ok(new TaskMemory(NEW_TASK).begins)
+  t.notOk(new TaskMemory(new Map()).begins)
 })
