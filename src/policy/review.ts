@@ -48,6 +48,8 @@ class Review implements AnswerReview {
   private readonly judgesLast: boolean
   private last: { readonly subject: ResultSubject, readonly judged: readonly Work[] } | null = null
   private first = true
+  /** Whether the memory knows whose it is. */
+  private recalls = false
 
   constructor (context: AnswerContext, works: readonly Work[], activations: Activations) {
     this.context = context
@@ -154,7 +156,12 @@ class Review implements AnswerReview {
   /** Of the request's task, or where it names none of the first that is answered; other tasks are not its to remember. */
   private memoryOf (view: ResultView): TaskMemory | null {
     if (this.memory === null || view.taskId === null) return null
-    this.taskId ??= view.taskId
+    if (!this.recalls) {
+      this.recalls = true
+      const { recall } = this.context
+      const taskId = this.taskId ??= view.taskId
+      if (recall !== undefined) this.memory.recallBy(() => recall(taskId))
+    }
     return view.taskId === this.taskId ? this.memory : null
   }
 }

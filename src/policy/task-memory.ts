@@ -27,6 +27,7 @@ export class TaskMemory {
   private readonly record: TaskRecord | null
   private changed: Map<string, string> | null = null
   private taken: Map<string, string> | null = null
+  private recall: (() => TaskRecord | null) | null = null
 
   /** @param record null where nobody knows the task; `NEW_TASK` for one that begins here */
   constructor (record: TaskRecord | null) {
@@ -42,6 +43,17 @@ export class TaskMemory {
     return this.changed?.get(field) ?? this.taken?.get(field) ?? this.record?.get(field) ?? null
   }
 
+  /** @param recall what the store knows of the task by now, as far as it can tell at once */
+  recallBy (recall: () => TaskRecord | null): void {
+    this.recall = recall
+  }
+
+  /** What is known by now from other requests of the task, where that is something else than here; null for nothing. */
+  elsewhere (field: string): string | null {
+    const value = this.recall?.()?.get(field) ?? null
+    return value === this.get(field) ? null : value
+  }
+
   set (field: string, value: string): void {
     if (this.get(field) === value) return
     this.changed ??= new Map()
@@ -53,6 +65,8 @@ export class TaskMemory {
     const { changed } = this
     if (changed === null) return null
     this.changed = null
+    // A task that was to begin here, and that the agent has begun before.
+    if (this.begins && this.taken === null) for (const [field, value] of changed) if (value === '' && this.elsewhere(field) !== null) changed.delete(field)
     if (this.taken === null) this.taken = new Map(changed)
     else for (const [field, value] of changed) this.taken.set(field, value)
     return changed
