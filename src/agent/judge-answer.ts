@@ -3,6 +3,7 @@ import type { CallProblem } from '../a2a/call.js'
 import type { Refusal } from '../a2a/errors.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
 import type { Limits } from '../config/model.js'
+import { shownOf } from '../policy/activation-truth.js'
 import type { ActivationTruth, Verdict } from '../policy/answer.js'
 import { callViolation, refusalOf } from '../policy/violation.js'
 import { copyResponseHeaders } from '../wire/headers.js'
@@ -146,7 +147,7 @@ function withoutEcho (headers: readonly string[]): string[] {
 
 /** Where no policy says more of it: in the spelling of the client, without URIs that only the gateway asked for. */
 function shownEcho ({ policy, decision, requested }: Ruling, echoed: readonly string[]): string[] {
-  return echoed.filter((uri, i) => echoed.indexOf(uri) === i && !(policy.hidden.has(uri) && decision.injected.includes(uri))).map(uri => policy.names.asAsked(uri, requested))
+  return shownOf(policy, requested, decision.injected, echoed).map(uri => policy.names.asAsked(uri, requested))
 }
 
 function valueOf (headers: readonly string[], name: string): string | null {
