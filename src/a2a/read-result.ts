@@ -3,7 +3,7 @@
  * proto 1.0.1 SendMessageResponse and StreamResponse.
  */
 import type { FieldProblem, JsonObject } from './fields.js'
-import { Fields, FieldSet, isObject, own } from './fields.js'
+import { Fields, FieldSet, isObject, isSameField, own } from './fields.js'
 import type { Operation } from './operations.js'
 import { isBareTask, isResult, readResult, readTask } from './result-shapes.js'
 import type { Place, Style } from './result-shapes.js'
@@ -50,7 +50,7 @@ function viewRpc (value: unknown, options: AnswerOptions): AnswerView {
 
 function viewRest (value: unknown, options: AnswerOptions): AnswerView {
   const problems: FieldProblem[] = []
-  if (isObject(value) && isRestError(value) && !isResult(value)) return { results: NONE, isError: true, fault: null, problems }
+  if (isObject(value) && isRestError(value) && !holdsResult(value)) return { results: NONE, isError: true, fault: null, problems }
   return viewResults({ value, path: '', steps: ROOT }, options, problems)
 }
 
@@ -59,6 +59,13 @@ function isRestError (body: JsonObject): boolean {
   const error = own(body, 'error')
   if (error !== undefined && error !== null) return true
   return typeof own(body, 'code') === 'number' && typeof own(body, 'message') === 'string'
+}
+
+const RESULTS = ['task', 'message', 'msg', 'statusUpdate', 'artifactUpdate', 'tasks', 'status', 'artifact', 'artifacts', 'parts', 'content', 'metadata']
+
+/** Whether somebody might take something of it for a result: clients of calls that succeed do not look for errors. */
+function holdsResult (body: JsonObject): boolean {
+  return Object.keys(body).some(key => typeof body[key] === 'object' && body[key] !== null && RESULTS.some(name => isSameField(key, name)))
 }
 
 function viewResults (place: Place, options: AnswerOptions, problems: FieldProblem[]): AnswerView {

@@ -1,7 +1,7 @@
 /** Messages, tasks and their updates as agents of both generations and bindings write them: bare, by `kind`, or wrapped in a member of their name. */
 import type { JsonPath } from '../wire/json-edit.js'
 import type { FieldProblem, JsonObject } from './fields.js'
-import { addProblem, Fields, FieldSet, isObject, own, snakeCase } from './fields.js'
+import { addProblem, Fields, FieldSet, isObject, memberPath, own, snakeCase } from './fields.js'
 import type { ContentView } from './message.js'
 import { MESSAGE_FIELDS, viewContent } from './message.js'
 import { roleOf } from './normalise.js'
@@ -67,7 +67,7 @@ export function readResult (object: JsonObject, place: Place, style: Style, upda
     const key = fields.key(name)
     if (isObject(value) && key !== null) take(kind, value, fields.pathOf(name), [...place.steps, key])
   }
-  const bare = first === null && old ? bareKind(object) : null
+  const bare = first === null && old ? bareKind(object, place.path, problems) : null
   if (bare !== null) take(bare, object, place.path, place.steps)
   return found
 }
@@ -104,11 +104,17 @@ function looksLike (object: JsonObject, kind: ResultKind | undefined): boolean {
   }
 }
 
-/** 0.3 objects without `kind`, which readers that go by shape take: Python's model has it by default. */
-function bareKind (object: JsonObject): ResultKind | null {
-  if (isObject(own(object, 'status'))) return Object.hasOwn(object, 'id') ? 'task' : looksLike(object, 'statusUpdate') ? 'statusUpdate' : null
-  if (looksLike(object, 'artifactUpdate')) return 'artifactUpdate'
-  return Array.isArray(own(object, 'parts')) || Array.isArray(own(object, 'content')) ? 'message' : null
+/** 0.3 objects without `kind`, which readers that go by shape take: Python's model has it by default, and takes the shape that most members fit. */
+function bareKind (object: JsonObject, path: string, problems: FieldProblem[]): ResultKind | null {
+  const kinds: ResultKind[] = []
+  if (isObject(own(object, 'status'))) {
+    if (Object.hasOwn(object, 'id')) kinds.push('task')
+    if (looksLike(object, 'statusUpdate')) kinds.push('statusUpdate')
+  }
+  if (looksLike(object, 'artifactUpdate')) kinds.push('artifactUpdate')
+  if (Array.isArray(own(object, 'parts')) || Array.isArray(own(object, 'content'))) kinds.push('message')
+  if (kinds.length > 1) addProblem(problems, memberPath(path, 'kind'), 'is missing where the other members do not tell what it is; say what it is')
+  return kinds[0] ?? null
 }
 
 function view (kind: ResultKind, object: JsonObject, path: string, steps: JsonPath, style: Style, problems: FieldProblem[]): ResultView {

@@ -3,13 +3,13 @@ import type { CallProblem } from '../a2a/call.js'
 import type { Refusal } from '../a2a/errors.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
 import type { Limits } from '../config/model.js'
+import { shownOf } from '../policy/activation-truth.js'
 import type { ActivationTruth, Verdict } from '../policy/answer.js'
 import { callViolation, refusalOf } from '../policy/violation.js'
 import { copyResponseHeaders } from '../wire/headers.js'
 import { splitList } from '../wire/header-list.js'
-import { isJsonContentType } from '../wire/media-type.js'
 import type { Unread } from './answer-problems.js'
-import { answerTooLarge, encoded, notJson } from './answer-problems.js'
+import { answerTooLarge, encoded, notJson, unreadByHeader } from './answer-problems.js'
 import type { ClientAnswer } from './client-answer.js'
 import { refusedAnswer, streamAnswer, wholeAnswer } from './client-answer.js'
 import type { Judgement } from './judge.js'
@@ -90,7 +90,7 @@ export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: 
   }
   if (!review.reads) return unlooked('known-by-header')
   if (answer.status === 204 || answer.status === 205 || answer.body.length === 0) return unlooked('empty')
-  const unread = problemOf(answer, received, type, stream, limits)
+  const unread = problemOf(answer, received, stream, limits)
   if (unread !== null) {
     const refusal = review.enforces ? refusalOf([callViolation('enforce', unread.problem)]) : null
     return refusal === null ? unlooked(unread.why) : { ...nothing(stream, unread.why), refusal, truth: review.truth(), client: refusedAnswer(refusal, caller) }
@@ -125,12 +125,10 @@ function isCard ({ call }: Judgement): boolean {
   return call?.operation === 'GetExtendedAgentCard'
 }
 
-function problemOf ({ body }: PlainAnswer, headers: readonly string[], type: string | null, stream: boolean, limits: Limits): { readonly why: Unread, readonly problem: CallProblem } | null {
-  const encoding = valueOf(headers, 'content-encoding')
-  if (encoding !== null && encoding.toLowerCase() !== 'identity') return { why: 'encoding', problem: encoded }
-  if (stream) return null
-  if (!isJsonContentType(type ?? undefined, true)) return { why: 'content_type', problem: notJson }
-  return body.length > limits.response ? { why: 'too_large', problem: answerTooLarge(limits.response) } : null
+function problemOf ({ body }: PlainAnswer, headers: readonly string[], stream: boolean, limits: Limits): { readonly why: Unread, readonly problem: CallProblem } | null {
+  const why = unreadByHeader(headers, stream)
+  if (why !== null) return { why, problem: why === 'encoding' ? encoded : notJson }
+  return stream || body.length <= limits.response ? null : { why: 'too_large', problem: answerTooLarge(limits.response) }
 }
 
 function isEcho (name: string | undefined): boolean {
@@ -149,7 +147,7 @@ function withoutEcho (headers: readonly string[]): string[] {
 
 /** Where no policy says more of it: in the spelling of the client, without URIs that only the gateway asked for. */
 function shownEcho ({ policy, decision, requested }: Ruling, echoed: readonly string[]): string[] {
-  return echoed.filter((uri, i) => echoed.indexOf(uri) === i && !(policy.hidden.has(uri) && decision.injected.includes(uri))).map(uri => policy.names.asAsked(uri, requested))
+  return shownOf(policy, requested, decision.injected, echoed).map(uri => policy.names.asAsked(uri, requested))
 }
 
 function valueOf (headers: readonly string[], name: string): string | null {

@@ -5,11 +5,12 @@ import type { Limits } from '../config/model.js'
 import type { AnswerReview, Verdict } from '../policy/answer.js'
 import { callViolation, refusalOf } from '../policy/violation.js'
 import { editJson } from '../wire/json-edit.js'
+import { SseDoubt } from '../wire/sse-doubt.js'
 import type { SsePiece } from '../wire/sse-split.js'
 import { SseSplitter } from '../wire/sse-split.js'
 import { commentBytes, withData } from '../wire/sse-write.js'
 import type { Unread } from './answer-problems.js'
-import { eventTooLarge } from './answer-problems.js'
+import { doubtful, eventTooLarge } from './answer-problems.js'
 import type { JudgedResult } from './judge-answer.js'
 import { refusalEvent } from './refusal-answer.js'
 
@@ -47,6 +48,7 @@ class JudgedStream {
   private readonly limits: Limits
   private readonly at: (event: number) => void
   private readonly out: Buffer[] = []
+  private readonly doubt = new SseDoubt()
   private readonly results: JudgedResult[] = []
   private events = 0
   private refusal: Refusal | null = null
@@ -69,6 +71,7 @@ class JudgedStream {
   take (pieces: readonly SsePiece[]): void {
     for (const piece of pieces) {
       if (this.refusal !== null) return
+      if (this.doubt.isIn(piece) && this.doubted(piece.kind === 'event')) return
       if (piece.kind === 'event') this.event(piece.bytes, piece.data)
       else if (piece.kind === 'overflow') this.overflow(piece.bytes)
       else this.pass(piece.bytes)
@@ -95,6 +98,14 @@ class JudgedStream {
     this.begin()
     this.annotate(verdict)
     this.out.push(verdict.edits.length === 0 ? bytes : withData(bytes, editJson(data, verdict.edits)))
+  }
+
+  /** @returns whether it is refused */
+  private doubted (event: boolean): boolean {
+    this.unread = 'malformed'
+    if (!this.review.enforces) return false
+    if (event) this.at(++this.events)
+    return this.refused(refusalOf([callViolation('enforce', doubtful)]))
   }
 
   private overflow (bytes: Buffer): void {

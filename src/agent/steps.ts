@@ -8,7 +8,7 @@ import type { Route } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
 import type { Limits } from '../config/model.js'
-import type { AnswerReview } from '../policy/answer.js'
+import type { AnswerContext, AnswerReview } from '../policy/answer.js'
 import type { AgentPolicy } from '../policy/compiled.js'
 import type { Decision } from '../policy/decision.js'
 import { decide } from '../policy/decide.js'
@@ -91,8 +91,9 @@ export function ruleOn (state: AgentState, route: OperationRoute, call: Call, he
  * How the answer to a forwarded request is judged, or null where nothing says anything of it.
  * @param taskId of the task that the request names, as `taskIdOf` reads it
  * @param tracer is told each rule's verdict; null in the proxy
+ * @param recall of `AnswerContext`
  */
-export function reviewFor (route: OperationRoute, call: Call, { policy, decision, requested }: Ruling, taskId: string | null, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>, tracer: Tracer | null = null): AnswerReview | null {
+export function reviewFor (route: OperationRoute, call: Call, { policy, decision, requested }: Ruling, taskId: string | null, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>, tracer: Tracer | null = null, recall?: AnswerContext['recall']): AnswerReview | null {
   // A route of an extension answers with what that likes.
   if (policy.mode === 'off' || !policy.reads || route.extensionRoute !== null) return null
   return reviewOf({
@@ -105,7 +106,8 @@ export function reviewFor (route: OperationRoute, call: Call, { policy, decision
     id: call.idValue,
     taskId,
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
-    tracer
+    tracer,
+    ...(recall === undefined ? {} : { recall })
   })
 }
 

@@ -138,7 +138,7 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
   const body = bodyOf(ruling, read.bytes)
   const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected }
   const card = readsAnswer(state, call) ? { rewrite: state.rewrite, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } } : null
-  const review = card === null ? reviewFor(route, call, ruling, task?.taskId ?? null, limits) : null
+  const review = card === null ? reviewFor(route, call, ruling, task?.taskId ?? null, limits, null, taskId => exchange.services.tasks.now(keyOf(agent, read, taskId))) : null
   const answer = new Answer(exchange, { echo, card, review: review === null ? null : reviewPlan(exchange, agent, read, review, limits), anyPage: route.extensionRoute !== null })
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
   exchange.forwarding = forward({
@@ -150,11 +150,15 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
   }, answer)
 }
 
-function reviewPlan (exchange: Exchange, agent: Agent, { call, route }: Read, review: AnswerReview, limits: Limits): ReviewPlan {
+function keyOf (agent: Agent, { call, route }: Read, taskId: string): TaskKey {
+  return { agent: agent.name, tenant: tenantOf(call, route.tenant), taskId }
+}
+
+function reviewPlan (exchange: Exchange, agent: Agent, read: Read, review: AnswerReview, limits: Limits): ReviewPlan {
   return {
     review,
     limits,
-    remember: (taskId, fields) => exchange.services.tasks.write({ agent: agent.name, tenant: tenantOf(call, route.tenant), taskId }, fields)
+    remember: (taskId, fields) => exchange.services.tasks.write(keyOf(agent, read, taskId), fields)
   }
 }
 

@@ -29,6 +29,11 @@ export class Tasks {
     return typeof found === 'string' ? null : found
   }
 
+  /** What is known of a task by now, not counted as a look-up; null also where a server would have to be asked. */
+  now (key: TaskKey): TaskRecord | null {
+    return this.store.now(key)
+  }
+
   /** @returns a promise, which never rejects, where the store takes its time: nobody may see the answer before it has ended */
   write (key: TaskKey, fields: TaskRecord): Promise<unknown> | null {
     return this.store.write(key, fields)

@@ -6,6 +6,23 @@ import type { Decision } from './decision.js'
 /** Bound on the URIs that nobody knows and an agent lists all the same. */
 const MAX_STRANGERS = 64
 
+/**
+ * What the client may see of an agent's header, in the agent's spelling: each once, nothing that only the gateway asked for and does not show, and,
+ * where a policy verifies that, nothing that was not asked for or is not declared.
+ * @param requested URIs as the client asked for them
+ */
+export function shownOf (policy: AgentPolicy, requested: readonly string[], injected: readonly string[], header: readonly string[]): string[] {
+  const { names, hidden, echoes, declared } = policy
+  const spell = (uri: string): string => names.respell([uri])[0] ?? uri
+  return header.filter((uri, i) => {
+    if (header.indexOf(uri) !== i) return false
+    const spelled = spell(uri)
+    if (injected.includes(spelled) && hidden.has(spelled)) return false
+    if (!echoes.has(uri)) return true
+    return declared.includes(spelled) && (injected.includes(spelled) || requested.some(one => spell(one) === spelled))
+  })
+}
+
 export class Activations {
   private readonly policy: AgentPolicy
   private readonly decision: Decision
@@ -54,7 +71,7 @@ export class Activations {
   /** For the client's header, in the spelling that the client used. */
   shown (): readonly string[] {
     const { policy, decision, requested, header } = this
-    const shown = header.filter((uri, i) => header.indexOf(uri) === i && (policy.echoes.has(uri) ? this.verified(uri) : !(policy.hidden.has(uri) && decision.injected.includes(uri))))
+    const shown = shownOf(policy, requested, decision.injected, header)
     for (const uri of this.seen) {
       if (policy.echoes.size > 0 && this.provable(uri) && !shown.some(one => this.spelled(one) === uri)) shown.push(uri)
     }
@@ -72,13 +89,6 @@ export class Activations {
       // What is active without being asked for, by its data or always, is no surprise.
       unexpected: [...seen].filter(uri => !asked.has(uri) && !active.includes(uri))
     }
-  }
-
-  /** The client asked for it, or the gateway did and shows so; and the card declares it. */
-  private verified (uri: string): boolean {
-    const { policy, decision } = this
-    const spelled = this.spelled(uri)
-    return policy.declared.includes(spelled) && (this.asked(spelled) || (decision.injected.includes(spelled) && !policy.hidden.has(spelled)))
   }
 
   private provable (uri: string): boolean {

@@ -24,6 +24,8 @@ export interface AnswerContext {
   readonly taskId: string | null
   readonly limits: JsonLimits
   readonly tracer: Tracer | null
+  /** What is known of a task by now, where that can be told at once; null where it cannot. */
+  readonly recall?: (taskId: string) => TaskRecord | null
 }
 
 /** What becomes of one whole answer, or of one event. */

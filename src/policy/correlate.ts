@@ -73,7 +73,8 @@ function check (policy: CompiledPolicy, correlation: CompiledCorrelation, subjec
     note(violations, violation(mode, reasonOn(correlation.check.on, errorClass), policy.name, correlation.id, path, own ?? message, policy.uri, fault ? null : correlation.reason, own !== null))
   }
   for (const { ambiguous, path } of selected) if (ambiguous !== null) return add(path, `cannot be judged: ${ambiguous}`, true)
-  const text = memory.get(FIELDS.correlation(policy.name, correlation.id))
+  const field = FIELDS.correlation(policy.name, correlation.id)
+  const text = memory.get(field)
   const before = text === null ? null : readValues(text)
   if (before === null || (before.digests === null && relation !== 'sameLength')) {
     if (correlation.onUnknown === 'reject') add(first.path, `cannot be judged: ${before === null ? 'nothing is known of' : 'there are too many values in'} what it must be compared with`)
@@ -81,6 +82,9 @@ function check (policy: CompiledPolicy, correlation: CompiledCorrelation, subjec
   }
   const values = picked(correlation.check, selected)
   const problem = problemOf(relation, values, before, WHOSE[correlation.remember.on])
+  // It may have been said over another connection.
+  const other = problem === null ? null : memory.elsewhere(field)
+  if (other !== null && problemOf(relation, values, readValues(other), WHOSE[correlation.remember.on]) === null) return
   if (problem !== null) add((problem.at ?? first).path, problem.message)
 }
 

@@ -72,7 +72,7 @@ function increase (policy: CompiledPolicy, metric: CompiledMetric, numbers: read
   const total = numbers.reduce((sum, value) => sum + value, 0)
   if (memory === null) return total
   const field = FIELDS.counted(policy.name, metric.name)
-  const counted = Number(memory.get(field) ?? 0)
+  const counted = Math.max(Number(memory.get(field) ?? 0), Number(memory.elsewhere(field) ?? 0))
   if (total <= counted) return 0
   memory.set(field, String(total))
   return total - counted

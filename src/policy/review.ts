@@ -50,6 +50,8 @@ class Review implements AnswerReview {
   private readonly judgesLast: boolean
   private last: { readonly subject: ResultSubject, readonly judged: readonly Work[] } | null = null
   private first = true
+  /** Whether the memory knows whose it is. */
+  private recalls = false
 
   constructor (context: AnswerContext, works: readonly Work[], activations: Activations) {
     this.context = context
@@ -89,7 +91,8 @@ class Review implements AnswerReview {
   }
 
   judge (bytes: Buffer, stream: boolean): Verdict {
-    if (!this.reads) return FORWARD
+    // An answer to a notification, or an event that keeps a connection open: there is nothing to act upon.
+    if (!this.reads || bytes.length === 0) return FORWARD
     const judging = new Judging(new AnswerEdits())
     const view = this.read(bytes, stream, judging.violations)
     if (view === null) return judging.verdict(null)
@@ -166,7 +169,12 @@ class Review implements AnswerReview {
   /** Of the request's task, or where it names none of the first that is answered; other tasks are not its to remember. */
   private memoryOf (view: ResultView): TaskMemory | null {
     if (this.memory === null || view.taskId === null) return null
-    this.taskId ??= view.taskId
+    if (!this.recalls) {
+      this.recalls = true
+      const { recall } = this.context
+      const taskId = this.taskId ??= view.taskId
+      if (recall !== undefined) this.memory.recallBy(() => recall(taskId))
+    }
     return view.taskId === this.taskId ? this.memory : null
   }
 }

@@ -23,8 +23,9 @@ export const FIELDS = {
 
 export class TaskMemory {
   /** Null: the store does not know the task, or cannot be asked. */
-  private readonly record: TaskRecord | null
-  private readonly begun: string | null
+  private record: TaskRecord | null
+  private begun: string | null
+  private recall: (() => TaskRecord | null) | null = null
   private changed: Map<string, string> | null = null
   private taken: Map<string, string> | null = null
 
@@ -47,6 +48,25 @@ export class TaskMemory {
 
   get (field: string): string | null {
     return this.changed?.get(field) ?? this.taken?.get(field) ?? this.record?.get(field) ?? null
+  }
+
+  /**
+   * Called when the task is known, before anything is taken. An agent may go on with a task that the request does not name: then it does not
+   * begin here.
+   * @param recall what the store knows of the task by now, as far as it can tell at once
+   */
+  recallBy (recall: () => TaskRecord | null): void {
+    this.recall = recall
+    const found = this.begun === null ? null : recall()
+    if (found === null) return
+    this.record = found
+    this.begun = null
+  }
+
+  /** What is known by now from other requests of the task, where that is something else than here; null for nothing. */
+  elsewhere (field: string): string | null {
+    const value = this.recall?.()?.get(field) ?? null
+    return value === this.get(field) ? null : value
   }
 
   set (field: string, value: string): void {

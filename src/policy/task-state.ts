@@ -102,6 +102,9 @@ class Check {
     if (before === null) return onUnknown === 'allow' || this.broken(path, 'cannot be judged: nothing is known of this task; begin a new one')
     const next = transitions.get(before)
     if (next === undefined || next.has(substate)) return true
+    // The task may have moved on over another connection; what is behind there is judged by what was said here.
+    const other = this.memory.elsewhere(FIELDS.substate(this.policy.name))
+    if (other !== null && (other === stored(substate) || transitions.get(other)?.has(substate) !== false)) return true
     const first = before === ''
     if (next.size === 0) return this.broken(path, first ? 'must not say a state yet' : 'must not change any more: nothing may follow the state that the task is in')
     return this.broken(path, first ? `must begin with ${listed(next)}` : `must not follow the state that the task is in; what may follow is ${listed(next)}`)

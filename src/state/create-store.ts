@@ -19,6 +19,8 @@ export interface StoreOptions {
 export interface CountedStore extends TaskStore {
   /** Tasks held in this process; null where a server holds them. */
   remembered (): number | null
+  /** A look-up that is not counted; null where a server holds the tasks, or nothing is known. */
+  now (key: TaskKey): TaskRecord | null
 }
 
 /** Never throws: a server that cannot be reached is tried again in the background. */
@@ -42,6 +44,10 @@ export function createStore (config: StateStoreConfig, { log, onEvent }: StoreOp
       if (done !== null) return done.then(kept => wrote(key.agent, kept))
       wrote(key.agent, true)
       return null
+    },
+    now: key => {
+      const found = store instanceof MemoryStore ? store.read(key) : 'unavailable'
+      return typeof found === 'string' ? null : found
     },
     remembered: () => store instanceof MemoryStore ? store.size : null,
     close: () => store.close()

@@ -104,6 +104,17 @@ export function isJsonContentType (value: string | undefined, alsoA2a: boolean):
   return charset === undefined || charset.toLowerCase() === 'utf-8'
 }
 
+/**
+ * Whether an answer says that it is of one of these types, in UTF-8. A well-known misspelling of that is understood: no client stumbles over it.
+ * @param value as `isJsonContentType` has it
+ * @param essences in lower case
+ */
+export function isUtf8Of (value: string, essences: readonly string[]): boolean {
+  if (essences.includes(value)) return true
+  const type = parseMediaType(value)
+  return type !== null && essences.includes(type.essence) && /^utf-?8$/i.test(type.parameters.get('charset') ?? 'utf-8')
+}
+
 const QUOTE = 0x22
 const SLASH = 0x2f
 const SEMICOLON = 0x3b

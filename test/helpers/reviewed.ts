@@ -82,7 +82,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   const live = new LiveExchanges()
   const services = { metrics, log, live, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
   const dispatcher = new Pool(options.agent)
-  const policy = { hidden: new Set(), labels: new Map(), names: new Names() } as unknown as AgentPolicy
+  const policy = { hidden: new Set(), echoes: new Map(), declared: [], labels: new Map(), names: new Names() } as unknown as AgentPolicy
   const server = createServer((request: IncomingMessage, response) => {
     request.resume()
     const exchange = new Exchange(request, response, services)

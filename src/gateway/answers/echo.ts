@@ -1,5 +1,6 @@
 /** The header in which an agent says which extensions it has activated, and the one that the client sees. */
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../../a2a/versions.js'
+import { shownOf } from '../../policy/activation-truth.js'
 import type { AgentPolicy } from '../../policy/compiled.js'
 import { splitList } from '../../wire/header-list.js'
 import type { Exchange } from '../exchange.js'
@@ -34,8 +35,7 @@ export function takeEcho (headers: string[]): string[] {
 
 /** What the client sees of the agent's echo: in the spelling it used, without URIs that only the gateway asked for. */
 export function shownEcho (plan: EchoPlan, echoed: readonly string[]): string[] {
-  return echoed.filter((uri, i) => echoed.indexOf(uri) === i && !(plan.policy.hidden.has(uri) && plan.injected.includes(uri)))
-    .map(uri => plan.policy.names.asAsked(uri, plan.requested))
+  return shownOf(plan.policy, plan.requested, plan.injected, echoed).map(uri => plan.policy.names.asAsked(uri, plan.requested))
 }
 
 export function pushEcho (headers: string[], plan: EchoPlan, shown: readonly string[]): void {

@@ -25,12 +25,6 @@ export function isEventStream (type: string | null): boolean {
   return type !== null && /^text\/event-stream\b/i.test(type)
 }
 
-/** Whether bytes mean what they say: no gzip, no br. */
-export function isPlain (headers: readonly string[]): boolean {
-  const encoding = valueOf(headers, 'content-encoding')
-  return encoding === null || encoding.toLowerCase() === 'identity'
-}
-
 /** Whether there is no body, such as after a deletion. */
 export function isEmpty (status: number, headers: readonly string[]): boolean {
   return status === 204 || status === 205 || valueOf(headers, 'content-length') === '0'

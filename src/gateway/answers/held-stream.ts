@@ -1,6 +1,7 @@
 /** An event stream whose events wait for their verdicts, one at a time and in order; what is no event goes on at once when none waits. */
 import type { Verdict } from '../../policy/answer.js'
 import { editJson } from '../../wire/json-edit.js'
+import { SseDoubt } from '../../wire/sse-doubt.js'
 import type { SsePiece } from '../../wire/sse-split.js'
 import { SseSplitter } from '../../wire/sse-split.js'
 import { commentBytes, withData } from '../../wire/sse-write.js'
@@ -23,6 +24,7 @@ export class HeldStream implements AnswerBody {
   private readonly headers: string[]
   private readonly reviewing: Reviewing
   private readonly splitter: SseSplitter
+  private readonly doubt = new SseDoubt()
   /** Null while the header waits. */
   private out: StreamOut | null = null
   /** What came before anything that the header waits for. */
@@ -89,8 +91,9 @@ export class HeldStream implements AnswerBody {
   }
 
   private take (piece: SsePiece): void {
-    if (piece.kind === 'event') return this.settle(this.reviewing.judge(piece.data, true), piece)
-    if (piece.kind === 'overflow' && this.reviewing.unread('too_large', true)) this.over = true
+    if (this.doubt.isIn(piece) && this.reviewing.unread('malformed', true)) this.over = true
+    else if (piece.kind === 'event') return this.settle(this.reviewing.judge(piece.data, true), piece)
+    else if (piece.kind === 'overflow' && this.reviewing.unread('too_large', true)) this.over = true
     else this.pass(piece.bytes)
   }
 

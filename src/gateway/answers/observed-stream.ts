@@ -1,4 +1,5 @@
 /** An event stream that waits for nothing: its bytes go on as they come, and a copy is judged event by event. */
+import { SseDoubt } from '../../wire/sse-doubt.js'
 import type { SsePiece } from '../../wire/sse-split.js'
 import { SseSplitter } from '../../wire/sse-split.js'
 import type { Exchange } from '../exchange.js'
@@ -11,6 +12,7 @@ export class ObservedStream implements AnswerBody {
   private readonly relay: RelayedBody
   private readonly reviewing: Reviewing
   private readonly splitter: SseSplitter
+  private readonly doubt = new SseDoubt()
 
   constructor (exchange: Exchange, status: number, headers: string[], reviewing: Reviewing) {
     this.reviewing = reviewing
@@ -37,6 +39,7 @@ export class ObservedStream implements AnswerBody {
 
   private look (pieces: readonly SsePiece[]): void {
     for (const piece of pieces) {
+      if (this.doubt.isIn(piece)) this.reviewing.unread('malformed', true)
       if (piece.kind === 'event') this.reviewing.remember(this.reviewing.judge(piece.data, true))
       else if (piece.kind === 'overflow') this.reviewing.unread('too_large', true)
     }

@@ -1,5 +1,5 @@
 /** One answer and its review, on the gateway's side: verdicts are recorded, what they say of the task is remembered, and the header tells what is known. */
-import { answerTooLarge, encoded, eventTooLarge, notJson } from '../../agent/answer-problems.js'
+import { answerTooLarge, doubtful, encoded, eventTooLarge, notJson } from '../../agent/answer-problems.js'
 import type { Unread } from '../../agent/answer-problems.js'
 import * as refusals from '../../agent/refusals.js'
 import type { CallProblem } from '../../a2a/call.js'
@@ -57,6 +57,10 @@ export class Reviewing {
     return this.review.holds
   }
 
+  get enforces (): boolean {
+    return this.review.enforces
+  }
+
   get holdsHead (): boolean {
     return this.review.holdsHead
   }
@@ -112,7 +116,7 @@ export class Reviewing {
 
   private problemOf (reason: Unread, event: boolean): CallProblem {
     if (reason === 'too_large') return event ? eventTooLarge(this.limits.event, EVENT_LINES) : answerTooLarge(this.limits.response)
-    return reason === 'encoding' ? encoded : notJson
+    return reason === 'encoding' ? encoded : reason === 'malformed' ? doubtful : notJson
   }
 
   private finish (): void {

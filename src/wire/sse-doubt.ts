@@ -1,0 +1,50 @@
+/** Event streams in which some clients see more than the standard has them see. */
+import { BLANK, DATA, SseScan } from './sse-scan.js'
+import type { SsePiece } from './sse-split.js'
+
+/**
+ * What else ends a line for clients that split text as Python does: VT, FF, FS, GS, RS (and all controls but the tab), NEL, U+2028 and U+2029, in
+ * UTF-8 read as latin1. Between it and the line's end an event may lie. Within data it does no harm: there it can only be part of a string, which
+ * it breaks.
+ */
+const LINE_END = /[^\P{Cc}\t\n\r\u0080-\u009f]|\u00c2\u0085|\u00e2\u0080[\u00a8\u00a9]/u
+/** Blanks and a byte order mark. */
+const NOTHING = /^[\s\u00ef\u00bb\u00bf]*/
+/** Bytes of an event beside its data that leave no room for another line with data. */
+const ROOM = 12
+
+/** Looks at the pieces of one stream, in order. */
+export class SseDoubt {
+  private begun = false
+  /** The end of what passed last: a character may be cut. */
+  private tail = ''
+
+  /** @returns whether clients differ on what the piece is */
+  isIn (piece: SsePiece): boolean {
+    if (piece.kind === 'event') {
+      this.begun = true
+      this.tail = ''
+      return piece.bytes.length - piece.data.length > ROOM && LINE_END.test(otherLines(piece.bytes))
+    }
+    const text = this.tail + piece.bytes.toString('latin1')
+    this.tail = text.slice(-2)
+    return this.isJson(text) || LINE_END.test(text)
+  }
+
+  /** Clients of calls with one answer parse what they get, whatever it says it is; no field of an event begins so. */
+  private isJson (text: string): boolean {
+    if (this.begun) return false
+    const first = text.replace(NOTHING, '')[0]
+    this.begun = first !== undefined
+    return first === '{' || first === '['
+  }
+}
+
+/** All but data, as latin1. */
+function otherLines (block: Buffer): string {
+  const scan = new SseScan(false)
+  let text = ''
+  scan.begin(block)
+  while (scan.next()) if (scan.kind !== DATA && scan.kind !== BLANK) text += `${block.toString('latin1', scan.start, scan.end)}\n`
+  return text
+}

@@ -1,0 +1,27 @@
+/** Event streams that clients read differently, cut anywhere. */
+import t from 'tap'
+import { SseDoubt } from '../../src/wire/sse-doubt.js'
+import { SseSplitter } from '../../src/wire/sse-split.js'
+
+function isDoubted (text: string, cut: number): boolean {
+  const bytes = Buffer.from(text)
+  const splitter = new SseSplitter({ bytes: 10_000, lines: 100 })
+  const doubt = new SseDoubt()
+  const pieces = []
+  for (let at = 0; at < bytes.length; at += cut) pieces.push(...splitter.feed(bytes.subarray(at, at + cut)))
+  return [...pieces, ...splitter.end()].map(piece => doubt.isIn(piece)).includes(true)
+}
+
+const DOUBTED = [
+  '{"a":1}', ' \n\t{"a":1}', '\ufeff{"a":1}\n\n', '[{"a":1}]\r\n\r\n', '\n\n{"a"\n:1}',
+  ': x\u2028data: {}\n\n', ': x\u0085data: {}\n\n', ': x\vdata: {}', 'id: x\u2029data: {}\n\n', 'data: 1\nevent: x\fdata: {}\n\n', 'event: \x1edata: {}\ndata: 1\n\n'
+]
+const PLAIN = [
+  ': ping - 2026-01-01 00:00:00+00:00\n\n', ':\n\n', 'retry: 1000\nid: {\n\n', 'data: {"a":"\u2028\u2029\u0085"}\n\n', 'data: {"a":"\u2028"}\nid: 1\nevent: message\n\n', '\ufeffdata: {}\n\n',
+  'event: x\n\n{"a":1}\n\n', ':\tübung \u00a8\n\n', 'data: {\ndata: "a":1}\n\n', 'data: 1\n\ndata: {}'
+]
+
+t.test('what some clients take for JSON or for further lines is doubted, however it is cut', async t => {
+  for (const text of DOUBTED) for (const cut of [1, 2, 3, 1_000]) t.ok(isDoubted(text, cut), `${encodeURIComponent(text)} by ${cut}`)
+  for (const text of PLAIN) for (const cut of [1, 2, 3, 1_000]) t.notOk(isDoubted(text, cut), `${encodeURIComponent(text)} by ${cut}`)
+})
