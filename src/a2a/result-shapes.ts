@@ -149,7 +149,8 @@ class Result implements ResultView {
     this.taskId = idOf(fields, kind === 'task' ? 'id' : 'taskId')
     this.contextId = idOf(fields, 'contextId')
     this.append = kind === 'artifactUpdate' && fields.get('append') === true
-    if (kind === 'message') this.message = this.authored(fields, steps, problems)
+    // Whatever role it says: nobody but the agent answers.
+    if (kind === 'message') this.message = this.content(fields, steps, problems)
     if (kind === 'task' || kind === 'statusUpdate') {
       const status = this.child(fields, 'status', this.proto ? STATUS_PROTO : STATUS, problems)
       if (status !== null) {
@@ -180,7 +181,7 @@ class Result implements ResultView {
     return message === null ? null : this.authored(message, [...steps, status.key(field) ?? field], problems)
   }
 
-  /** Null for what the client wrote. */
+  /** Null for what the client wrote: some agents begin a task with a status that repeats its message (adk-python). */
   private authored (message: Fields, steps: JsonPath, problems: FieldProblem[]): ContentView | null {
     return roleOf(message) === 'user' ? null : this.content(message, steps, problems)
   }

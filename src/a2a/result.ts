@@ -19,9 +19,9 @@ export interface ResultView {
   readonly contextId: string | null
   /** Of a task or status update; null where none is told. */
   readonly state: TaskState | null
-  /** A Message that the agent wrote. What the client wrote, by its role, is left out here and below. */
+  /** The Message itself, whatever role it says. */
   readonly message: ContentView | null
-  /** `status.message` of a task or status update. */
+  /** `status.message` of a task or status update, unless the client wrote it, by its role. */
   readonly status: ContentView | null
   /** Of a task, or the one of an artifact update. */
   readonly artifacts: readonly ContentView[]

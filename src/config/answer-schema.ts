@@ -56,7 +56,7 @@ export const responseRule = mapping('One rule; it needs `count` or `schema`, or 
   count: { ...occurrences, description: 'How many values may be selected, of a result that has one of the places selected from.' },
   schema: source,
   verdict: choice('`warn`: what breaks the rule is recorded and forwarded. `annotate`: forwarded, and the client is told, in the header `gateway-decision` or a comment of the stream. `strip`: it is removed (the value selected; the part, where parts are selected). `reject`: the answer is refused. Default: `warn`.', ['reject', 'warn', 'strip', 'annotate']),
-  chunked: flag('Whether what a stream appends to an artifact may be a piece, which alone breaks the rule: that is then only recorded. Default: true.'),
+  chunked: flag('Whether what a stream appends to an artifact may be a piece, which alone breaks the rule: that is then only recorded. Default: true for rules on parts and those with `count.min`, else false.'),
   error: mapping('How the refusal reads.', [], { message: refusal.properties?.message ?? {}, reason: refusal.properties?.reason ?? {} })
 })
 

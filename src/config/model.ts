@@ -341,7 +341,7 @@ export interface ResponseRuleConfig {
   readonly schema?: SchemaSource
   /** annotate = forwarded, and the caller is told. Default warn. */
   readonly verdict?: 'reject' | 'warn' | 'strip' | 'annotate'
-  /** Whether parts that are appended to an artifact may be pieces: what breaks the rule there is only observed. Default true. */
+  /** Whether parts that are appended to an artifact may be pieces: what breaks the rule there is only observed. Default true for rules on parts and those with a lower bound. */
   readonly chunked?: boolean
   readonly error?: Pick<RuleErrorConfig, 'message' | 'reason'>
 }

@@ -56,7 +56,7 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     select: compileAnswerSelector(rule.select, context, verdict === 'strip' && rule.select.event === undefined),
     event: rule.select.event ?? null,
     holds: compilePlaces(rule.select),
-    chunked: rule.chunked ?? true,
+    chunked: rule.chunked ?? (rule.select.part !== undefined || rule.count?.min !== undefined),
     condition: compileCondition(rule.when, rule.unless, context),
     min: rule.count?.min ?? 0,
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,

@@ -65,7 +65,7 @@ for (const style of STYLES) {
     ])
     const { length } = answer(style, 'SendMessage', wrap(style, 'message', message(style, 'user', []))).results
     t.equal(length, 1, 'one of the client is a result too')
-    t.equal(only(answer(style, 'SendMessage', wrap(style, 'message', message(style, 'user', [])))).message, null, 'whose content nobody looks at')
+    t.ok(only(answer(style, 'SendMessage', wrap(style, 'message', message(style, 'user', [])))).message, 'whatever role it says')
   })
 
   t.test(`${said(style)}: a Task, of every operation`, async t => {
@@ -162,8 +162,9 @@ t.test('other spellings of the same', async t => {
     t.match(only(answer(style, 'SubscribeToTask', { artifact_update: { task_id: 't', artifact: { artifact_id: 'a', parts: [] }, append: true } })), { kind: 'artifactUpdate', append: true, taskId: 't' })
     t.match(only(answer(style, 'SendMessage', { task: { id: 't', context_id: 'c', status: { state: 1 } }, message: null, statusUpdate: null })), { kind: 'task', contextId: 'c', state: 'submitted' })
   }
-  t.equal(only(answer(NEW, 'SendMessage', { message: { role: 1, parts: [] } })).message, null, 'ROLE_USER by its number')
-  t.not(only(answer(NEW, 'SendMessage', { message: { role: 2, parts: [] } })).message, null)
+  const status = (role: number): Json => ({ task: { id: 't', status: { state: 1, message: { role, parts: [] } } } })
+  t.equal(only(answer(NEW, 'SendMessage', status(1))).status, null, 'ROLE_USER by its number')
+  t.not(only(answer(NEW, 'SendMessage', status(2))).status, null)
   t.match(only(answer(OLD_REST, 'SendMessage', { msg: message(OLD_REST, 'agent', [part(OLD_REST, 'x')]) })), { kind: 'message', path: 'msg', message: { parts: [{}] } })
   t.match(only(answer(OLD_REST, 'GetTask', { id: 't', status: { update: message(OLD_REST, 'agent', [data(OLD_REST, 1)]) } })).status, { path: 'status.update', steps: ['status', 'update'] })
   t.match(only(answer(OLD_REST, 'SendMessage', task(OLD))), { kind: 'task', path: '', artifacts: [{ parts: [{}, { data: { data: 1 }, doubt: null }] }, {}] }, '0.3 HTTP+JSON as JSON-RPC writes it')

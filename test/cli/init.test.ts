@@ -64,7 +64,7 @@ t.test('agents of every SDK, by their address or that of their card', async t =>
     t.same([code, err], [0, ''], kind)
     const config = accepted(out)
     t.match(config.agents, [{ name: 'order-desk', upstream: { url: `${agent.url}/` }, mode: 'enforce', card: { url: null }, extensions: ['object-schemas'] }])
-    t.match(out, `      # "${OBJECT_SCHEMAS}", required: Typed input.\n      #   its params: "schemas"\n      #   schemas that the card declares: "order"\n      - object-schemas\n`)
+    t.match(out, `      # "${OBJECT_SCHEMAS}", required: Typed input.\n      #   its params: "schemas"\n      #   schemas that the card declares: "order"\n      # Rules for answers: 2. They only record as long as "responses" above says observe.\n      - object-schemas\n`)
     t.match(out, '    # "https://example.com/ext/loyalty/v1.2", not required\n    #   its params: "tiers"\n    # No policy of the catalogue is for it. Write one below, then name it here: loyalty\n')
     t.match(out, '# The agent takes "text/plain", "application/json".')
     t.match(uncommented(out), { extensions: { loyalty: { uri: 'https://example.com/ext/loyalty/v1.2' } }, agents: [{ extensions: ['loyalty', 'object-schemas'] }] })

@@ -50,7 +50,7 @@ t.test('the printed commands work and a signal stops everything', async (t) => {
   const counted = (await run('bash', ['-c', commands[5]!])).stdout
   t.match(counted, /requests_total\{agent="eightball".*outcome="forwarded"/)
   for (const [agent, mode] of [['fight', 'observe'], ['fight-held', 'enforce']]) {
-    t.match(counted, `violations_total{agent="${agent}",extension="object-schemas",rule="output-follows-its-schema",phase="response",mode="${mode}"} 1`)
+    t.match(counted, `violations_total{agent="${agent}",extension="object-schemas",rule="artifact-parts",phase="response",mode="${mode}"} 1`)
   }
   t.match(output(), /"phase":"response","agent":"fight-held".*"decision":"rejected"/)
 

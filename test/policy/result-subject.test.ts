@@ -25,7 +25,7 @@ const results = {
   message: { message: content(['urn:a']) },
   statusUpdate: { statusUpdate: { taskId: 't', status: { state: 'TASK_STATE_COMPLETED', message: content([]) }, metadata: SECRET } },
   artifactUpdate: { artifactUpdate: { taskId: 't', artifact: content(['urn:c']), metadata: SECRET } },
-  ofClient: { message: { ...content(['urn:a']), role: 'ROLE_USER' } },
+  ofClient: { statusUpdate: { taskId: 't', status: { message: { ...content(['urn:a']), role: 'ROLE_USER' } }, metadata: SECRET } },
   snaked: { status_update: { task_id: 't', status: { message: content([]) }, metadata: SECRET } }
 }
 type Name = keyof typeof results
@@ -64,7 +64,7 @@ const expected: Readonly<Record<Name, Partial<Record<MetadataPlace, readonly str
   message: { message: ['result.message.metadata'], part: ['result.message.parts[0].metadata'] },
   statusUpdate: { status: ['result.statusUpdate.status.message.metadata'], part: ['result.statusUpdate.status.message.parts[0].metadata'], event: ['result.statusUpdate.metadata'] },
   artifactUpdate: { artifact: ['result.artifactUpdate.artifact.metadata'], part: ['result.artifactUpdate.artifact.parts[0].metadata'], event: ['result.artifactUpdate.metadata'] },
-  ofClient: {},
+  ofClient: { event: ['result.statusUpdate.metadata'] },
   snaked: { status: ['result.status_update.status.message.metadata'], part: ['result.status_update.status.message.parts[0].metadata'], event: ['result.status_update.metadata'] }
 }
 

@@ -24,7 +24,7 @@ for (const style of STYLES) {
     t.match(says(style.task_('working', { message: style.message([style.part(bad)]) })), /^refused: .*status\.(message|update)\.(parts|content)\[0\]/)
 
     t.equal(says(style.task_('working', { message: style.message([style.part(bad)], {}, 'user') })), '', 'what the client wrote')
-    t.equal(says(style.body('message', style.message([style.part(bad)], {}, 'user'))), '')
+    t.match(says(style.body('message', style.message([style.part(bad)], {}, 'user'))), /^refused/, 'the agent wrote it, whatever role it says')
     t.equal(says(style.task_('working', { history: [style.message([style.part(bad)])] })), '', 'history')
 
     const observed = policyFor({ response: [rule()] }, { responses: 'observe' })
@@ -41,6 +41,11 @@ for (const style of STYLES) {
       }
       t.match(stream(policy, style.task_('working'), style.status('working', { message: style.message([style.part(good)]) }), pieces, whole), ['', '', /^ext\/r .*artifact\.parts\[0\]/, /^refused/])
       t.match(stream(policyFor({ response: [rule({ chunked: false })] }), pieces), [/^refused/])
+      const added = style.artifact([style.text('x')], { append: true, artifact: { artifactId: 'a', parts: [style.text('x')], metadata: { total: 'x' } } })
+      const onMetadata = { select: { metadata: { in: ['artifact' as const], key: 'total' } }, schema: { type: 'number' } }
+      t.match(stream(policyFor({ response: [rule(onMetadata)] }), added), [/^refused/], 'metadata does not come in pieces')
+      t.match(stream(policyFor({ response: [rule({ ...onMetadata, chunked: true })] }), added), [/^ext\/r /])
+      t.match(stream(policyFor({ response: [rule({ select: { metadata: { in: ['artifact'], key: 'none' } }, schema: true, count: { min: 1 } })] }), added), [/^ext\/r /], 'a piece need not repeat what the first said')
     })
   })
 }
