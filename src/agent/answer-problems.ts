@@ -11,12 +11,12 @@ export function answerTooLarge (bytes: number): CallProblem {
   return problem('response-size', `The agent sent an answer of more than ${bytes} bytes, which the gateway does not check. Ask for less at once, or ask the operator of the gateway to raise limits.response.`, { limitBytes: String(bytes) })
 }
 
-/**
- * @param bytes `limits.event`
- * @param lines that an event may have
- */
-export function eventTooLarge (bytes: number, lines: number): CallProblem {
-  return problem('event-size', `The agent sent an event of more than ${bytes} bytes or ${lines} lines, which the gateway does not check. Ask the operator of the gateway to raise limits.event.`, { limitBytes: String(bytes) })
+/** An event of A2A has one line, or one for each line of its JSON. */
+export const EVENT_LINES = 10_000
+
+/** @param bytes `limits.event` */
+export function eventTooLarge (bytes: number): CallProblem {
+  return problem('event-size', `The agent sent an event of more than ${bytes} bytes or ${EVENT_LINES} lines, which the gateway does not check. Ask the operator of the gateway to raise limits.event.`, { limitBytes: String(bytes) })
 }
 
 /** Agents of either binding use either type. */

@@ -3,6 +3,7 @@ import type { Caller, Refusal } from '../a2a/errors.js'
 import { decisionHeader } from '../a2a/errors.js'
 import type { Verdict } from '../policy/answer.js'
 import { editJson } from '../wire/json-edit.js'
+import { headersOfChanged } from './answer-head.js'
 import { refusalAnswer } from './refusal-answer.js'
 
 /** Every answer gets Date and Connection besides. */
@@ -17,9 +18,6 @@ export interface ClientAnswer {
   readonly unchanged: boolean
 }
 
-/** Would name the agent's own representation, not one that the gateway has changed. */
-const STALE: ReadonlySet<string> = new Set(['content-length', 'etag', 'last-modified', 'content-md5', 'digest', 'content-digest', 'repr-digest', 'accept-ranges'])
-
 export function refusedAnswer (refusal: Refusal, caller: Caller): ClientAnswer {
   return { ...refusalAnswer(refusal, caller), unchanged: false }
 }
@@ -28,7 +26,7 @@ export function refusedAnswer (refusal: Refusal, caller: Caller): ClientAnswer {
 export function wholeAnswer ({ status, body }: { readonly status: number, readonly body: Buffer }, headers: readonly string[], verdict: Verdict): ClientAnswer {
   const edited = verdict.edits.length === 0 ? body : editJson(body, verdict.edits)
   const unchanged = edited === body
-  const kept = unchanged ? [...headers] : [...headers.filter((_, i) => !STALE.has(headers[i - i % 2] ?? '')), 'content-length', String(edited.length)]
+  const kept = unchanged ? [...headers] : headersOfChanged(headers, edited.length)
   for (const name of verdict.annotations) kept.push('gateway-decision', decisionHeader(name, 'warn'))
   return { status, phrase: '', headers: kept, body: edited, unchanged }
 }

@@ -1,20 +1,18 @@
 /** An agent's whole answer in, all that the gateway would make of it out: the counterpart of `judge.ts`, for the offline tools. */
 import type { CallProblem } from '../a2a/call.js'
 import type { Refusal } from '../a2a/errors.js'
-import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
 import type { Limits } from '../config/model.js'
-import { shownOf } from '../policy/activation-truth.js'
 import type { ActivationTruth, Verdict } from '../policy/answer.js'
 import { callViolation, refusalOf } from '../policy/violation.js'
 import { copyResponseHeaders } from '../wire/headers.js'
-import { splitList } from '../wire/header-list.js'
+import { isEventStream, OF_THE_GATEWAY, replacedFor, valueOf } from './answer-head.js'
 import type { Unread } from './answer-problems.js'
 import { answerTooLarge, encoded, notJson, unreadByHeader } from './answer-problems.js'
 import type { ClientAnswer } from './client-answer.js'
 import { refusedAnswer, streamAnswer, wholeAnswer } from './client-answer.js'
+import { shownEcho, takeEcho } from './echo.js'
 import type { Judgement } from './judge.js'
 import { judgeEvents } from './judge-events.js'
-import type { Ruling } from './steps.js'
 
 export interface PlainAnswer {
   readonly status: number
@@ -53,9 +51,6 @@ export interface AnswerJudgement {
   readonly client: ClientAnswer
 }
 
-const DROP: ReadonlySet<string> = new Set(['gateway-decision'])
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-
 /**
  * @param judgement of the request, which is forwarded; its review is used up
  * @param at is told which event is judged next, from 1; null for a whole answer
@@ -63,23 +58,24 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 export function judgeAnswer (judgement: Judgement, answer: PlainAnswer, limits: Limits, at: (event: number | null) => void = () => {}): AnswerJudgement {
   const { ruling, caller, call } = judgement
   const received: string[] = []
-  copyResponseHeaders(answer.headers, DROP, received)
+  copyResponseHeaders(answer.headers, OF_THE_GATEWAY, received)
   const type = valueOf(received, 'content-type')
-  const stream = type !== null && /^text\/event-stream\b/i.test(type)
+  const stream = isEventStream(type)
   if (ruling === null || call === null || judgement.route?.kind !== 'operation') return { ...nothing(stream, 'not-an-operation'), client: asReceived(answer, received, stream) }
   const extension = judgement.route.extensionRoute !== null
-  if (!extension && REDIRECTS.has(answer.status)) return { ...nothing(false, 'redirect'), client: REPLACED }
-  if (!extension && answer.status >= 400 && type !== null && /^text\/html\b/i.test(type)) return { ...nothing(false, 'page'), client: REPLACED }
+  const replaced = extension ? null : replacedFor(answer.status, type)
+  if (replaced !== null) return { ...nothing(false, replaced), client: REPLACED }
 
   const off = ruling.policy.mode === 'off'
-  const headers = off ? received : withoutEcho(received)
-  const echoed = echoOf(received)
+  const unechoed = [...received]
+  const echoed = takeEcho(unechoed)
+  const headers = off ? received : unechoed
   const withEcho = (uris: readonly string[]): string[] => off || uris.length === 0 ? headers : [...headers, ruling.headerName, uris.join(',')]
   const success = answer.status >= 200 && answer.status <= 299
   const card = success && isCard(judgement)
   const review = success ? judgement.review : null
   if (review === null) {
-    const uris = off ? echoed : shownEcho(ruling, echoed)
+    const uris = off ? echoed : shownEcho({ ...ruling, injected: ruling.decision.injected }, echoed)
     const why = extension ? 'not-an-operation' : card ? 'extended-card' : success ? 'nothing-to-say' : 'error-status'
     return { ...nothing(stream, why), shown: uris, client: asReceived(answer, withEcho(uris), stream) }
   }
@@ -129,28 +125,4 @@ function problemOf ({ body }: PlainAnswer, headers: readonly string[], stream: b
   const why = unreadByHeader(headers, stream)
   if (why !== null) return { why, problem: why === 'encoding' ? encoded : notJson }
   return stream || body.length <= limits.response ? null : { why: 'too_large', problem: answerTooLarge(limits.response) }
-}
-
-function isEcho (name: string | undefined): boolean {
-  return name === EXTENSIONS_HEADER || name === LEGACY_EXTENSIONS_HEADER
-}
-
-function echoOf (headers: readonly string[]): string[] {
-  const uris: string[] = []
-  for (let i = 0; i < headers.length; i += 2) if (isEcho(headers[i])) splitList(headers[i + 1] ?? '', uris)
-  return uris
-}
-
-function withoutEcho (headers: readonly string[]): string[] {
-  return headers.filter((_, i) => !isEcho(headers[i - i % 2]))
-}
-
-/** Where no policy says more of it: in the spelling of the client, without URIs that only the gateway asked for. */
-function shownEcho ({ policy, decision, requested }: Ruling, echoed: readonly string[]): string[] {
-  return shownOf(policy, requested, decision.injected, echoed).map(uri => policy.names.asAsked(uri, requested))
-}
-
-function valueOf (headers: readonly string[], name: string): string | null {
-  const at = headers.findIndex((one, i) => i % 2 === 0 && one === name)
-  return at === -1 ? null : headers[at + 1] ?? null
 }

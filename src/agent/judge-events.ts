@@ -10,7 +10,7 @@ import type { SsePiece } from '../wire/sse-split.js'
 import { SseSplitter } from '../wire/sse-split.js'
 import { commentBytes, withData } from '../wire/sse-write.js'
 import type { Unread } from './answer-problems.js'
-import { doubtful, eventTooLarge } from './answer-problems.js'
+import { doubtful, EVENT_LINES, eventTooLarge } from './answer-problems.js'
 import type { JudgedResult } from './judge-answer.js'
 import { refusalEvent } from './refusal-answer.js'
 
@@ -26,9 +26,6 @@ export interface JudgedEvents {
   /** Whether anything of it has gone out; then a refusal is its last event. */
   readonly begun: boolean
 }
-
-/** As the relay has it. */
-const EVENT_LINES = 10_000
 
 /** Blank lines and a byte order mark do not make a header go out that waits. */
 const NOTHING = /^[\r\n\u00ef\u00bb\u00bf]{0,64}$/
@@ -111,7 +108,7 @@ class JudgedStream {
   private overflow (bytes: Buffer): void {
     this.events++
     this.unread = 'too_large'
-    if (this.review.enforces && this.refused(refusalOf([callViolation('enforce', eventTooLarge(this.limits.event, EVENT_LINES))]))) return
+    if (this.review.enforces && this.refused(refusalOf([callViolation('enforce', eventTooLarge(this.limits.event))]))) return
     this.pass(bytes)
   }
 

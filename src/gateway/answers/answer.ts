@@ -1,13 +1,13 @@
 /** Passes an agent's answer on to the client: the agent's bytes, less what belongs to one connection or to the gateway. */
+import { OF_THE_GATEWAY, replacedFor, valueOf } from '../../agent/answer-head.js'
+import type { EchoPlan } from '../../agent/echo.js'
 import type { Receiver } from '../../upstream/forward.js'
 import { failureKind } from '../../upstream/failure.js'
 import { copyResponseHeaders } from '../../wire/headers.js'
 import type { Exchange } from '../exchange.js'
 import { agentFailed, pageReplaced } from './agent-failure.js'
 import type { AnswerBody } from './body.js'
-import type { EchoPlan } from './echo.js'
 import type { ExtendedCardPlan } from './extended-card.js'
-import { valueOf } from './head.js'
 import { pickBody } from './pick.js'
 import type { ReviewPlan } from './reviewing.js'
 
@@ -28,9 +28,6 @@ export const RELAYED: AnswerPlan = { echo: null, card: null, review: null, anyPa
 /** The same for what is no operation of A2A. */
 export const PLAIN: AnswerPlan = { echo: null, card: null, review: null, anyPage: true }
 
-const DROP: ReadonlySet<string> = new Set(['gateway-decision'])
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-
 export class Answer implements Receiver {
   private readonly exchange: Exchange
   private readonly plan: AnswerPlan
@@ -49,12 +46,10 @@ export class Answer implements Receiver {
     exchange.services.metrics.upstream(exchange.agentName, exchange.label, (performance.now() - this.dispatchedAt) / 1_000)
     exchange.span.upstreamEnded(status)
     const headers: string[] = []
-    copyResponseHeaders(rawHeaders, DROP, headers)
-    const type = valueOf(headers, 'content-type')
-    if (!plan.anyPage) {
-      if (REDIRECTS.has(status)) return agentFailed(exchange, 'redirect')
-      if (status >= 400 && type !== null && /^text\/html\b/i.test(type)) return pageReplaced(exchange, status, headers)
-    }
+    copyResponseHeaders(rawHeaders, OF_THE_GATEWAY, headers)
+    const replaced = plan.anyPage ? null : replacedFor(status, valueOf(headers, 'content-type'))
+    if (replaced === 'redirect') return agentFailed(exchange, 'redirect')
+    if (replaced === 'page') return pageReplaced(exchange, status, headers)
     this.body = pickBody(exchange, plan, status, headers)
   }
 

@@ -10,7 +10,7 @@ import { parseStrict } from '../../wire/json.js'
 import { memberSpan } from '../../wire/json-span.js'
 import type { Exchange } from '../exchange.js'
 import { agentFailed } from './agent-failure.js'
-import { headersOfChanged } from './head.js'
+import { headersOfChanged } from '../../agent/answer-head.js'
 import { WholeBody } from './whole.js'
 
 export interface ExtendedCardPlan {

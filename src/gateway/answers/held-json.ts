@@ -2,7 +2,7 @@
 import type { Verdict } from '../../policy/answer.js'
 import { editJson } from '../../wire/json-edit.js'
 import type { Exchange } from '../exchange.js'
-import { headersOfChanged } from './head.js'
+import { headersOfChanged } from '../../agent/answer-head.js'
 import { RelayedBody } from './relay.js'
 import type { Reviewing } from './reviewing.js'
 import { noticesOf } from './reviewing.js'

@@ -1,4 +1,5 @@
 /** An event stream whose events wait for their verdicts, one at a time and in order; what is no event goes on at once when none waits. */
+import { EVENT_LINES } from '../../agent/answer-problems.js'
 import type { Verdict } from '../../policy/answer.js'
 import { editJson } from '../../wire/json-edit.js'
 import { SseDoubt } from '../../wire/sse-doubt.js'
@@ -8,7 +9,7 @@ import { commentBytes, withData } from '../../wire/sse-write.js'
 import type { Exchange } from '../exchange.js'
 import type { AnswerBody } from './body.js'
 import type { Reviewing } from './reviewing.js'
-import { EVENT_LINES, noticesOf } from './reviewing.js'
+import { noticesOf } from './reviewing.js'
 import { StreamOut } from './stream-out.js'
 
 type Event = Extract<SsePiece, { kind: 'event' }>

@@ -1,4 +1,5 @@
 /** An event stream that waits for nothing: its bytes go on as they come, and a copy is judged event by event. */
+import { EVENT_LINES } from '../../agent/answer-problems.js'
 import { SseDoubt } from '../../wire/sse-doubt.js'
 import type { SsePiece } from '../../wire/sse-split.js'
 import { SseSplitter } from '../../wire/sse-split.js'
@@ -6,7 +7,6 @@ import type { Exchange } from '../exchange.js'
 import type { AnswerBody } from './body.js'
 import { RelayedBody } from './relay.js'
 import type { Reviewing } from './reviewing.js'
-import { EVENT_LINES } from './reviewing.js'
 
 export class ObservedStream implements AnswerBody {
   private readonly relay: RelayedBody

@@ -1,6 +1,8 @@
 /** One answer and its review, on the gateway's side: verdicts are recorded, what they say of the task is remembered, and the header tells what is known. */
 import { answerTooLarge, doubtful, encoded, eventTooLarge, notJson } from '../../agent/answer-problems.js'
 import type { Unread } from '../../agent/answer-problems.js'
+import type { EchoPlan } from '../../agent/echo.js'
+import { pushEcho } from '../../agent/echo.js'
 import * as refusals from '../../agent/refusals.js'
 import type { CallProblem } from '../../a2a/call.js'
 import type { Refusal } from '../../a2a/errors.js'
@@ -9,8 +11,7 @@ import type { AnswerReview, Verdict } from '../../policy/answer.js'
 import type { TaskRecord } from '../../policy/task-memory.js'
 import { callViolation, GATEWAY, refusalOf } from '../../policy/violation.js'
 import type { Exchange } from '../exchange.js'
-import type { EchoPlan } from './echo.js'
-import { countActivations, pushEcho } from './echo.js'
+import { countActivations } from './count-activations.js'
 import { AnswerRecord } from './record.js'
 
 export interface ReviewPlan {
@@ -20,9 +21,6 @@ export interface ReviewPlan {
   /** @returns a promise, which never rejects, where that takes time */
   readonly remember: (taskId: string, fields: TaskRecord) => Promise<unknown> | null
 }
-
-/** An event of A2A has one line, or one for each line of its JSON. */
-export const EVENT_LINES = 10_000
 
 /** The rule of reviews for what is no JSON. */
 const NOT_JSON = 'answer-json'
@@ -115,7 +113,7 @@ export class Reviewing {
   }
 
   private problemOf (reason: Unread, event: boolean): CallProblem {
-    if (reason === 'too_large') return event ? eventTooLarge(this.limits.event, EVENT_LINES) : answerTooLarge(this.limits.response)
+    if (reason === 'too_large') return event ? eventTooLarge(this.limits.event) : answerTooLarge(this.limits.response)
     return reason === 'encoding' ? encoded : reason === 'malformed' ? doubtful : notJson
   }
 

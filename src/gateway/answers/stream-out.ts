@@ -1,7 +1,7 @@
 /** An event stream on its way to the client: begun, its events counted, and known for where it stands. */
 import { SseCounter } from '../../wire/sse-count.js'
 import type { Exchange } from '../exchange.js'
-import { valueOf } from './head.js'
+import { valueOf } from '../../agent/answer-head.js'
 
 export class StreamOut {
   private readonly exchange: Exchange

@@ -1,4 +1,9 @@
-/** Headers of an answer, as flat lists with lower-case names. */
+/** The head of an answer; headers are flat lists with lower-case names. */
+
+/** Headers that are the gateway's own to send. */
+export const OF_THE_GATEWAY: ReadonlySet<string> = new Set(['gateway-decision'])
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /** Would name the agent's own representation, not one that the gateway has changed. */
 const STALE: ReadonlySet<string> = new Set(['content-length', 'etag', 'last-modified', 'content-md5', 'digest', 'content-digest', 'repr-digest', 'accept-ranges'])
@@ -19,6 +24,12 @@ export function headersOfChanged (headers: readonly string[], length: number): s
   }
   kept.push('content-length', String(length))
   return kept
+}
+
+/** What no client of A2A can read, in whose place the gateway answers: a redirect, or the error page of the agent's framework, which may hold a stack trace. */
+export function replacedFor (status: number, type: string | null): 'redirect' | 'page' | null {
+  if (REDIRECTS.has(status)) return 'redirect'
+  return status >= 400 && type !== null && /^text\/html\b/i.test(type) ? 'page' : null
 }
 
 export function isEventStream (type: string | null): boolean {

@@ -1,9 +1,8 @@
 /** The header in which an agent says which extensions it has activated, and the one that the client sees. */
-import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../../a2a/versions.js'
-import { shownOf } from '../../policy/activation-truth.js'
-import type { AgentPolicy } from '../../policy/compiled.js'
-import { splitList } from '../../wire/header-list.js'
-import type { Exchange } from '../exchange.js'
+import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
+import { shownOf } from '../policy/activation-truth.js'
+import type { AgentPolicy } from '../policy/compiled.js'
+import { splitList } from '../wire/header-list.js'
 
 /** What negotiation left to do on the way back. */
 export interface EchoPlan {
@@ -34,30 +33,10 @@ export function takeEcho (headers: string[]): string[] {
 }
 
 /** What the client sees of the agent's echo: in the spelling it used, without URIs that only the gateway asked for. */
-export function shownEcho (plan: EchoPlan, echoed: readonly string[]): string[] {
+export function shownEcho (plan: Pick<EchoPlan, 'policy' | 'requested' | 'injected'>, echoed: readonly string[]): string[] {
   return shownOf(plan.policy, plan.requested, plan.injected, echoed).map(uri => plan.policy.names.asAsked(uri, plan.requested))
 }
 
 export function pushEcho (headers: string[], plan: EchoPlan, shown: readonly string[]): void {
   if (shown.length > 0) headers.push(plan.headerName, shown.join(','))
-}
-
-/** Counts what was asked for by what the header alone proves. */
-export function countEcho (exchange: Exchange, plan: EchoPlan, echoed: readonly string[]): void {
-  const asked = (uri: string): boolean => plan.outbound.includes(uri)
-  countActivations(exchange, plan, {
-    confirmed: plan.outbound.filter(uri => echoed.includes(uri)),
-    absent: plan.outbound.filter(uri => !echoed.includes(uri)),
-    unexpected: echoed.filter(uri => !asked(uri))
-  })
-}
-
-export function countActivations (exchange: Exchange, plan: EchoPlan, truth: Readonly<Record<'confirmed' | 'absent' | 'unexpected', readonly string[]>>): void {
-  const { metrics } = exchange.services
-  const { labels } = plan.policy
-  for (const echo of ['confirmed', 'absent', 'unexpected'] as const) {
-    for (const uri of truth[echo]) {
-      metrics.activation(exchange.agentName, labels.get(uri) ?? 'other', echo !== 'unexpected' && plan.injected.includes(uri) ? 'gateway' : 'client', echo)
-    }
-  }
 }
