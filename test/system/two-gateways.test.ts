@@ -166,7 +166,8 @@ async function untilPaused (url: string, text: string): Promise<{ readonly taskI
     const taskId = /"taskId":"([^"]+)"/.exec(read)?.[1]
     const events = read.replace(/\r\n[0-9a-f]+\r\n/g, '').split('\n\n')
     const working = events.findIndex(event => event.includes('"TASK_STATE_WORKING"'))
-    if (taskId !== undefined && working !== -1 && working + 1 < events.length && events[working + 1] !== '') return { taskId, socket }
+    // What ends a chunk of HTTP is no event yet.
+    if (taskId !== undefined && working !== -1 && events[working + 1]?.includes('data:') === true) return { taskId, socket }
   }
   throw new Error(`the stream ended too early: ${read}`)
 }
