@@ -13,6 +13,8 @@ export interface EchoPlan {
   readonly requested: readonly string[]
   readonly outbound: readonly string[]
   readonly injected: readonly string[]
+  /** URIs of extensions that are active in the request. */
+  readonly active: readonly string[]
 }
 
 /** Takes the agent's echo out of the headers, in either spelling. @returns its URIs, as often as they are there */

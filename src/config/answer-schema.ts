@@ -6,7 +6,7 @@ import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 /** Those that answer with messages and tasks. */
-export const ANSWERING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
+const ANSWERING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
 
 const CONTENTS = ['message', 'status', 'artifact']
 const HOLDERS = [...CONTENTS, 'task', 'event']

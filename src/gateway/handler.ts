@@ -136,7 +136,7 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
   const { decision, policy, headerName, requested } = ruling
   const { limits } = options
   const body = bodyOf(ruling, read.bytes)
-  const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected }
+  const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
   const card = readsAnswer(state, call) ? { rewrite: state.rewrite, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } } : null
   const review = card === null ? reviewFor(route, call, ruling, task?.taskId ?? null, limits, null, taskId => exchange.services.tasks.now(keyOf(agent, read, taskId))) : null
   const answer = new Answer(exchange, { echo, card, review: review === null ? null : reviewPlan(exchange, agent, read, review, limits), anyPage: route.extensionRoute !== null })

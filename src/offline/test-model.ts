@@ -134,10 +134,7 @@ export interface Expectation extends Readonly<Partial<Record<typeof URI_SETS[num
   readonly answer?: AnswerExpectation
 }
 
-/** Sets of URIs that are known once an answer is over. */
-export const ANSWER_URI_SETS = ['confirmed', 'absent', 'unexpected', 'shown'] as const
-
-export interface AnswerExpectation extends Readonly<Partial<Record<typeof ANSWER_URI_SETS[number], readonly string[]>>> {
+export interface AnswerExpectation extends Readonly<Partial<Record<'confirmed' | 'absent' | 'unexpected' | 'shown', readonly string[]>>> {
   readonly decision: 'forward' | 'reject'
   readonly rule?: string
   readonly reason?: string

@@ -23,6 +23,22 @@ export function shownOf (policy: AgentPolicy, requested: readonly string[], inje
   })
 }
 
+/**
+ * @param active URIs that are active in the request: without being asked for, by its data or always, they are no surprise
+ * @param seen URIs that the answer proves, in any spelling
+ */
+export function truthOf ({ names }: AgentPolicy, outbound: readonly string[], active: readonly string[], seen: Iterable<string>): ActivationTruth {
+  const spell = (uri: string): string => names.respell([uri])[0] ?? uri
+  const proven = new Set([...seen].map(spell))
+  if (outbound.length === 0 && proven.size === 0) return NO_TRUTH
+  const asked = new Set(outbound.map(spell))
+  return {
+    confirmed: outbound.filter(uri => proven.has(spell(uri))),
+    absent: outbound.filter(uri => !proven.has(spell(uri))),
+    unexpected: [...proven].filter(uri => !asked.has(uri) && !active.includes(uri))
+  }
+}
+
 export class Activations {
   private readonly policy: AgentPolicy
   private readonly decision: Decision
@@ -79,16 +95,7 @@ export class Activations {
   }
 
   truth (): ActivationTruth {
-    const { decision, seen } = this
-    const { outbound, active } = decision
-    const asked = new Set(outbound.map(uri => this.spelled(uri)))
-    const isSeen = (uri: string): boolean => seen.has(this.spelled(uri))
-    return {
-      confirmed: outbound.filter(isSeen),
-      absent: outbound.filter(uri => !isSeen(uri)),
-      // What is active without being asked for, by its data or always, is no surprise.
-      unexpected: [...seen].filter(uri => !asked.has(uri) && !active.includes(uri))
-    }
+    return truthOf(this.policy, this.decision.outbound, this.decision.active, this.seen)
   }
 
   private provable (uri: string): boolean {
@@ -105,4 +112,5 @@ export class Activations {
 }
 
 const NONE: readonly string[] = []
+const NO_TRUTH: ActivationTruth = { confirmed: NONE, absent: NONE, unexpected: NONE }
 const NOTHING: Set<string> = new Set()

@@ -2,7 +2,7 @@
 import type { Reason } from '../a2a/errors.js'
 import type { ErrorClass, Mode } from '../config/model.js'
 
-export const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
+const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
   invalid: 'EXTENSION_DATA_INVALID',
   unsupportedContent: 'CONTENT_TYPE_NOT_SUPPORTED',
   conflict: 'EXTENSION_CONFLICT',

@@ -12,7 +12,7 @@ import { partSteps } from './select-part.js'
 import { note, violation } from './violation.js'
 
 /** Name of the rule under which redaction is recorded. */
-export const REDACT = 'redact'
+const REDACT = 'redact'
 
 /** Where it is only observed, one note tells that there is something to redact. */
 export function redactHistory (policy: CompiledPolicy, answers: CompiledAnswers, subject: ResultSubject, { violations, edits }: Findings): void {

@@ -19,7 +19,7 @@ import type { Violation } from './violation.js'
 import { note, violation } from './violation.js'
 
 /** Name of the rule under which all of `state` is recorded. */
-export const STATE = 'state'
+const STATE = 'state'
 
 /** @param responses of the agent */
 export function compileTaskState (config: TaskStateConfig, mode: Mode, responses: Mode, context: SelectContext): CompiledTaskState {

@@ -15,7 +15,7 @@ export const DATA = 5
 /** Begins with a colon. */
 export const COMMENT = 6
 /** Any other field, known or unknown. */
-export const FIELD = 7
+const FIELD = 7
 /** Not a line: the byte order mark at the beginning of the stream. */
 export const MARK = 8
 
