@@ -1,7 +1,7 @@
 /** The gateway as a process of its own, from the built command line and a file. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -18,7 +18,7 @@ export interface ServedGateway {
   said (text: RegExp): Line[]
   /** All that it has written. */
   output (): string
-  /** Writes its file anew. */
+  /** Puts a new file in the place of its file at once: a reload in between never reads half of one. */
   rewrite (yaml: string): void
   kill (signal: NodeJS.Signals): void
   readonly exited: Promise<number | null>
@@ -31,7 +31,10 @@ export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {})
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
   const file = join(directory, 'gateway.yaml')
-  const rewrite = (text: string): void => { writeFileSync(file, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms}\n${text}`) }
+  const rewrite = (text: string): void => {
+    writeFileSync(`${file}.new`, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms}\n${text}`)
+    renameSync(`${file}.new`, file)
+  }
   rewrite(yaml)
   const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], { env: { PATH: process.env.PATH, ...env }, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'close').then(([code]) => code as number | null)
