@@ -86,9 +86,8 @@ export class Fields {
    */
   static read (object: JsonObject, set: FieldSet, path: string, problems: FieldProblem[]): Fields {
     let aliases: Map<string, string> | null = null
-    const keys = Object.keys(object)
-    for (let i = 0; i < keys.length; i++) {
-      const key = keys[i] as string
+    // Without the list that Object.keys makes; what it would inherit, parsed JSON never has.
+    for (const key in object) {
       const field = set.spellings.get(key)
       if (field === key) continue
       if (field !== undefined) {
@@ -121,7 +120,10 @@ export class Fields {
 
   /** Path of the field in the client's own spelling; the field's own name when it is absent. */
   pathOf (field: string): string {
-    return memberPath(this.path, this.key(field) ?? field)
+    const key = this.aliases?.get(field)
+    if (key !== undefined && !Object.hasOwn(this.object, field)) return memberPath(this.path, key)
+    // Fields of the protocol have names that need no quotes.
+    return this.path === '' ? field : `${this.path}.${field}`
   }
 }
 

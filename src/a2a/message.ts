@@ -97,7 +97,8 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   if (!isObject(raw)) return null
   const key = request.key(field) ?? field
   const content = viewContent(Fields.read(raw, MESSAGE_FIELDS, request.pathOf(field), problems), request.path === '' ? [key] : [request.path, key], version, problems)
-  return { ...content, taskId: presence(content.fields.get('taskId')), contextId: presence(content.fields.get('contextId')) }
+  const { fields, path, steps, listed, parts, list } = content
+  return { fields, path, steps, listed, parts, list, taskId: presence(fields.get('taskId')), contextId: presence(fields.get('contextId')) }
 }
 
 /**
@@ -109,7 +110,7 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
 export function viewContent (fields: Fields, steps: JsonPath, version: Version, problems: FieldProblem[], proto = false): ContentView {
   const extensions = fields.get('extensions')
   const { parts, list } = viewParts(fields, version, proto, problems)
-  return { fields, path: fields.path, steps, listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : [], parts, list }
+  return { fields, path: fields.path, steps, listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : NONE, parts, list }
 }
 
 /** Null and the empty string are ProtoJSON's absent. */
@@ -125,7 +126,7 @@ function viewParts (message: Fields, version: Version, proto: boolean, problems:
   }
   const nested = version === '0.3' && !Array.isArray(parts) && Array.isArray(content)
   const list = nested ? content : parts
-  if (!Array.isArray(list)) return { parts: [], list: null }
+  if (!Array.isArray(list)) return { parts: NONE, list: null }
   const listField = nested ? 'content' : 'parts'
   const listPath = message.pathOf(listField)
   const views: PartView[] = []
@@ -136,6 +137,7 @@ function viewParts (message: Fields, version: Version, proto: boolean, problems:
   return { parts: views, list: { key: message.key(listField) ?? listField, length: list.length } }
 }
 
+const NONE: readonly never[] = []
 const DATA: readonly string[] = ['data']
 const WRAPPED_DATA: readonly string[] = ['data', 'data']
 
@@ -158,7 +160,7 @@ function viewPart (raw: JsonObject, path: string, index: number, version: Versio
     addProblem(problems, path, `says kind "${kind}" and carries "${present}"; make them agree`)
   }
   const isData = present === 'data' || (present === null && part.key('data') !== null)
-  if (!isData) return { fields: part, path, index, isData: false, data: undefined, dataPath: part.pathOf('data'), dataSteps: DATA, mediaTypes: [], doubt: null }
+  if (!isData) return { fields: part, path, index, isData: false, data: undefined, dataPath: part.pathOf('data'), dataSteps: DATA, mediaTypes: NONE, doubt: null }
   let data = part.get('data')
   let dataPath = part.pathOf('data')
   let dataSteps = DATA
@@ -174,7 +176,8 @@ function viewPart (raw: JsonObject, path: string, index: number, version: Versio
   return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, version, problems), doubt }
 }
 
-function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[]): StatedMediaType[] {
+function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[]): readonly StatedMediaType[] {
+  if (part.get('mediaType') === undefined && part.get('metadata') === undefined) return NONE
   const found: StatedMediaType[] = []
   const add = (fields: Fields, field: 'mediaType' | 'mimeType', place: MediaTypePlace): void => {
     const value = fields.get(field)

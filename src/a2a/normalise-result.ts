@@ -25,31 +25,30 @@ import type { NormalisedResult, ResultView } from './result.js'
 export function normaliseResult (view: ResultView): NormalisedResult {
   const { kind, taskId, contextId, state, fields, status, message, artifacts } = view
   const metadata = kind === 'message' ? undefined : fields.get('metadata')
-  return {
-    type: kind,
-    ...(taskId === null ? {} : { taskId }),
-    ...(contextId === null ? {} : { contextId }),
-    ...(state === null ? {} : { state }),
-    ...(kind === 'artifactUpdate' ? { append: view.append } : {}),
-    ...(isObject(metadata) ? { metadata } : {}),
-    ...(status === null ? {} : { status: { message: normaliseMessage(status) } }),
-    ...(message === null ? {} : { message: normaliseMessage(message) }),
-    ...(artifacts.length === 0 ? {} : { artifacts: artifacts.map(normaliseArtifact) })
-  }
+  const out: Record<string, unknown> = { type: kind }
+  if (taskId !== null) out.taskId = taskId
+  if (contextId !== null) out.contextId = contextId
+  if (state !== null) out.state = state
+  if (kind === 'artifactUpdate') out.append = view.append
+  if (isObject(metadata)) out.metadata = metadata
+  if (status !== null) out.status = { message: normaliseMessage(status) }
+  if (message !== null) out.message = normaliseMessage(message)
+  if (artifacts.length > 0) out.artifacts = artifacts.map(normaliseArtifact)
+  return out
 }
 
 function normaliseArtifact ({ fields, listed, parts }: ContentView): JsonObject {
+  const out: Record<string, unknown> = {}
+  addText(fields, 'artifactId', out)
+  addText(fields, 'name', out)
   const metadata = fields.get('metadata')
-  return {
-    ...text(fields, 'artifactId'),
-    ...text(fields, 'name'),
-    ...(isObject(metadata) ? { metadata } : {}),
-    extensions: listed,
-    parts: parts.map(normalisePart)
-  }
+  if (isObject(metadata)) out.metadata = metadata
+  out.extensions = listed
+  out.parts = parts.map(normalisePart)
+  return out
 }
 
-function text (fields: Fields, name: string): JsonObject {
+function addText (fields: Fields, name: string, out: Record<string, unknown>): void {
   const value = fields.get(name)
-  return typeof value === 'string' && value !== '' ? { [name]: value } : {}
+  if (typeof value === 'string' && value !== '') out[name] = value
 }

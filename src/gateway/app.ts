@@ -1,5 +1,9 @@
-/** The main listener. Fastify routes; what a request means is decided in handler.ts. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+/**
+ * The main listener, a Fastify app. A2A requests are taken over as Node's server has read them; what they mean is decided in handler.ts.
+ * Fastify's own router, hooks and replies see only what `passthrough` names.
+ */
+import { createServer } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Services } from './exchange.js'
@@ -7,6 +11,7 @@ import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
 import { handle } from './handler.js'
 import { mountPassthrough } from './passthrough.js'
+import type { Surface } from './surface.js'
 import { surfaceOf } from './surface.js'
 
 export interface AppOptions {
@@ -16,7 +21,8 @@ export interface AppOptions {
   readonly log: FastifyBaseLogger
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** Of idle connections of clients, ms: as Fastify has it. */
+const KEEP_ALIVE = 72_000
 
 /** A net under the body reader's own timer, for what it does not read: idle header senders and passthrough uploads. ms. */
 const NET = 5_000
@@ -47,11 +53,10 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
   const { services, snapshot, log } = options
   const { limits } = snapshot()
 
-  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+  const handleA2A = (request: IncomingMessage, response: ServerResponse, surface: Surface): void => {
     const exchange = new Exchange(request, response, services)
-    const current = snapshot()
     try {
-      handle(exchange, surfaceOf(request, current.agents), current)
+      handle(exchange, surface, snapshot())
     } catch (error) {
       exchange.failed(error)
     }
@@ -62,39 +67,30 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => '',
     exposeHeadRoutes: false,
-    // As RequestTimeouts has them later.
-    requestTimeout: limits.requestTimeout + NET,
-    http: { headersTimeout: limits.requestTimeout, connectionsCheckingInterval: 1_000, maxHeaderSize: 32_768 },
     forceCloseConnections: true,
     return503OnClosing: false,
-    routerOptions: {
-      // The guard of surface.ts judges targets; the router only tells the two surfaces apart.
-      maxParamLength: 65_536,
-      constraints: {
-        surface: {
-          name: 'surface',
-          storage: () => {
-            const handlers = new Map<string, unknown>()
-            return { get: (key: string) => handlers.get(key) ?? null, set: (key: string, value: unknown) => { handlers.set(key, value) } } as never
-          },
-          validate: () => true,
-          deriveConstraint: request => surfaceOf(request as unknown as IncomingMessage, snapshot().agents).kind
-        }
-      }
+    routerOptions: { maxParamLength: 65_536 },
+    // Fastify's routing, hooks and reply cost a tenth of what a small call costs, and an exchange uses none of them (bench/RESULTS.md).
+    serverFactory: (passthrough: RequestListener) => {
+      return createServer({
+        // As RequestTimeouts has them later.
+        requestTimeout: limits.requestTimeout + NET,
+        headersTimeout: limits.requestTimeout,
+        connectionsCheckingInterval: 1_000,
+        keepAliveTimeout: KEEP_ALIVE,
+        maxHeaderSize: 32_768
+      }, (request, response) => {
+        const surface = surfaceOf(request, snapshot().agents)
+        if (surface.kind === 'passthrough') passthrough(request, response as Parameters<RequestListener>[1])
+        else handleA2A(request, response, surface)
+      })
     },
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
-      serve(request.raw as IncomingMessage, reply.raw as ServerResponse)
+      const raw = request.raw as IncomingMessage
+      handleA2A(raw, reply.raw as ServerResponse, surfaceOf(raw, snapshot().agents))
     }
   })
-
-  // The exchange begins in the first hook and takes the request over, body and all: later hooks and parsers never run.
-  app.addHook('onRequest', (request, reply, done) => {
-    if (surfaceOf(request.raw, snapshot().agents).kind === 'passthrough') return done()
-    reply.hijack()
-    serve(request.raw, reply.raw)
-  })
-  app.route({ method: METHODS, url: '*', constraints: { surface: 'a2a' }, handler: async () => { throw new Error('unreachable: the onRequest hook takes every A2A request over') } })
   await mountPassthrough(app, { snapshot, services })
   return app
 }

@@ -96,21 +96,21 @@ function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Ar
   exchange.idToken = call.id
   exchange.label = call.operation
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
-  const read: Read = { ...arrived, call, task, record: null, seconds: (performance.now() - startedAt) / 1_000 }
+  const read: Read = { arrived, call, task, seconds: (performance.now() - startedAt) / 1_000 }
   const record = task === null ? null : exchange.services.tasks.read(task)
-  if (!(record instanceof Promise)) return decide(exchange, agent, state, { ...read, record }, options)
+  if (!(record instanceof Promise)) return decide(exchange, agent, state, read, record, options)
   record.then(record => {
     // The client may have left meanwhile.
-    if (!exchange.response.destroyed) decide(exchange, agent, state, { ...read, record }, options)
+    if (!exchange.response.destroyed) decide(exchange, agent, state, read, record, options)
   }).catch((error: unknown) => { exchange.failed(error) })
 }
 
-/** A request of which everything is known that a decision needs. */
-interface Read extends Arrived {
+/** A request of which everything is known that a decision needs, but what is remembered of its task. */
+interface Read {
+  readonly arrived: Arrived
   readonly call: Call
   /** The task that it names, where anything is remembered of tasks. */
   readonly task: TaskKey | null
-  readonly record: TaskRecord | null
   /** That reading has taken. */
   readonly seconds: number
 }
@@ -120,10 +120,10 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
   return taskId === null ? null : { agent: agent.name, tenant: tenantOf(call, route.tenant), taskId }
 }
 
-function decide (exchange: Exchange, agent: Agent, state: AgentState, read: Read, options: HandlerOptions): void {
-  const { call, record } = read
+function decide (exchange: Exchange, agent: Agent, state: AgentState, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
+  const { call } = read
   const startedAt = performance.now()
-  const ruling = ruleOn(state, read.route, call, exchange.request, record)
+  const ruling = ruleOn(state, read.arrived.route, call, exchange.request, record)
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
   recordDecision(exchange, call, ruling.requested, ruling.decision)
   if (ruling.decision.refusal !== null) return exchange.refuse(ruling.decision.refusal, 'rejected')
@@ -131,11 +131,12 @@ function decide (exchange: Exchange, agent: Agent, state: AgentState, read: Read
 }
 
 function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Read, ruling: Ruling, options: HandlerOptions): void {
-  const { route, call, task } = read
+  const { arrived, call, task } = read
+  const { route } = arrived
   const { request, span } = exchange
   const { decision, policy, headerName, requested } = ruling
   const { limits } = options
-  const body = bodyOf(ruling, read.bytes)
+  const body = bodyOf(ruling, arrived.bytes)
   const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
   const card = readsAnswer(state, call) ? { rewrite: state.rewrite, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } } : null
   const review = card === null ? reviewFor(route, call, ruling, task?.taskId ?? null, limits, null, taskId => exchange.services.tasks.now(keyOf(agent, read, taskId))) : null
@@ -144,14 +145,14 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,
     method: request.method ?? 'GET',
-    path: route.upstreamPath + read.query,
-    headers: upstreamHeaders(forwardedHead(ruling, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, read.asked, read.problem, ruling, card !== null || review?.enforces === true)),
+    path: route.upstreamPath + arrived.query,
+    headers: upstreamHeaders(forwardedHead(ruling, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, ruling, card !== null || review?.enforces === true)),
     body: body.length === 0 ? null : body
   }, answer)
 }
 
-function keyOf (agent: Agent, { call, route }: Read, taskId: string): TaskKey {
-  return { agent: agent.name, tenant: tenantOf(call, route.tenant), taskId }
+function keyOf (agent: Agent, { arrived, call }: Read, taskId: string): TaskKey {
+  return { agent: agent.name, tenant: tenantOf(call, arrived.route.tenant), taskId }
 }
 
 function reviewPlan (exchange: Exchange, agent: Agent, read: Read, review: AnswerReview, limits: Limits): ReviewPlan {

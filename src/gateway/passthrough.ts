@@ -73,7 +73,6 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
     await scope.register(httpProxy, {
       upstream: '',
       websocket: false,
-      constraints: { surface: 'passthrough' },
       handler: pass,
       replyOptions: { getUpstream: () => PLACEHOLDER }
     } as Parameters<typeof httpProxy>[1])

@@ -29,8 +29,9 @@ export function shownOf (policy: AgentPolicy, requested: readonly string[], inje
  */
 export function truthOf ({ names }: AgentPolicy, outbound: readonly string[], active: readonly string[], seen: Iterable<string>): ActivationTruth {
   const spell = (uri: string): string => names.respell([uri])[0] ?? uri
-  const proven = new Set([...seen].map(spell))
-  if (outbound.length === 0 && proven.size === 0) return NO_TRUTH
+  const proven = new Set<string>()
+  for (const uri of seen) proven.add(spell(uri))
+  if (proven.size === 0) return outbound.length === 0 ? NO_TRUTH : { confirmed: NONE, absent: outbound, unexpected: NONE }
   const asked = new Set(outbound.map(spell))
   return {
     confirmed: outbound.filter(uri => proven.has(spell(uri))),
@@ -56,7 +57,7 @@ export class Activations {
     this.policy = policy
     this.decision = decision
     this.requested = requested
-    this.open = new Set(decision.outbound.filter(uri => policy.labels.has(uri)).map(uri => this.spelled(uri)))
+    this.open = decision.outbound.length === 0 ? NOTHING : new Set(decision.outbound.filter(uri => policy.labels.has(uri)).map(uri => this.spelled(uri)))
     this.awaited = policy.echoes.size === 0 ? NOTHING : new Set([...this.open].filter(uri => this.provable(uri)))
   }
 
@@ -87,6 +88,7 @@ export class Activations {
   /** For the client's header, in the spelling that the client used. */
   shown (): readonly string[] {
     const { policy, decision, requested, header } = this
+    if (header.length === 0 && policy.echoes.size === 0) return NONE
     const shown = shownOf(policy, requested, decision.injected, header)
     for (const uri of this.seen) {
       if (policy.echoes.size > 0 && this.provable(uri) && !shown.some(one => this.spelled(one) === uri)) shown.push(uri)

@@ -72,8 +72,9 @@ export function activityOf (subject: RequestSubject, requested: readonly string[
   const given = subject.message?.listed ?? NO_URIS
   const listed = given.length === 0 ? NO_URIS : policy.names.respell(given).filter(uri => policy.declared.includes(uri))
   if (policy.idle !== null && requested.length === 0 && injected.length === 0) {
-    return { policies: policy.idle, listed: listed.length < 2 ? listed : [...new Set(listed)], evidenced: NO_URIS, active: NO_URIS, injected, unmet: NOTHING_UNMET }
+    return { policies: policy.idle, listed: distinct(listed), evidenced: NO_URIS, active: NO_URIS, injected, unmet: NOTHING_UNMET }
   }
+  if (policy.idle !== null) return plainActivity(policy, requested, injected, listed)
   const seen = policy.policies.map(one => ({ one, evidence: evidenceOf(one.activation.owned, subject), listed: listed.includes(one.uri) }))
   const asked = [...requested, ...injected]
   const isActive = ({ one, evidence, listed: isListed }: typeof seen[number]): boolean => {
@@ -101,12 +102,24 @@ export function activityOf (subject: RequestSubject, requested: readonly string[
   const active = policy.names.respell(asked).filter(uri => policy.declared.includes(uri) && !signalled.has(uri))
   return {
     policies,
-    listed: [...new Set(listed)],
+    listed: distinct(listed),
     evidenced: policies.filter(one => one.evidence !== null).map(one => one.policy.uri),
     active: [...active, ...policies.filter(one => one.active && signalled.has(one.policy.uri)).map(one => one.policy.uri)],
     injected: added.length === 0 ? injected : [...injected, ...added],
     unmet: seen.flatMap(state => unmet(state).map(missing => ({ policy: state.one, missing })))
   }
+}
+
+/** Of plain policies: what is asked for is active, and that is all. */
+function plainActivity (policy: AgentPolicy, requested: readonly string[], injected: readonly string[], listed: readonly string[]): Activity {
+  const asked = injected.length === 0 ? requested : [...requested, ...injected]
+  const policies: PolicyActivity[] = []
+  for (const one of policy.policies) policies.push({ policy: one, evidence: null, active: one.same.some(uri => asked.includes(uri)) })
+  return { policies, listed: distinct(listed), evidenced: NO_URIS, active: policy.names.respell(asked).filter(uri => policy.declared.includes(uri)), injected, unmet: NOTHING_UNMET }
+}
+
+function distinct (uris: readonly string[]): readonly string[] {
+  return uris.length < 2 ? uris : [...new Set(uris)]
 }
 
 function evidenceOf (owned: readonly Selector[], subject: RequestSubject): string | null {

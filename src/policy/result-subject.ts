@@ -51,6 +51,7 @@ export class ResultSubject implements Subject {
 
   contents (places: readonly ContentPlace[]): readonly ContentView[] {
     const { message, status, artifacts } = this.result
+    if (message === null && status === null) return places.includes('artifact') ? artifacts : NOTHING
     const found: ContentView[] = []
     for (const place of places) {
       if (place === 'artifact') found.push(...artifacts)

@@ -6,6 +6,8 @@ import { ANSWER_CONTENTS } from './select-answer.js'
 import type { Violation } from './violation.js'
 import { note, violation } from './violation.js'
 
+const NONE: readonly never[] = []
+
 interface Removal extends JsonEdit { readonly policy: CompiledPolicy, readonly rule: string }
 
 export class AnswerEdits {
@@ -23,7 +25,7 @@ export class AnswerEdits {
 
   /** `policy/rule` of each, each once. */
   get edited (): readonly string[] {
-    return [...new Set(this.settled.map(({ policy, rule }) => `${policy.name}/${rule}`))]
+    return this.settled.length === 0 ? NONE : [...new Set(this.settled.map(({ policy, rule }) => `${policy.name}/${rule}`))]
   }
 
   /**

@@ -202,6 +202,7 @@ function judgeResult ({ state: { policy }, answers }: Work, subject: ResultSubje
     if (policy.state !== null) checkTaskState(policy, subject, 'response', memory, judging.violations)
     if (policy.correlations.length > 0) correlate(policy, subject, 'response', memory, judging.violations)
   }
+  if (answers.metrics.length === 0 && answers.attributes.length === 0) return
   const { attributes, measures } = observe(policy, subject, memory)
   judging.attributes.push(...attributes)
   judging.measures.push(...measures)
@@ -232,7 +233,7 @@ class Judging implements Findings {
       violations,
       edits: edits?.all ?? NONE,
       edited: edits?.edited ?? NONE,
-      annotations: [...this.annotations],
+      annotations: this.annotations.size === 0 ? NONE : [...this.annotations],
       attributes,
       measures,
       remember: taskId === null || fields === null ? null : { taskId, fields }

@@ -18,7 +18,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
   const owners = config.in ?? MESSAGE
   const select = (subject: Subject): Selected[] => {
     const found: Selected[] = []
-    const places = new Set<MediaTypePlace>()
+    const places = firstOnly ? new Set<MediaTypePlace>() : null
     for (const content of subject.contents(owners)) {
       for (let i = 0; i < content.parts.length; i++) {
         const part = content.parts[i] as PartView
@@ -27,8 +27,10 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
         const { byType, values } = matched
         // An agent that reads only one of the places, and compares text, takes the first part that states its type there and plainly: each
         // part that could be some agent's first is judged.
-        if (firstOnly && found.length > 0 && byType.places.every(place => places.has(place))) continue
-        for (const place of byType.plainPlaces) places.add(place)
+        if (places !== null) {
+          if (found.length > 0 && byType.places.every(place => places.has(place))) continue
+          for (const place of byType.plainPlaces) places.add(place)
+        }
         const ambiguous = byType.ambiguous ?? (firstOnly && part.doubt !== null ? `${part.path} ${part.doubt}` : null)
         const { typePath, captures } = byType
         const at = located ? partSteps(content, part) : NOWHERE
@@ -66,12 +68,12 @@ interface MatchedPart {
 }
 
 function compileMatch ({ data, mediaType, dataKey, match }: PartSelectorConfig, context: SelectContext): (part: PartView) => MatchedPart | null {
-  const patterns = mediaType === undefined ? null : (typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern)
+  const types = mediaType === undefined ? null : new TypeReader((typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern))
   const keys = dataKey === undefined ? null : [compileGlob(dataKey)]
   const matches = match === undefined ? null : context.matcher(match)
   return part => {
     if (data === true && !part.isData) return null
-    const byType = patterns === null ? UNTYPED : byMediaType(part, patterns)
+    const byType = types === null ? UNTYPED : byMediaType(part, types)
     if (byType === null) return null
     const values = keys === null ? WHOLE : isObject(part.data) ? matchingKeys(part.data, keys) : []
     if (values.length === 0) return null
@@ -91,23 +93,22 @@ interface Match {
 const UNTYPED: Match = { captures: NO_CAPTURES, ambiguous: null, typePath: null, places: [], plainPlaces: [] }
 
 /** A part may state its media type in several places; one that matches selects it, and they must then all say the same. */
-function byMediaType (part: PartView, patterns: readonly MediaTypePattern[]): Match | null {
+function byMediaType (part: PartView, types: TypeReader): Match | null {
+  const statements = statedTypes(part)
+  if (statements.length === 0) return null
   let captures: ReadonlyMap<string, string> | null = null
   let ambiguous: string | null = null
   let typePath: string | null = null
   const places: MediaTypePlace[] = []
   const plainPlaces: MediaTypePlace[] = []
-  const statements = statedTypes(part)
   for (const stated of statements) {
-    const type = parseMediaType(stated.text)
-    if (type === null) {
-      if (!patterns.some(pattern => looksLike(stated.text, pattern.essence))) continue
+    const read = types.read(stated.text)
+    if (read === 'other') continue
+    if (read === 'malformed') {
       ambiguous ??= `${stated.path} is not a well-formed media type`
     } else {
-      const matched = firstMatch(type, patterns)
-      if (matched === null) continue
-      captures ??= matched
-      if (isPlain(stated.text, type, matched.size)) plainPlaces.push(stated.place)
+      captures ??= read.captures
+      if (read.plain) plainPlaces.push(stated.place)
     }
     typePath ??= stated.path
     places.push(stated.place)
@@ -115,6 +116,41 @@ function byMediaType (part: PartView, patterns: readonly MediaTypePattern[]): Ma
   if (typePath === null) return null
   if (ambiguous === null && disagree(statements)) ambiguous = `${statements.map(stated => stated.path).join(' and ')} state different media types`
   return { captures: captures ?? NO_CAPTURES, ambiguous, typePath, places, plainPlaces }
+}
+
+/** What a stated media type is to the patterns of one selector; `malformed`: to some reader it may be one of theirs. */
+type TypeReading = 'other' | 'malformed' | { readonly captures: ReadonlyMap<string, string>, readonly plain: boolean }
+
+/** Texts kept, and characters of one: agents name a handful of types, and strangers must not fill the memory. */
+const TYPES_KEPT = 64
+const TYPE_LENGTH = 256
+
+/** Each text is read once: the types that an agent's clients state are few. */
+class TypeReader {
+  private readonly patterns: readonly MediaTypePattern[]
+  private readonly known = new Map<string, TypeReading>()
+
+  constructor (patterns: readonly MediaTypePattern[]) {
+    this.patterns = patterns
+  }
+
+  read (text: string): TypeReading {
+    const known = this.known.get(text)
+    if (known !== undefined) return known
+    const reading = this.readAnew(text)
+    if (text.length > TYPE_LENGTH) return reading
+    if (this.known.size >= TYPES_KEPT) this.known.clear()
+    this.known.set(text, reading)
+    return reading
+  }
+
+  private readAnew (text: string): TypeReading {
+    const { patterns } = this
+    const type = parseMediaType(text)
+    if (type === null) return patterns.some(pattern => looksLike(text, pattern.essence)) ? 'malformed' : 'other'
+    const captures = firstMatch(type, patterns)
+    return captures === null ? 'other' : { captures, plain: isPlain(text, type, captures.size) }
+  }
 }
 
 /** Lower case, no blanks, no quotes, no parameters beside those captured: `application/json;schema=order`. */
