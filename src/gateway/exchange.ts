@@ -71,7 +71,7 @@ export class Exchange {
     this.id = (++lastId).toString(36)
     this.span = services.tracing.startRequest(request.headers, this.startedAt)
     services.live.add(this)
-    response.once('close', () => { this.close() })
+    response.on('close', () => { this.close() })
   }
 
   get agentName (): string {
