@@ -80,7 +80,7 @@ function readRpcCall (input: CallInput): Call {
   const { envelope } = read
   const operation = operationOfMethod(envelope.method, version)
   const view = (operation === null || carriesMessage(operation)) && envelope.params !== null
-    ? viewRequest(envelope.params, 'params', version, 'JSONRPC')
+    ? viewRequest(envelope.params, 'params', version, 'JSONRPC', operation === null)
     : null
   return {
     version,
@@ -130,7 +130,7 @@ function readRestCall (input: CallInput, operation: Operation): Call {
 /** The extension says what the body is; where it holds a message, that is read as every other. */
 function readExtensionBody (version: Version, body: unknown): Call {
   const call = { ...blank(version, 'Extension', null), extensionBody: body }
-  return isObject(body) ? { ...call, request: { object: body, path: '' }, view: viewRequest(body, '', version, 'HTTP+JSON') } : call
+  return isObject(body) ? { ...call, request: { object: body, path: '' }, view: viewRequest(body, '', version, 'HTTP+JSON', true) } : call
 }
 
 function blank (version: Version, operation: Operation, problem: CallProblem | null): Call {

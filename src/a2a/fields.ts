@@ -67,6 +67,27 @@ export function addProblem (problems: FieldProblem[], path: string, message: str
   if (problems.length < MAX_PROBLEMS) problems.push({ path, message })
 }
 
+/** Null is absent to every reader; of anything else but a text, some make one, and others refuse it. */
+export function mustBeTexts (fields: Fields, names: readonly string[], problems: FieldProblem[]): void {
+  for (const name of names) {
+    const value = fields.get(name)
+    if (value !== undefined && value !== null && typeof value !== 'string') addProblem(problems, fields.pathOf(name), 'must be a string')
+  }
+}
+
+export function mustBeObject (fields: Fields, name: string, problems: FieldProblem[]): void {
+  const value = fields.get(name)
+  if (value !== undefined && value !== null && !isObject(value)) addProblem(problems, fields.pathOf(name), 'must be an object')
+}
+
+/** For where some agents know only the one spelling, and others both. */
+export function mustBeCamelCase (fields: Fields, names: readonly string[], problems: FieldProblem[]): void {
+  for (const name of names) {
+    const key = fields.key(name)
+    if (key !== null && key !== name) addProblem(problems, fields.pathOf(name), `is read as "${name}" by some agents only; spell it "${name}"`)
+  }
+}
+
 /** One object of the protocol, read by field name whatever its spelling. */
 export class Fields {
   readonly object: JsonObject

@@ -3,7 +3,8 @@
  * Rules see only this; paths name the client's own fields.
  */
 import type { FieldProblem, JsonObject } from './fields.js'
-import { addProblem, Fields, FieldSet, isObject, own } from './fields.js'
+import { addProblem, Fields, FieldSet, isObject, mustBeCamelCase, mustBeObject, mustBeTexts, own } from './fields.js'
+import { checkFile, FILE, isWrapped, WRAPPER, wrapperFlag } from './part-checks.js'
 import type { Binding, Version } from './versions.js'
 import type { JsonPath } from '../wire/json-edit.js'
 
@@ -67,16 +68,26 @@ export const MESSAGE_FIELDS = new FieldSet(['messageId', 'role', 'parts', 'conte
 const PART = new FieldSet(['text', 'raw', 'url', 'data', 'file', 'kind', 'metadata', 'filename', 'mediaType'])
 const PART_METADATA = new FieldSet(['mediaType', 'mimeType'])
 
+const REQUEST_TEXTS = ['tenant'] as const
+const MESSAGE_TEXTS = ['taskId', 'contextId'] as const
+const PART_TEXTS = ['text', 'url', 'raw'] as const
+const PART_TYPES = ['mediaType'] as const
+
 const MEMBERS_1_0 = ['text', 'raw', 'url', 'data'] as const
 const MEMBERS_0_3 = ['text', 'file', 'data'] as const
 
 /**
  * Reads the request object: `params` of JSON-RPC, the body of HTTP+JSON.
  * @param path of that object from the root of the request: `params`, or '' for HTTP+JSON
+ * @param foreign whether an extension says what its members are: only the message in it is A2A's
  */
-export function viewRequest (request: JsonObject, path: string, version: Version, binding: Binding): RequestView {
+export function viewRequest (request: JsonObject, path: string, version: Version, binding: Binding, foreign = false): RequestView {
   const problems: FieldProblem[] = []
   const fields = Fields.read(request, REQUEST, path, problems)
+  if (!foreign) {
+    mustBeObject(fields, 'metadata', problems)
+    if (version === '1.0') mustBeTexts(fields, REQUEST_TEXTS, problems)
+  }
   const tenant = version === '1.0' ? fields.get('tenant') : undefined
   return {
     fields,
@@ -97,8 +108,22 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   if (!isObject(raw)) return null
   const key = request.key(field) ?? field
   const content = viewContent(Fields.read(raw, MESSAGE_FIELDS, request.pathOf(field), problems), request.path === '' ? [key] : [request.path, key], version, problems)
+  mustBeTexts(content.fields, MESSAGE_TEXTS, problems)
+  // Python's models read both, the JavaScript SDKs take the message for one without a task.
+  if (version === '0.3' && binding === 'JSONRPC') mustBeCamelCase(content.fields, MESSAGE_TEXTS, problems)
+  if (version === '0.3' && content.list?.key === 'content') for (const part of content.parts) mustBeWrapped(part, problems)
   const { fields, path, steps, listed, parts, list } = content
   return { fields, path, steps, listed, parts, list, taskId: presence(fields.get('taskId')), contextId: presence(fields.get('contextId')) }
+}
+
+/** ProtoJSON of proto 0.3.0: data without the member is no data to the JavaScript SDKs, and a scalar in it neither. */
+function mustBeWrapped ({ isData, data, dataPath, dataSteps }: PartView, problems: FieldProblem[]): void {
+  if (!isData || data === undefined || data === null) return
+  if (dataSteps === WRAPPED_DATA) {
+    if (typeof data !== 'object') addProblem(problems, dataPath, 'must be an object')
+  } else if (!isObject(data) || Object.keys(data).length > 0) {
+    addProblem(problems, dataPath, 'must hold the document in a member "data", as this binding has it')
+  }
 }
 
 /**
@@ -109,6 +134,8 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
  */
 export function viewContent (fields: Fields, steps: JsonPath, version: Version, problems: FieldProblem[], proto = false): ContentView {
   const extensions = fields.get('extensions')
+  if (extensions !== undefined && extensions !== null && !(Array.isArray(extensions) && extensions.every(uri => typeof uri === 'string'))) addProblem(problems, fields.pathOf('extensions'), 'must be a list of strings')
+  mustBeObject(fields, 'metadata', problems)
   const { parts, list } = viewParts(fields, version, proto, problems)
   return { fields, path: fields.path, steps, listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : NONE, parts, list }
 }
@@ -140,6 +167,7 @@ function viewParts (message: Fields, version: Version, proto: boolean, problems:
 const NONE: readonly never[] = []
 const DATA: readonly string[] = ['data']
 const WRAPPED_DATA: readonly string[] = ['data', 'data']
+const FLAGGED_DATA: readonly string[] = ['data', 'value']
 
 function viewPart (raw: JsonObject, path: string, index: number, version: Version, nested: boolean, problems: FieldProblem[]): PartView {
   const part = Fields.read(raw, PART, path, problems)
@@ -156,10 +184,19 @@ function viewPart (raw: JsonObject, path: string, index: number, version: Versio
     present ??= member
   }
   const kind = own(raw, 'kind')
-  if (version === '0.3' && present !== null && !several && kind !== present && (kind === 'text' || kind === 'file' || kind === 'data')) {
-    addProblem(problems, path, `says kind "${kind}" and carries "${present}"; make them agree`)
+  if (version === '0.3' && !several && kind !== present && (kind === 'text' || kind === 'file' || kind === 'data')) {
+    if (present !== null) addProblem(problems, path, `says kind "${kind}" and carries "${present}"; make them agree`)
+    // A text without its member is an empty one: writers leave empty members out.
+    else if (kind === 'file' || (kind === 'data' && part.key('data') === null)) addProblem(problems, path, `says kind "${kind}" and carries none; add the member "${kind}"`)
   }
+  // Readers made by ts-proto take `String(["a"])`, which is "a", for the text.
+  mustBeTexts(part, PART_TEXTS, problems)
+  mustBeObject(part, 'metadata', problems)
   const isData = present === 'data' || (present === null && part.key('data') !== null)
+  if (!isData) {
+    checkFile(part, problems)
+    if (version === '1.0') mustBeTexts(part, PART_TYPES, problems)
+  }
   if (!isData) return { fields: part, path, index, isData: false, data: undefined, dataPath: part.pathOf('data'), dataSteps: DATA, mediaTypes: NONE, doubt: null }
   let data = part.get('data')
   let dataPath = part.pathOf('data')
@@ -169,6 +206,12 @@ function viewPart (raw: JsonObject, path: string, index: number, version: Versio
     data = data.data
     dataPath = `${dataPath}.data`
     dataSteps = WRAPPED_DATA
+  } else if (version === '0.3' && isObject(data) && Boolean(wrapperFlag(part))) {
+    if (isWrapped(part, data)) {
+      data = data.value
+      dataPath = `${dataPath}.value`
+      dataSteps = FLAGGED_DATA
+    } else addProblem(problems, part.pathOf('metadata'), `says "${WRAPPER}" of data that is not just one "value" other than an object; leave it out`)
   }
   const doubt = version === '0.3' && !nested && kind !== 'data'
     ? 'carries "data" without kind "data", so some agents do not read it as data; set kind to "data"'
@@ -197,8 +240,6 @@ function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[])
   if (version === '0.3') add(part, 'mediaType', 'mediaType')
   return found
 }
-
-const FILE = new FieldSet(['mimeType'])
 
 /** The media types of any part; those of parts without data are only read where a policy asks for them. */
 export function statedTypes (part: PartView): readonly StatedMediaType[] {

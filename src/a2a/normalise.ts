@@ -47,8 +47,9 @@ export function normalisePart (part: PartView): JsonObject {
   const out: Record<string, unknown> = {}
   const file = fields.get('file')
   if (part.isData) out.data = part.data
-  else if (isObject(file)) addFile(file, out)
   else for (const member of ['text', 'url', 'raw'] as const) addText(fields, member, out)
+  // 1.0 knows no files: what stands beside one is the part.
+  if (isObject(file) && Object.keys(out).length === 0) addFile(file, out)
   addText(fields, 'filename', out)
   const stated = part.mediaTypes[0]
   if (stated !== undefined) out.mediaType = stated.text

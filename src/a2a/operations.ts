@@ -143,6 +143,8 @@ function match (verb: string, segments: readonly string[], version: Version, ten
       if (action === 'cancel') return on(verb, 'POST', 'CancelTask', tenant)
       // The verb of subscribe is contested (A2A#1574, #2063): both are legal.
       if (action === 'subscribe') return verb === 'POST' ? on(verb, 'POST', 'SubscribeToTask', tenant) : on(verb, 'GET', 'SubscribeToTask', tenant, 'GET, POST')
+      // Express routes without regard to letter case, so `t:SUBSCRIBE` is no task to it.
+      if (/^(?:cancel|subscribe)$/i.test(action)) return null
       return on(verb, 'GET', 'GetTask', tenant)
     }
     case 3:

@@ -31,8 +31,14 @@ export function taskIdOf (call: Call, path: string | null): string | null {
   if (message !== null) return idText(message.fields.get('taskId'))
   const after = AFTER_ID.get(operation)
   if (after === undefined) return null
-  const fromPath = path === null ? null : idOfPath(path, after, ACTIONS.get(operation))
+  const fromPath = path === null ? null : taskIdOfPath(operation, path)
   return fromPath ?? (request === null ? null : idOfParams(call, request.object, after === 0))
+}
+
+/** @param path percent-encoded, without query */
+export function taskIdOfPath (operation: Operation, path: string): string | null {
+  const after = AFTER_ID.get(operation)
+  return after === undefined ? null : idOfPath(path, after, ACTIONS.get(operation))
 }
 
 function idOfPath (path: string, after: number, action: string | undefined): string | null {
@@ -55,7 +61,8 @@ function idOfParams (call: Call, params: JsonObject, isTask: boolean): string | 
 
 const NAME = /^tasks\/([^/]+)/
 
-function nameId (name: unknown): string | null {
+/** The id in a resource name of proto 0.3.0, or null. */
+export function nameId (name: unknown): string | null {
   return typeof name === 'string' ? NAME.exec(name)?.[1] ?? null : null
 }
 

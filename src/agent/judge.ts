@@ -90,7 +90,7 @@ export function judge (agent: { readonly config: AgentConfig, readonly state: Ag
 
   const body = method === 'GET' ? EMPTY : request.body ?? EMPTY
   const problem = versionProblem(route, asked)
-  const call = callOf(route, problem, head, body, limits)
+  const call = callOf(route, problem, head, query, body, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
   const ruling = ruleOn(state, route, call, head, taskId === null ? null : recall(taskId), tracer)
   const { refusal } = ruling.decision

@@ -1,6 +1,7 @@
 /** The gateway's own refusals: transport, routing, versions. Each message alone tells the caller how to mend the request. */
 import type { CallProblem } from '../a2a/call.js'
 import type { Refusal } from '../a2a/errors.js'
+import type { FieldProblem } from '../a2a/fields.js'
 import type { Version } from '../a2a/versions.js'
 
 export const unknownAgent: Refusal = { reason: 'ROUTE_NOT_FOUND', message: 'No agent is served at this address.', rule: 'gateway/no-agent' }
@@ -48,6 +49,10 @@ export const contentEncoding: CallProblem = {
   rule: 'content-encoding',
   path: 'header Content-Encoding',
   message: 'Compressed request bodies are not accepted; send the body without Content-Encoding.'
+}
+
+export function ambiguous ({ path, message }: FieldProblem): CallProblem {
+  return { reason: 'INVALID_PARAMS', rule: 'ambiguous-fields', path, message: `${path} ${message}.` }
 }
 
 export const versionConflict: CallProblem = {

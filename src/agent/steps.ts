@@ -4,6 +4,7 @@
  */
 import type { Call, CallProblem } from '../a2a/call.js'
 import { readCall } from '../a2a/call.js'
+import { unclearName } from '../a2a/named.js'
 import type { Route } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
@@ -59,8 +60,11 @@ export function versionProblem (route: OperationRoute, asked: Asked): CallProble
   return route.supported || (route.extensionRoute !== null && !asked.stated) ? null : refusals.versionNotSpoken(asked.version, asked.stated, route.versions)
 }
 
-/** @param problem of `versionProblem`: it comes before what is wrong with the body */
-export function callOf (route: OperationRoute, problem: CallProblem | null, head: RequestHead, bytes: Buffer, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>): Call {
+/**
+ * @param problem of `versionProblem`: it comes before what is wrong with the body
+ * @param query with its leading `?`, or ''
+ */
+export function callOf (route: OperationRoute, problem: CallProblem | null, head: RequestHead, query: string, bytes: Buffer, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>): Call {
   const { headers } = head
   const encoding = headers['content-encoding']
   const call = readCall({
@@ -73,7 +77,9 @@ export function callOf (route: OperationRoute, problem: CallProblem | null, head
   })
   if (problem !== null) return { ...call, problem }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return { ...call, problem: refusals.contentEncoding }
-  return call
+  if (call.problem !== null) return call
+  const unclear = unclearName(call, route.binding === 'JSONRPC' ? null : { path: route.upstreamPath, tenant: route.tenant, query })
+  return unclear === null ? call : { ...call, problem: refusals.ambiguous(unclear) }
 }
 
 /**

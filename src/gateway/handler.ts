@@ -92,7 +92,7 @@ interface Arrived {
 function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, options: HandlerOptions): void {
   const startedAt = performance.now()
   const { route } = arrived
-  const call = callOf(route, arrived.problem, exchange.request, arrived.bytes, options.limits)
+  const call = callOf(route, arrived.problem, exchange.request, arrived.query, arrived.bytes, options.limits)
   exchange.idToken = call.id
   exchange.label = call.operation
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null

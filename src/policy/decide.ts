@@ -35,6 +35,9 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
     // What cannot be read cannot be judged further.
     if (mode === 'enforce') return { ...nothing(policy), refusal: refusalOf(violations), violations, outbound: requested }
   }
+  if (requested.some(isOdd)) {
+    note(violations, violation(policy.readMode, 'INVALID_REQUEST', GATEWAY, 'odd-extension', `header ${request.headerName}`, 'names an extension with a character beyond visible ASCII, which some agents take away; percent-encode it'))
+  }
   if (requested.length > policy.maxExtensions) {
     violations.push(violation(policy.mode, 'INVALID_REQUEST', GATEWAY, 'too-many-extensions', `header ${request.headerName}`, `asks for more than ${policy.maxExtensions} extensions; ask only for those this agent lists in its card`))
   }
@@ -75,7 +78,12 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
 }
 
 /** Problems of a call that leave its body unread. */
-const UNREAD: ReadonlySet<string> = new Set(['json', 'envelope', 'content-type', 'content-encoding'])
+const UNREAD: ReadonlySet<string> = new Set(['json', 'envelope', 'content-type', 'content-encoding', 'ambiguous-fields'])
+
+/** JavaScript's and Python's `trim` take away more than the blanks of HTTP. */
+function isOdd (uri: string): boolean {
+  return /[^\t\x20-\x7e]/.test(uri)
+}
 
 const NONE: readonly Violation[] = []
 const NO_URIS: readonly string[] = []

@@ -55,7 +55,7 @@ t.test('snake_case is read, and paths name the client\'s own fields', async t =>
 
 t.test('0.3 HTTP+JSON: content, data one level deeper, request for message', async t => {
   const view = oldRest({ request: { content: [{ data: { data: { a: 1 } }, metadata: { mimeType: TYPE } }, { text: 'x' }, { data: { a: 2 } }] } })
-  t.same(view.problems, [])
+  t.same(view.problems, [{ path: 'request.content[2].data', message: 'must hold the document in a member "data", as this binding has it' }])
   t.match(view.message?.parts, [
     { isData: true, data: { a: 1 }, path: 'request.content[0]', dataPath: 'request.content[0].data.data', doubt: null, mediaTypes: [{ path: 'request.content[0].metadata.mimeType' }] },
     { isData: false },
@@ -191,4 +191,46 @@ t.test('a message gives one view, in whatever generation it is written', async t
       if (view.problems.length > 0 || JSON.stringify(got) !== JSON.stringify(expected)) throw new Error(`${name}: ${JSON.stringify(view)}`)
     }
   }), { numRuns: 500 }), undefined)
+})
+
+t.test('what readers made by ts-proto turn into text, and others refuse, is a problem', async t => {
+  const first = (view: RequestView): unknown => view.problems[0]
+  for (const [request, path, message] of [
+    [{ message: { taskId: 5 } }, 'params.message.taskId', 'must be a string'],
+    [{ message: { contextId: ['c'] } }, 'params.message.contextId', 'must be a string'],
+    [{ message: { extensions: 'urn:a' } }, 'params.message.extensions', 'must be a list of strings'],
+    [{ message: { extensions: [['urn:a']] } }, 'params.message.extensions', 'must be a list of strings'],
+    [{ message: { metadata: [] } }, 'params.message.metadata', 'must be an object'],
+    [{ metadata: 'x', message: {} }, 'params.metadata', 'must be an object'],
+    [{ tenant: 0, message: {} }, 'params.tenant', 'must be a string'],
+    [{ message: { parts: [{ text: ['a'] }] } }, 'params.message.parts[0].text', 'must be a string'],
+    [{ message: { parts: [{ raw: [1] }] } }, 'params.message.parts[0].raw', 'must be a string'],
+    [{ message: { parts: [{ url: 5 }] } }, 'params.message.parts[0].url', 'must be a string'],
+    [{ message: { parts: [{ text: 'a', mediaType: 5 }] } }, 'params.message.parts[0].mediaType', 'must be a string'],
+    [{ message: { parts: [{ text: 'a', metadata: [] }] } }, 'params.message.parts[0].metadata', 'must be an object']
+  ] as const) t.same(first(current(request)), { path, message }, path)
+  const nothing = { taskId: null, contextId: null, extensions: null, metadata: null, parts: [{ text: 'a', mediaType: null, metadata: null }] }
+  t.same(current({ tenant: null, metadata: null, message: nothing }).problems, [], 'null is absent')
+  t.same(old({ tenant: 5, message: {} }).problems, [], '0.3 knows no tenant')
+})
+
+t.test('0.3: what only some agents read is a problem', async t => {
+  const first = (view: RequestView): unknown => view.problems[0]?.message
+  t.match(first(old({ message: { task_id: 't' } })), /is read as "taskId" by some agents only/)
+  t.equal(first(oldRest({ message: { task_id: 't' } })), undefined, 'ProtoJSON has both spellings')
+  t.match(first(old(parts({ kind: 'data' }))), /says kind "data" and carries none/)
+  t.match(first(old(parts({ kind: 'file', file: { uri: 'https://a', bytes: 'aGk=' } }))), /holds both "uri" and "bytes"/)
+  t.match(first(old(parts({ kind: 'file', file: [] }))), /must be an object/)
+})
+
+t.test('0.3: data that is no object comes wrapped, with a flag that translating SDKs know', async t => {
+  const flagged = (data: unknown, flag: unknown = true): RequestView => old(parts({ kind: 'data', data, metadata: { data_part_compat: flag } }))
+  t.match(flagged({ value: [1] }), { problems: [], message: { parts: [{ data: [1], dataPath: 'params.message.parts[0].data.value', dataSteps: ['data', 'value'] }] } })
+  for (const [view, name] of [
+    [flagged({ value: 'x', a: 1 }), 'more beside it'],
+    [flagged({ value: { a: 1 } }), 'an object'],
+    [flagged({ a: 1 }), 'no value'],
+    [flagged({ value: 1 }, 'true'), 'a flag that only Python takes']
+  ] as const) t.match(view.problems[0]?.message, /says "data_part_compat" of data that is not/, name)
+  t.same(flagged({ value: 1 }, false).problems, [])
 })

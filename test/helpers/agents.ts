@@ -47,6 +47,8 @@ export interface AgentOptions {
   readonly host?: string
   /** Gets each response before the SDK writes to it. */
   readonly tamper?: (response: ServerResponse) => void
+  /** Gets the SDK's request handler, and returns what takes its place: it sees what the SDK read off the wire. */
+  readonly wrap?: <T extends object>(requestHandler: T) => T
 }
 
 export interface ReceivedRequest {
@@ -211,6 +213,8 @@ const userBuilder = async (req: Request) => {
   return { isAuthenticated: authorization !== undefined, userName: authorization ?? '' }
 }
 
+const same = <T>(one: T): T => one
+
 const skill = (id: string) => ({ id, name: id, description: `Does ${id}.`, tags: ['test'] })
 
 // ---- 1.0 ----
@@ -221,8 +225,9 @@ function mountV1 (app: Express, url: string, options: AgentOptions, running: Map
   const root = { ...(schemas === undefined ? {} : { schemas }), ...extra }
   const card = v1Card(url, options.card ?? {}, dual)
   const extended = AgentCard.fromJSON({ ...AgentCard.toJSON(card) as object, skills: [skill('echo'), skill('secret')] })
-  const requestHandler = new v1.DefaultRequestHandler(
-    card, new v1.InMemoryTaskStore(), v1Executor(options, running), undefined, undefined, undefined, extended)
+  const { wrap = same } = options
+  const requestHandler = wrap(new v1.DefaultRequestHandler(
+    card, new v1.InMemoryTaskStore(), v1Executor(options, running), undefined, undefined, undefined, extended))
   const handlers = { requestHandler, userBuilder, legacyCompat: { enabled: dual } }
 
   if (dual && Object.keys(root).length > 0) {
@@ -361,8 +366,9 @@ const legacyFields = (url: string) => ({
 function mountV03 (app: Express, url: string, options: AgentOptions, running: Map<string, AbortController>): void {
   const card = v03Card(url, options.card ?? {})
   const extended: legacy.AgentCard = { ...card, skills: [skill('echo'), skill('secret')] }
-  const requestHandler = new v03.DefaultRequestHandler(
-    card, new v03.InMemoryTaskStore(), v03Executor(options, running), undefined, undefined, undefined, extended)
+  const { wrap = same } = options
+  const requestHandler = wrap(new v03.DefaultRequestHandler(
+    card, new v03.InMemoryTaskStore(), v03Executor(options, running), undefined, undefined, undefined, extended))
   const handlers = { requestHandler, userBuilder }
   app.use('/.well-known/agent-card.json', v03Express.agentCardHandler({ agentCardProvider: requestHandler }))
   app.use('/a2a/jsonrpc', v03Express.jsonRpcHandler(handlers))

@@ -1,0 +1,68 @@
+/** Holds what the gateway read against what an agent read. */
+import { isDeepStrictEqual } from 'node:util'
+import type { MessageReading, PartReading, Reading } from './oracle.js'
+
+export interface Mismatch {
+  /** `message.parts[0].value` */
+  readonly path: string
+  readonly operation: string
+  readonly gateway: unknown
+  readonly agent: unknown
+  /** The agent's part, where it is about one. */
+  readonly agentPart: PartReading | null
+}
+
+export function compare (gateway: Reading, agent: Reading): Mismatch[] {
+  const found: Mismatch[] = []
+  const { operation } = gateway
+  const same = (path: string, one: unknown, other: unknown, agentPart: PartReading | null = null): void => {
+    if (!isDeepStrictEqual(plain(one), plain(other))) found.push({ path, operation, gateway: one, agent: other, agentPart })
+  }
+  same('operation', gateway.operation, agent.operation)
+  same('tenant', gateway.tenant, agent.tenant)
+  same('taskId', gateway.taskId, agent.taskId)
+  same('requested', [...gateway.requested].sort(), [...agent.requested].sort())
+  same('metadata', gateway.metadata, agent.metadata)
+  if (gateway.message !== null && agent.message !== null) messages(gateway.message, agent.message, same)
+  // What the gateway takes for no message must hold nothing.
+  else if (agent.message !== null) messages(EMPTY, agent.message, same)
+  else same('message', gateway.message, agent.message)
+  return found
+}
+
+const EMPTY: MessageReading = { role: undefined, contextId: undefined, parts: [], metadata: undefined, extensions: [] }
+const NO_PART: PartReading = { kind: null, value: undefined, mediaTypes: [], metadata: undefined }
+
+type Same = (path: string, one: unknown, other: unknown, agentPart?: PartReading) => void
+
+function messages (gateway: MessageReading, agent: MessageReading, same: Same): void {
+  // An agent that knows no such role has none; a policy that asks for one is not satisfied by an unknown one either.
+  if (agent.role === 'user' || agent.role === 'agent') same('message.role', gateway.role, agent.role)
+  same('message.contextId', gateway.contextId, agent.contextId)
+  same('message.metadata', gateway.metadata, agent.metadata)
+  same('message.extensions', gateway.extensions, agent.extensions ?? [])
+  const length = Math.max(gateway.parts.length, agent.parts.length)
+  for (let i = 0; i < length; i++) parts(`message.parts[${i}]`, gateway.parts[i] ?? NO_PART, agent.parts[i] ?? NO_PART, same)
+}
+
+function parts (path: string, gateway: PartReading, agent: PartReading, same: Same): void {
+  const value = gateway.kind === 'raw' ? decoded : (one: unknown) => one
+  same(`${path}.kind`, gateway.kind, agent.kind, agent)
+  same(`${path}.value`, value(gateway.value), value(agent.value), agent)
+  same(`${path}.metadata`, gateway.metadata, agent.metadata, agent)
+  // The gateway judges by every type that is stated; the agent goes by one of them.
+  const unknown = agent.mediaTypes.filter(type => !gateway.mediaTypes.includes(type))
+  same(`${path}.mediaType`, unknown.length === 0 ? [] : gateway.mediaTypes, unknown, agent)
+}
+
+/** Base64 has several texts for the same bytes. */
+function decoded (value: unknown): unknown {
+  return typeof value === 'string' ? Buffer.from(value, 'base64').toString('hex') : value
+}
+
+/** As JSON has it; null, nothing and an empty text are all ProtoJSON's absent, and so is metadata without members. */
+function plain (value: unknown): unknown {
+  if (value === undefined || value === null || value === '') return null
+  const copy: unknown = JSON.parse(JSON.stringify(value))
+  return typeof copy === 'object' && copy !== null && !Array.isArray(copy) && Object.keys(copy).length === 0 ? null : copy
+}

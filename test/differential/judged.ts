@@ -1,0 +1,33 @@
+/** What the gateway read of a request that it forwards: everything that rules, activation and memory look at. */
+import type { MessageView, PartView } from '../../src/a2a/message.js'
+import { statedTypes } from '../../src/a2a/message.js'
+import { taskIdOf, tenantOf } from '../../src/a2a/task-id.js'
+import { normalise, normalisePart, roleOf } from '../../src/a2a/normalise.js'
+import type { Judgement } from '../../src/agent/judge.js'
+import type { MessageReading, PartReading, Reading } from './oracle.js'
+
+export function judgedOf ({ call, ruling, route }: Judgement): Reading | null {
+  if (call === null || ruling === null || route === null || route.kind !== 'operation') return null
+  const message = call.view?.message ?? null
+  return {
+    operation: call.operation,
+    tenant: tenantOf(call, route.tenant),
+    taskId: taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null),
+    requested: ruling.decision.outbound,
+    message: message === null ? null : messageOf(message),
+    metadata: normalise(call).metadata
+  }
+}
+
+function messageOf (message: MessageView): MessageReading {
+  const { fields, listed, parts, list } = message
+  const found: (PartReading | null)[] = Array.from({ length: list?.length ?? 0 }, () => null)
+  for (const part of parts) found[part.index] = partOf(part)
+  return { role: roleOf(fields), contextId: fields.get('contextId'), parts: found, metadata: fields.get('metadata'), extensions: listed }
+}
+
+function partOf (part: PartView): PartReading {
+  const plain = normalisePart(part)
+  const kind = (['data', 'text', 'url', 'raw'] as const).find(member => member in plain) ?? null
+  return { kind, value: kind === null ? undefined : plain[kind], mediaTypes: statedTypes(part).map(({ text }) => text), metadata: plain.metadata }
+}

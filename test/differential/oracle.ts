@@ -1,0 +1,147 @@
+/** Official SDK agents that write down what they read of a request: as the transport hands it over, and as the executor gets it. */
+import type { Test } from 'tap'
+import type { Operation } from '../../src/a2a/operations.js'
+import { startAgent } from '../helpers/agents.js'
+import type { AgentKind, TestAgent } from '../helpers/agents.js'
+
+export const OPTIONAL = ['https://e.test/a', 'https://e.test/b'] as const
+
+/** What a part is to its reader. */
+export interface PartReading {
+  /** Null: none that the reader knows. */
+  readonly kind: 'text' | 'data' | 'url' | 'raw' | null
+  readonly value: unknown
+  /** Every media type that is stated; of an agent, the one it reads. */
+  readonly mediaTypes: readonly string[]
+  readonly metadata: unknown
+}
+
+export interface MessageReading {
+  readonly role: unknown
+  readonly contextId: unknown
+  readonly parts: ReadonlyArray<PartReading | null>
+  readonly metadata: unknown
+  readonly extensions: unknown
+}
+
+export interface Reading {
+  readonly operation: Operation
+  readonly tenant: unknown
+  /** Of the task that the request is about. */
+  readonly taskId: unknown
+  readonly requested: readonly string[]
+  readonly message: MessageReading | null
+  readonly metadata: unknown
+}
+
+export interface Oracle {
+  readonly kind: AgentKind
+  readonly agent: TestAgent
+  /** What was read since it was asked last; null where the agent refused before it had read all. */
+  take (): Reading | null
+  /** Parts as the executor got them since; null where it did not run. */
+  takeExecuted (): readonly unknown[] | null
+}
+
+const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
+  ['sendMessage', 'SendMessage'],
+  ['sendMessageStream', 'SendStreamingMessage'],
+  ['getTask', 'GetTask'],
+  ['listTasks', 'ListTasks'],
+  ['cancelTask', 'CancelTask'],
+  ['resubscribe', 'SubscribeToTask'],
+  ['createTaskPushNotificationConfig', 'CreateTaskPushNotificationConfig'],
+  ['setTaskPushNotificationConfig', 'CreateTaskPushNotificationConfig'],
+  ['getTaskPushNotificationConfig', 'GetTaskPushNotificationConfig'],
+  ['listTaskPushNotificationConfigs', 'ListTaskPushNotificationConfigs'],
+  ['deleteTaskPushNotificationConfig', 'DeleteTaskPushNotificationConfig'],
+  ['getAuthenticatedExtendedAgentCard', 'GetExtendedAgentCard']
+])
+
+interface Context { readonly tenant?: unknown, readonly requestedExtensions?: readonly string[] }
+type Members = Readonly<Record<string, unknown>>
+
+export async function startOracle (t: Test, kind: AgentKind): Promise<Oracle> {
+  let reading: Reading | null = null
+  let executed: readonly unknown[] | null = null
+  const listening = (handler: object): object => new Proxy(handler, {
+    get (target, name) {
+      const member: unknown = Reflect.get(target, name)
+      const operation = typeof name === 'string' ? OPERATIONS.get(name) : undefined
+      if (typeof member !== 'function') return member
+      return (...given: unknown[]): unknown => {
+        // A copy: the handler narrows the extensions and adds ids later.
+        if (operation !== undefined) reading = structuredClone(readingOf(kind, operation, given))
+        return Reflect.apply(member, target, given)
+      }
+    }
+  })
+  const agent = await startAgent({
+    kind,
+    card: { extensions: OPTIONAL.map(uri => ({ uri })) },
+    wrap: <T extends object>(handler: T) => listening(handler) as T,
+    behaviour: turn => {
+      executed = structuredClone(turn.parts)
+      turn.message({ text: 'read' })
+    }
+  })
+  t.teardown(() => agent.close())
+  return {
+    kind,
+    agent,
+    take () {
+      const was = reading
+      reading = null
+      return was
+    },
+    takeExecuted () {
+      const was = executed
+      executed = null
+      return was
+    }
+  }
+}
+
+function readingOf (kind: AgentKind, operation: Operation, given: readonly unknown[]): Reading {
+  const cardOf03 = kind === 'v03' && operation === 'GetExtendedAgentCard'
+  const params = (cardOf03 ? {} : given[0] ?? {}) as Members
+  const context = (cardOf03 ? given[0] : given[1]) as Context | undefined
+  const message = params.message as Members | null | undefined
+  return {
+    operation,
+    // 0.3 has no tenants, and hands every member on.
+    tenant: kind === 'v03' ? null : params.tenant || context?.tenant || null,
+    taskId: (message == null ? taskOf(kind, operation, params) : message.taskId) || null,
+    requested: [...context?.requestedExtensions ?? []],
+    message: message == null ? null : messageOf(message, kind === 'v03' ? partOf03 : partOf10),
+    metadata: params.metadata
+  }
+}
+
+function taskOf (kind: AgentKind, operation: Operation, params: Members): unknown {
+  if (operation === 'GetTask' || operation === 'CancelTask' || operation === 'SubscribeToTask') return params.id
+  return kind === 'v03' && operation !== 'CreateTaskPushNotificationConfig' ? params.id : params.taskId
+}
+
+function messageOf (message: Members, partOf: (part: Members) => PartReading): MessageReading {
+  const parts = Array.isArray(message.parts) ? message.parts as Members[] : []
+  return { role: ROLES.get(message.role) ?? message.role, contextId: message.contextId, parts: parts.map(part => part === null || typeof part !== 'object' ? null : partOf(part)), metadata: message.metadata, extensions: message.extensions }
+}
+
+const ROLES: ReadonlyMap<unknown, string> = new Map<unknown, string>([[1, 'user'], [2, 'agent']])
+
+function partOf10 (part: Members): PartReading {
+  const content = part.content as { readonly $case: PartReading['kind'], readonly value: unknown } | undefined
+  return { kind: content?.$case ?? null, value: Buffer.isBuffer(content?.value) ? content.value.toString('base64') : content?.value, mediaTypes: typesOf(part.mediaType), metadata: part.metadata }
+}
+
+function partOf03 (part: Members): PartReading {
+  const { kind, metadata } = part
+  if (kind === 'text' || kind === 'data') return { kind, value: part[kind], mediaTypes: [], metadata }
+  const file = (kind === 'file' ? part.file ?? {} : {}) as Members
+  return { kind: file.bytes != null ? 'raw' : file.uri != null ? 'url' : null, value: file.bytes ?? file.uri, mediaTypes: typesOf(file.mimeType), metadata }
+}
+
+function typesOf (value: unknown): readonly string[] {
+  return value === undefined || value === null || value === '' ? [] : [value as string]
+}
