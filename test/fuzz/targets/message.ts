@@ -35,6 +35,7 @@ export const message: Target = {
     '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"a":1},"mediaType":"a/b"},{"text":"t"}],"extensions":["urn:a"],"metadata":{"urn:a":1},"taskId":"t"},"metadata":{"k":"v"},"tenant":"x"}}',
     '{"jsonrpc":"2.0","id":"\\u0031","method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"data","data":{"a":1},"metadata":{"mimeType":"a/b"}},{"kind":"file","file":{"bytes":"","mimeType":"a/b"}}]}}}',
     '{"message":{"role":"ROLE_USER","content":[{"data":{"data":{"a":1}}},{"text":"t"}]}}', '{"request":{"content":[{"data":{"data":{"a":1}}}]}}', '{"message":{"parts":[{"data":1,"text":"t"},{"media_type":"a/b","data":null},{"Data":1}]}}',
+    '{"message":{"role":"ROLE_USER","parts":[{"text":"t"},{"kind":"text","text":"t"},{"kind":"data","data":{"a":1}},{"data":{"b":{"c":[1]}},"kind":"data"}]}}',
     '{"jsonrpc":"2.0","id":9007199254740993,"method":"tasks/get","params":{"id":"t","name":"tasks/t"}}', '[{"jsonrpc":"2.0"}]', '{"jsonrpc":"2.0","method":"acme/x","params":null}', 'null', ''
   ],
   dictionary: WORDS,

@@ -6,6 +6,7 @@ import { SseDoubt } from '../../../src/wire/sse-doubt.js'
 import { SseSplitter } from '../../../src/wire/sse-split.js'
 import type { SseLimits, SsePiece } from '../../../src/wire/sse-split.js'
 import { commentBytes, eventBytes, withData } from '../../../src/wire/sse-write.js'
+import { blocksOf } from '../../wire/fixtures/sse-text.js'
 import { Random } from '../engine/random.js'
 import type { Target } from '../engine/target.js'
 
@@ -28,6 +29,7 @@ export const sse: Target = {
     const events = whole.pieces.flatMap(piece => piece.kind === 'event' ? [piece] : [])
     same(events.flatMap(({ complete, data }) => complete ? [data.toString('latin1')] : []), parsed(text).map(({ data }) => data), 'the events of eventsource-parser')
     const tight = feed([bytes], TIGHT)
+    if (Buffer.from(bytes.toString()).equals(bytes)) same(tight.outcomes.map(one => one === null), limited(bytes.toString()), 'what is above a limit')
     for (const chunks of cuts(bytes)) {
       const given = feed(chunks, ROOM)
       equal(given.bytes, text, 'the bytes that were fed')
@@ -41,6 +43,11 @@ export const sse: Target = {
     for (const event of events.slice(0, 4)) rewritten(event, bytes.toString())
     written(bytes.toString())
   }
+}
+
+/** Of each event, and of what is none but too large, whether it is above a limit. */
+function limited (text: string): boolean[] {
+  return blocksOf(text).flatMap(({ data, bytes, lines }) => bytes > TIGHT.bytes || lines > TIGHT.lines ? [true] : data === null ? [] : [false])
 }
 
 function feed (chunks: readonly Buffer[], limits: SseLimits) {
