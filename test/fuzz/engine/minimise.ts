@@ -2,7 +2,7 @@
 import type { Coverage } from './coverage.js'
 import type { Finding, Target } from './target.js'
 
-const TRIES = 3000
+const TRIES = 1500
 
 /** What tells one finding from another: the kind and the place of what was thrown, without numbers and quoted text. */
 export function signature (error: unknown): string {
@@ -41,7 +41,7 @@ export function minimise (target: Target, bytes: Buffer, error: unknown, before:
 }
 
 /** Most inputs of a corpus that is kept. */
-const KEPT = 80
+const KEPT = 50
 
 /** Few and small inputs that together reach all the code that many do. Those that break a promise are none of them. */
 export function smallestCover (target: Target, inputs: readonly Buffer[], coverage: Coverage): Buffer[] {
