@@ -34,16 +34,13 @@ export interface YamlFile {
  * With `env` null a `$` is a `$`. Keys are strings; duplicate keys, merge keys, `__proto__`, tags, directives and further documents are problems.
  */
 export function readYaml (text: string, env: Environment | null): YamlFile {
-  const lines = new LineCounter()
+  const lines = countLines(text)
   const position = (offset: number) => lines.linePos(offset)
   const unreadable = (problems: readonly TextProblem[]) => ({ root: null, problems, readable: false, position })
   const refused = guardYaml(text)
-  if (refused !== null) {
-    countLines(text, lines)
-    return unreadable([refused])
-  }
+  if (refused !== null) return unreadable([refused])
   const document = parseDocument(text, {
-    lineCounter: lines, schema: 'core', merge: false, prettyErrors: false, uniqueKeys: false, logLevel: 'error' // 'silent' would also drop the error for a second document
+    schema: 'core', merge: false, prettyErrors: false, uniqueKeys: false, logLevel: 'error' // 'silent' would also drop the error for a second document
   })
   if (document.errors.length > 0) {
     return unreadable(document.errors.slice(0, MAX_SYNTAX_ERRORS).map((error) => error.code === 'MULTIPLE_DOCS'
@@ -66,9 +63,12 @@ export function locate (root: Located | null, path: Path, at: 'key' | 'value'): 
   return (at === 'key' ? node?.keyOffset : node?.offset) ?? 0
 }
 
-function countLines (text: string, lines: LineCounter): void {
+/** Not by the parser, which loses count where the text is broken. */
+function countLines (text: string): LineCounter {
+  const lines = new LineCounter()
   lines.addNewLine(0)
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
+  return lines
 }
 
 class Reader {

@@ -10,6 +10,8 @@ import type { SsePiece } from './sse-split.js'
 const LINE_END = /[^\P{Cc}\t\n\r\u0080-\u009f]|\u00c2\u0085|\u00e2\u0080[\u00a8\u00a9]/u
 /** Blanks and a byte order mark. */
 const NOTHING = /^[\s\u00ef\u00bb\u00bf]*/
+const LF = 0x0a
+const CR = 0x0d
 /** Bytes of an event beside its data that leave no room for another line with data. */
 const ROOM = 12
 
@@ -24,7 +26,7 @@ export class SseDoubt {
     if (piece.kind === 'event') {
       this.begun = true
       this.tail = ''
-      return piece.bytes.length - piece.data.length > ROOM && LINE_END.test(otherLines(piece.bytes))
+      return beside(piece.bytes, piece.data) > ROOM && LINE_END.test(otherLines(piece.bytes))
     }
     const text = this.tail + piece.bytes.toString('latin1')
     this.tail = text.slice(-2)
@@ -38,6 +40,12 @@ export class SseDoubt {
     this.begun = first !== undefined
     return first === '{' || first === '['
   }
+}
+
+/** Bytes of an event that are not its data. The LF of a CRLF that ends it does not count: where it is cut off, it is not there. */
+function beside (bytes: Buffer, data: Buffer): number {
+  const cut = bytes.at(-1) === LF && bytes.at(-2) === CR ? 1 : 0
+  return bytes.length - cut - data.length
 }
 
 /** All but data, as latin1. */

@@ -143,6 +143,11 @@ t.test('a file that cannot be read is one problem', t => {
   t.end()
 })
 
+t.test('where the text is broken, the lines after it are still counted', t => {
+  t.match(problems(parseConfig('{}},\n":', { file: 'g.yaml', baseDir: '.', env: {} })).at(-1), /^g\.yaml:2:2: /)
+  t.end()
+})
+
 t.test('flags win over environment, environment over file', t => {
   const env = { A2A_GATEWAY_LISTEN: ':1', A2A_GATEWAY_ADMIN: ':2', A2A_GATEWAY_UPSTREAM: 'http://env', A2A_GATEWAY_LOG_LEVEL: 'warn', A2A_GATEWAY_CONFIG: 'x' }
   const text = `${ONE}server: {listen: ":7", admin: ":8"}\n`

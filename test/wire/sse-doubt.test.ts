@@ -25,3 +25,7 @@ t.test('what some clients take for JSON or for further lines is doubted, however
   for (const text of DOUBTED) for (const cut of [1, 2, 3, 1_000]) t.ok(isDoubted(text, cut), `${encodeURIComponent(text)} by ${cut}`)
   for (const text of PLAIN) for (const cut of [1, 2, 3, 1_000]) t.notOk(isDoubted(text, cut), `${encodeURIComponent(text)} by ${cut}`)
 })
+
+t.test('whether a blank line that is cut has given its LF yet makes no difference', async t => {
+  for (const text of ['\v\ndata:\r \r\n\r\n', 'data: 1\r\n\v:\r\n\r\n', 'id:\v\r\ndata: 1\r\n\r\n']) t.equal(isDoubted(text, 1), isDoubted(text, 1_000), encodeURIComponent(text))
+})

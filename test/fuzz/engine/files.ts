@@ -1,0 +1,34 @@
+/** Inputs on disk: one file each, named by what is in it. */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../../src/config/paths.js'
+
+/** corpus: inputs that reach far, found by earlier runs. regressions: inputs that broke a promise once. */
+export type Kind = 'corpus' | 'regressions'
+
+export interface InputFile { readonly name: string, readonly bytes: Buffer }
+
+export function directoryOf (kind: Kind, target: string): string {
+  return join(packageRoot(), 'test', 'fuzz', kind, target)
+}
+
+/** In the order of their names. None where there is no directory. */
+export function readInputs (kind: Kind, target: string): InputFile[] {
+  const directory = directoryOf(kind, target)
+  if (!existsSync(directory)) return []
+  return readdirSync(directory).toSorted().map(name => ({ name, bytes: readFileSync(join(directory, name)) }))
+}
+
+/** @returns its path */
+export function saveInput (kind: Kind, target: string, bytes: Buffer): string {
+  const directory = directoryOf(kind, target)
+  mkdirSync(directory, { recursive: true })
+  const path = join(directory, createHash('sha256').update(bytes).digest('hex').slice(0, 12))
+  writeFileSync(path, bytes)
+  return path
+}
+
+export function clearInputs (kind: Kind, target: string): void {
+  rmSync(directoryOf(kind, target), { recursive: true, force: true })
+}

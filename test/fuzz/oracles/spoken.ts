@@ -1,0 +1,29 @@
+/** What views and verdicts say, in a form that two of them can be compared in: whatever depends on the order of members is sorted. */
+import type { FieldProblem } from '../../../src/a2a/fields.js'
+import { MAX_PROBLEMS } from '../../../src/a2a/fields.js'
+import type { ContentView, PartView } from '../../../src/a2a/message.js'
+import { statedTypes } from '../../../src/a2a/message.js'
+import { normaliseMessage } from '../../../src/a2a/normalise.js'
+import type { ResultView } from '../../../src/a2a/result.js'
+import { normaliseResult } from '../../../src/a2a/normalise-result.js'
+
+/** Of more problems than are noted, which ones are depends on the order. */
+export function spokenProblems (problems: readonly FieldProblem[]): readonly string[] | number {
+  return problems.length >= MAX_PROBLEMS ? problems.length : problems.map(({ path, message }) => `${path} ${message.replaceAll(/"(?:text|raw|url|data|file)" and "(?:text|raw|url|data|file)"/g, 'two')}`).sort()
+}
+
+function spokenPart (part: PartView): unknown {
+  const { path, index, isData, data, dataPath, dataSteps, mediaTypes, doubt } = part
+  return { path, index, isData, data, dataPath, dataSteps, mediaTypes, doubt, stated: statedTypes(part) }
+}
+
+export function spokenContent (view: ContentView | null): unknown {
+  if (view === null) return null
+  const { path, steps, listed, parts, list } = view
+  return { path, steps, listed, parts: parts.map(spokenPart), list, normalised: normaliseMessage(view) }
+}
+
+export function spokenResult (view: ResultView): unknown {
+  const { kind, path, steps, taskId, contextId, state, message, status, artifacts, append, history } = view
+  return { kind, path, steps, taskId, contextId, state, message: spokenContent(message), status: spokenContent(status), artifacts: artifacts.map(spokenContent), append, history: history.map(spokenContent), normalised: normaliseResult(view) }
+}

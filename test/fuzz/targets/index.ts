@@ -1,0 +1,16 @@
+import type { Target } from '../engine/target.js'
+
+/** By name; each in a module of its own, imported when it is asked for: coverage must have begun before. */
+export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
+  json: async () => (await import('./json.js')).json,
+  'json-edit': async () => (await import('./json-edit.js')).jsonEdit,
+  sse: async () => (await import('./sse.js')).sse,
+  'header-list': async () => (await import('./header-list.js')).headerList,
+  target: async () => (await import('./target.js')).target,
+  'media-type': async () => (await import('./media-type.js')).mediaType,
+  message: async () => (await import('./message.js')).message,
+  answer: async () => (await import('./answer.js')).answer,
+  policy: async () => (await import('./policy.js')).policy,
+  config: async () => (await import('./config.js')).config,
+  card: async () => (await import('./card.js')).card
+}

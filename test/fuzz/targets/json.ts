@@ -1,0 +1,52 @@
+/** Strict JSON: accepts what RFC 8259 and JSON.parse accept, without duplicate names, within limits, in UTF-8; anything else it refuses for what is wrong with it. */
+import { deepStrictEqual as same, equal, ok } from 'node:assert'
+import type { JsonLimits, JsonProblem } from '../../../src/wire/json.js'
+import { parseStrict } from '../../../src/wire/json.js'
+import type { Target } from '../engine/target.js'
+import { readSlowly, valueOf } from '../oracles/slow-json.js'
+import type { SlowJson } from '../oracles/slow-json.js'
+
+const LIMITS: readonly JsonLimits[] = [{ depth: 64, members: 10_000 }, { depth: 3, members: 6 }]
+const NO_JSON: readonly JsonProblem['kind'][] = ['empty', 'encoding', 'bom', 'depth', 'members', 'syntax']
+
+export const json: Target = {
+  name: 'json',
+  maxBytes: 2048,
+  seeds: [
+    '{"a":[1,-0.5e+3,true,false,null,"x\\u00e9\\n"],"b":{"c":{}}}', '[]', '"\\ud83d\\ude00"', ' [ {"a" : 1 , "\\u0061":2} ] ', '{"__proto__":1,"constructor":{"a":[]}}', '[[[[1]]]]', '', '\ufeff{}',
+    `{"long":"${'x'.repeat(70)}\\"${'y'.repeat(40)}\\\\"}`, '12345678901234567890', Buffer.from([0x22, 0xc3, 0x28, 0x22]), '{"é":"ü","\\u00e9":1}'
+  ],
+  dictionary: ['{', '}', '[', ']', ',', ':', '"', '\\', '\\"', '\\\\', '\\u', '\\u0061', '\\ud800', '\\udc00', '"a":', '"\\u0061":', '"__proto__":', 'true', 'false', 'null', '-', '1e5', '0.1', '01', '{}', '[]', ',"a":1', '\u2028', 'é', '\ufeff', '\\/', '\\b', '\n'],
+  check (bytes) {
+    const slow = readSlowly(bytes)
+    for (const limits of LIMITS) {
+      const result = parseStrict(bytes, limits)
+      const good = slow.root !== null && slow.utf8 && !slow.mark && slow.duplicates.length === 0 && slow.depth <= limits.depth && slow.members <= limits.members
+      equal(result.ok, good, result.ok ? 'accepts what it must refuse' : `refuses what it must accept: ${result.problem.kind}`)
+      if (result.ok) {
+        same(result.value, JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)))
+        same(result.value, slow.root === null ? undefined : valueOf(slow.root, bytes))
+      } else {
+        reason(result.problem, slow, limits, bytes)
+      }
+    }
+  }
+}
+
+/** What it says is true of the bytes. */
+function reason ({ kind, offset, message }: JsonProblem, slow: SlowJson, limits: JsonLimits, bytes: Buffer): void {
+  ok(/^[\x20-\x7e]+$/.test(message), 'a message in printable ASCII')
+  ok(offset === null || (offset >= 0 && offset <= bytes.length))
+  equal(kind === 'bom', slow.mark)
+  equal(kind === 'encoding', !slow.utf8 && !slow.mark)
+  equal(kind === 'empty', /^[ \t\r\n]*$/.test(bytes.toString('latin1')))
+  if (slow.root === null) {
+    ok(NO_JSON.includes(kind), kind)
+    if (kind === 'syntax' && !message.endsWith('inside a string')) equal(offset, slow.fault)
+    return
+  }
+  if (kind === 'depth') ok(slow.depth > limits.depth)
+  else if (kind === 'members') ok(slow.members > limits.members)
+  else if (kind === 'duplicate') equal(offset, slow.duplicates[0])
+  else ok(kind === 'bom' || kind === 'encoding', `${kind} of what is JSON`)
+}
