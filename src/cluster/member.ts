@@ -24,7 +24,7 @@ export class Member {
   problem: string | null = null
   private readonly worker: Worker
   private readonly waiting = new Map<number, (answer: Answers[keyof Answers] | null) => void>()
-  private preparing: ((problems: readonly string[] | null) => void) | null = null
+  private preparing: { readonly change: number, readonly done: (problems: readonly string[] | null) => void } | null = null
   private lastId = 0
   private gone = false
 
@@ -59,7 +59,7 @@ export class Member {
   prepare (message: ToWorker & { readonly kind: 'prepare' }): Promise<readonly string[] | null> {
     if (this.gone) return Promise.resolve(null)
     return within<readonly string[] | null>(PREPARE, [`worker ${this.id} was not ready for it in ${PREPARE / 1_000} s`], done => {
-      this.preparing = done
+      this.preparing = { change: message.change, done }
       this.send(message)
     })
   }
@@ -67,14 +67,14 @@ export class Member {
   /** What it says in answer to something. */
   heard (message: ToPrimary): void {
     if (message.kind === 'answer') this.waiting.get(message.id)?.(message.answer)
-    else if (message.kind === 'prepared') this.preparing?.(message.problems)
+    else if (message.kind === 'prepared' && message.change === this.preparing?.change) this.preparing.done(message.problems)
   }
 
   /** Its process has ended. */
   ended (): void {
     this.gone = true
     this.serving = this.admitted = false
-    this.preparing?.(null)
+    this.preparing?.done(null)
     for (const done of this.waiting.values()) done(null)
   }
 }

@@ -1,15 +1,11 @@
-/** How a gateway of several processes starts and stops. */
-import { spawn } from 'node:child_process'
+/** How a gateway of several processes stops. */
 import { once } from 'node:events'
-import { join } from 'node:path'
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { oneAgent } from '../helpers/gateway.js'
 import { JSON_TYPE, MESSAGE, open, readAnswer, rpcBody, until, V1 } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { alive, cluster, load, more } from './kit.js'
-
-const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 
 t.test('SIGTERM to all processes at once, under load and with streams: what is in flight is finished', async t => {
   const streams: ServerResponse[] = []
@@ -49,41 +45,4 @@ t.test('SIGTERM to all processes at once, under load and with streams: what is i
   t.same(pids.filter(alive), [])
   t.equal(gateway.said(/^stopped$/).length, 1)
   t.same(gateway.said(/^worker \d+ ended/), [], 'none was mourned')
-})
-
-t.test('workers that die at once: an error that says so, and not for ever', async t => {
-  const directory = t.testdir({ 'die.cjs': 'if (require("node:cluster").isWorker) process.exit(7)' })
-  const agent = await fakeAgent(t)
-  const child = spawn(process.execPath, [MAIN, 'serve', '--upstream', agent.url, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'],
-    { env: { PATH: process.env.PATH, A2A_GATEWAY_WORKERS: '2', NODE_OPTIONS: `--require=${join(directory, 'die.cjs')}` }, stdio: ['ignore', 'pipe', 'pipe'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  let errors = ''
-  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
-  const [code] = await once(child, 'close')
-  t.equal(code, 1)
-  t.equal(errors, 'a2a-gateway: no worker can start; the last one ended with exit code 7\n')
-})
-
-t.test('a worker that says why it cannot start is not tried again', async t => {
-  const agent = await fakeAgent(t)
-  const file = join(t.testdir({ 'g.yaml': `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", workers: 2}\ntelemetry: {traces: {enabled: true}}\n${oneAgent(agent.url)}\n` }), 'g.yaml')
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], { env: { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, stdio: ['ignore', 'pipe', 'pipe'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  let errors = ''
-  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
-  const [code] = await once(child, 'close')
-  t.equal(code, 1)
-  t.match(errors, /^a2a-gateway: .*grpc/)
-})
-
-t.test('an address that is taken is told as it is with one process', async t => {
-  const agent = await fakeAgent(t)
-  const { port } = new URL(agent.url)
-  const child = spawn(process.execPath, [MAIN, 'serve', '--upstream', agent.url, '--listen', `127.0.0.1:${port}`, '--admin', '127.0.0.1:0'], { env: { PATH: process.env.PATH, A2A_GATEWAY_WORKERS: '2' }, stdio: ['ignore', 'pipe', 'pipe'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  let errors = ''
-  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
-  const [code] = await once(child, 'close')
-  t.equal(code, 1)
-  t.match(errors, /is taken; choose another with --listen/)
 })
