@@ -55,9 +55,9 @@ export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {},
   await until(() => {
     if (child.exitCode !== null) throw new Error(`the gateway has stopped: ${output}${errors}`)
     return said(/^listening$/).length > 0
-  }, 'the gateway to listen', 30_000)
+  }, 'the gateway to listen', 60_000)
   const [{ url, admin }] = said(/^listening$/) as [Required<Line>]
-  await until(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready')
+  await until(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready', 60_000)
   return {
     url,
     adminUrl: admin,
