@@ -37,6 +37,7 @@ A flag wins over an environment variable, and that over the file.
 | \`--listen\` | \`A2A_GATEWAY_LISTEN\` | \`server.listen\` |
 | \`--admin\` | \`A2A_GATEWAY_ADMIN\` | \`server.admin\` |
 | | \`A2A_GATEWAY_LOG_LEVEL\` | \`telemetry.logs.level\` |
+| | \`A2A_GATEWAY_WORKERS\` | \`server.workers\` |
 
 ## Variables in the file
 

@@ -7,7 +7,7 @@ export interface AdminState {
   live (): boolean
   /** Whether calls may be sent here; `reasons` say why not. */
   ready (): { ready: boolean, reasons: string[] }
-  /** Whatever `/agents` should show; must be serialisable and hold no secrets. */
+  /** Whatever `/agents` should show, or a promise of it; must be serialisable and hold no secrets. */
   agents (): unknown
 }
 
@@ -56,7 +56,7 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
   })
 
   app.get('/agents', async (_request, reply) => {
-    return reply.header('content-type', JSON_TYPE).send(JSON.stringify(state.agents(), null, 2) + '\n')
+    return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await state.agents(), null, 2) + '\n')
   })
 
   app.setNotFoundHandler(notFound)

@@ -6,6 +6,7 @@ import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../c
 import type { Config } from '../config/model.js'
 import { secretFiles } from '../config/secrets.js'
 import { FileWatch } from '../config/watch.js'
+import { workersOf } from '../cluster/how-many.js'
 import type { Gateway } from '../gateway/start.js'
 import { startGateway } from '../gateway/start.js'
 import { readConfiguration } from './configuration.js'
@@ -40,7 +41,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   for (const warning of loaded.warnings) io.err(`warning: ${formatDiagnostic(warning)}`)
   const { config } = loaded
   const say = (message: unknown): void => { io.err(`a2a-gateway: ${message instanceof Error ? message.stack ?? message.message : String(message)}`) }
-  const starting = startGateway(config, { env })
+  const starting = start(config, env)
   if (file !== null && watch !== null) {
     let good = config
     const follow = (now: LoadResult): void => { watch.follow([file, ...filesRead(now.ok ? now.config : good), ...now.files]) }
@@ -71,6 +72,14 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
       resolve(1)
     })
   })
+}
+
+/** Code of several processes is loaded only where there are. */
+async function start (config: Config, env: NodeJS.ProcessEnv): Promise<Gateway> {
+  const workers = workersOf(config.server.workers)
+  if (workers === 1) return await startGateway(config, { env })
+  const { startCluster } = await import('../cluster/primary.js')
+  return await startCluster(config, workers, env)
 }
 
 async function reload (starting: Promise<Gateway>, loaded: LoadResult): Promise<void> {

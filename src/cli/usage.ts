@@ -21,7 +21,7 @@ const HELP: Readonly<Record<string, Help>> = {
       '--listen HOST:PORT       where clients call, default 0.0.0.0:8080; or A2A_GATEWAY_LISTEN',
       '--admin HOST:PORT        health, metrics, state, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN',
       '',
-      'A2A_GATEWAY_LOG_LEVEL sets the log level, OTEL_* say where traces go. Flags win over variables, variables over the file.',
+      'A2A_GATEWAY_LOG_LEVEL sets the log level, A2A_GATEWAY_WORKERS the number of processes, OTEL_* say where traces go. Flags win over variables, variables over the file.',
       'Exit: 0 stopped by a signal, 1 could not start'
     ]
   },
@@ -90,7 +90,7 @@ export function usage (command: string | null): string {
       ...Object.entries(HELP).map(([name, { does }]) => `  a2a-gateway ${name.padEnd(width)}  ${does}`),
       '',
       'a2a-gateway COMMAND --help says more of one. Also: --version',
-      'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL; OTEL_* for traces'
+      'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL, _WORKERS; OTEL_* for traces'
     ].join('\n')
   }
   return [`a2a-gateway ${help.synopsis}`, '', `  ${help.does}`, ...(help.more.length === 0 ? [] : ['', ...help.more.map(line => line === '' ? '' : `  ${line}`)])].join('\n')

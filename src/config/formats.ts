@@ -59,6 +59,7 @@ export const FORMATS = {
   'substate-or-none': (text: string) => text.length <= 128 ? null : { message: 'must have at most 128 characters' },
   'metric-name': (text: string) => /^[a-z][a-z0-9_]{0,62}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "_", and begin with a letter' },
   'attribute-name': attributeFault,
+  workers: (text: string) => text === 'auto' ? null : { message: 'must be a whole number or "auto"', hint: /^\d+$/.test(text) ? 'without quotes' : '"auto" is one per processor' },
   store: storeFault,
   'store-prefix': (text: string) => /^[\x21-\x7e]{0,100}$/.test(text) ? null : { message: 'must have at most 100 characters, all of them printable ASCII and none a blank' },
   reason: (text: string) => /^[A-Z][A-Z0-9_]{0,62}$/.test(text)

@@ -34,6 +34,8 @@ export interface ServerConfig {
   readonly trustedProxies: readonly string[]
   /** How long a stop waits for calls and streams in flight, ms. */
   readonly drainTimeout: number
+  /** Processes that serve the main listener; `auto` is as many as there are processors to use. */
+  readonly workers: number | 'auto'
 }
 
 /** Where memory of tasks is kept, for conditions on task states, `state` and `correlate`. */

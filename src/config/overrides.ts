@@ -7,20 +7,21 @@ export interface Overrides {
   readonly admin?: string | undefined
   readonly upstream?: string | undefined
   readonly logLevel?: string | undefined
+  readonly workers?: string | undefined
   /** What each came from, to name it in problems; a setting not listed came from its flag. */
   readonly sources?: Readonly<Partial<Record<Setting, string>>> | undefined
 }
 
-export type Setting = 'listen' | 'admin' | 'upstream' | 'logLevel'
+export type Setting = 'listen' | 'admin' | 'upstream' | 'logLevel' | 'workers'
 
-const FLAGS: Readonly<Record<Setting, string>> = { listen: '--listen', admin: '--admin', upstream: '--upstream', logLevel: '--log-level' }
+const FLAGS: Readonly<Record<Setting, string>> = { listen: '--listen', admin: '--admin', upstream: '--upstream', logLevel: '--log-level', workers: '--workers' }
 
 const VARIABLES: Readonly<Record<Setting, string>> = {
-  listen: 'A2A_GATEWAY_LISTEN', admin: 'A2A_GATEWAY_ADMIN', upstream: 'A2A_GATEWAY_UPSTREAM', logLevel: 'A2A_GATEWAY_LOG_LEVEL'
+  listen: 'A2A_GATEWAY_LISTEN', admin: 'A2A_GATEWAY_ADMIN', upstream: 'A2A_GATEWAY_UPSTREAM', logLevel: 'A2A_GATEWAY_LOG_LEVEL', workers: 'A2A_GATEWAY_WORKERS'
 }
 
 const PLACES: Readonly<Record<Setting, readonly (string | number)[]>> = {
-  listen: ['server', 'listen'], admin: ['server', 'admin'], upstream: ['agents', 0, 'upstream', 'url'], logLevel: ['telemetry', 'logs', 'level']
+  listen: ['server', 'listen'], admin: ['server', 'admin'], upstream: ['agents', 0, 'upstream', 'url'], logLevel: ['telemetry', 'logs', 'level'], workers: ['server', 'workers']
 }
 
 const SETTINGS = Object.keys(PLACES) as Setting[]
@@ -68,7 +69,7 @@ export function applyOverrides (value: unknown, overrides: Overrides): { source:
       })
       continue
     }
-    put(value, PLACES[setting], given)
+    put(value, PLACES[setting], setting === 'workers' && /^\d{1,9}$/.test(given) ? Number(given) : given)
   }
   return problems
 }
@@ -80,7 +81,7 @@ export function overriding (overrides: Overrides, path: readonly (string | numbe
 }
 
 /** Sections on the way that the file leaves out are created; anything else in the way is left for validation to report. */
-function put (root: unknown, path: readonly (string | number)[], given: string): void {
+function put (root: unknown, path: readonly (string | number)[], given: string | number): void {
   let node = root
   path.forEach((step, index) => {
     if (!isMapping(node) && !Array.isArray(node)) return

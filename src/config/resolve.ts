@@ -39,7 +39,8 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       admin: hostPort(file.server.admin),
       publicUrl: file.server.publicUrl === null ? null : new URL(file.server.publicUrl).href.replace(/\/+$/, ''),
       trustedProxies: file.server.trustedProxies,
-      drainTimeout: duration(file.server.drainTimeout)
+      drainTimeout: duration(file.server.drainTimeout),
+      workers: file.server.workers
     },
     limits: {
       ...file.limits,

@@ -13,7 +13,8 @@ const server = section('Where the gateway listens.', {
   admin: text('Address of the admin listener: probes, metrics, state of the agents.', 'host-port', '127.0.0.1:9901'),
   publicUrl: nullable('URL at which clients reach the main listener; served cards point here. `null`: `http://` and `listen`. Absolute, http or https, without query and fragment.', 'base-url'),
   trustedProxies: list('IP addresses and CIDRs of proxies in front whose X-Forwarded-* headers count.', { type: 'string', 'x-format': 'proxy' }, []),
-  drainTimeout: duration('How long a stop waits for calls and streams in flight.', '20s', '0s', '1h')
+  drainTimeout: duration('How long a stop waits for calls and streams in flight.', '20s', '0s', '1h'),
+  workers: { type: ['integer', 'string'], description: 'Processes that serve the main listener, 1 to 64. `auto`: one per processor that this process may use, by its affinity and the CPU limit of its container.', default: 1, minimum: 1, maximum: 64, 'x-format': 'workers' }
 })
 
 const limits = section('What one request may cost. More is refused.', {

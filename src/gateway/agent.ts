@@ -10,6 +10,7 @@ import type { Secrets } from '../config/secrets.js'
 import { modeOf } from '../policy/identity.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
+import type { CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
 import { CardSource } from '../upstream/card-source.js'
 import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
@@ -26,6 +27,10 @@ export interface AgentOptions {
   readonly tls: TlsFiles
   /** What its policies inject. */
   readonly secrets: Secrets
+  /** Called when its card or what is known of it has changed. */
+  readonly onCard?: ((agent: Agent) => void) | undefined
+  /** Where its card comes from, when another process asks the agent for it; that one also tells what is odd about it. */
+  readonly keeper?: ((options: CardSourceOptions) => CardKeeper) | undefined
 }
 
 /** The same for two agents that nothing tells apart: everything that an agent is made of. */
@@ -51,7 +56,7 @@ export class Agent {
   /** Null until a card is there, and again when it has become too old. */
   state: AgentState | null = null
   private readonly options: AgentOptions
-  private readonly source: CardSource
+  private readonly source: CardKeeper
   private readonly refusals: PastRefusal[] = []
   /** Survives expiry, so that a card that comes back compiles nothing again. */
   private lastState: AgentState | null = null
@@ -68,17 +73,33 @@ export class Agent {
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
     this.publicBase = options.publicUrl + config.path
     this.identity = identityOf(options)
-    this.source = new CardSource({
+    const sourceOptions: CardSourceOptions = {
       agent: config.name,
       config: config.card,
       upstream: this.upstream,
       limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
       dispatcher: origin => this.pools.for(origin),
       onCards: cards => { this.use(cards, log) },
-      onRefresh: outcome => { metrics.cardRefresh(config.name, outcome) },
-      onExpired: () => { this.state = null },
+      onRefresh: outcome => {
+        metrics.cardRefresh(config.name, outcome)
+        options.onCard?.(this)
+      },
+      onExpired: () => {
+        this.state = null
+        options.onCard?.(this)
+      },
       log
-    })
+    }
+    this.source = options.keeper?.(sourceOptions) ?? new CardSource(sourceOptions)
+  }
+
+  /** For processes that do not ask the agent themselves. */
+  get cards (): { readonly cards: LoadedCards | null, readonly status: CardStatus } {
+    return { cards: this.source.handover()?.cards ?? null, status: this.source.status }
+  }
+
+  get lastRefusals (): readonly PastRefusal[] {
+    return this.refusals
   }
 
   /** Seconds since the card was last read or confirmed; null without one. */
@@ -155,6 +176,7 @@ export class Agent {
     const next = this.build(cards, { agent: config, maxExtensions: limits.extensions, publicBase: this.publicBase, previous, secretOf: secrets.of })
     this.state = next
     this.lastState = next
+    if (this.options.keeper !== undefined) return
     for (const warning of next.warnings) {
       if (previous === null || !previous.warnings.includes(warning)) log.warn({ agent: config.name }, `agent ${config.name}: ${warning}`)
     }
@@ -175,7 +197,7 @@ export class Agent {
   /** Once for each card, however often it is tried again. */
   private count (findings: readonly CardFinding[]): void {
     const words = findings.map(finding => finding.message).join('\n')
-    if (words === this.found) return
+    if (words === this.found || this.options.keeper !== undefined) return
     this.found = words
     for (const { policy, rule, mode } of findings) this.options.metrics.violation(this.name, policy, rule, 'card', mode)
   }

@@ -9,6 +9,7 @@ import type { Metrics } from '../telemetry/metrics.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { TrustedProxies } from '../wire/forwarded.js'
+import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
@@ -21,11 +22,23 @@ export interface Snapshot {
   readonly agents: Agents<Agent>
 }
 
-interface FleetOptions {
+export interface FleetOptions {
   readonly metrics: Metrics
   readonly log: Log
   readonly live: LiveExchanges
   readonly env: NodeJS.ProcessEnv
+  /** As in {@link AgentOptions}. */
+  readonly onCard?: AgentOptions['onCard'] | undefined
+  readonly keeper?: AgentOptions['keeper'] | undefined
+}
+
+/** A configuration that can be put in force: everything that may fail has been done. One of the two is called, once. */
+export interface PreparedChange {
+  /** Of the agents that will be in force. */
+  readonly agents: readonly Agent[]
+  /** @returns what has changed */
+  commit (): Changes
+  discard (): Promise<void>
 }
 
 /** How long new agents are waited for, so that the first calls need not be turned away. */
@@ -56,11 +69,10 @@ export class Fleet {
   }
 
   /**
-   * Puts another configuration in force. Calls must not overlap.
-   * @returns what changed
-   * @throws Error in plain words when it cannot be used; then nothing has changed
+   * Makes everything that another configuration needs. Nothing is in force before it is committed; until then no other may be prepared.
+   * @throws Error in plain words when it cannot be used
    */
-  async change (wanted: Config): Promise<Changes> {
+  async prepareChange (wanted: Config): Promise<PreparedChange> {
     const before = this.config
     const config = inEffect(before, wanted)
     const problems = inlineSchemaProblems(config)
@@ -74,17 +86,20 @@ export class Fleet {
     })
     if (fresh.length > 0) await firstCards(fresh)
 
-    // From here to the end nothing waits: a request sees all of the old or all of the new.
-    for (const agent of made) {
-      const predecessor = old.get(agent.name)
-      if (predecessor !== undefined && !fresh.includes(agent)) agent.takeOver(predecessor)
+    // Nothing waits: a request sees all of the old or all of the new.
+    const commit = (): Changes => {
+      for (const agent of made) {
+        const predecessor = old.get(agent.name)
+        if (predecessor !== undefined && !fresh.includes(agent)) agent.takeOver(predecessor)
+      }
+      this.snapshot = snapshotOf(config, next)
+      this.config = config
+      this.tellAges()
+      for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
+      const rebuilt = made.map(agent => agent.name).filter(name => old.has(name))
+      return changesBetween(before, wanted, rebuilt)
     }
-    this.snapshot = snapshotOf(config, next)
-    this.config = config
-    this.tellAges()
-    for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
-    const rebuilt = made.map(agent => agent.name).filter(name => old.has(name))
-    return changesBetween(before, wanted, rebuilt)
+    return { agents: next, commit, discard: async () => { await Promise.all(made.map(agent => agent.close())) } }
   }
 
   /** Everything, whether exchanges still use it or not. */
@@ -94,11 +109,11 @@ export class Fleet {
 
   /** One agent per entry: the one there is, where nothing about it has changed. */
   private prepare (config: Config): Agent[] {
-    const { metrics, log, env } = this.options
+    const { metrics, log, env, onCard, keeper } = this.options
     const publicUrl = config.server.publicUrl ?? this.url
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     // All files are read before anything is made, because any may be unusable.
-    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, metrics, log, publicUrl, tls: tlsFilesOf(entry), secrets: readSecrets(entry.policies, env) }))
+    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, metrics, log, publicUrl, tls: tlsFilesOf(entry), secrets: readSecrets(entry.policies, env), onCard, keeper }))
     return entries.map(options => {
       const known = current.get(options.config.name)
       return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)

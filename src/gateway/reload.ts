@@ -4,10 +4,12 @@ import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import type { ReloadReport } from './changes.js'
 import { summary } from './changes.js'
-import type { Fleet } from './fleet.js'
+import type { Fleet, PreparedChange } from './fleet.js'
 
 interface ReloadsOptions {
   readonly fleet: Fleet
+  /** Instead of the fleet's own: where other processes have to be ready too. */
+  readonly prepare?: (config: Config) => Promise<PreparedChange>
   readonly metrics: Metrics
   readonly log: Log
   /** For settings of the gateway itself, once the configuration is in force. */
@@ -45,9 +47,9 @@ export class Reloads {
 
   private async change (config: Config, warnings: readonly string[]): Promise<ReloadReport> {
     if (this.closed) return { ok: false, problems: ['the gateway is shutting down'] }
-    const { fleet, metrics, log, apply } = this.options
+    const { fleet, metrics, log, apply, prepare = wanted => fleet.prepareChange(wanted) } = this.options
     try {
-      const changes = await fleet.change(config)
+      const changes = (await prepare(config)).commit()
       apply(fleet.config)
       metrics.configReload('ok')
       metrics.configInfo(config.hash)

@@ -1,4 +1,4 @@
-/** A whole gateway: both listeners, agents, telemetry, and its graceful end. */
+/** A whole gateway in one process: both listeners, agents, telemetry, and its graceful end. The main listener's part is also what a worker has. */
 import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
@@ -11,10 +11,12 @@ import { createAudit } from '../telemetry/audit.js'
 import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics.js'
 import { createTracing } from '../telemetry/tracing.js'
+import type { StoreOptions } from '../state/create-store.js'
 import type { Agent } from './agent.js'
 import { buildApp, RequestTimeouts } from './app.js'
 import type { ReloadReport } from './changes.js'
 import type { Services } from './exchange.js'
+import type { FleetOptions } from './fleet.js'
 import { Fleet } from './fleet.js'
 import { LiveExchanges } from './live.js'
 import { Reloads } from './reload.js'
@@ -46,24 +48,43 @@ export interface Gateway {
   close (): Promise<void>
 }
 
-/** @throws Error in plain words when it cannot start: an address that is taken, a policy's schema that does not compile */
-export async function startGateway (config: Config, options: StartOptions = {}): Promise<Gateway> {
+/** Everything behind the main listener of one process. */
+export interface Serving {
+  readonly app: FastifyInstance
+  readonly fleet: Fleet
+  readonly services: Services
+  /** For Fastify's own lines. */
+  readonly frameworkLog: FastifyBaseLogger
+  /** For settings of the process itself, once a configuration is in force. */
+  readonly apply: (config: Config) => void
+  /** Stops accepting, and gives what is in flight its time, ms. */
+  drain (timeout: number): Promise<void>
+  /** Lets go of everything but the listener. */
+  close (): Promise<void>
+}
+
+/** What differs where the process is one of several. */
+export interface ServingOptions extends StartOptions, Pick<FleetOptions, 'keeper'>, Pick<StoreOptions, 'memory'> {
+  /** Its number, for the log. */
+  readonly worker?: number
+}
+
+/** @throws Error in plain words: a policy's schema that does not compile, variables of tracing that cannot be used */
+export async function buildServing (config: Config, options: ServingOptions): Promise<Serving> {
   const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
-  const log = createLogger(config.telemetry.logs, options.logs)
+  const processLog = createLogger(config.telemetry.logs, options.logs)
+  const log = options.worker === undefined ? processLog : processLog.child({ worker: options.worker })
   const tracing = await createTracing({ enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log })
   const metrics = new Metrics({ process: options.processMetrics ?? true })
   const live = new LiveExchanges()
   const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout })
-  const tasks = new Tasks(config.state, metrics, log)
+  const tasks = new Tasks(config.state, metrics, log, options.memory)
   const services: Services = { metrics, tracing, audit, log, live, tasks }
-  metrics.configInfo(config.hash)
 
-  // Fastify's own lines below a warning say nothing that ours do not.
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
-  const fleet = new Fleet(config, { metrics, log, live, env: options.env ?? process.env })
+  const fleet = new Fleet(config, { metrics, log, live, env: options.env ?? process.env, keeper: options.keeper })
   const app = await buildApp({ services, snapshot: () => fleet.snapshot, log: frameworkLog as unknown as FastifyBaseLogger })
-  const admin = buildAdmin({ state: stateOf(fleet, live), metrics, log: frameworkLog as unknown as FastifyBaseLogger })
   const timeouts = new RequestTimeouts(app.server)
   const apply = ({ limits, telemetry, state }: Config): void => {
     tasks.use(state)
@@ -71,6 +92,21 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     log.level = telemetry.logs.level
     frameworkLog.level = quietened(telemetry.logs.level)
   }
+  const close = async (): Promise<void> => {
+    await fleet.close()
+    await tasks.close()
+    await tracing.shutdown()
+    metrics.close()
+  }
+  return { app, fleet, services, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, apply, drain: timeout => drain(app, live, timeout), close }
+}
+
+/** @throws Error in plain words when it cannot start: an address that is taken, a policy's schema that does not compile */
+export async function startGateway (config: Config, options: StartOptions = {}): Promise<Gateway> {
+  const serving = await buildServing(config, options)
+  const { app, fleet, apply, services: { metrics, log, live } } = serving
+  metrics.configInfo(config.hash)
+  const admin = buildAdmin({ state: stateOf(fleet, live), metrics, log: serving.frameworkLog })
 
   try {
     const url = await listen(app, config.server.listen)
@@ -81,12 +117,9 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     const reloads = new Reloads({ fleet, metrics, log, apply })
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
-      await Promise.all([drain(app, live, config.server.drainTimeout), reloads.close()])
-      await fleet.close()
-      await tasks.close()
+      await Promise.all([serving.drain(config.server.drainTimeout), reloads.close()])
       await admin.close()
-      await tracing.shutdown()
-      metrics.close()
+      await serving.close()
       log.info({}, 'stopped')
     }
     const close = (): Promise<void> => {
@@ -95,18 +128,18 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     }
     return { url, adminUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: problems => reloads.refuse(problems), close }
   } catch (error) {
-    await Promise.allSettled([app.close(), admin.close(), fleet.close(), tasks.close()])
-    await tracing.shutdown()
-    metrics.close()
+    await Promise.allSettled([app.close(), admin.close()])
+    await serving.close()
     throw error
   }
 }
 
-function quietened (level: Config['telemetry']['logs']['level']): string {
+/** Fastify's own lines below a warning say nothing that ours do not. */
+export function quietened (level: Config['telemetry']['logs']['level']): string {
   return level === 'silent' ? 'silent' : 'warn'
 }
 
-function stateOf (fleet: Fleet, live: LiveExchanges): AdminState {
+export function stateOf (fleet: Fleet, live: Pick<LiveExchanges, 'draining'>): AdminState {
   const agents = (): readonly Agent[] => fleet.snapshot.agents.all
   return {
     live: () => true,
@@ -135,9 +168,13 @@ async function drain (app: FastifyInstance, live: LiveExchanges, timeout: number
 }
 
 /** @returns the URL to reach the listener by: a wildcard address cannot be dialled everywhere, so it is named localhost */
-async function listen (app: FastifyInstance, at: HostPort): Promise<string> {
+export async function listen (app: FastifyInstance, at: HostPort): Promise<string> {
   await app.listen({ host: at.host, port: at.port })
   const { port } = app.server.address() as AddressInfo
+  return urlOf({ host: at.host, port })
+}
+
+export function urlOf (at: HostPort): string {
   const host = at.host === '0.0.0.0' || at.host === '::' || at.host === '' ? 'localhost' : at.host.includes(':') ? `[${at.host}]` : at.host
-  return `http://${host}:${port}`
+  return `http://${host}:${at.port}`
 }

@@ -2,7 +2,7 @@
 import { digest } from '../config/digest.js'
 import type { StateStoreConfig } from '../config/model.js'
 import type { TaskRecord } from '../policy/task-memory.js'
-import type { CountedStore } from '../state/create-store.js'
+import type { CountedStore, StoreOptions } from '../state/create-store.js'
 import { createStore } from '../state/create-store.js'
 import type { TaskKey } from '../state/store.js'
 import type { Log } from '../telemetry/log.js'
@@ -11,12 +11,14 @@ import type { Metrics } from '../telemetry/metrics.js'
 export class Tasks {
   private readonly metrics: Metrics
   private readonly log: Log
+  private readonly memory: StoreOptions['memory']
   private config: string
   private store: CountedStore
 
-  constructor (config: StateStoreConfig, metrics: Metrics, log: Log) {
+  constructor (config: StateStoreConfig, metrics: Metrics, log: Log, memory?: StoreOptions['memory']) {
     this.metrics = metrics
     this.log = log
+    this.memory = memory
     this.config = digest(config)
     this.store = this.create(config)
     metrics.tasksRemembered(() => this.store.remembered())
@@ -54,9 +56,10 @@ export class Tasks {
   }
 
   private create (config: StateStoreConfig): CountedStore {
-    const { metrics, log } = this
+    const { metrics, log, memory } = this
     return createStore(config, {
       log,
+      memory,
       onEvent: event => {
         if (event.kind === 'lookup') metrics.taskLookup(event.agent, event.outcome)
         else metrics.taskWrite(event.agent, event.outcome)

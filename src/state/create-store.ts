@@ -14,6 +14,8 @@ export interface StoreOptions {
   readonly log: StoreLog
   /** Called for each look-up and write, when it is over. */
   readonly onEvent: (event: StoreEvent) => void
+  /** Instead of memory in this process. */
+  readonly memory?: ((config: StateStoreConfig) => TaskStore) | undefined
 }
 
 export interface CountedStore extends TaskStore {
@@ -24,8 +26,8 @@ export interface CountedStore extends TaskStore {
 }
 
 /** Never throws: a server that cannot be reached is tried again in the background. */
-export function createStore (config: StateStoreConfig, { log, onEvent }: StoreOptions): CountedStore {
-  const store = config.store === 'memory' ? new MemoryStore(config) : new RedisStore(config, log)
+export function createStore (config: StateStoreConfig, { log, onEvent, memory = one => new MemoryStore(one) }: StoreOptions): CountedStore {
+  const store = config.store === 'memory' ? memory(config) : new RedisStore(config, log)
   const looked = (agent: string, found: Lookup): Lookup => {
     onEvent({ kind: 'lookup', agent, outcome: typeof found === 'string' ? found : 'known' })
     return found

@@ -2,8 +2,8 @@
  * The Prometheus metrics of design 2.5. The only file that imports prom-client: the package was renamed after 15.1.3, so a
  * later swap is one line. Nothing is registered globally; every `Metrics` has its own registry.
  */
-import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
-import type { Metric } from 'prom-client'
+import { AggregatorRegistry, Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import type { Metric, MetricObjectWithValues, MetricValue } from 'prom-client'
 import { CellTree, NumberCell, clipLabel } from './cells.js'
 import { Distribution } from './distribution.js'
 
@@ -18,6 +18,31 @@ const DECISION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0
 /** Distinct `extension` label values in one process; the rest is `other`. */
 const EXTENSIONS = 256
 const PREFIX = 'a2a_gateway_'
+
+/** What one process counts, as it travels to another. */
+export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
+
+/** How several processes' samples become one, where the sum says nothing. What prom-client leaves out is the first process's. */
+const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
+  [`${PREFIX}card_age_seconds`]: 'first',
+  [`${PREFIX}config_info`]: 'first',
+  [`${PREFIX}observed_value`]: 'max'
+}
+
+/** One for all: counters, distributions and what is open now are summed; of process metrics, prom-client says how. */
+export function mergeSnapshots (snapshots: readonly MetricsSnapshot[]): { snapshot (): Promise<MetricsSnapshot>, text (): Promise<string> } {
+  const told = snapshots.map(metrics => metrics.map(metric => {
+    const aggregator = TOGETHER[metric.name] ?? (metric.aggregator === 'omit' ? 'first' : metric.aggregator)
+    return { ...metric, aggregator }
+  }))
+  const registry = AggregatorRegistry.aggregate(told)
+  return { snapshot: () => registry.getMetricsAsJSON(), text: () => registry.metrics() }
+}
+
+/** Of a process that is gone: what it has counted stays true, what was so at its last moment does not. */
+export function lasting (snapshot: MetricsSnapshot): MetricsSnapshot {
+  return snapshot.filter(({ type }) => String(type) === 'counter' || String(type) === 'histogram')
+}
 
 export class Metrics {
   /** Content type of {@link text}. */
@@ -169,6 +194,25 @@ export class Metrics {
 
   answerUnread (agent: string, reason: 'too_large' | 'encoding' | 'content_type' | 'malformed'): void {
     this.unread.at(agent, reason).value++
+  }
+
+  /** For a gateway of several processes: how many serve now, and how often one was put in another's place. */
+  workers (serving: () => number, replaced: () => number): void {
+    const gauge: Gauge = new Gauge({ name: `${PREFIX}workers`, help: 'Worker processes that serve now.', registers: [this.registry], collect () { gauge.set(serving()) } })
+    const counter: Counter = new Counter({
+      name: `${PREFIX}worker_restarts_total`,
+      help: 'Worker processes started in the place of one that ended.',
+      registers: [this.registry],
+      collect () {
+        counter.reset()
+        counter.inc(replaced())
+      }
+    })
+  }
+
+  /** For another process, which adds up several. */
+  snapshot (): Promise<MetricsSnapshot> {
+    return this.registry.getMetricsAsJSON()
   }
 
   /** The exposition, in Prometheus text format 0.0.4. */

@@ -59,10 +59,24 @@ export interface CardHandover {
   readonly nextAt: number | null
 }
 
+/** Where an agent's card comes from: from the agent itself, or from another process that asks it. */
+export interface CardKeeper {
+  start (): void
+  /** For another source of the same card; null while there is none. */
+  handover (): CardHandover | null
+  /** Instead of `start`: goes on where another source of the same card stands. */
+  takeOver (from: CardHandover): void
+  /** Resolves when the first attempt has ended, well or not. */
+  refreshNow (): Promise<void>
+  /** Stops for good; nothing is called afterwards. */
+  close (): Promise<void>
+  readonly status: CardStatus
+}
+
 const NOTHING: KeptByVersion = { 0.3: null, '1.0': null }
 
 /** Keeps one agent's card: fetches, refreshes, retries while the agent is away, says when it has become too old. */
-export class CardSource {
+export class CardSource implements CardKeeper {
   readonly #options: CardSourceOptions
   readonly #timeout: number
   readonly #random: () => number

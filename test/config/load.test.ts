@@ -82,7 +82,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     admin: { host: '::1', port: 0 },
     publicUrl: 'https://agents.example.com/a',
     trustedProxies: ['10.0.0.0/8', 'fd00::/8', '192.0.2.1'],
-    drainTimeout: 1500
+    drainTimeout: 1500,
+    workers: 1
   })
   t.same(result.limits, { body: 65536, response: 1048576, event: 2048, card: 10240, jsonDepth: 8, jsonMembers: 100, extensions: 4, requestTimeout: 120000 })
   t.same(result.agents[0], {

@@ -64,7 +64,7 @@ const SCHEMA: readonly Row[] = [
   ['url missing', 'version: 1\nagents: [{name: a, upstream: {}}]\n', 'g.yaml:2:30: agents[0].upstream.url is required (such as "url: http://127.0.0.1:9999")'],
   ['unknown key, near', `${AGENT}sever: {}\n`, 'g.yaml:5:1: unknown key "sever" (did you mean "server"?)'],
   ['unknown key, spelling', agentWith('card: {max_stale: 1h}'), 'g.yaml:5:12: unknown key "max_stale" in agents[0].card (did you mean "maxStale"?)'],
-  ['unknown key, far', `${AGENT}server: {x: 1}\n`, 'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, publicUrl, trustedProxies, drainTimeout)'],
+  ['unknown key, far', `${AGENT}server: {x: 1}\n`, 'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, publicUrl, trustedProxies, drainTimeout, workers)'],
   ['key of a later version', agentWith('identity: observe'), 'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, card, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, responses, extensions, passthrough)'],
   ['null section', `${AGENT}server:\n`, 'g.yaml:5:8: server must be a mapping, not null (give it a value, or remove the key for the default)'],
   ['list for mapping', `${AGENT}server: []\n`, 'g.yaml:5:9: server must be a mapping, not a list'],
@@ -97,6 +97,9 @@ const SCHEMA: readonly Row[] = [
 const FORMATS: readonly Row[] = [
   ['address', `${AGENT}server: {listen: localhost}\n`, 'g.yaml:5:18: server.listen must be host:port (such as "0.0.0.0:8080", ":8080" or "[::1]:8080")'],
   ['address, port only', `${AGENT}server: {listen: "8080"}\n`, 'g.yaml:5:18: server.listen must be host:port (write ":8080" for every interface)'],
+  ['workers', `${AGENT}server: {workers: many}\n`, 'g.yaml:5:19: server.workers must be a whole number or "auto" ("auto" is one per processor)'],
+  ['workers in quotes', `${AGENT}server: {workers: "2"}\n`, 'g.yaml:5:19: server.workers must be a whole number or "auto" (without quotes)'],
+  ['no workers', `${AGENT}server: {workers: 0}\n`, 'g.yaml:5:19: server.workers must be from 1 to 64, not 0'],
   ['url without scheme', AGENT.replace('http://', ''), 'g.yaml:4:21: agents[0].upstream.url must be an absolute http or https URL (did you mean "http://127.0.0.1:1"?)'],
   ['other scheme', AGENT.replace('http:', 'grpc:'), 'g.yaml:4:21: agents[0].upstream.url must be an absolute http or https URL (such as "http://127.0.0.1:9999")'],
   ['credentials', AGENT.replace('127', 'u:p@127'), 'g.yaml:4:21: agents[0].upstream.url must not carry credentials (they would show in logs)'],

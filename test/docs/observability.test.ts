@@ -38,6 +38,7 @@ t.test('metrics', async t => {
   m.observed(a, 'e', 'm', 'counter', '', 1)
   m.observed(a, 'e', 'm', 'gauge', '', 1)
   m.answerUnread(a, 'encoding')
+  m.workers(() => 1, () => 0)
   const text = await metrics.text()
   metrics.close()
   const there = [...text.matchAll(/^# TYPE a2a_gateway_(\S+) (\S+)$/gm)].map(([, name = '', type = '']) => {

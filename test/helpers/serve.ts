@@ -9,7 +9,7 @@ import { until } from './http.js'
 
 const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 
-export interface Line { readonly level: string, readonly msg: string, readonly url?: string, readonly admin?: string, readonly reason?: string }
+export interface Line { readonly level: string, readonly msg: string, readonly url?: string, readonly admin?: string, readonly reason?: string, readonly pid?: number, readonly of?: number, readonly worker?: number }
 
 export interface ServedGateway {
   readonly url: string
@@ -21,18 +21,22 @@ export interface ServedGateway {
   /** Puts a new file in the place of its file at once: a reload in between never reads half of one. */
   rewrite (yaml: string): void
   kill (signal: NodeJS.Signals): void
+  readonly pid: number
   readonly exited: Promise<number | null>
   /** All samples of `/metrics` whose text `name{labels}` the pattern matches, added up. */
   metric (pattern: RegExp): Promise<number>
 }
 
-/** @param yaml below the root keys `version` and `server` */
-export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}): Promise<ServedGateway> {
+/**
+ * @param yaml below the root keys `version` and `server`
+ * @param drainTimeout of `server`
+ */
+export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}, drainTimeout = '200ms'): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
   const file = join(directory, 'gateway.yaml')
   const rewrite = (text: string): void => {
-    writeFileSync(`${file}.new`, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms}\n${text}`)
+    writeFileSync(`${file}.new`, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}}\n${text}`)
     renameSync(`${file}.new`, file)
   }
   rewrite(yaml)
@@ -51,9 +55,9 @@ export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {})
   await until(() => {
     if (child.exitCode !== null) throw new Error(`the gateway has stopped: ${output}${errors}`)
     return said(/^listening$/).length > 0
-  }, 'the gateway to listen', 30_000)
+  }, 'the gateway to listen', 60_000)
   const [{ url, admin }] = said(/^listening$/) as [Required<Line>]
-  await until(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready')
+  await until(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready', 60_000)
   return {
     url,
     adminUrl: admin,
@@ -61,6 +65,7 @@ export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {})
     output: () => output + errors,
     rewrite,
     kill: signal => { child.kill(signal) },
+    pid: child.pid ?? 0,
     exited,
     metric: async pattern => {
       const text = await (await fetch(`${admin}/metrics`)).text()

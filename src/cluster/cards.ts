@@ -1,0 +1,136 @@
+/** Cards that one process reads for all: handed out by the primary, kept by workers. */
+import type { LoadedCards } from '../a2a/loaded-cards.js'
+import type { AgentConfig } from '../config/model.js'
+import type { Agent } from '../gateway/agent.js'
+import { readDocument } from '../upstream/card-fetch.js'
+import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
+import type { HandedOut, Handout } from './messages.js'
+
+/** The same for two agents that get one card from one place. */
+export function sourceKey (name: string, upstream: string, card: Pick<AgentConfig['card'], 'url' | 'file'>): string {
+  return JSON.stringify([name, new URL(upstream).href, card.url, card.file])
+}
+
+/** In the primary: what workers are told of an agent's card. */
+export function handoutOf ({ name, config, cards: { cards, status } }: Agent): Handout {
+  return { key: sourceKey(name, config.upstream.url, config.card), cards: cards === null ? null : packed(cards), status }
+}
+
+function packed ({ byVersion, fetchedAt, origin }: LoadedCards): HandedOut {
+  const [plain, v1] = [byVersion['0.3'], byVersion['1.0']]
+  return { plain: plain.bytes, v1: v1 === plain ? null : v1.bytes, fetchedAt, origin }
+}
+
+const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null }
+
+/** In a worker: the newest handout of each source, and the agents that wait for it. */
+export class HandedCards {
+  private readonly handouts = new Map<string, { readonly cards: HandedOut | null, readonly status: CardStatus }>()
+  private readonly keepers = new Set<HandedCard>()
+
+  take ({ key, cards, status }: Handout): void {
+    this.handouts.set(key, { cards: cards === 'same' ? this.handouts.get(key)?.cards ?? null : cards, status })
+    for (const keeper of this.keepers) if (keeper.key === key) keeper.update()
+  }
+
+  /** Of sources that no agent has any more. */
+  forgetAllBut (handouts: readonly Handout[]): void {
+    const keys = new Set(handouts.map(one => one.key))
+    for (const key of this.handouts.keys()) if (!keys.has(key)) this.handouts.delete(key)
+  }
+
+  readonly keeper = (options: CardSourceOptions): CardKeeper => new HandedCard(this, options)
+
+  newest (key: string): { readonly cards: HandedOut | null, readonly status: CardStatus } {
+    return this.handouts.get(key) ?? { cards: null, status: NOTHING_YET }
+  }
+
+  add (keeper: HandedCard): void {
+    this.keepers.add(keeper)
+  }
+
+  remove (keeper: HandedCard): void {
+    this.keepers.delete(keeper)
+  }
+}
+
+/** The card of one agent. */
+class HandedCard implements CardKeeper {
+  readonly key: string
+  private readonly all: HandedCards
+  private readonly options: CardSourceOptions
+  private cards: LoadedCards | null = null
+  /** What they were made of. */
+  private from: HandedOut | null = null
+  private expired = false
+  private lastStatus: CardStatus = NOTHING_YET
+
+  constructor (all: HandedCards, options: CardSourceOptions) {
+    this.all = all
+    this.options = options
+    this.key = sourceKey(options.agent, options.upstream.href, options.config)
+  }
+
+  start (): void {
+    this.all.add(this)
+    this.update()
+  }
+
+  async refreshNow (): Promise<void> {}
+
+  async close (): Promise<void> {
+    this.all.remove(this)
+  }
+
+  get status (): CardStatus {
+    return this.lastStatus
+  }
+
+  handover (): CardHandover | null {
+    const { cards, expired, lastStatus: { problem, nextAt, fetchedAt } } = this
+    if (cards === null) return null
+    return { cards, kept: { 0.3: null, '1.0': null }, fetchedAt, freshAt: 0, expired, overdue: false, failures: 0, problem, nextAt }
+  }
+
+  takeOver ({ cards, expired }: CardHandover): void {
+    this.cards = cards
+    this.expired = expired
+    this.start()
+  }
+
+  /** The primary could use these cards, with the same policies; where this process cannot, the old ones stay. */
+  update (): void {
+    const { cards, status } = this.all.newest(this.key)
+    this.lastStatus = status
+    const expired = status.state === 'expired'
+    if (expired && !this.expired) this.options.onExpired()
+    if (!expired && cards !== null && (this.expired || cards !== this.from)) this.use(cards)
+    this.expired = expired
+  }
+
+  private use (from: HandedOut): void {
+    const { agent, log, onCards } = this.options
+    try {
+      const next = this.cards !== null && holds(this.cards, from) ? this.cards : this.unpack(from)
+      if (next !== this.cards || this.expired) onCards(next)
+      this.cards = next
+      this.from = from
+    } catch (error) {
+      log.error({ agent, err: error }, `agent ${agent}: the card that another process has read cannot be used here`)
+    }
+  }
+
+  private unpack ({ plain, v1, fetchedAt, origin }: HandedOut): LoadedCards {
+    const read = (bytes: Uint8Array) => {
+      const document = readDocument({ kind: 'fetched', from: origin, status: 200, bytes: Buffer.from(bytes), contentType: '', validators: null, lifetime: null }, this.options.limits)
+      if (typeof document === 'string') throw new Error(document)
+      return document
+    }
+    const document = read(plain)
+    return { byVersion: { 0.3: document, '1.0': v1 === null ? document : read(v1) }, fetchedAt, origin }
+  }
+}
+
+function holds ({ byVersion }: LoadedCards, { plain, v1 }: HandedOut): boolean {
+  return byVersion['0.3'].bytes.equals(plain) && byVersion['1.0'].bytes.equals(v1 ?? plain)
+}

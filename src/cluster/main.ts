@@ -1,0 +1,8 @@
+/** What the primary starts as a worker. */
+import cluster from 'node:cluster'
+import { runWorker } from './worker.js'
+
+if (cluster.worker === undefined) throw new Error('this is started by the gateway itself')
+// Else Node would end the process the moment the primary is gone, with calls in flight.
+cluster.worker.exitedAfterDisconnect = true
+runWorker(cluster.worker.id, process.env)

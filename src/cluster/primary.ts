@@ -1,0 +1,152 @@
+/** A gateway of several processes: this one reads configuration and cards and has the admin listener, workers serve the main one. */
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import type { FastifyBaseLogger } from 'fastify'
+import { buildAdmin } from '../admin/server.js'
+import type { Config, HostPort } from '../config/model.js'
+import { packageVersion } from '../config/paths.js'
+import type { Agent } from '../gateway/agent.js'
+import type { PreparedChange } from '../gateway/fleet.js'
+import { Fleet } from '../gateway/fleet.js'
+import { LiveExchanges } from '../gateway/live.js'
+import { Reloads } from '../gateway/reload.js'
+import type { Gateway } from '../gateway/start.js'
+import { listen, quietened, stateOf, urlOf } from '../gateway/start.js'
+import { inlineSchemaProblems } from '../policy/inline-schemas.js'
+import { createLogger } from '../telemetry/logging.js'
+import { Metrics } from '../telemetry/metrics.js'
+import { mergeDescriptions } from './agents.js'
+import { handoutOf } from './cards.js'
+import { Crew } from './crew.js'
+import type { Member } from './member.js'
+import type { AgentDescription, Handout, ToWorker } from './messages.js'
+import { KeptTasks } from './tasks.js'
+import { Totals } from './totals.js'
+
+/**
+ * @param size of processes that serve, 2 at least
+ * @throws Error in plain words when it cannot start, as `startGateway` does
+ */
+export async function startCluster (config: Config, size: number, env: NodeJS.ProcessEnv): Promise<Gateway> {
+  const problems = inlineSchemaProblems(config)
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  const log = createLogger(config.telemetry.logs)
+  const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
+  const metrics = new Metrics()
+  metrics.configInfo(config.hash)
+  const tasks = new KeptTasks(config.state)
+  metrics.tasksRemembered(() => tasks.remembered)
+  const live = new LiveExchanges()
+  const fleet = new Fleet(config, { metrics, log, live, env, onCard: agent => { handOut(agent) } })
+  const at: HostPort = { host: config.server.listen.host, port: await freePort(config.server.listen) }
+  const url = urlOf(at)
+
+  /** The number of the configuration in force. */
+  let change = 1
+  const preparation = (number: number, wanted: Config, agents: readonly Agent[]): ToWorker & { readonly kind: 'prepare' } =>
+    ({ kind: 'prepare', change: number, config: wanted, cards: agents.map(handoutOf), url, port: at.port })
+  const crew: Crew = new Crew({
+    size,
+    log,
+    env,
+    first: () => preparation(change, fleet.config, fleet.snapshot.agents.all),
+    onTask: (member, message) => {
+      tasks.answer(message).then(found => { member.send({ kind: 'task', id: message.id, found }) }, (error: unknown) => { log.error({ err: error }, 'memory of a task could not be read') })
+    },
+    onEnd: member => { totals.ended(member) }
+  })
+  const totals = new Totals(metrics, crew.members)
+  metrics.workers(() => crew.serving, () => crew.replaced)
+
+  /** By source, the bytes that workers have. */
+  const handed = new Map<string, unknown>()
+  const handOut = (agent: Agent): void => {
+    const card: Handout = handoutOf(agent)
+    const { cards } = agent.cards
+    const same = cards !== null && handed.get(card.key) === cards
+    handed.set(card.key, cards)
+    crew.tell({ kind: 'card', card: same ? { ...card, cards: 'same' } : card })
+  }
+
+  /** All or nothing: no process uses it before all are ready to. */
+  const prepare = async (wanted: Config): Promise<PreparedChange> => {
+    const own = await fleet.prepareChange(wanted)
+    const number = change + 1
+    const message = preparation(number, wanted, own.agents)
+    const asked = new Set<Member>()
+    const discard = async (): Promise<void> => {
+      for (const member of asked) member.send({ kind: 'discard', change: number })
+      await own.discard()
+    }
+    for (;;) {
+      // Some may have been started meanwhile.
+      const others = [...crew.members].filter(one => one.admitted && !asked.has(one))
+      if (others.length === 0) break
+      for (const one of others) asked.add(one)
+      const found = (await Promise.all(others.map(one => one.prepare(message)))).flatMap(one => one ?? [])
+      if (found.length === 0) continue
+      await discard()
+      throw new Error([...new Set(found)].join('\n'))
+    }
+    const commit = (): ReturnType<PreparedChange['commit']> => {
+      const changes = own.commit()
+      change = number
+      for (const member of asked) member.send({ kind: 'commit', change: number })
+      const keys = new Set(message.cards.map(one => one.key))
+      for (const key of handed.keys()) if (!keys.has(key)) handed.delete(key)
+      return changes
+    }
+    return { agents: own.agents, commit, discard }
+  }
+
+  const apply = ({ telemetry, state }: Config): void => {
+    tasks.use(state)
+    log.level = telemetry.logs.level
+    frameworkLog.level = quietened(telemetry.logs.level)
+  }
+  const reloads = new Reloads({ fleet, metrics, log, apply, prepare })
+  const state = stateOf(fleet, live)
+  const agents = async (): Promise<unknown> => mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...crew.members].map(one => one.ask('agents'))))
+  const ready = (): ReturnType<typeof state.ready> => {
+    const { reasons } = state.ready()
+    if (crew.serving === 0 && !live.draining) reasons.push('no worker serves')
+    return { ready: reasons.length === 0, reasons }
+  }
+  const admin = buildAdmin({ state: { live: () => !crew.hopeless, ready, agents }, metrics: totals, log: frameworkLog as unknown as FastifyBaseLogger })
+
+  try {
+    const adminUrl = await listen(admin, config.server.admin)
+    await fleet.start(url)
+    await crew.start()
+    log.info({ url, publicUrl: config.server.publicUrl ?? url, admin: adminUrl, agents: config.agents.map(agent => agent.name), workers: size, version: packageVersion() }, 'listening')
+    let closing: Promise<void> | null = null
+    const stop = async (): Promise<void> => {
+      live.draining = true
+      await Promise.all([crew.close(config.server.drainTimeout), reloads.close()])
+      await admin.close()
+      await fleet.close()
+      metrics.close()
+      log.info({}, 'stopped')
+    }
+    const close = (): Promise<void> => {
+      closing ??= stop()
+      return closing
+    }
+    return { url, adminUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: found => reloads.refuse(found), close }
+  } catch (error) {
+    await Promise.allSettled([admin.close(), fleet.close()])
+    metrics.close()
+    throw error
+  }
+}
+
+/** The port that all workers will share. Also finds out, before any is started, whether it can be had. */
+async function freePort (at: HostPort): Promise<number> {
+  const server = createServer().listen({ host: at.host, port: at.port })
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

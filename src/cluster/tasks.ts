@@ -1,0 +1,90 @@
+/** Memory of tasks where several processes serve: `state.store: memory` is kept by the primary, and workers ask it. */
+import type { StateStoreConfig } from '../config/model.js'
+import type { TaskRecord } from '../policy/task-memory.js'
+import { MemoryStore } from '../state/memory-store.js'
+import type { Lookup, TaskKey, TaskStore } from '../state/store.js'
+import type { ToPrimary } from './messages.js'
+
+type TaskQuestion = ToPrimary & { readonly kind: 'task' }
+
+/** A primary that takes longer has more to do than it can, ms. Then the task counts as unknown. */
+const PATIENCE = 5_000
+
+/** In the primary. */
+export class KeptTasks {
+  private config: StateStoreConfig
+  private store: MemoryStore | null
+
+  constructor (config: StateStoreConfig) {
+    this.config = config
+    this.store = storeOf(config)
+  }
+
+  get remembered (): number | null {
+    return this.store?.size ?? null
+  }
+
+  /** As `gateway/tasks.ts` does: the same store as long as its settings are the same. */
+  use (config: StateStoreConfig): void {
+    const { store, ttl, maxTasks } = this.config
+    this.config = config
+    if (store !== config.store || ttl !== config.ttl || maxTasks !== config.maxTasks) this.store = storeOf(config)
+  }
+
+  async answer ({ key, write }: TaskQuestion): Promise<Lookup | boolean> {
+    const { store } = this
+    if (write === null) return store?.read(key) ?? 'unavailable'
+    if (store === null) return false
+    return await (store.write(key, write) ?? true)
+  }
+}
+
+function storeOf (config: StateStoreConfig): MemoryStore | null {
+  return config.store === 'memory' ? new MemoryStore(config) : null
+}
+
+/** In a worker. */
+export class AskedTasks implements TaskStore {
+  /** @returns false where the primary cannot be told */
+  private readonly send: (question: TaskQuestion) => boolean
+  private readonly waiting = new Map<number, (found: Lookup | boolean | null) => void>()
+  private lastId = 0
+
+  constructor (send: (question: TaskQuestion) => boolean) {
+    this.send = send
+  }
+
+  async read (key: TaskKey): Promise<Lookup> {
+    const found = await this.ask(key, null)
+    return found === null || typeof found === 'boolean' ? 'unavailable' : found
+  }
+
+  async write (key: TaskKey, fields: TaskRecord): Promise<boolean> {
+    return await this.ask(key, fields) === true
+  }
+
+  /** It is the same for every configuration: nothing of this process is in it. */
+  async close (): Promise<void> {}
+
+  answered (id: number, found: Lookup | boolean | null): void {
+    this.waiting.get(id)?.(found)
+  }
+
+  /** The primary is gone. */
+  lost (): void {
+    for (const id of [...this.waiting.keys()]) this.answered(id, null)
+  }
+
+  private ask (key: TaskKey, write: TaskRecord | null): Promise<Lookup | boolean | null> {
+    return new Promise(resolve => {
+      const id = ++this.lastId
+      const timer = setTimeout(() => { this.answered(id, null) }, PATIENCE)
+      this.waiting.set(id, found => {
+        this.waiting.delete(id)
+        clearTimeout(timer)
+        resolve(found)
+      })
+      if (!this.send({ kind: 'task', id, key, write })) this.answered(id, null)
+    })
+  }
+}

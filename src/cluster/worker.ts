@@ -1,0 +1,162 @@
+/** One worker process: serves the main listener with what the primary hands it, and ends when the primary says so or is gone. */
+import closeWithGrace from 'close-with-grace'
+import type { Config, StateStoreConfig } from '../config/model.js'
+import type { PreparedChange } from '../gateway/fleet.js'
+import type { Serving } from '../gateway/start.js'
+import { buildServing, listen } from '../gateway/start.js'
+import { HandedCards } from './cards.js'
+import type { AgentDescription, Answers, Handout, ToPrimary, ToWorker } from './messages.js'
+import { AskedTasks } from './tasks.js'
+
+/** What a stop takes beyond the drain time, ms. */
+const SLACK = 3_000
+
+export class WorkerProcess {
+  private readonly id: number
+  private readonly env: NodeJS.ProcessEnv
+  private readonly cards = new HandedCards()
+  private readonly tasks = new AskedTasks(question => this.say(question))
+  private serving: Serving | null = null
+  private port = 0
+  /** Ready to be put in force. */
+  private prepared: { readonly change: number, readonly config: Config, readonly cards: readonly Handout[], readonly how: PreparedChange | null } | null = null
+  /** Configurations, one after the other. */
+  private last: Promise<void> = Promise.resolve()
+  private ending: Promise<void> | null = null
+
+  constructor (id: number, env: NodeJS.ProcessEnv) {
+    this.id = id
+    this.env = env
+  }
+
+  run (): void {
+    process.on('message', (message: ToWorker) => { this.hear(message) })
+    process.once('disconnect', () => {
+      this.tasks.lost()
+      this.serving?.services.log.warn({}, 'the primary process is gone; this worker stops')
+      this.end(0)
+    })
+    this.say({ kind: 'hello' })
+  }
+
+  /** Drains and ends the process. */
+  end (code: number): Promise<void> {
+    this.ending ??= this.stop().then(() => { process.exit(code) }, () => { process.exit(1) })
+    return this.ending
+  }
+
+  /** For a fault that nobody caught: what is in flight is finished, then the process ends; another takes its place at once. */
+  async fault (error: unknown): Promise<void> {
+    const { serving } = this
+    if (serving === null) this.say({ kind: 'failed', problem: wordsOf(error) })
+    else serving.services.log.fatal({ err: error }, 'a fault that nobody caught: this worker ends')
+    this.say({ kind: 'leaving' })
+    await this.end(1)
+  }
+
+  /** How long an end takes at most, ms. */
+  get patience (): number {
+    return (this.serving?.fleet.config.server.drainTimeout ?? 0) + SLACK
+  }
+
+  private async stop (): Promise<void> {
+    const { serving } = this
+    if (serving === null) return
+    setTimeout(() => { process.exit(1) }, this.patience).unref()
+    await serving.drain(serving.fleet.config.server.drainTimeout)
+    if (process.connected) {
+      const metrics = await serving.services.metrics.snapshot()
+      await new Promise<void>(resolve => { process.send?.({ kind: 'farewell', metrics }, undefined, {}, () => { resolve() }) })
+    }
+    await serving.close()
+  }
+
+  private say (message: ToPrimary): boolean {
+    if (!process.connected) return false
+    process.send?.(message, undefined, {}, () => {})
+    return true
+  }
+
+  private hear (message: ToWorker): void {
+    switch (message.kind) {
+      case 'card': return this.cards.take(message.card)
+      case 'task': return this.tasks.answered(message.id, message.found)
+      case 'ask': return this.answer(message.id, message.question)
+      case 'drain':
+        this.end(0)
+        return
+      case 'prepare':
+        // At once, not in turn: what is handed out later is newer.
+        for (const card of message.cards) this.cards.take(card)
+        return this.inTurn(() => this.prepare(message))
+      case 'commit': return this.inTurn(() => this.commit(message.change))
+      case 'discard': return this.inTurn(() => this.discard())
+    }
+  }
+
+  private inTurn (what: () => Promise<void>): void {
+    this.last = this.last.then(what).catch((error: unknown) => this.fault(error))
+  }
+
+  private async prepare ({ change, config, cards, url, port }: ToWorker & { readonly kind: 'prepare' }): Promise<void> {
+    this.port = port
+    await this.discard()
+    try {
+      const how = this.serving === null ? null : await this.serving.fleet.prepareChange(config)
+      if (this.serving === null) await this.start(config, url)
+      this.prepared = { change, config, cards, how }
+      this.say({ kind: 'prepared', change, problems: null })
+    } catch (error) {
+      this.say({ kind: 'prepared', change, problems: wordsOf(error).split('\n') })
+    }
+  }
+
+  private async start (config: Config, url: string): Promise<void> {
+    const memory = (_config: StateStoreConfig): AskedTasks => this.tasks
+    const serving = await buildServing(config, { env: this.env, worker: this.id, keeper: this.cards.keeper, memory })
+    await serving.fleet.start(url)
+    this.serving = serving
+  }
+
+  private async commit (change: number): Promise<void> {
+    const { prepared, serving } = this
+    if (serving === null || prepared === null || prepared.change !== change) return
+    this.prepared = null
+    prepared.how?.commit()
+    serving.apply(serving.fleet.config)
+    this.cards.forgetAllBut(prepared.cards)
+    if (serving.app.server.listening) return
+    await listen(serving.app, { host: prepared.config.server.listen.host, port: this.port })
+    this.say({ kind: 'serving' })
+  }
+
+  private async discard (): Promise<void> {
+    const { prepared } = this
+    this.prepared = null
+    await prepared?.how?.discard()
+  }
+
+  private answer (id: number, question: keyof Answers): void {
+    const { serving } = this
+    const answer: Promise<Answers[keyof Answers]> = serving === null
+      ? Promise.resolve([])
+      : question === 'metrics' ? serving.services.metrics.snapshot() : Promise.resolve(serving.fleet.snapshot.agents.all.map(agent => agent.describe() as AgentDescription))
+    answer.then(found => { this.say({ kind: 'answer', id, answer: found }) }, (error: unknown) => {
+      serving?.services.log.error({ err: error }, `the primary could not be told of ${question}`)
+    })
+  }
+}
+
+/** Signals of a terminal or an orchestrator reach the whole group: the primary decides what they mean. */
+const NOT_OURS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
+
+export function runWorker (id: number, env: NodeJS.ProcessEnv): void {
+  for (const signal of NOT_OURS) process.on(signal, () => {})
+  const worker = new WorkerProcess(id, env)
+  closeWithGrace({ delay: false, skip: [...NOT_OURS, 'beforeExit'], logger: false }, async ({ err }) => { await worker.fault(err ?? new Error('the worker had nothing left to do')) })
+  worker.run()
+}
+
+function wordsOf (error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

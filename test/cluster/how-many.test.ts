@@ -1,0 +1,59 @@
+/** How many workers there are, and what of several processes is added up. */
+import { availableParallelism } from 'node:os'
+import t from 'tap'
+import { processors, workersOf } from '../../src/cluster/how-many.js'
+import { changesBetween } from '../../src/gateway/changes.js'
+import { lasting, mergeSnapshots, Metrics } from '../../src/telemetry/metrics.js'
+import { configOf, oneAgent } from '../helpers/gateway.js'
+
+t.test('processors: by affinity, and by the limit of the container', async t => {
+  const all = availableParallelism()
+  const limited = (files: Record<string, string>): number => processors(file => files[file] ?? null)
+  t.equal(limited({}), all)
+  t.equal(limited({ '/sys/fs/cgroup/cpu.max': 'max 100000\n' }), all)
+  t.equal(limited({ '/sys/fs/cgroup/cpu.max': '50000 100000\n' }), 1)
+  t.equal(limited({ '/sys/fs/cgroup/cpu.max': '150000 100000\n' }), Math.min(2, all))
+  t.equal(limited({ '/sys/fs/cgroup/cpu.max': '99900000 100000\n' }), all)
+  t.equal(limited({ '/sys/fs/cgroup/cpu.max': 'nonsense' }), all)
+  t.equal(limited({ '/sys/fs/cgroup/cpu/cpu.cfs_quota_us': '50000\n', '/sys/fs/cgroup/cpu/cpu.cfs_period_us': '100000\n' }), 1)
+  t.equal(limited({ '/sys/fs/cgroup/cpu/cpu.cfs_quota_us': '-1\n', '/sys/fs/cgroup/cpu/cpu.cfs_period_us': '100000\n' }), all)
+  t.equal(workersOf(3), 3)
+  t.equal(workersOf('auto'), processors())
+})
+
+t.test('the number of workers needs a restart', async t => {
+  const config = (workers: string): ReturnType<typeof configOf> => configOf({ yaml: `server: {workers: ${workers}}\n${oneAgent('http://127.0.0.1:1')}` })
+  t.match(changesBetween(config('1'), config('auto'), []), { settings: [], needsRestart: ['server.workers'] })
+})
+
+t.test('counts are added up, what is true of all is said once, and a process that is gone leaves its counts', async t => {
+  const [primary, one, other] = [new Metrics(), new Metrics({ process: false }), new Metrics({ process: false })]
+  primary.configInfo('abc')
+  primary.cardAge('a', () => 7)
+  one.cardAge('a', () => 9)
+  for (const metrics of [one, other]) {
+    metrics.request('a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
+    metrics.streamOpened('a')
+  }
+  one.observed('a', 'x', 'v', 'gauge', '', 5)
+  other.observed('a', 'x', 'v', 'gauge', '', 3)
+  const merged = async (...parts: Parameters<typeof mergeSnapshots>[0][number][]): Promise<string[]> => (await mergeSnapshots([await primary.snapshot(), ...parts]).text()).split('\n').filter(line => !line.startsWith('#') && line !== '')
+  const lines = await merged(await one.snapshot(), await other.snapshot())
+  const has = (line: string): boolean => lines.includes(line)
+  t.ok(has('a2a_gateway_requests_total{agent="a",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"} 2'))
+  t.ok(has('a2a_gateway_request_duration_seconds_bucket{agent="a",operation="SendMessage",outcome="forwarded",le="0.025"} 2'))
+  t.ok(has('a2a_gateway_request_duration_seconds_bucket{agent="a",operation="SendMessage",outcome="forwarded",le="0.01"} 0'))
+  t.ok(has('a2a_gateway_request_duration_seconds_bucket{agent="a",operation="SendMessage",outcome="forwarded",le="+Inf"} 2'))
+  t.ok(has('a2a_gateway_request_duration_seconds_count{agent="a",operation="SendMessage",outcome="forwarded"} 2'))
+  t.ok(has('a2a_gateway_streams_active{agent="a"} 2'))
+  t.ok(has('a2a_gateway_config_info{hash="abc"} 1'))
+  t.ok(has('a2a_gateway_card_age_seconds{agent="a"} 7'))
+  t.ok(has('a2a_gateway_observed_value{agent="a",extension="x",metric="v",by=""} 5'))
+  t.equal(lines.filter(line => line.startsWith('process_start_time_seconds ')).length, 1)
+
+  const departed = await mergeSnapshots([[], lasting(await one.snapshot())]).snapshot()
+  const later = await merged(departed, await other.snapshot())
+  t.ok(later.includes('a2a_gateway_requests_total{agent="a",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"} 2'))
+  t.ok(later.includes('a2a_gateway_request_duration_seconds_count{agent="a",operation="SendMessage",outcome="forwarded"} 2'))
+  t.ok(later.includes('a2a_gateway_streams_active{agent="a"} 1'))
+})
