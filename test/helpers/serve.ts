@@ -11,9 +11,19 @@ const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 
 export interface Line { readonly level: string, readonly msg: string, readonly url?: string, readonly admin?: string, readonly reason?: string }
 
+/** What the process has to do with. */
+export interface Confines {
+  /** File descriptors. */
+  readonly descriptors?: number
+  /** Of Node itself. */
+  readonly flags?: readonly string[]
+  readonly drainTimeout?: string
+}
+
 export interface ServedGateway {
   readonly url: string
   readonly adminUrl: string
+  readonly pid: number
   /** Of its log, so far. */
   said (text: RegExp): Line[]
   /** All that it has written. */
@@ -27,16 +37,19 @@ export interface ServedGateway {
 }
 
 /** @param yaml below the root keys `version` and `server` */
-export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}): Promise<ServedGateway> {
+export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}, { descriptors, flags = [], drainTimeout = '200ms' }: Confines = {}): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
   const file = join(directory, 'gateway.yaml')
   const rewrite = (text: string): void => {
-    writeFileSync(`${file}.new`, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms}\n${text}`)
+    writeFileSync(`${file}.new`, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}}\n${text}`)
     renameSync(`${file}.new`, file)
   }
   rewrite(yaml)
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], { env: { PATH: process.env.PATH, ...env }, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
+  const command = [process.execPath, ...flags, MAIN, 'serve', '--config', file]
+  // `exec`, so that signals reach the gateway.
+  const [program = '', ...given] = descriptors === undefined ? command : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command]
+  const child = spawn(program, given, { env: { PATH: process.env.PATH, ...env }, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'close').then(([code]) => code as number | null)
   t.teardown(async () => {
     child.kill('SIGKILL')
@@ -57,6 +70,7 @@ export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {})
   return {
     url,
     adminUrl: admin,
+    pid: child.pid ?? 0,
     said,
     output: () => output + errors,
     rewrite,
