@@ -5,7 +5,6 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
-import type { Test } from 'tap'
 import { plainCard } from '../helpers/raw.js'
 
 export const EXTENSION = 'https://x.test/ext/any/v1'
@@ -45,7 +44,10 @@ export interface FaultyAgent {
   up (): Promise<void>
 }
 
-export async function faultyAgent (t: Test, host = '127.0.0.1', port = 0): Promise<FaultyAgent> {
+/** What is ended with the test, or whatever it is that needs the agent. */
+export interface Ending { teardown (ending: () => unknown): void }
+
+export async function faultyAgent (t: Ending, host = '127.0.0.1', port = 0): Promise<FaultyAgent> {
   const sockets = new Set<Socket>()
   let calls = 0
   let url = ''
@@ -119,6 +121,9 @@ function serve (socket: Socket, { cardUrl, fault, called }: Serving): void {
   })
 }
 
+/** What makes a stream long: about a mebibyte of comments. */
+const LONG = Array.from({ length: 256 }, (_, i) => `: ${String(i).padStart(4_000, '.')}\n\n`)
+
 function goodAnswer (head: string, body: string): GoodAnswer {
   const token = /token-[\w-]+/.exec(body)?.[0] ?? /token-[\w-]+/.exec(head)?.[0] ?? ''
   const id = /"jsonrpc".*?"id":("[^"]*"|[\d.]+)/.exec(body)?.[1]
@@ -131,6 +136,7 @@ function goodAnswer (head: string, body: string): GoodAnswer {
     type: 'text/event-stream',
     pieces: [
       event({ task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } }),
+      ...(/^x-long:/im.test(head) ? LONG : []),
       event({ artifactUpdate: { taskId: 't', contextId: 'c', artifact: { artifactId: 'a', parts: [{ text: token }] } } }),
       event({ statusUpdate: { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } } })
     ]

@@ -9,17 +9,20 @@ import type { TestGateway } from '../helpers/gateway.js'
 import { until } from '../helpers/http.js'
 import { ask, errors, faultsConfig, FORMS, isOwn, outcome, RESPONSES } from './calls.js'
 import type { Ended, Form, Responses } from './calls.js'
-import { answer, chunk, faultyAgent, headOf } from './faulty-agent.js'
-import type { Asked, Fault, FaultyAgent } from './faulty-agent.js'
+import { FAULTS } from './faults.js'
+import type { FaultName } from './faults.js'
+import { answer, faultyAgent } from './faulty-agent.js'
+import type { FaultyAgent } from './faulty-agent.js'
 
 /** `own`: the good answer · `refused`: a gateway-made one · `broken`: begun, and broken off · `agent`: what the agent said, bad as it is */
 type Ends = 'own' | 'refused' | 'broken' | 'agent'
 interface Row {
-  readonly fault: Fault
   readonly ends: Ends | ((form: Form, responses: Responses) => Ends)
   /** Of `upstream_errors_total`; null where nothing failed below A2A. */
   readonly kind: string | null
   readonly status?: number
+  /** Default: all. */
+  readonly forms?: readonly Form[]
   /** Bytes more in the request. */
   readonly padding?: number
 }
@@ -28,44 +31,29 @@ const streamed = (form: Form): boolean => form.startsWith('SSE')
 /** What is enforced of a whole answer waits for its end, so nothing of it has gone out. */
 const unlessHeld = (form: Form, responses: Responses): Ends => responses === 'enforce' && !streamed(form) ? 'refused' : 'broken'
 
-/** The answer as far as the middle of its body, or of its second event. */
-function half ({ socket, good, streams }: Asked): void {
-  const [first = '', second = ''] = good.pieces
-  if (streams) socket.write(`${headOf(good.type)}transfer-encoding: chunked\r\n\r\n${chunk(first)}${chunk(second.slice(0, 20))}`)
-  else socket.write(`${headOf(good.type)}content-length: ${first.length}\r\n\r\n${first.slice(0, 20)}`)
-}
-
-/** Waits until what was written is on the wire. */
-const afterwards = (asked: Asked, act: (asked: Asked) => void): void => { asked.socket.write('', () => { setTimeout(() => { act(asked) }, 20) }) }
-
 /** Larger than what sockets on the way hold. */
 const BIG = 16 * 1024 * 1024
 
-const ROWS: Readonly<Record<string, Row>> = {
-  hangs: { fault: { act: () => {} }, ends: 'refused', kind: 'headers_timeout', status: 504 },
-  'closes before the answer': { fault: { act: ({ socket }) => { socket.end() } }, ends: 'refused', kind: 'reset', status: 502 },
-  'resets before the answer': { fault: { act: ({ socket }) => { socket.resetAndDestroy() } }, ends: 'refused', kind: 'reset', status: 502 },
-  'resets within the head': { fault: { act: asked => { asked.socket.write('HTTP/1.1 200 OK\r\ncontent-ty'); afterwards(asked, ({ socket }) => { socket.resetAndDestroy() }) } }, ends: 'refused', kind: 'reset', status: 502 },
-  'resets within the body': { fault: { act: asked => { half(asked); afterwards(asked, ({ socket }) => { socket.resetAndDestroy() }) } }, ends: unlessHeld, kind: 'reset', status: 502 },
-  'closes within the body': { fault: { act: asked => { half(asked); afterwards(asked, ({ socket }) => { socket.end() }) } }, ends: unlessHeld, kind: 'reset', status: 502 },
-  'stops within the body': { fault: { act: half }, ends: unlessHeld, kind: 'body_timeout', status: 504 },
-  'resets after the answer': { fault: { act: asked => { answer(asked.socket, asked.good); afterwards(asked, ({ socket }) => { socket.resetAndDestroy() }) } }, ends: 'own', kind: null },
-  'closes after the answer, unannounced': { fault: { act: asked => { answer(asked.socket, asked.good); asked.socket.end() } }, ends: 'own', kind: null },
-  'answers without a length, and closes': { fault: { act: ({ socket, good }) => { socket.end(`${headOf(good.type)}\r\n${good.pieces.join('')}`) } }, ends: 'own', kind: null },
-  'answers garbage': { fault: { act: ({ socket }) => { socket.write('\x16\x03\x01 220 nonsense\r\n\r\n') } }, ends: 'refused', kind: 'protocol', status: 502 },
-  'answers a page, with an error': { fault: { act: ({ socket }) => { answerPage(socket, '500 Internal Server Error') } }, ends: 'refused', kind: 'protocol', status: 500 },
-  'answers a redirect': { fault: { act: ({ socket }) => { socket.write('HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n') } }, ends: 'refused', kind: 'redirect', status: 502 },
-  'breaks its chunks': { fault: { act: ({ socket, good }) => { socket.write(`${headOf(good.type)}transfer-encoding: chunked\r\n\r\n${chunk(good.pieces[0] ?? '')}zz\r\n`) } }, ends: unlessHeld, kind: 'protocol', status: 502 },
-  'sends more than its length': { fault: { act: ({ socket, good }) => { const body = good.pieces.join(''); socket.write(`${headOf(good.type)}content-length: ${body.length}\r\n\r\n${body}HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n"token-evil"`) } }, ends: 'own', kind: null },
-  'answers before it has read, and reads no more': { fault: { at: 'head', act: ({ socket }) => { socket.write(`${headOf('application/json', '413 Content Too Large')}content-length: 14\r\n\r\n{"early":true}`) } }, ends: 'agent', kind: null, status: 413, padding: BIG }
+const ROWS: Readonly<Record<FaultName, Row>> = {
+  hangs: { ends: 'refused', kind: 'headers_timeout', status: 504 },
+  'closes before the answer': { ends: 'refused', kind: 'reset', status: 502 },
+  'resets before the answer': { ends: 'refused', kind: 'reset', status: 502 },
+  'resets within the head': { ends: 'refused', kind: 'reset', status: 502 },
+  'resets within the body': { ends: unlessHeld, kind: 'reset', status: 502 },
+  'closes within the body': { ends: unlessHeld, kind: 'reset', status: 502 },
+  'stops within the body': { ends: unlessHeld, kind: 'body_timeout', status: 504 },
+  'resets after the answer': { ends: 'own', kind: null },
+  'closes after the answer, unannounced': { ends: 'own', kind: null },
+  'answers without a length, and closes': { ends: 'own', kind: null },
+  'answers garbage': { ends: 'refused', kind: 'protocol', status: 502 },
+  'answers a page, with an error': { ends: 'refused', kind: 'protocol', status: 500 },
+  'answers a redirect': { ends: 'refused', kind: 'redirect', status: 502 },
+  'breaks its chunks': { ends: unlessHeld, kind: 'protocol', status: 502 },
+  'sends more than its length': { ends: 'own', kind: null },
+  'answers before it has read, and reads no more': { ends: 'agent', kind: null, status: 413, padding: BIG, forms: ['unary JSON-RPC'] }
 }
 
-function answerPage (socket: Asked['socket'], status: string): void {
-  const page = '<!DOCTYPE html><pre>Error at /app/node_modules/x.js</pre>'
-  socket.write(`${headOf('text/html', status)}content-length: ${page.length}\r\n\r\n${page}`)
-}
-
-const REFUSED: Row = { fault: { act: () => {} }, ends: 'refused', kind: 'refused', status: 502 }
+const REFUSED: Row = { ends: 'refused', kind: 'refused', status: 502 }
 
 function isRefusal (t: Test, ended: Ended, form: Form, { kind, status }: Row, what: string): void {
   t.equal(ended.status, status, `${what}: status`)
@@ -79,14 +67,14 @@ function isRefusal (t: Test, ended: Ended, form: Form, { kind, status }: Row, wh
   t.notMatch(ended.text, /token-|node_modules|127\.0\.0\.1/, `${what}: nothing of the inside`)
 }
 
-async function met (t: Test, gateway: TestGateway, agent: FaultyAgent, form: Form, responses: Responses, name: string, row: Row): Promise<void> {
+async function met (t: Test, gateway: TestGateway, agent: FaultyAgent, form: Form, responses: Responses, name: FaultName, row: Row): Promise<void> {
   const what = `${name}, ${form}, ${responses}`
   const ends = typeof row.ends === 'string' ? row.ends : row.ends(form, responses)
   const as = ends === 'own' || ends === 'agent' ? 'forwarded' : 'upstream_error'
   const failures = row.kind === null ? 0 : await errors(gateway, row.kind)
   const before = await outcome(gateway, form, as)
   const calls = agent.calls()
-  agent.fault = row.fault
+  agent.fault = FAULTS[name]
   const ended = await ask(gateway, form, row.padding)
   agent.fault = null
   if (ends === 'own') isOwn(t, ended, form, what)
@@ -109,8 +97,8 @@ for (const responses of RESPONSES) {
     const gateway = await gatewayFor(t, {
       yaml: `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 1h}\nlimits: {body: 64MiB}\n${faultsConfig(agent.url, responses, ', connections: 1, timeouts: {headers: 1s, idle: 1s}')}`
     })
-    for (const [name, row] of Object.entries(ROWS)) {
-      for (const form of FORMS) await met(t, gateway, agent, form, responses, name, row)
+    for (const [name, row] of Object.entries(ROWS) as [FaultName, Row][]) {
+      for (const form of row.forms ?? FORMS) await met(t, gateway, agent, form, responses, name, row)
     }
     for (const form of FORMS) {
       await agent.down()
@@ -124,5 +112,24 @@ for (const responses of RESPONSES) {
     await until(() => agent.sockets.size <= 1, 'no connection beyond the pool')
     await gateway.close() // which waits for an hour where a call is left
     await until(() => agent.sockets.size === 0, 'no connection at all')
+  })
+}
+
+for (const responses of RESPONSES) {
+  t.test(`an answer with the id of another call, responses: ${responses}`, { buffered: true }, async t => {
+    const agent = await faultyAgent(t)
+    const gateway = await gatewayFor(t, { yaml: faultsConfig(agent.url, responses) })
+    for (const form of ['unary JSON-RPC', 'SSE'] as const) {
+      agent.fault = { act: ({ socket, good }) => { answer(socket, { ...good, pieces: good.pieces.map(piece => piece.replace(/"id":"[^"]+"/, '"id":"of-another"')) }) } }
+      const ended = await ask(gateway, form)
+      agent.fault = null
+      const refused = responses === 'enforce'
+      t.equal(ended.text.includes(ended.token), !refused, `${form}: ${refused ? 'nothing of it goes out' : 'as the agent sent it'}`)
+      if (refused) t.match(ended.text, /^(?:data: )?\{"jsonrpc":"2\.0","id":"[^o].*"code":-32006,.*is not the id of the request/, form)
+      await until(async () => await outcome(gateway, form, refused ? 'rejected' : 'forwarded') === 1, form)
+      isOwn(t, await ask(gateway, form), form, 'the next call')
+    }
+    const counted = await gateway.metric(`a2a_gateway_violations_total{agent="agent",extension="gateway",rule="answer-envelope",phase="response",mode="${responses === 'enforce' ? 'enforce' : 'observe'}"}`)
+    t.ok(responses === 'off' ? counted === 0 : counted >= 2, `${counted} counted`)
   })
 }
