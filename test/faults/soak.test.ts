@@ -7,7 +7,7 @@ t.test('a short soak breaks no promise', async t => {
   const { counts, broken, faults, reloads } = await soak({ seconds: 15, seed: 7, memory: false, say: text => { t.comment(text) } })
   t.same(broken, [])
   t.same([counts.lost, counts.crossed], [0, 0])
-  t.ok(counts.own > 100 && counts.refused > 0 && counts.left > 0, JSON.stringify(counts))
+  t.ok(counts.own > 20 && counts.refused > 0 && counts.left > 0, JSON.stringify(counts))
   t.ok(faults > 0 && reloads > 0, `${faults} faults, ${reloads} reloads`)
 })
 
