@@ -165,7 +165,7 @@ export class Metrics {
     this.info.set({ hash: clipLabel(hash) }, 1)
   }
 
-  /** `kind`: refused, dns, connect_timeout, tls, reset, headers_timeout, body_timeout, protocol, too_large, other. */
+  /** `kind`: refused, dns, connect_timeout, tls, reset, headers_timeout, body_timeout, protocol, too_large, redirect, resources, other. */
   upstreamError (agent: string, kind: string): void {
     this.errors.at(agent, kind).value++
   }

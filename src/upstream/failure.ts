@@ -2,13 +2,12 @@
 import type { Refusal } from '../a2a/errors.js'
 
 export type FailureKind =
-  | 'refused' | 'dns' | 'connect_timeout' | 'tls' | 'reset' | 'headers_timeout' | 'body_timeout' | 'protocol' | 'too_large' | 'redirect' | 'other'
+  | 'refused' | 'dns' | 'connect_timeout' | 'tls' | 'reset' | 'headers_timeout' | 'body_timeout' | 'protocol' | 'too_large' | 'redirect' | 'resources' | 'other'
 
 const BY_CODE: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
   ['ECONNREFUSED', 'refused'],
   ['EHOSTUNREACH', 'refused'],
   ['ENETUNREACH', 'refused'],
-  ['EADDRNOTAVAIL', 'refused'],
   ['ENOTFOUND', 'dns'],
   ['EAI_AGAIN', 'dns'],
   ['EAI_FAIL', 'dns'],
@@ -22,6 +21,12 @@ const BY_CODE: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
   ['UND_ERR_HEADERS_OVERFLOW', 'protocol'],
   ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'protocol'],
   ['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'too_large'],
+  // The machine has no descriptor, port or memory left for a connection.
+  ['EMFILE', 'resources'],
+  ['ENFILE', 'resources'],
+  ['ENOBUFS', 'resources'],
+  ['ENOMEM', 'resources'],
+  ['EADDRNOTAVAIL', 'resources'],
   ['UND_ERR_INVALID_ARG', 'other']
 ])
 
@@ -55,12 +60,13 @@ const SENTENCE: Readonly<Record<FailureKind, string>> = {
   protocol: 'The agent answered with something that is not HTTP.',
   too_large: 'The agent\'s answer is larger than the gateway accepts.',
   redirect: 'The agent answered with a redirect; the gateway follows none. The interface URL in the agent\'s card must be the final address.',
+  resources: 'The agent could not be reached: the gateway cannot open another connection just now; try again later.',
   other: 'The call to the agent failed.'
 }
 
 export function failureRefusal (kind: FailureKind): Refusal {
   const timeout = kind === 'headers_timeout' || kind === 'body_timeout' || kind === 'connect_timeout'
-  const unreachable = kind === 'refused' || kind === 'dns' || kind === 'tls'
+  const unreachable = kind === 'refused' || kind === 'dns' || kind === 'tls' || kind === 'resources'
   return {
     reason: timeout ? 'UPSTREAM_TIMEOUT' : unreachable ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_FAILED',
     message: SENTENCE[kind],

@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import { inPieces, PIECE } from './pieces.js'
 
 export interface ForwardRequest {
   readonly dispatcher: Dispatcher
@@ -82,12 +83,15 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding {
 
 export function forward (request: ForwardRequest, receiver: Receiver): Forwarding {
   const handler = new Handler(receiver)
+  const { headers, body } = request
+  const large = Buffer.isBuffer(body) && body.length > PIECE
+  if (large) headers.push('content-length', String(body.length))
   try {
     request.dispatcher.dispatch({
       method: request.method as Dispatcher.HttpMethod,
       path: request.path,
-      headers: request.headers,
-      body: request.body
+      headers,
+      body: large ? inPieces(body) : body
     }, handler)
   } catch (error) {
     handler.onResponseError(null as unknown as Dispatcher.DispatchController, error as Error)

@@ -4,6 +4,9 @@ import { Pool } from 'undici'
 import type { UpstreamConfig } from '../config/model.js'
 import type { TlsFiles } from './tls.js'
 
+/** So that a connection that is never idle follows a host name that has moved. */
+const CALLS_PER_CONNECTION = 1_000
+
 /**
  * HTTP/1.1 without pipelining: on a shared connection a well-formed early answer would be the next caller's answer.
  * Idle connections are given up after 4 s, before Node's and most servers' 5 s, so that a request seldom meets a closing socket.
@@ -19,6 +22,7 @@ export function createPool (origin: string, config: UpstreamConfig, files: TlsFi
     headersTimeout: timeouts.headers,
     bodyTimeout: timeouts.idle,
     maxHeaderSize: 32_768,
+    maxRequestsPerClient: CALLS_PER_CONNECTION,
     strictContentLength: true,
     connect: {
       timeout: timeouts.connect,

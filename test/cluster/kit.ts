@@ -14,7 +14,7 @@ export interface Cluster extends ServedGateway {
 
 /** With two workers that both serve. */
 export async function cluster (t: Test, yaml: string, drainTimeout?: string): Promise<Cluster> {
-  const gateway = await serve(t, yaml, { A2A_GATEWAY_WORKERS: '2' }, drainTimeout)
+  const gateway = await serve(t, yaml, { A2A_GATEWAY_WORKERS: '2' }, drainTimeout === undefined ? {} : { drainTimeout })
   const workers = (): Map<number, number> => {
     const gone = new Set(gateway.said(/^worker \d+ ended/).map(line => line.of))
     return new Map(gateway.said(/^worker \d+ serves$/).filter(line => !gone.has(line.of)).map(line => [line.of ?? 0, line.pid ?? 0]))

@@ -11,9 +11,19 @@ const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 
 export interface Line { readonly level: string, readonly msg: string, readonly url?: string, readonly admin?: string, readonly reason?: string, readonly pid?: number, readonly of?: number, readonly worker?: number }
 
+/** What the process has to do with. */
+export interface Confines {
+  /** File descriptors. */
+  readonly descriptors?: number
+  /** Of Node itself. */
+  readonly flags?: readonly string[]
+  readonly drainTimeout?: string
+}
+
 export interface ServedGateway {
   readonly url: string
   readonly adminUrl: string
+  readonly pid: number
   /** Of its log, so far. */
   said (text: RegExp): Line[]
   /** All that it has written. */
@@ -21,17 +31,13 @@ export interface ServedGateway {
   /** Puts a new file in the place of its file at once: a reload in between never reads half of one. */
   rewrite (yaml: string): void
   kill (signal: NodeJS.Signals): void
-  readonly pid: number
   readonly exited: Promise<number | null>
   /** All samples of `/metrics` whose text `name{labels}` the pattern matches, added up. */
   metric (pattern: RegExp): Promise<number>
 }
 
-/**
- * @param yaml below the root keys `version` and `server`
- * @param drainTimeout of `server`
- */
-export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}, drainTimeout = '200ms'): Promise<ServedGateway> {
+/** @param yaml below the root keys `version` and `server` */
+export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}, { descriptors, flags = [], drainTimeout = '200ms' }: Confines = {}): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
   const file = join(directory, 'gateway.yaml')
@@ -40,7 +46,10 @@ export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {},
     renameSync(`${file}.new`, file)
   }
   rewrite(yaml)
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], { env: { PATH: process.env.PATH, ...env }, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
+  const command = [process.execPath, ...flags, MAIN, 'serve', '--config', file]
+  // `exec`, so that signals reach the gateway.
+  const [program = '', ...given] = descriptors === undefined ? command : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command]
+  const child = spawn(program, given, { env: { PATH: process.env.PATH, ...env }, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'close').then(([code]) => code as number | null)
   t.teardown(async () => {
     child.kill('SIGKILL')
@@ -61,11 +70,11 @@ export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {},
   return {
     url,
     adminUrl: admin,
+    pid: child.pid ?? 0,
     said,
     output: () => output + errors,
     rewrite,
     kill: signal => { child.kill(signal) },
-    pid: child.pid ?? 0,
     exited,
     metric: async pattern => {
       const text = await (await fetch(`${admin}/metrics`)).text()

@@ -1,0 +1,21 @@
+/** Whether a series of measurements grows. */
+export interface Trend {
+  readonly mean: number
+  /** By which the fitted line rises from the first point to the last; negative where it falls. */
+  readonly rise: number
+}
+
+/** Least squares over points of (time, value). */
+export function trendOf (points: readonly (readonly [number, number])[]): Trend {
+  const n = points.length
+  if (n === 0) return { mean: 0, rise: 0 }
+  const meanAt = points.reduce((sum, [at]) => sum + at, 0) / n
+  const mean = points.reduce((sum, [, value]) => sum + value, 0) / n
+  let [over, under] = [0, 0]
+  for (const [at, value] of points) {
+    over += (at - meanAt) * (value - mean)
+    under += (at - meanAt) ** 2
+  }
+  const slope = under === 0 ? 0 : over / under
+  return { mean, rise: slope * ((points.at(-1)?.[0] ?? 0) - (points[0]?.[0] ?? 0)) }
+}
