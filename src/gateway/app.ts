@@ -1,11 +1,13 @@
 /** The main listener. Fastify routes; what a request means is decided in handler.ts. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { clientErrorHandler, countDropped } from './client-errors.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
 import { handle } from './handler.js'
+import { listenerOptions } from './listener.js'
 import { mountPassthrough } from './passthrough.js'
 import { surfaceOf } from './surface.js'
 
@@ -17,31 +19,6 @@ export interface AppOptions {
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-
-/** A net under the body reader's own timer, for what it does not read: idle header senders and passthrough uploads. ms. */
-const NET = 5_000
-
-/** The listener's own timeouts when the limit changes. Node applies them to requests under way: they get the time they began with. */
-export class RequestTimeouts {
-  private readonly server: Server
-  private lowering: NodeJS.Timeout | null = null
-
-  constructor (server: Server) {
-    this.server = server
-  }
-
-  set (limit: number): void {
-    if (this.lowering !== null) clearTimeout(this.lowering)
-    const wait = limit < this.server.headersTimeout ? this.server.requestTimeout : 0
-    if (wait === 0) this.apply(limit)
-    else this.lowering = setTimeout(() => { this.apply(limit) }, wait).unref()
-  }
-
-  private apply (limit: number): void {
-    this.server.requestTimeout = limit + NET
-    this.server.headersTimeout = limit
-  }
-}
 
 export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
   const { services, snapshot, log } = options
@@ -62,9 +39,8 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => '',
     exposeHeadRoutes: false,
-    // As RequestTimeouts has them later.
-    requestTimeout: limits.requestTimeout + NET,
-    http: { headersTimeout: limits.requestTimeout, connectionsCheckingInterval: 1_000, maxHeaderSize: 32_768 },
+    ...listenerOptions(limits),
+    clientErrorHandler: clientErrorHandler(services),
     forceCloseConnections: true,
     return503OnClosing: false,
     routerOptions: {
@@ -88,6 +64,8 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     }
   })
 
+  countDropped(app.server, services.metrics)
+  await services.overload.watch(app)
   // The exchange begins in the first hook and takes the request over, body and all: later hooks and parsers never run.
   app.addHook('onRequest', (request, reply, done) => {
     if (surfaceOf(request.raw, snapshot().agents).kind === 'passthrough') return done()

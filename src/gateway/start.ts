@@ -12,12 +12,15 @@ import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics.js'
 import { createTracing } from '../telemetry/tracing.js'
 import type { Agent } from './agent.js'
-import { buildApp, RequestTimeouts } from './app.js'
+import { buildApp } from './app.js'
 import type { ReloadReport } from './changes.js'
 import type { Services } from './exchange.js'
 import { Fleet } from './fleet.js'
+import { ListenerLimits } from './listener.js'
 import { LiveExchanges } from './live.js'
+import { Overload } from './overload.js'
 import { Reloads } from './reload.js'
+import { SlowReaders } from './slow-readers.js'
 import { Tasks } from './tasks.js'
 
 export interface StartOptions {
@@ -56,7 +59,9 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const live = new LiveExchanges()
   const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout })
   const tasks = new Tasks(config.state, metrics, log)
-  const services: Services = { metrics, tracing, audit, log, live, tasks }
+  const overload = new Overload(config.shedding, log)
+  const slowReaders = new SlowReaders({ live, metrics, log })
+  const services: Services = { metrics, tracing, audit, log, live, tasks, overload }
   metrics.configInfo(config.hash)
 
   // Fastify's own lines below a warning say nothing that ours do not.
@@ -64,10 +69,13 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const fleet = new Fleet(config, { metrics, log, live, env: options.env ?? process.env })
   const app = await buildApp({ services, snapshot: () => fleet.snapshot, log: frameworkLog as unknown as FastifyBaseLogger })
   const admin = buildAdmin({ state: stateOf(fleet, live), metrics, log: frameworkLog as unknown as FastifyBaseLogger })
-  const timeouts = new RequestTimeouts(app.server)
-  const apply = ({ limits, telemetry, state }: Config): void => {
+  const listener = new ListenerLimits(app.server, config.limits)
+  slowReaders.use(config.limits.writeTimeout)
+  const apply = ({ limits, shedding, telemetry, state }: Config): void => {
     tasks.use(state)
-    timeouts.set(limits.requestTimeout)
+    listener.set(limits)
+    slowReaders.use(limits.writeTimeout)
+    overload.use(shedding)
     log.level = telemetry.logs.level
     frameworkLog.level = quietened(telemetry.logs.level)
   }
@@ -82,6 +90,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
       await Promise.all([drain(app, live, config.server.drainTimeout), reloads.close()])
+      slowReaders.close()
       await fleet.close()
       await tasks.close()
       await admin.close()
@@ -95,6 +104,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     }
     return { url, adminUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: problems => reloads.refuse(problems), close }
   } catch (error) {
+    slowReaders.close()
     await Promise.allSettled([app.close(), admin.close(), fleet.close(), tasks.close()])
     await tracing.shutdown()
     metrics.close()
