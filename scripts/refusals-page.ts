@@ -24,9 +24,10 @@ const WHEN: Readonly<Record<Reason, string>> = {
   BAD_REQUEST_HEADER: 'a header that decides is sent twice, a GET has a body, a connection upgrade is asked for',
   CONTENT_ENCODING_NOT_SUPPORTED: 'the body is compressed',
   AGENT_NOT_READY: 'the gateway has no usable card of the agent',
+  OVERLOADED: 'the gateway has too much to do, or the agent has as much to do as it may; `Retry-After` says when to try again ([limits](limits.md))',
   UPSTREAM_UNREACHABLE: 'the agent refuses the connection, its name does not resolve, its certificate is not accepted',
   UPSTREAM_FAILED: 'the agent broke off, redirected, sent an error page (which keeps its status) or no HTTP',
-  UPSTREAM_TIMEOUT: 'the agent did not accept or answer in time',
+  UPSTREAM_TIMEOUT: 'the agent did not accept, answer or finish in time',
   INTERNAL_ERROR: 'a bug in the gateway'
 }
 

@@ -44,6 +44,21 @@ export function tooSlow (milliseconds: number): Refusal {
   return { reason: 'REQUEST_TIMEOUT', message: `The request body did not arrive within ${milliseconds / 1_000} s.`, rule: 'gateway/request-timeout' }
 }
 
+/** @param retryAfter seconds */
+export function overloaded (retryAfter: number): Refusal {
+  return { reason: 'OVERLOADED', message: 'The gateway has more to do than it can; try again later.', rule: 'gateway/overloaded', retryAfter }
+}
+
+/** @param retryAfter seconds */
+export function tooManyRequests (limit: number, retryAfter: number): Refusal {
+  return { reason: 'OVERLOADED', message: `The agent has ${limit} calls under way, as many as it may have; try again later.`, rule: 'gateway/too-many-requests', metadata: { limit: String(limit) }, retryAfter }
+}
+
+/** @param retryAfter seconds */
+export function tooManyStreams (limit: number, retryAfter: number): Refusal {
+  return { reason: 'OVERLOADED', message: `The agent has ${limit} streams under way, as many as it may have; end one, or try again later.`, rule: 'gateway/too-many-streams', metadata: { limit: String(limit) }, retryAfter }
+}
+
 export const contentEncoding: CallProblem = {
   reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
   rule: 'content-encoding',

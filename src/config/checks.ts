@@ -40,7 +40,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
-    ...agents.flatMap((agent, index) => uselessTls(mapping(agent), ['agents', index])),
+    ...agents.flatMap((agent, index) => [...uselessTls(mapping(agent), ['agents', index]), ...tooFewConnections(mapping(agent), ['agents', index])]),
     ...layeredWarnings(context.layers, agents),
     ...unusedPolicies(context.layers, agents)
   ]
@@ -141,6 +141,15 @@ function uselessTls (agent: Mapping, path: Path): PathProblem[] {
   if (typeof upstream.url !== 'string' || !/^http:/i.test(upstream.url)) return []
   if (Object.values(mapping(upstream.tls)).every((setting) => setting === null)) return []
   return [fault([...path, 'upstream', 'tls'], `${dotted([...path, 'upstream', 'tls'])} has no effect on an http URL`, 'write https', 'key')]
+}
+
+/** Calls that are admitted and wait for a connection help nobody. */
+function tooFewConnections (agent: Mapping, path: Path): PathProblem[] {
+  const { connections } = mapping(agent.upstream)
+  const { requests, streams } = mapping(agent.concurrency)
+  if (typeof connections !== 'number' || typeof requests !== 'number' || typeof streams !== 'number' || connections >= requests + streams) return []
+  const place = [...path, 'upstream', 'connections']
+  return [fault(place, `${dotted(place)} is less than the ${requests} requests and ${streams} streams that concurrency admits: the others wait for a connection`, `at least ${requests + streams}, or lower concurrency`)]
 }
 
 function unusedPolicies (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {

@@ -13,6 +13,7 @@ export interface HostPort { readonly host: string, readonly port: number }
 export interface Config {
   readonly server: ServerConfig
   readonly limits: Limits
+  readonly shedding: SheddingConfig
   readonly agents: readonly AgentConfig[]
   /** Policies of the file's `extensions:` key, by name; those laid over the catalogue's with what they are laid over. */
   readonly extensions: Readonly<Record<string, PolicyConfig>>
@@ -53,6 +54,8 @@ export interface StateStoreConfig {
 }
 
 export interface Limits {
+  /** Request line and headers. */
+  readonly headers: number
   readonly body: number
   /** Answers that the gateway reads whole. */
   readonly response: number
@@ -62,7 +65,26 @@ export interface Limits {
   readonly jsonDepth: number
   readonly jsonMembers: number
   readonly extensions: number
+  readonly headersTimeout: number
   readonly requestTimeout: number
+  /** Of a client's connection without a request. */
+  readonly idleTimeout: number
+  /** For a client that takes nothing of what waits for it; 0: for ever. */
+  readonly writeTimeout: number
+  /** Of clients at once; 0: no limit. */
+  readonly connections: number
+}
+
+/** Signs of a process that has too much to do, each 0 where it is not looked at. */
+export interface SheddingConfig {
+  /** ms */
+  readonly eventLoopDelay: number
+  /** 0 to 1 */
+  readonly eventLoopUtilization: number
+  readonly heapUsed: number
+  readonly rss: number
+  /** For clients, ms. */
+  readonly retryAfter: number
 }
 
 export interface AgentConfig {
@@ -73,6 +95,8 @@ export interface AgentConfig {
   readonly host: string | null
   readonly upstream: UpstreamConfig
   readonly card: CardConfig
+  /** Calls under way at once: of streaming operations, and all others. */
+  readonly concurrency: { readonly requests: number, readonly streams: number }
   readonly mode: Mode
   readonly enforceOn: 'messages' | 'all'
   readonly unlistedExtensions: 'forward' | 'strip' | 'reject'
@@ -107,7 +131,7 @@ export interface ResolvedPolicy {
 export interface UpstreamConfig {
   /** Absolute http(s) URL; its path is the base that the agent's interfaces are mapped from. */
   readonly url: string
-  readonly timeouts: { readonly connect: number, readonly headers: number, readonly idle: number }
+  readonly timeouts: { readonly connect: number, readonly headers: number, readonly idle: number, readonly queue: number, readonly total: number }
   readonly connections: number
   /** `ca`, `cert` and `key` are paths of PEM files, resolved against the configuration file. */
   readonly tls: { readonly ca: string | null, readonly cert: string | null, readonly key: string | null, readonly serverName: string | null }

@@ -3,14 +3,15 @@ import { digest } from './digest.js'
 import { parseHostPort } from './formats.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
-import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig } from './model.js'
+import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig } from './model.js'
 import { duration, size } from './units.js'
 import { items, mapping } from './yaml-values.js'
 
 /** The file's value once validation has passed and filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
   readonly server: Texts<ServerConfig, 'listen' | 'admin' | 'drainTimeout'>
-  readonly limits: Texts<Limits, 'body' | 'response' | 'event' | 'card' | 'requestTimeout'>
+  readonly limits: Texts<Limits, 'headers' | 'body' | 'response' | 'event' | 'card' | 'headersTimeout' | 'requestTimeout' | 'idleTimeout' | 'writeTimeout'>
+  readonly shedding: Texts<SheddingConfig, 'eventLoopDelay' | 'heapUsed' | 'rss' | 'retryAfter'>
   readonly agents: readonly AgentFile[]
   readonly state: Texts<StateStoreConfig, 'ttl' | 'timeout'>
   readonly telemetry: TelemetryConfig
@@ -44,11 +45,22 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     },
     limits: {
       ...file.limits,
+      headers: size(file.limits.headers),
       body: size(file.limits.body),
       response: size(file.limits.response),
       event: size(file.limits.event),
       card: size(file.limits.card),
-      requestTimeout: duration(file.limits.requestTimeout)
+      headersTimeout: duration(file.limits.headersTimeout),
+      requestTimeout: duration(file.limits.requestTimeout),
+      idleTimeout: duration(file.limits.idleTimeout),
+      writeTimeout: duration(file.limits.writeTimeout)
+    },
+    shedding: {
+      ...file.shedding,
+      eventLoopDelay: duration(file.shedding.eventLoopDelay),
+      heapUsed: size(file.shedding.heapUsed),
+      rss: size(file.shedding.rss),
+      retryAfter: duration(file.shedding.retryAfter)
     },
     agents: file.agents.map((agent) => resolveAgent(agent, baseDir, layers)),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
@@ -75,7 +87,9 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers):
       timeouts: {
         connect: duration(upstream.timeouts.connect),
         headers: duration(upstream.timeouts.headers),
-        idle: duration(upstream.timeouts.idle)
+        idle: duration(upstream.timeouts.idle),
+        queue: duration(upstream.timeouts.queue),
+        total: duration(upstream.timeouts.total)
       },
       tls: { ca: onDisk(upstream.tls.ca), cert: onDisk(upstream.tls.cert), key: onDisk(upstream.tls.key), serverName: upstream.tls.serverName }
     },

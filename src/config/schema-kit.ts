@@ -54,6 +54,11 @@ export function count (description: string, initial: number, minimum: number, ma
   return { type: 'integer', description: within(description, minimum, maximum), default: initial, minimum, maximum }
 }
 
+/** From 0 to 1. */
+export function fraction (description: string, initial: number): Schema {
+  return { type: 'number', description: within(description, 0, 1), default: initial, minimum: 0, maximum: 1 }
+}
+
 export function flag (description: string, initial?: boolean): Schema {
   return { type: 'boolean', description, ...preset(initial) }
 }

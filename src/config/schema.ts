@@ -1,5 +1,5 @@
 import { policySchema } from './policy-schema.js'
-import { choice, count, duration, flag, list, mapping, nullable, section, size, text } from './schema-kit.js'
+import { choice, count, duration, flag, fraction, list, mapping, nullable, section, size, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 /** The one version of the configuration format. */
@@ -17,7 +17,8 @@ const server = section('Where the gateway listens.', {
   workers: { type: ['integer', 'string'], description: 'Processes that serve the main listener, 1 to 64. `auto`: one per processor that this process may use, by its affinity and the CPU limit of its container.', default: 1, minimum: 1, maximum: 64, 'x-format': 'workers' }
 })
 
-const limits = section('What one request may cost. More is refused.', {
+const limits = section('What one request, one answer and one client may cost. More is refused.', {
+  headers: size('Request line and headers of a request.', '32KiB', '1KiB', '1MiB'),
   body: size('Body of a request.', '4MiB', '1B', '256MiB'),
   response: size('Body of an answer that the gateway has to read whole.', '16MiB', '1B', '256MiB'),
   event: size('One event of an event stream that the gateway has to read.', '1MiB', '1B', '64MiB'),
@@ -25,7 +26,19 @@ const limits = section('What one request may cost. More is refused.', {
   jsonDepth: count('Nesting of JSON in a request.', 64, 1, 512),
   jsonMembers: count('Members and items of JSON in a request.', 100000, 1, 10000000),
   extensions: count('Extension URIs requested at once.', 64, 1, 1024),
-  requestTimeout: duration('Time to receive a whole request.', '30s', '1ms', '1h')
+  headersTimeout: duration('Time to receive the headers of a request; never more than `requestTimeout`.', '10s', '1ms', '1h'),
+  requestTimeout: duration('Time to receive a whole request.', '30s', '1ms', '1h'),
+  idleTimeout: duration('How long a client\'s connection may stay open without a request.', '72s', '1s', '1h'),
+  writeTimeout: duration('A client that takes nothing of what waits for it for so long is disconnected; 0s waits for ever.', '60s', '0s', '1h'),
+  connections: count('Connections of clients at once; 0 is no limit.', 0, 0, 1000000)
+})
+
+const shedding = section('When the process has more to do than it can, new calls are refused with 503 and Retry-After; those under way go on. Measured once a second.', {
+  eventLoopDelay: duration('How much later than due the process comes to do things, on average of a second and twice in a row; 0s does not look.', '1s', '0s', '1m'),
+  eventLoopUtilization: fraction('Share of a second that the process is busy; 0 does not look.', 0),
+  heapUsed: size('Memory of JavaScript objects; 0B does not look.', '0B', '0B', '64GiB'),
+  rss: size('Memory of the whole process; 0B does not look.', '0B', '0B', '64GiB'),
+  retryAfter: duration('What Retry-After tells clients, here and where too much is under way at once; in whole seconds.', '5s', '1s', '1h')
 })
 
 const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
@@ -33,9 +46,11 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
   timeouts: section('How long to wait for the agent.', {
     connect: duration('To open a connection.', '3s', '1ms', '5m'),
     headers: duration('For the headers of its answer; 0s waits for ever.', '120s', '0s', '24h'),
-    idle: duration('Between two pieces of its answer; 0s waits for ever.', '0s', '0s', '24h')
+    idle: duration('Between two pieces of its answer; 0s waits for ever.', '0s', '0s', '24h'),
+    queue: duration('For a connection, while all `connections` are taken.', '5s', '1ms', '1h'),
+    total: duration('For the whole of its answer, to the last event of a stream; 0s waits for ever.', '0s', '0s', '24h')
   }),
-  connections: count('Connections to the agent at once; further calls queue.', 128, 1, 65535),
+  connections: count('Connections to the agent at once; each call and each open stream holds one, further calls queue.', 2048, 1, 65535),
   tls: section('TLS towards an https agent. The agent\'s certificate is always verified. Paths are relative to the configuration file.', {
     ca: nullable('PEM file of certificate authorities to trust instead of the system\'s.', 'file'),
     cert: nullable('PEM file of the client certificate; needs `key`.', 'file'),
@@ -86,6 +101,10 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   host: nullable('Host that requests must name, without port. `null`: any.', 'host'),
   upstream,
   card,
+  concurrency: section('What the agent may have to do at once. More is refused with 503 and Retry-After.', {
+    requests: count('Calls under way, other than streams.', 1024, 1, 1000000),
+    streams: count('Calls of streaming operations under way.', 1024, 1, 1000000)
+  }),
   mode: choice('`enforce` refuses violations, `observe` only records them, `off` does not look.', ['enforce', 'observe', 'off'], 'enforce'),
   enforceOn: choice('Operations on which required extensions are checked: those that send messages, or all.', ['messages', 'all'], 'messages'),
   unlistedExtensions: choice('Requested extensions that neither the card nor a policy names.', ['forward', 'strip', 'reject'], 'forward'),
@@ -134,6 +153,7 @@ export const configSchema: Schema = {
     version: { type: 'integer', const: CONFIG_VERSION, description: 'Version of this format.', examples: [CONFIG_VERSION] },
     server,
     limits,
+    shedding,
     agents: { type: 'array', description: 'The agents served, at least one.', items: agent, minItems: 1, maxItems: 10000 },
     extensions: {
       type: 'object',

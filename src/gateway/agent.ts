@@ -15,6 +15,7 @@ import { CardSource } from '../upstream/card-source.js'
 import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import { describePolicy } from './describe-policy.js'
+import { Load } from './load.js'
 
 export interface AgentOptions {
   readonly config: AgentConfig
@@ -53,6 +54,8 @@ export class Agent {
   readonly upstreamBase: string
   readonly publicBase: string
   readonly identity: string
+  /** What it has under way. */
+  load = new Load()
   /** Null until a card is there, and again when it has become too old. */
   state: AgentState | null = null
   private readonly options: AgentOptions
@@ -226,6 +229,7 @@ export class Agent {
       interfaces: state?.interfaces.map(one => ({ binding: one.binding, version: one.version, path: one.publicPath === '' ? '/' : one.publicPath })) ?? [],
       extensions: state === null ? null : { 0.3: describePolicy(state.policy['0.3']), '1.0': describePolicy(state.policy['1.0']) },
       policies: config.policies.map(one => describeLayers(one, config.mode)),
+      load: { requests: this.load.requests, streams: this.load.streams },
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
       untaggedData: config.untaggedData,

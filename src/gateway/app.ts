@@ -3,13 +3,15 @@
  * Fastify's own router, hooks and replies see only what `passthrough` names.
  */
 import { createServer } from 'node:http'
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { clientErrorHandler, countDropped } from './client-errors.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
 import { handle } from './handler.js'
+import { listenerOptions } from './listener.js'
 import { mountPassthrough } from './passthrough.js'
 import type { Surface } from './surface.js'
 import { surfaceOf } from './surface.js'
@@ -19,34 +21,6 @@ export interface AppOptions {
   /** Asked per request: swapped whole when the configuration changes. */
   readonly snapshot: () => Snapshot
   readonly log: FastifyBaseLogger
-}
-
-/** Of idle connections of clients, ms: as Fastify has it. */
-const KEEP_ALIVE = 72_000
-
-/** A net under the body reader's own timer, for what it does not read: idle header senders and passthrough uploads. ms. */
-const NET = 5_000
-
-/** The listener's own timeouts when the limit changes. Node applies them to requests under way: they get the time they began with. */
-export class RequestTimeouts {
-  private readonly server: Server
-  private lowering: NodeJS.Timeout | null = null
-
-  constructor (server: Server) {
-    this.server = server
-  }
-
-  set (limit: number): void {
-    if (this.lowering !== null) clearTimeout(this.lowering)
-    const wait = limit < this.server.headersTimeout ? this.server.requestTimeout : 0
-    if (wait === 0) this.apply(limit)
-    else this.lowering = setTimeout(() => { this.apply(limit) }, wait).unref()
-  }
-
-  private apply (limit: number): void {
-    this.server.requestTimeout = limit + NET
-    this.server.headersTimeout = limit
-  }
 }
 
 export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
@@ -67,19 +41,13 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => '',
     exposeHeadRoutes: false,
+    clientErrorHandler: clientErrorHandler(services),
     forceCloseConnections: true,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 65_536 },
     // Fastify's routing, hooks and reply cost a tenth of what a small call costs, and an exchange uses none of them (bench/RESULTS.md).
     serverFactory: (passthrough: RequestListener) => {
-      return createServer({
-        // As RequestTimeouts has them later.
-        requestTimeout: limits.requestTimeout + NET,
-        headersTimeout: limits.requestTimeout,
-        connectionsCheckingInterval: 1_000,
-        keepAliveTimeout: KEEP_ALIVE,
-        maxHeaderSize: 32_768
-      }, (request, response) => {
+      return createServer(listenerOptions(limits), (request, response) => {
         const surface = surfaceOf(request, snapshot().agents)
         if (surface.kind === 'passthrough') passthrough(request, response as Parameters<RequestListener>[1])
         else handleA2A(request, response, surface)
@@ -91,6 +59,9 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
       handleA2A(raw, reply.raw as ServerResponse, surfaceOf(raw, snapshot().agents))
     }
   })
+
+  countDropped(app.server, services.metrics)
+  await services.overload.watch(app)
   await mountPassthrough(app, { snapshot, services })
   return app
 }

@@ -83,6 +83,7 @@ function differences (a: Config, b: Config): string[] {
   const pairs: [string, unknown, unknown][] = [
     ...(['listen', 'admin', 'publicUrl', 'trustedProxies', 'drainTimeout', 'workers'] as const).map((key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]),
     ...(Object.keys(a.limits) as (keyof Config['limits'])[]).map((key): [string, unknown, unknown] => [`limits.${key}`, a.limits[key], b.limits[key]]),
+    ...(Object.keys(a.shedding) as (keyof Config['shedding'])[]).map((key): [string, unknown, unknown] => [`shedding.${key}`, a.shedding[key], b.shedding[key]]),
     ...(Object.keys(a.state) as (keyof Config['state'])[]).map((key): [string, unknown, unknown] => [`state.${key}`, a.state[key], b.state[key]]),
     ['telemetry.logs.level', a.telemetry.logs.level, b.telemetry.logs.level],
     ['telemetry.logs.format', a.telemetry.logs.format, b.telemetry.logs.format],

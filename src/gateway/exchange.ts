@@ -5,7 +5,7 @@ import type { Operation } from '../a2a/operations.js'
 import type { Binding, Version } from '../a2a/versions.js'
 import { awaitsEventStream, NO_ID } from '../agent/caller.js'
 import { refusalAnswer, refusalEvent } from '../agent/refusal-answer.js'
-import { internal } from '../agent/refusals.js'
+import { internal, tooManyRequests, tooManyStreams } from '../agent/refusals.js'
 import type { AgentState } from '../agent/state.js'
 import type { Audit } from '../telemetry/audit.js'
 import type { Log } from '../telemetry/log.js'
@@ -14,6 +14,9 @@ import type { RequestSpan, Tracing } from '../telemetry/tracing.js'
 import type { Agent } from './agent.js'
 import type { StreamOut } from './answers/stream-out.js'
 import type { LiveExchanges } from './live.js'
+import type { Load } from './load.js'
+import { isStreaming } from './load.js'
+import type { Overload } from './overload.js'
 import type { Tasks } from './tasks.js'
 import type { Forwarding } from '../upstream/forward.js'
 
@@ -27,6 +30,8 @@ export interface Services {
   readonly tasks: Tasks
   /** Exchanges in flight; `draining` makes answers close their connection. */
   readonly live: LiveExchanges
+  /** Whether there is too much to do for new calls. */
+  readonly overload: Overload
 }
 
 /** Label of requests that reached no operation of a card. */
@@ -60,6 +65,9 @@ export class Exchange {
   atEnd: (() => void) | null = null
   /** Set when an event stream has begun to go out. */
   stream: StreamOut | null = null
+  /** Where the call is counted while it is under way. */
+  private load: Load | null = null
+  private streaming = false
   private outcome: Outcome | null = null
   private ended = false
 
@@ -83,6 +91,20 @@ export class Exchange {
     this.outcome ??= outcome
   }
 
+  /** Counts the call among those that its agent has under way. @returns false when it was refused: there are too many, or the client is gone */
+  enter (agent: Agent): boolean {
+    if (this.ended) return false
+    const { load, config: { concurrency } } = agent
+    this.streaming = isStreaming(this.label)
+    if (load.enter(this.streaming, concurrency)) {
+      this.load = load
+      return true
+    }
+    const { retryAfter } = this.services.overload
+    this.refuse(this.streaming ? tooManyStreams(concurrency.streams, retryAfter) : tooManyRequests(concurrency.requests, retryAfter), 'rejected')
+    return false
+  }
+
   /**
    * Answers with a refusal in the caller's binding and version, or breaks the connection when the answer has begun.
    * @param more further headers, names and values
@@ -90,6 +112,7 @@ export class Exchange {
   refuse (refusal: Refusal, outcome: Outcome, httpStatus?: number, more: readonly string[] = []): void {
     this.settle(outcome)
     const { response } = this
+    if (!response.destroyed) this.services.metrics.refusal(this.agentName, refusal.rule)
     if (response.headersSent || response.destroyed) return this.breakOff()
     this.say(refusal, httpStatus, more)
     this.span.set('a2a_gateway.decision', 'reject')
@@ -103,6 +126,7 @@ export class Exchange {
     this.forwarding?.abort()
     const { response } = this
     if (response.destroyed) return
+    this.services.metrics.refusal(this.agentName, refusal.rule)
     this.span.set('a2a_gateway.rule', refusal.rule)
     this.tellAgent(refusal)
     if (!response.headersSent) this.say(refusal)
@@ -171,6 +195,7 @@ export class Exchange {
   private close (): void {
     if (this.ended) return
     this.ended = true
+    this.load?.leave(this.streaming)
     const { response, services } = this
     if (!response.writableFinished) {
       this.settle('client_aborted')

@@ -64,7 +64,7 @@ export class Fleet {
     this.url = url
     const agents = this.prepare(this.config)
     this.snapshot = snapshotOf(this.config, agents)
-    this.tellAges()
+    this.tellMetrics()
     await firstCards(agents)
   }
 
@@ -90,11 +90,13 @@ export class Fleet {
     const commit = (): Changes => {
       for (const agent of made) {
         const predecessor = old.get(agent.name)
-        if (predecessor !== undefined && !fresh.includes(agent)) agent.takeOver(predecessor)
+        if (predecessor === undefined) continue
+        agent.load = predecessor.load
+        if (!fresh.includes(agent)) agent.takeOver(predecessor)
       }
       this.snapshot = snapshotOf(config, next)
       this.config = config
-      this.tellAges()
+      this.tellMetrics()
       for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
       const rebuilt = made.map(agent => agent.name).filter(name => old.has(name))
       return changesBetween(before, wanted, rebuilt)
@@ -120,8 +122,11 @@ export class Fleet {
     })
   }
 
-  private tellAges (): void {
-    this.options.metrics.cardAges(new Map(this.snapshot.agents.all.map(agent => [agent.name, () => agent.cardAge])))
+  private tellMetrics (): void {
+    const { metrics } = this.options
+    const { all } = this.snapshot.agents
+    metrics.cardAges(new Map(all.map(agent => [agent.name, () => agent.cardAge])))
+    metrics.requestsActive(new Map(all.map(agent => [agent.name, () => agent.load.requests])))
   }
 
   /** It refreshes nothing any more; its connections live as long as its last exchange. */

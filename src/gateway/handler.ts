@@ -56,6 +56,7 @@ export function handle (exchange: Exchange, surface: Surface, options: HandlerOp
   if (route.kind === 'card') return serveCard(exchange, agent, state, version)
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
+    if (shed(exchange)) return
     return passOn(exchange, agent, route.upstreamPath + surface.query, options, EMPTY)
   }
   exchange.binding = route.binding
@@ -63,12 +64,21 @@ export function handle (exchange: Exchange, surface: Surface, options: HandlerOp
   if (route.kind === 'verb') return exchange.refuse(refusals.wrongVerb(route.allow), 'rejected')
 
   if (route.operation !== null) exchange.label = route.operation
+  if (shed(exchange)) return
   const problem = versionProblem(route, asked)
   const { query } = surface
   if (verb === 'GET') {
     return withoutBody(exchange, options, () => { judge(exchange, agent, state, { route, problem, asked, query, bytes: EMPTY }, options) })
   }
   read(exchange, options, bytes => { judge(exchange, agent, state, { route, problem, asked, query, bytes }, options) })
+}
+
+/** Before the body is read, so that refusing costs little: a JSON-RPC caller gets the id `null`. @returns whether the call was refused */
+function shed (exchange: Exchange): boolean {
+  const { overload } = exchange.services
+  if (!overload.shedding) return false
+  exchange.refuse(refusals.overloaded(overload.retryAfter), 'rejected')
+  return true
 }
 
 /** What the guard found is answered in the binding of the address all the same. */
@@ -131,6 +141,7 @@ function decide (exchange: Exchange, agent: Agent, state: AgentState, read: Read
 }
 
 function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Read, ruling: Ruling, options: HandlerOptions): void {
+  if (!exchange.enter(agent)) return
   const { arrived, call, task } = read
   const { route } = arrived
   const { request, span } = exchange
@@ -144,6 +155,8 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,
+    gate: agent.pools.gate,
+    total: agent.config.upstream.timeouts.total,
     method: request.method ?? 'GET',
     path: route.upstreamPath + arrived.query,
     headers: upstreamHeaders(forwardedHead(ruling, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, ruling, card !== null || review?.enforces === true)),
@@ -167,6 +180,7 @@ function reviewPlan (exchange: Exchange, agent: Agent, read: Read, review: Answe
 function withoutCard (exchange: Exchange, agent: Agent, surface: Surface, options: HandlerOptions): void {
   const card = surface.path.startsWith('/.well-known/agent')
   if (card) exchange.label = 'AgentCard'
+  if (!card && shed(exchange)) return
   if (card || agent.config.card.onUnavailable === 'reject') return refuseWithoutCard(exchange, agent, options)
   const target = joinPath(agent.upstreamBase, surface.path) + surface.query
   if (exchange.request.method === 'GET') return passOn(exchange, agent, target, options, EMPTY)
@@ -198,11 +212,14 @@ function refuseWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOp
 
 /** Forwards without reading: no negotiation, no rules. */
 function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Buffer): void {
+  if (!exchange.enter(agent)) return
   const { request, span } = exchange
   span.name(exchange.label)
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname })
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,
+    gate: agent.pools.gate,
+    total: agent.config.upstream.timeouts.total,
     method: request.method ?? 'GET',
     path: target,
     headers: upstreamHeaders(request, request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), null),

@@ -60,7 +60,7 @@ export class LiveExchanges {
     return this.count
   }
 
-  private all (): Exchange[] {
+  all (): Exchange[] {
     const all: Exchange[] = []
     for (let exchange = this.first; exchange !== null; exchange = exchange.nextLive) all.push(exchange)
     return all

@@ -44,8 +44,11 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
     const { agents, limits, trusted } = snapshot()
     const { agent, path, query } = surfaceOf(request.raw, agents)
     if (agent === null) return exchange.refuse(refusals.unknownAgent, 'rejected')
+    const { overload } = services
+    if (overload.shedding) return exchange.refuse(refusals.overloaded(overload.retryAfter), 'rejected')
     const length = request.headers['content-length']
     if (Number(length ?? 0) > limits.body) return exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
+    if (!exchange.enter(agent)) return
     const headers = upstreamHeaders(request.raw, request.raw.socket.remoteAddress, agent.config.upstream, trusted, exchange.span.outgoing(), null)
     const body = bodyOf(request.raw, limits.body, () => {
       exchange.forwarding?.abort()
@@ -55,6 +58,8 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
     exchange.span.upstreamStarted({ 'http.request.method': request.method, 'server.address': agent.upstream.hostname })
     exchange.forwarding = forward({
       dispatcher: agent.pools.main,
+      gate: agent.pools.gate,
+      total: agent.config.upstream.timeouts.total,
       method: request.method,
       path: joinPath(agent.upstreamBase, path) + query,
       headers,

@@ -13,13 +13,16 @@ import { Metrics } from '../telemetry/metrics.js'
 import { createTracing } from '../telemetry/tracing.js'
 import type { StoreOptions } from '../state/create-store.js'
 import type { Agent } from './agent.js'
-import { buildApp, RequestTimeouts } from './app.js'
+import { buildApp } from './app.js'
 import type { ReloadReport } from './changes.js'
 import type { Services } from './exchange.js'
 import type { FleetOptions } from './fleet.js'
 import { Fleet } from './fleet.js'
+import { ListenerLimits } from './listener.js'
 import { LiveExchanges } from './live.js'
+import { Overload } from './overload.js'
 import { Reloads } from './reload.js'
+import { SlowReaders } from './slow-readers.js'
 import { Tasks } from './tasks.js'
 
 export interface StartOptions {
@@ -80,19 +83,25 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   const live = new LiveExchanges()
   const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout })
   const tasks = new Tasks(config.state, metrics, log, options.memory)
-  const services: Services = { metrics, tracing, audit, log, live, tasks }
+  const overload = new Overload(config.shedding, log)
+  const slowReaders = new SlowReaders({ live, metrics, log })
+  const services: Services = { metrics, tracing, audit, log, live, tasks, overload }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
   const fleet = new Fleet(config, { metrics, log, live, env: options.env ?? process.env, keeper: options.keeper })
   const app = await buildApp({ services, snapshot: () => fleet.snapshot, log: frameworkLog as unknown as FastifyBaseLogger })
-  const timeouts = new RequestTimeouts(app.server)
-  const apply = ({ limits, telemetry, state }: Config): void => {
+  const listener = new ListenerLimits(app.server, config.limits)
+  slowReaders.use(config.limits.writeTimeout)
+  const apply = ({ limits, shedding, telemetry, state }: Config): void => {
     tasks.use(state)
-    timeouts.set(limits.requestTimeout)
+    listener.set(limits)
+    slowReaders.use(limits.writeTimeout)
+    overload.use(shedding)
     log.level = telemetry.logs.level
     frameworkLog.level = quietened(telemetry.logs.level)
   }
   const close = async (): Promise<void> => {
+    slowReaders.close()
     await fleet.close()
     await tasks.close()
     await tracing.shutdown()

@@ -10,6 +10,9 @@ import { Distribution } from './distribution.js'
 /** How a request ended. */
 export type Outcome = 'forwarded' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'
 
+/** Why a connection of a client brought no request, or was given up. */
+export type ClientError = 'header_overflow' | 'malformed' | 'timeout' | 'other' | 'dropped' | 'write_timeout'
+
 /** Seconds: 1 ms to 2 min, for calls that may stream. */
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 /** Seconds: 10 µs to 50 ms, for the gateway's own decision. */
@@ -17,6 +20,8 @@ const DECISION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0
 
 /** Distinct `extension` label values in one process; the rest is `other`. */
 const EXTENSIONS = 256
+/** Distinct `rule` label values of refusals by policies in one process; the rest is `other`. The gateway's own are few, and always told apart. */
+const RULES = 1_024
 const PREFIX = 'a2a_gateway_'
 
 /** What one process counts, as it travels to another. */
@@ -50,6 +55,8 @@ export class Metrics {
   private readonly registry: Registry
   private readonly extensions: Set<string>
   private readonly ages: Map<string, () => number | null>
+  private readonly active: Map<string, () => number | null>
+  private readonly rules: Set<string>
   private readonly requests: CellTree<NumberCell>
   private readonly durations: Distribution
   private readonly decisions: Distribution
@@ -66,6 +73,8 @@ export class Metrics {
   private readonly observedTotals: CellTree<NumberCell>
   private readonly observedValues: CellTree<NumberCell>
   private readonly unread: CellTree<NumberCell>
+  private readonly refusals: CellTree<NumberCell>
+  private readonly clientErrors: CellTree<NumberCell>
   private readonly info: Gauge
   private remembered: () => number | null = () => null
 
@@ -76,15 +85,20 @@ export class Metrics {
     this.contentType = registry.contentType
     this.extensions = new Set()
     this.ages = new Map()
+    this.active = new Map()
+    this.rules = new Set()
     this.requests = this.counter('requests_total', 'Requests by how they ended.', ['agent', 'operation', 'binding', 'version', 'outcome'])
     this.durations = this.distribution('request_duration_seconds', 'Seconds from the request head to the end of the answer; for a stream, its whole life.', ['agent', 'operation', 'outcome'], REQUEST_BUCKETS)
     this.decisions = this.distribution('decision_duration_seconds', 'Seconds the gateway took to scan, parse and decide on a request.', ['agent'], DECISION_BUCKETS)
     this.upstreams = this.distribution('upstream_duration_seconds', 'Seconds from dialling the agent to the headers of its answer.', ['agent', 'operation'], REQUEST_BUCKETS)
     this.violations = this.counter('violations_total', 'Broken rules, whether request or answer was refused (enforce) or let through (observe).', ['agent', 'extension', 'rule', 'phase', 'mode'])
     this.activations = this.counter('activations_total', 'Extensions asked for, by who asked and whether the answer proves them active.', ['agent', 'extension', 'source', 'echo'])
+    this.refusals = this.counter('refusals_total', 'Requests and answers that the gateway refused, by rule as in the header gateway-decision.', ['agent', 'rule'])
+    this.clientErrors = this.counter('client_errors_total', 'Connections of clients that brought no request, or were given up, by why.', ['kind'])
+    this.askingGauge('requests_active', 'Calls under way, other than streams.', this.active)
     this.streams = this.gauge('streams_active', 'Streams open now.', ['agent'])
     this.events = this.counter('stream_events_total', 'Server-sent events relayed.', ['agent'])
-    this.ageCollector()
+    this.askingGauge('card_age_seconds', 'Seconds since the AgentCard in force was last read from the agent, or confirmed by it.', this.ages)
     this.refreshes = this.counter('card_refreshes_total', 'Attempts to read an AgentCard again.', ['agent', 'outcome'])
     this.reloads = this.counter('config_reloads_total', 'Attempts to load the configuration again.', ['outcome'])
     this.info = new Gauge({ name: `${PREFIX}config_info`, help: 'Always 1; hash names the configuration in force.', labelNames: ['hash'], registers: [registry] })
@@ -105,6 +119,21 @@ export class Metrics {
   request (agent: string, operation: string, binding: string, version: string, outcome: Outcome, seconds: number): void {
     this.requests.at(agent, operation, binding, version, outcome).value++
     this.durations.tree.at(agent, operation, outcome).observe(seconds)
+  }
+
+  /** @param rule as in the header `gateway-decision` */
+  refusal (agent: string, rule: string): void {
+    this.refusals.at(agent, rule.startsWith('gateway/') ? rule : this.rule(rule)).value++
+  }
+
+  clientError (kind: ClientError): void {
+    this.clientErrors.at(kind).value++
+  }
+
+  /** Says how to learn how many calls each agent has under way. Asked at every scrape; agents that are not there have no sample. */
+  requestsActive (agents: ReadonlyMap<string, () => number>): void {
+    this.active.clear()
+    for (const [agent, count] of agents) this.active.set(clipLabel(agent), count)
   }
 
   /** One decision, refused or not. */
@@ -165,7 +194,7 @@ export class Metrics {
     this.info.set({ hash: clipLabel(hash) }, 1)
   }
 
-  /** `kind`: refused, dns, connect_timeout, tls, reset, headers_timeout, body_timeout, protocol, too_large, redirect, resources, other. */
+  /** `kind`: refused, dns, connect_timeout, tls, reset, headers_timeout, body_timeout, queue_timeout, total_timeout, protocol, too_large, redirect, resources, other. */
   upstreamError (agent: string, kind: string): void {
     this.errors.at(agent, kind).value++
   }
@@ -223,6 +252,7 @@ export class Metrics {
   /** Forgets every metric. Numbers recorded afterwards go nowhere. */
   close (): void {
     this.ages.clear()
+    this.active.clear()
     this.remembered = () => null
     this.registry.clear()
   }
@@ -233,6 +263,15 @@ export class Metrics {
     if (this.extensions.has(value)) return value
     if (this.extensions.size >= EXTENSIONS) return 'other'
     this.extensions.add(value)
+    return value
+  }
+
+  /** As {@link extension}, for rules. */
+  private rule (rule: string): string {
+    const value = clipLabel(rule)
+    if (this.rules.has(value)) return value
+    if (this.rules.size >= RULES) return 'other'
+    this.rules.add(value)
     return value
   }
 
@@ -288,18 +327,18 @@ export class Metrics {
     })
   }
 
-  private ageCollector (): void {
-    const ages = this.ages
+  /** One sample per agent, learnt at each scrape. */
+  private askingGauge (name: string, help: string, agents: ReadonlyMap<string, () => number | null>): void {
     const gauge: Gauge = new Gauge({
-      name: `${PREFIX}card_age_seconds`,
-      help: 'Seconds since the AgentCard in force was last read from the agent, or confirmed by it.',
+      name: PREFIX + name,
+      help,
       labelNames: ['agent'],
       registers: [this.registry],
       collect () {
         gauge.reset()
-        for (const [agent, age] of ages) {
-          const seconds = ask(age)
-          if (seconds !== null) gauge.set({ agent }, seconds)
+        for (const [agent, tell] of agents) {
+          const value = ask(tell)
+          if (value !== null) gauge.set({ agent }, value)
         }
       }
     })

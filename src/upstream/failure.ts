@@ -2,7 +2,18 @@
 import type { Refusal } from '../a2a/errors.js'
 
 export type FailureKind =
-  | 'refused' | 'dns' | 'connect_timeout' | 'tls' | 'reset' | 'headers_timeout' | 'body_timeout' | 'protocol' | 'too_large' | 'redirect' | 'resources' | 'other'
+  | 'refused' | 'dns' | 'connect_timeout' | 'tls' | 'reset' | 'headers_timeout' | 'body_timeout' | 'queue_timeout' | 'total_timeout' | 'protocol' | 'too_large'
+  | 'redirect' | 'resources' | 'other'
+
+/** The gateway itself has waited long enough. */
+export class GivenUp extends Error {
+  readonly kind: 'queue_timeout' | 'total_timeout'
+
+  constructor (kind: GivenUp['kind']) {
+    super(kind === 'queue_timeout' ? 'no connection became free within upstream.timeouts.queue' : 'the answer was not complete within upstream.timeouts.total')
+    this.kind = kind
+  }
+}
 
 const BY_CODE: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
   ['ECONNREFUSED', 'refused'],
@@ -34,6 +45,7 @@ const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO
 
 /** @param error as undici or Node's sockets raise it; AggregateErrors (several addresses tried) are judged by their first error */
 export function failureKind (error: unknown): FailureKind {
+  if (error instanceof GivenUp) return error.kind
   let fallback: FailureKind = 'other'
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; depth++) {
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
@@ -57,6 +69,8 @@ const SENTENCE: Readonly<Record<FailureKind, string>> = {
   reset: 'The agent closed the connection before it had answered.',
   headers_timeout: 'The agent did not answer in time.',
   body_timeout: 'The agent stopped sending before its answer was complete.',
+  queue_timeout: 'The agent has too many calls under way: none of the connections to it became free in time; try again later.',
+  total_timeout: 'The agent did not complete its answer in time.',
   protocol: 'The agent answered with something that is not HTTP.',
   too_large: 'The agent\'s answer is larger than the gateway accepts.',
   redirect: 'The agent answered with a redirect; the gateway follows none. The interface URL in the agent\'s card must be the final address.',
@@ -64,13 +78,15 @@ const SENTENCE: Readonly<Record<FailureKind, string>> = {
   other: 'The call to the agent failed.'
 }
 
-export function failureRefusal (kind: FailureKind): Refusal {
-  const timeout = kind === 'headers_timeout' || kind === 'body_timeout' || kind === 'connect_timeout'
+/** @param retryAfter seconds, for clients of an agent that is only busy */
+export function failureRefusal (kind: FailureKind, retryAfter: number): Refusal {
+  const timeout = kind === 'headers_timeout' || kind === 'body_timeout' || kind === 'connect_timeout' || kind === 'total_timeout'
   const unreachable = kind === 'refused' || kind === 'dns' || kind === 'tls' || kind === 'resources'
   return {
-    reason: timeout ? 'UPSTREAM_TIMEOUT' : unreachable ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_FAILED',
+    reason: kind === 'queue_timeout' ? 'OVERLOADED' : timeout ? 'UPSTREAM_TIMEOUT' : unreachable ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_FAILED',
     message: SENTENCE[kind],
     rule: `gateway/upstream-${kind.replace('_', '-')}`,
-    metadata: { kind }
+    metadata: { kind },
+    ...(kind === 'queue_timeout' ? { retryAfter } : {})
   }
 }

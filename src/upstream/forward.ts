@@ -2,12 +2,18 @@
  * Forwards one request and relays its answer: the same bytes both ways, flushed as they come, with back-pressure and abort in both
  * directions. Built on undici's dispatch interface: no streams are created for an answer that is only passed on.
  */
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import { GivenUp } from './failure.js'
+import type { Gate, Waiter } from './gate.js'
 import { inPieces, PIECE } from './pieces.js'
 
 export interface ForwardRequest {
   readonly dispatcher: Dispatcher
+  /** Where calls wait while the dispatcher has no room; without one they wait in the dispatcher. */
+  readonly gate?: Gate
+  /** For the whole exchange with the agent, waiting included, ms; 0 or nothing: for ever. */
+  readonly total?: number
   readonly method: string
   /** Path and query to dial. */
   readonly path: string
@@ -33,14 +39,52 @@ export interface Forwarding {
   resume (): void
 }
 
-class Handler implements Dispatcher.DispatchHandler, Forwarding {
+class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   private readonly receiver: Receiver
+  private readonly gate: Gate | undefined
+  /** Null once the call has begun: a stream must not keep its request's body. */
+  private request: ForwardRequest | null
   private controller: Dispatcher.DispatchController | null = null
+  private total: NodeJS.Timeout | null = null
   private aborted = false
   private done = false
 
-  constructor (receiver: Receiver) {
+  constructor (request: ForwardRequest, receiver: Receiver) {
+    this.request = request
+    this.gate = request.gate
     this.receiver = receiver
+  }
+
+  start (): void {
+    const { gate } = this
+    const total = this.request?.total ?? 0
+    if (total > 0) this.total = setTimeout(() => { this.giveUp(new GivenUp('total_timeout')) }, total)
+    if (gate === undefined) this.begin()
+    else gate.pass(this)
+  }
+
+  begin (): boolean {
+    const { request } = this
+    if (request === null) return true
+    this.request = null
+    const { headers, body } = request
+    const large = Buffer.isBuffer(body) && body.length > PIECE
+    if (large) headers.push('content-length', String(body.length))
+    try {
+      return request.dispatcher.dispatch({
+        method: request.method as Dispatcher.HttpMethod,
+        path: request.path,
+        headers,
+        body: large ? inPieces(body) : body
+      }, this)
+    } catch (error) {
+      this.onResponseError(null as unknown as Dispatcher.DispatchController, error as Error)
+      return true
+    }
+  }
+
+  expired (): void {
+    this.giveUp(new GivenUp('queue_timeout'))
   }
 
   onRequestStart (controller: Dispatcher.DispatchController): void {
@@ -60,41 +104,52 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding {
 
   onResponseEnd (): void {
     if (this.done) return
-    this.done = true
+    this.finish()
     this.receiver.end()
   }
 
   onResponseError (_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.done) return
-    this.done = true
+    this.finish()
     this.receiver.failed(error)
   }
 
   abort (): void {
-    this.aborted = true
-    this.done = true
-    this.controller?.abort(new Error('aborted'))
+    this.stop(new Error('aborted'))
   }
 
   resume (): void {
     this.controller?.resume()
   }
+
+  private giveUp (error: GivenUp): void {
+    if (this.done) return
+    this.stop(error)
+    this.receiver.failed(error)
+  }
+
+  private stop (why: Error): void {
+    this.aborted = true
+    this.finish()
+    this.controller?.abort(why)
+    const { request } = this
+    if (request === null) return
+    // It waits: undici knows nothing of it.
+    this.request = null
+    this.gate?.leave(this)
+    if (request.body instanceof Readable) request.body.destroy()
+  }
+
+  private finish (): void {
+    this.done = true
+    if (this.total === null) return
+    clearTimeout(this.total)
+    this.total = null
+  }
 }
 
 export function forward (request: ForwardRequest, receiver: Receiver): Forwarding {
-  const handler = new Handler(receiver)
-  const { headers, body } = request
-  const large = Buffer.isBuffer(body) && body.length > PIECE
-  if (large) headers.push('content-length', String(body.length))
-  try {
-    request.dispatcher.dispatch({
-      method: request.method as Dispatcher.HttpMethod,
-      path: request.path,
-      headers,
-      body: large ? inPieces(body) : body
-    }, handler)
-  } catch (error) {
-    handler.onResponseError(null as unknown as Dispatcher.DispatchController, error as Error)
-  }
+  const handler = new Handler(request, receiver)
+  handler.start()
   return handler
 }

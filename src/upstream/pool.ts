@@ -2,6 +2,7 @@
 import type { Dispatcher } from 'undici'
 import { Pool } from 'undici'
 import type { UpstreamConfig } from '../config/model.js'
+import { Gate } from './gate.js'
 import type { TlsFiles } from './tls.js'
 
 /** So that a connection that is never idle follows a host name that has moved. */
@@ -35,33 +36,40 @@ export function createPool (origin: string, config: UpstreamConfig, files: TlsFi
   })
 }
 
-/** The pools of one agent: its own origin, and that of a card kept elsewhere. */
+/** A card is asked for in two versions. */
+const CARD_CONNECTIONS = 2
+
+/** The pools of one agent: for its calls, and for its card, which must be had while calls hold every connection. */
 export class AgentPools {
   readonly main: Pool
+  /** Where calls wait for a connection of `main`. */
+  readonly gate: Gate
   private readonly origin: string
   private readonly config: UpstreamConfig
   private readonly files: TlsFiles
-  private readonly others = new Map<string, Pool>()
+  private readonly cards = new Map<string, Pool>()
 
   constructor (config: UpstreamConfig, files: TlsFiles) {
     this.origin = new URL(config.url).origin
     this.config = config
     this.files = files
     this.main = createPool(this.origin, config, files)
+    this.gate = new Gate(this.main, config.timeouts.queue)
   }
 
-  /** Only origins that the configuration names are ever asked for. */
+  /** For cards. Only origins that the configuration names are ever asked for. */
   for (origin: string): Dispatcher {
-    if (origin === this.origin) return this.main
-    let pool = this.others.get(origin)
+    let pool = this.cards.get(origin)
     if (pool === undefined) {
-      pool = createPool(origin, { ...this.config, tls: { ...this.config.tls, serverName: null } }, this.files)
-      this.others.set(origin, pool)
+      const { config } = this
+      const tls = origin === this.origin ? config.tls : { ...config.tls, serverName: null }
+      pool = createPool(origin, { ...config, connections: CARD_CONNECTIONS, tls }, this.files)
+      this.cards.set(origin, pool)
     }
     return pool
   }
 
   async close (): Promise<void> {
-    await Promise.all([this.main, ...this.others.values()].map(pool => pool.destroy()))
+    await Promise.all([this.main, ...this.cards.values()].map(pool => pool.destroy()))
   }
 }

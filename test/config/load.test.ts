@@ -34,18 +34,20 @@ server:
   publicUrl: https://Agents.example.com/a/
   trustedProxies: [10.0.0.0/8, "fd00::/8", 192.0.2.1]
   drainTimeout: 1500ms
-limits: {body: 64KiB, response: 1MiB, event: 2KiB, card: 10KiB, jsonDepth: 8, jsonMembers: 100, extensions: 4, requestTimeout: 2m}
+limits: {headers: 16KiB, body: 64KiB, response: 1MiB, event: 2KiB, card: 10KiB, jsonDepth: 8, jsonMembers: 100, extensions: 4, headersTimeout: 5s, requestTimeout: 2m, idleTimeout: 1m, writeTimeout: 0s, connections: 9}
+shedding: {eventLoopDelay: 500ms, eventLoopUtilization: 0.9, heapUsed: 1GiB, rss: 2GiB, retryAfter: 1s}
 agents:
   - name: first
     path: /agents/first
     host: Agents.Example.COM
     upstream:
       url: https://h.example:9999/base
-      timeouts: &t {connect: 1s, headers: 0s, idle: 5m}
+      timeouts: &t {connect: 1s, headers: 0s, idle: 5m, queue: 1s, total: 1h}
       connections: 7
       tls: {ca: pem/ca.pem, cert: pem/cert.pem, key: pem/key.pem, serverName: agent.internal}
       extensionHeader: {spelling: both, form: joined}
     card: {file: card.json, refresh: 5s, maxStale: 2h, onUnavailable: forward, signature: verbatim}
+    concurrency: {requests: 4, streams: 3}
     mode: observe
     enforceOn: all
     unlistedExtensions: strip
@@ -85,19 +87,35 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     drainTimeout: 1500,
     workers: 1
   })
-  t.same(result.limits, { body: 65536, response: 1048576, event: 2048, card: 10240, jsonDepth: 8, jsonMembers: 100, extensions: 4, requestTimeout: 120000 })
+  t.same(result.limits, {
+    headers: 16384,
+    body: 65536,
+    response: 1048576,
+    event: 2048,
+    card: 10240,
+    jsonDepth: 8,
+    jsonMembers: 100,
+    extensions: 4,
+    headersTimeout: 5000,
+    requestTimeout: 120000,
+    idleTimeout: 60000,
+    writeTimeout: 0,
+    connections: 9
+  })
+  t.same(result.shedding, { eventLoopDelay: 500, eventLoopUtilization: 0.9, heapUsed: 1024 ** 3, rss: 2 * 1024 ** 3, retryAfter: 1000 })
   t.same(result.agents[0], {
     name: 'first',
     path: '/agents/first',
     host: 'agents.example.com',
     upstream: {
       url: 'https://h.example:9999/base',
-      timeouts: { connect: 1000, headers: 0, idle: 300000 },
+      timeouts: { connect: 1000, headers: 0, idle: 300000, queue: 1000, total: 3600000 },
       connections: 7,
       tls: { ca: join(directory, 'pem/ca.pem'), cert: join(directory, 'pem/cert.pem'), key: join(directory, 'pem/key.pem'), serverName: 'agent.internal' },
       extensionHeader: { spelling: 'both', form: 'joined' }
     },
     card: { url: null, file: join(directory, 'card.json'), refresh: 5000, maxStale: 7200000, onUnavailable: 'forward', signature: 'verbatim', advertise: [], schemas: {} },
+    concurrency: { requests: 4, streams: 3 },
     mode: 'observe',
     enforceOn: 'all',
     unlistedExtensions: 'strip',

@@ -17,6 +17,7 @@ import { Answer } from '../../src/gateway/answers/answer.js'
 import { Exchange } from '../../src/gateway/exchange.js'
 import type { Services } from '../../src/gateway/exchange.js'
 import { LiveExchanges } from '../../src/gateway/live.js'
+import { Overload } from '../../src/gateway/overload.js'
 import { forward } from '../../src/upstream/forward.js'
 import { createAudit } from '../../src/telemetry/audit.js'
 import { createLogger } from '../../src/telemetry/logging.js'
@@ -80,7 +81,8 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   let lines = ''
   audit.on('data', (chunk: Buffer) => { lines += chunk.toString() })
   const live = new LiveExchanges()
-  const services = { metrics, log, live, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
+  const overload = new Overload({ eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }, log)
+  const services = { metrics, log, live, overload, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
   const dispatcher = new Pool(options.agent)
   const policy = { hidden: new Set(), echoes: new Map(), declared: [], labels: new Map(), names: new Names() } as unknown as AgentPolicy
   const server = createServer((request: IncomingMessage, response) => {

@@ -261,6 +261,6 @@ t.test('every error of the network has its kind', async t => {
   const circle = new Error('a')
   circle.cause = circle
   t.equal(failureKind(circle), 'other', 'a circle of causes ends')
-  t.match(failureRefusal('connect_timeout'), { reason: 'UPSTREAM_TIMEOUT', rule: 'gateway/upstream-connect-timeout', metadata: { kind: 'connect_timeout' } })
-  t.match(failureRefusal('too_large'), { reason: 'UPSTREAM_FAILED' })
+  t.match(failureRefusal('connect_timeout', 5), { reason: 'UPSTREAM_TIMEOUT', rule: 'gateway/upstream-connect-timeout', metadata: { kind: 'connect_timeout' } })
+  t.match(failureRefusal('too_large', 5), { reason: 'UPSTREAM_FAILED' })
 })

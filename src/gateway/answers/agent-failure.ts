@@ -7,7 +7,7 @@ import type { Exchange } from '../exchange.js'
 export function agentFailed (exchange: Exchange, kind: FailureKind): void {
   exchange.forwarding?.abort()
   exchange.services.metrics.upstreamError(exchange.agentName, kind)
-  exchange.refuse(failureRefusal(kind), 'upstream_error')
+  exchange.refuse(failureRefusal(kind, exchange.services.overload.retryAfter), 'upstream_error')
 }
 
 /** Of an error page that is replaced, what clients act upon. */

@@ -1,0 +1,83 @@
+/**
+ * Whether the process has more to do than it can. @fastify/under-pressure measures; without limits of its own it adds no hook, and what a
+ * request asks is one boolean.
+ */
+import underPressure from '@fastify/under-pressure'
+import type { FastifyInstance } from 'fastify'
+import type { SheddingConfig } from '../config/model.js'
+import type { Log } from '../telemetry/log.js'
+
+/** How often is measured, ms. */
+const INTERVAL = 1_000
+
+/** One measurement. */
+export interface Sample {
+  /** How late the event loop was on average, ms. */
+  readonly eventLoopDelay: number
+  /** 0 to 1 */
+  readonly eventLoopUtilized: number
+  /** Bytes. */
+  readonly heapUsed: number
+  readonly rssBytes: number
+}
+
+export class Overload {
+  /** New calls are refused. */
+  shedding = false
+  /** What clients are told, seconds. */
+  retryAfter: number
+  private config: SheddingConfig
+  private readonly log: Log
+  private timer: NodeJS.Timeout | null = null
+  /** Whether the last sample was late too: a single long turn of the event loop is over when it is noticed. */
+  private late = false
+
+  constructor (config: SheddingConfig, log: Log) {
+    this.log = log
+    this.config = config
+    this.retryAfter = secondsOf(config)
+  }
+
+  use (config: SheddingConfig): void {
+    this.config = config
+    this.retryAfter = secondsOf(config)
+  }
+
+  /** Measures from now on, until the listener closes. */
+  async watch (app: FastifyInstance): Promise<void> {
+    await app.register(underPressure, { sampleInterval: INTERVAL, eventLoopUtilizationMode: 'interval' })
+    this.timer = setInterval(() => { this.take(app.memoryUsage() as Sample) }, INTERVAL).unref()
+    app.addHook('onClose', () => { this.stop() })
+  }
+
+  take (sample: Sample): void {
+    const signs = this.signsOf(sample)
+    const was = this.shedding
+    this.shedding = signs.length > 0
+    if (this.shedding === was) return
+    if (was) this.log.info({}, 'the process can do what it has to do again: calls are accepted')
+    else this.log.warn({ signs, ...sample }, `the process has more to do than it can: new calls are refused (${signs.map(sign => `shedding.${sign}`).join(', ')})`)
+  }
+
+  private signsOf (sample: Sample): string[] {
+    const { eventLoopDelay, eventLoopUtilization, heapUsed, rss } = this.config
+    const late = eventLoopDelay > 0 && sample.eventLoopDelay > eventLoopDelay
+    const signs: [string, boolean][] = [
+      ['eventLoopDelay', late && this.late],
+      ['eventLoopUtilization', eventLoopUtilization > 0 && sample.eventLoopUtilized > eventLoopUtilization],
+      ['heapUsed', heapUsed > 0 && sample.heapUsed > heapUsed],
+      ['rss', rss > 0 && sample.rssBytes > rss]
+    ]
+    this.late = late
+    return signs.filter(([, there]) => there).map(([sign]) => sign)
+  }
+
+  private stop (): void {
+    if (this.timer !== null) clearInterval(this.timer)
+    this.timer = null
+  }
+}
+
+function secondsOf ({ retryAfter }: SheddingConfig): number {
+  return Math.ceil(retryAfter / 1_000)
+}

@@ -1,0 +1,32 @@
+/** Calls that wait for room in a pool: in turn, and not one that has left. */
+import { EventEmitter } from 'node:events'
+import t from 'tap'
+import { Gate } from '../../src/upstream/gate.js'
+
+t.test('who left is not begun, and who waits keeps the order, as far as there is room', async t => {
+  const pool = new EventEmitter()
+  const gate = new Gate(pool, 60_000)
+  const begun: string[] = []
+  let room = 1
+  const waiter = (name: string): { begin: () => boolean, expired: () => void } => ({
+    begin: () => {
+      begun.push(name)
+      return --room > 0
+    },
+    expired: () => { t.fail(name) }
+  })
+  const [a, b, c, d, e] = [...'abcde'].map(waiter) as [ReturnType<typeof waiter>, ReturnType<typeof waiter>, ReturnType<typeof waiter>, ReturnType<typeof waiter>, ReturnType<typeof waiter>]
+  for (const one of [a, b, c, d, e]) gate.pass(one)
+  t.same(begun, ['a'], 'the last place is taken')
+  gate.leave(b)
+  gate.leave(b)
+  gate.leave(a)
+  room = 2
+  pool.emit('drain')
+  t.same(begun, ['a', 'c', 'd'])
+  room = 3
+  pool.emit('drain')
+  t.same(begun, ['a', 'c', 'd', 'e'])
+  gate.pass(b)
+  t.equal(begun.at(-1), 'b', 'there is room left')
+})
