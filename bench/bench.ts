@@ -22,12 +22,15 @@ export interface Bench {
   say (line: string): void
 }
 
+/** What a case finds about one work. */
+export type Table = Pick<Measured, 'work' | 'rows'>
+
 /** A case: what `--only` names. */
 export interface Case {
   readonly name: string
   readonly about: string
   /** @param parties all that are installed and asked for, running */
-  run (bench: Bench, parties: readonly Party[]): Promise<Measured[]>
+  run (bench: Bench, parties: readonly Party[]): Promise<Table[]>
 }
 
 /** An answer was not what it should be. */

@@ -16,6 +16,7 @@ import { toolInstalled } from './load/closed.js'
 import { UsageError, positive } from './options.js'
 import { startGateway } from './parties/gateway.js'
 import type { Party } from './parties/party.js'
+import { endWithSignals } from './processes.js'
 
 const HELP = `npm run bench:compare -- [COMMIT] [COMMIT] [--rounds=N] [--seconds=S]
 
@@ -100,6 +101,7 @@ function build (commit: string, directory: string, worktrees: string[], say: (li
   return join(directory, 'dist/src/main.js')
 }
 
+endWithSignals()
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {

@@ -43,6 +43,15 @@ export function built (path: string): string {
   return file
 }
 
+/** Nobody is left behind, however this process ends. */
+const running = new Set<ChildProcess>()
+process.on('exit', () => { for (const child of running) child.kill('SIGKILL') })
+
+/** For commands: whoever interrupts one ends its children too. */
+export function endWithSignals (): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => { process.exit(1) })
+}
+
 export interface SpawnOptions { readonly cores?: string | undefined, readonly env?: NodeJS.ProcessEnv, readonly ipc?: boolean }
 
 /** Starts a program; its standard output is read line by line, its errors go to ours. */
@@ -51,6 +60,8 @@ export function start (program: string, args: readonly string[], { cores, env, i
   const [command, ...rest] = cores === undefined ? [program, ...args] : ['taskset', '-c', cores, program, ...args]
   const child = spawn(command as string, rest, { stdio, env: { ...process.env, ...env } })
   child.on('error', () => {})
+  running.add(child)
+  child.once('exit', () => { running.delete(child) })
   return child
 }
 

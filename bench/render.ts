@@ -1,11 +1,18 @@
 /** `bench/RESULTS.md`, made from `bench/results.json` alone. */
-import { CASES } from './cases/all.js'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../src/config/paths.js'
 import type { Measurement } from './goals.js'
 import { GOALS, capacityRatio, verdict } from './goals.js'
 import type { Measured, Results, Row } from './results.js'
 import { figures } from './results.js'
 import type { Spread } from './statistics.js'
 import { difference, pairwise, ratio, spread } from './statistics.js'
+
+/** Of the results that are kept. */
+export function resultsPage (): string {
+  return render(JSON.parse(readFileSync(join(packageRoot(), 'bench', 'results.json'), 'utf8')) as Results)
+}
 
 export function render (results: Results): string {
   return `${[
@@ -37,9 +44,10 @@ function goals (results: Results): string {
 }
 
 function sections (measured: readonly Measured[]): string[] {
-  return CASES.flatMap(({ name, about }) => {
+  return [...new Set(measured.map(one => one.case))].flatMap(name => {
     const tables = measured.filter(one => one.case === name)
-    return tables.length === 0 ? [] : [`## ${name}`, `${about[0]?.toUpperCase() ?? ''}${about.slice(1)}.`, ...tables.flatMap(one => [`### ${one.work}`, (TABLES[name] ?? capacityTable)(one)])]
+    const about = tables[0]?.about ?? ''
+    return [`## ${name}`, `${about[0]?.toUpperCase() ?? ''}${about.slice(1)}.`, ...tables.flatMap(one => [`### ${one.work}`, (TABLES[name] ?? capacityTable)(one)])]
   })
 }
 

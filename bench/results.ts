@@ -18,6 +18,8 @@ export interface Row {
 export interface Measured {
   /** Which case it is of, as `--only` names it. */
   readonly case: string
+  /** What the case measures, in words. */
+  readonly about: string
   /** Which work of that case, as `400 B`. */
   readonly work: string
   readonly rows: readonly Row[]

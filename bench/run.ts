@@ -32,7 +32,9 @@ export async function run (options: RunOptions, say: (line: string) => void): Pr
       if (version === null) say(`${kind.name} is not installed`)
       else parties.push(await kind.start(place))
     }
-    for (const one of CASES) if (only === null || only.includes(one.name)) measured.push(...await one.run(bench, parties))
+    for (const { name, about, run } of CASES) {
+      if (only === null || only.includes(name)) measured.push(...(await run(bench, parties)).map(table => ({ case: name, about, ...table })))
+    }
   } finally {
     await Promise.all(parties.map(party => party.stop()))
     await tearDown()

@@ -1,11 +1,10 @@
 /** What more of something costs: the gateway beside itself, with another configuration. */
 import { HEADERS, callBody, streamHeaders } from '../agent/calls.js'
-import type { Bench, Case } from '../bench.js'
+import type { Bench, Case, Table } from '../bench.js'
 import { interleave, subjects } from '../bench.js'
 import type { GatewayOptions } from '../parties/gateway.js'
 import { startGateway } from '../parties/gateway.js'
 import type { Party } from '../parties/party.js'
-import type { Measured } from '../results.js'
 import type { Call } from './closed.js'
 import { FEW, MANY, closedSample, warm } from './closed.js'
 
@@ -44,13 +43,13 @@ export const READING: Case = {
   run: async bench => await sideBySide(bench, 'reading', `${EVENTS} events`, READINGS, { headers: streamHeaders(`burst ${EVENTS}`), body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'), connections: FEW })
 }
 
-async function sideBySide (bench: Bench, name: string, work: string, configurations: Configurations, call: Call): Promise<Measured[]> {
+async function sideBySide (bench: Bench, name: string, work: string, configurations: Configurations, call: Call): Promise<Table[]> {
   const parties: Party[] = []
   try {
     bench.say(`${name}: starting ${Object.keys(configurations).length} gateways`)
     for (const [title, options] of Object.entries(configurations)) parties.push({ ...await startGateway(bench.place, { ...options, name: `${name}-${parties.length}` }), name: title })
     await warm(bench, parties, call)
-    return [{ case: name, work, rows: await interleave(bench, name, subjects(parties), party => closedSample(bench, party, call)) }]
+    return [{ work, rows: await interleave(bench, name, subjects(parties), party => closedSample(bench, party, call)) }]
   } finally {
     await Promise.all(parties.map(party => party.stop()))
   }

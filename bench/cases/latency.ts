@@ -1,11 +1,11 @@
 import type { RecordableHistogram } from 'node:perf_hooks'
 import { ANSWER, EVENT, HEADERS, callBody, streamHeaders } from '../agent/calls.js'
-import type { Bench, Case } from '../bench.js'
+import type { Bench, Case, Table } from '../bench.js'
 import { WrongAnswer, interleave, subjects } from '../bench.js'
 import type { OpenLoad, OpenResult } from '../load/open.js'
 import { openLoop } from '../load/open.js'
 import type { Party } from '../parties/party.js'
-import type { Measured, Sample } from '../results.js'
+import type { Sample } from '../results.js'
 
 /** Calls per second. */
 const RATE = 1_000
@@ -28,7 +28,7 @@ export const FIRST_EVENT: Case = {
   })
 }
 
-async function fixedRate (bench: Bench, parties: readonly Party[], name: string, work: string, of: 'first' | 'whole', load: Omit<OpenLoad, 'url' | 'seconds'>): Promise<Measured[]> {
+async function fixedRate (bench: Bench, parties: readonly Party[], name: string, work: string, of: 'first' | 'whole', load: Omit<OpenLoad, 'url' | 'seconds'>): Promise<Table[]> {
   const measure = async (party: Party, seconds: number): Promise<Sample> => {
     const result = await openLoop({ ...load, rate: bench.rate ?? load.rate, url: `${party.url}/rpc`, seconds })
     if (result.bad > 0) throw new WrongAnswer(`${result.bad} of ${result.calls} answers were not whole`)
@@ -36,7 +36,7 @@ async function fixedRate (bench: Bench, parties: readonly Party[], name: string,
   }
   bench.say(`${name}: warming up`)
   for (const party of parties) await measure(party, bench.seconds / 2).catch(error => { if (!(error instanceof WrongAnswer)) throw error })
-  return [{ case: name, work, rows: await interleave(bench, name, subjects(parties), party => measure(party, bench.seconds * 2)) }]
+  return [{ work, rows: await interleave(bench, name, subjects(parties), party => measure(party, bench.seconds * 2)) }]
 }
 
 function microseconds (result: OpenResult, of: 'first' | 'whole'): Sample {

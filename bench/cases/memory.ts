@@ -27,7 +27,7 @@ export const MEMORY: Case = {
     const streams = bench.quick ? STREAMS / 4 : STREAMS
     const which = parties.flatMap(({ name }) => FRESH[name] === undefined ? [] : [{ name, of: FRESH[name] }])
     const rows = await interleave(bench, 'memory', which, async fresh => await perStream(bench, fresh, streams), Math.min(bench.rounds, MOST_ROUNDS))
-    return [{ case: 'memory', work: `${streams} open streams`, rows }]
+    return [{ work: `${streams} open streams`, rows }]
   }
 }
 

@@ -20,6 +20,6 @@ export const START: Case = {
         await stop(child)
       }
     })
-    return [{ case: 'start', work: 'start to ready', rows }]
+    return [{ work: 'start to ready', rows }]
   }
 }

@@ -20,7 +20,7 @@ export const THROUGHPUT: Case = {
       const call = callOf(work)
       bench.say(`throughput, ${work.name}: warming up`)
       await warm(bench, parties, call)
-      measured.push({ case: 'throughput', work: work.name, rows: await interleave(bench, `throughput, ${work.name}`, subjects(parties), party => closedSample(bench, party, call)) })
+      measured.push({ work: work.name, rows: await interleave(bench, `throughput, ${work.name}`, subjects(parties), party => closedSample(bench, party, call)) })
     }
     return measured
   }
@@ -36,6 +36,6 @@ export const STREAM: Case = {
     const call: Call = { headers: streamHeaders(`burst ${EVENTS}`), body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'), connections: MANY }
     bench.say('stream: warming up')
     await warm(bench, parties, call)
-    return [{ case: 'stream', work: `${EVENTS} events`, rows: await interleave(bench, 'stream', subjects(parties), party => closedSample(bench, party, call)) }]
+    return [{ work: `${EVENTS} events`, rows: await interleave(bench, 'stream', subjects(parties), party => closedSample(bench, party, call)) }]
   }
 }
