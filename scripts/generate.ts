@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { resultsPage } from '../bench/render.js'
 import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
 import { catalogueGenerators } from './catalogue-pages.js'
@@ -15,6 +16,7 @@ export const GENERATORS: readonly Generator[] = [
   { file: 'docs/configuration.md', render: configurationPage },
   { file: 'docs/policy-reference.md', render: policyPage },
   { file: 'docs/refusals.md', render: refusalsPage },
+  { file: 'bench/RESULTS.md', render: resultsPage },
   ...catalogueGenerators()
 ]
 

@@ -1,0 +1,94 @@
+/** What every case works with: the machine as it is set up, and rounds in which each party goes first as often as the others. */
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Tool } from './load/closed.js'
+import type { Party, Place } from './parties/party.js'
+import { built, listening, pinSelf, splitCores, start, stop } from './processes.js'
+import type { Measured, Row, Sample } from './results.js'
+
+export interface Bench {
+  readonly place: Place
+  readonly tool: Tool
+  readonly rounds: number
+  /** Of one measurement. */
+  readonly seconds: number
+  /** Fewer bodies, fewer streams. */
+  readonly quick: boolean
+  /** Calls per second where they come at a fixed rate; each such case has its own unless this is set. */
+  readonly rate?: number | undefined
+  /** Says what is being done. */
+  say (line: string): void
+}
+
+/** What a case finds about one work. */
+export type Table = Pick<Measured, 'work' | 'rows'>
+
+/** A case: what `--only` names. */
+export interface Case {
+  readonly name: string
+  readonly about: string
+  /** @param parties all that are installed and asked for, running */
+  run (bench: Bench, parties: readonly Party[]): Promise<Table[]>
+}
+
+/** An answer was not what it should be. */
+export class WrongAnswer extends Error {}
+
+/** Starts the agent and the sink on the cores for load, where this process goes too; without `pin` the system places all as it likes. */
+export async function setUp ({ pin = true } = {}): Promise<{ readonly place: Place, tearDown: () => Promise<void> }> {
+  const cores = pin ? splitCores() : null
+  const directory = mkdtempSync(join(tmpdir(), 'a2a-bench-'))
+  const children: ChildProcess[] = []
+  const tearDown = async (): Promise<void> => {
+    await Promise.all(children.map(stop))
+    rmSync(directory, { recursive: true, force: true })
+  }
+  try {
+    if (cores !== null) pinSelf(cores.load)
+    const urls: string[] = []
+    for (const program of ['bench/agent/main.js', 'bench/otlp-sink.js']) {
+      const child = start(process.execPath, [built(program)], { cores: cores?.load })
+      children.push(child)
+      urls.push((await listening(child, program)).url)
+    }
+    const [agent = '', sink = ''] = urls
+    return { place: { agent, sink, cores, directory }, tearDown }
+  } catch (error) {
+    await tearDown()
+    throw error
+  }
+}
+
+/** Someone to be measured: a party, or a configuration of the gateway. */
+export interface Subject<T> { readonly name: string, readonly of: T }
+
+/**
+ * Measures everyone once a round, one after the other. One whose answers are wrong is measured no more, and has no figures.
+ * @param measure throws WrongAnswer
+ */
+export async function interleave<T> (bench: Bench, title: string, subjects: ReadonlyArray<Subject<T>>, measure: (one: T) => Promise<Sample>, rounds = bench.rounds): Promise<Row[]> {
+  const samples = new Map<string, Sample[]>(subjects.map(({ name }) => [name, []]))
+  const broken = new Map<string, string>()
+  for (let round = 0; round < rounds; round++) {
+    bench.say(`${title}: round ${round + 1} of ${rounds}`)
+    for (let i = 0; i < subjects.length; i++) {
+      const { name, of } = subjects[(round + i) % subjects.length] as Subject<T>
+      if (broken.has(name)) continue
+      try {
+        samples.get(name)?.push(await measure(of))
+      } catch (error) {
+        if (!(error instanceof WrongAnswer)) throw error
+        broken.set(name, error.message)
+        bench.say(`${title}: ${name} is broken: ${error.message}`)
+      }
+    }
+  }
+  return subjects.map(({ name }) => {
+    const reason = broken.get(name)
+    return reason === undefined ? { party: name, samples: samples.get(name) ?? [] } : { party: name, samples: [], broken: reason }
+  })
+}
+
+export const subjects = (parties: readonly Party[]): Array<Subject<Party>> => parties.map(party => ({ name: party.name, of: party }))

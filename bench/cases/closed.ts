@@ -1,0 +1,55 @@
+/** Throughput and CPU of one party under one load, with every doubt about its answers settled. */
+import type { Bench } from '../bench.js'
+import { WrongAnswer } from '../bench.js'
+import { closedLoop } from '../load/closed.js'
+import { wrongWith } from '../load/verify.js'
+import type { Party } from '../parties/party.js'
+import { cpuSeconds } from '../processes.js'
+import type { Sample } from '../results.js'
+
+export interface Call {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** Calls in flight. Few where one call takes long: what is half done when the time is over has cost CPU, but counts for nothing. */
+  readonly connections: number
+}
+
+export const MANY = 64
+export const FEW = 8
+
+/** @returns `perSecond`: calls; `cpuPerCall`: microseconds; `busy`: share of its core that the proxy used. The last two only of proxies. */
+export async function closedSample (bench: Bench, party: Party, call: Call): Promise<Sample> {
+  const url = `${party.url}/rpc`
+  const doubt = await wrongWith(url, call.headers, call.body)
+  if (doubt !== null) throw new WrongAnswer(doubt)
+  const before = { ...await agentStats(bench), cpu: cpuSeconds(party.pids) }
+  const { calls, bad, seconds: took } = await closedLoop({ url, ...call, seconds: bench.seconds }, bench.tool, bench.place.directory)
+  const cpu = cpuSeconds(party.pids) - before.cpu
+  const after = await agentStats(bench)
+  if (bad > 0 || calls === 0) throw new WrongAnswer(`${bad} of ${calls + bad} calls failed`)
+  // Calls cut off at the end of the load reach the agent, but are not counted.
+  const [reached, bytes] = [after.calls - before.calls, after.bytes - before.bytes]
+  if (reached < calls || bytes < calls * call.body.length) throw new WrongAnswer(`of ${calls} answered calls ${reached} reached the agent, with ${bytes} bytes`)
+  return { perSecond: calls / took, ...(party.pids.length === 0 ? {} : { cpuPerCall: cpu / calls * 1e6, busy: cpu / took }) }
+}
+
+/** Of one work. What takes longer than the limit is hot by then, or never will be. */
+const WARM_CALLS = 3_000
+const WARM_SECONDS = 5
+
+/** Runs the parties hot by calls, not by time: where the machine is slow, compiling takes longer too. */
+export async function warm (bench: Bench, parties: readonly Party[], call: Call): Promise<void> {
+  for (const party of parties) {
+    try {
+      for (let calls = 0, end = Date.now() + bench.seconds * WARM_SECONDS * 1_000; calls < WARM_CALLS && Date.now() < end;) {
+        calls += (await closedSample(bench, party, call)).perSecond as number * bench.seconds
+      }
+    } catch (error) {
+      if (!(error instanceof WrongAnswer)) throw error
+    }
+  }
+}
+
+async function agentStats ({ place }: Bench): Promise<{ calls: number, bytes: number }> {
+  return await (await fetch(`${place.agent}/stats`)).json() as { calls: number, bytes: number }
+}

@@ -1,0 +1,56 @@
+/** What more of something costs: the gateway beside itself, with another configuration. */
+import { HEADERS, callBody, streamHeaders } from '../agent/calls.js'
+import type { Bench, Case, Table } from '../bench.js'
+import { interleave, subjects } from '../bench.js'
+import type { GatewayOptions } from '../parties/gateway.js'
+import { startGateway } from '../parties/gateway.js'
+import type { Party } from '../parties/party.js'
+import type { Call } from './closed.js'
+import { FEW, MANY, closedSample, warm } from './closed.js'
+
+type Configurations = Readonly<Record<string, GatewayOptions>>
+
+/** The first is what the others are compared with. */
+const SIZES: Configurations = {
+  'one agent': {},
+  '100 agents': { agents: 100 },
+  '1,000 agents': { agents: 1_000 },
+  '1,000 rules on other agents': { otherRules: 1_000 },
+  '1 policy more on the agent': { policies: 1 },
+  '50 policies more on the agent': { policies: 50 },
+  'schema of 10 nodes': { nodes: 10 },
+  'schema of 1,000 nodes': { nodes: 1_000 }
+}
+
+export const SIZE: Case = {
+  name: 'size',
+  about: 'calls of 400 B with more agents, policies, rules of other agents, and larger schemas',
+  run: async bench => await sideBySide(bench, 'size', '400 B', SIZES, { headers: HEADERS, body: callBody({ bytes: 400, shape: 'text' }), connections: MANY })
+}
+
+/** The first two are the promise: a stream that no rule looks at costs what one costs that is not read at all. */
+const READINGS: Configurations = {
+  'answers not read (responses: off)': { responses: 'off' },
+  'no rule looks (responses: observe)': { responses: 'observe', nodes: 0 },
+  'object schemas observed': { responses: 'observe' },
+  'object schemas enforced': { responses: 'enforce' }
+}
+const EVENTS = 500
+
+export const READING: Case = {
+  name: 'reading',
+  about: `streams of ${EVENTS} events of 400 B, by what becomes of answers`,
+  run: async bench => await sideBySide(bench, 'reading', `${EVENTS} events`, READINGS, { headers: streamHeaders(`burst ${EVENTS}`), body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'), connections: FEW })
+}
+
+async function sideBySide (bench: Bench, name: string, work: string, configurations: Configurations, call: Call): Promise<Table[]> {
+  const parties: Party[] = []
+  try {
+    bench.say(`${name}: starting ${Object.keys(configurations).length} gateways`)
+    for (const [title, options] of Object.entries(configurations)) parties.push({ ...await startGateway(bench.place, { ...options, name: `${name}-${parties.length}` }), name: title })
+    await warm(bench, parties, call)
+    return [{ work, rows: await interleave(bench, name, subjects(parties), party => closedSample(bench, party, call)) }]
+  } finally {
+    await Promise.all(parties.map(party => party.stop()))
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Whether a change made the gateway slower: two commits built beside each other and measured by turns, by the benchmark as it is here.
+ *
+ *     npm run bench:compare -- [COMMIT] [COMMIT] [--rounds N] [--seconds S]
+ */
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { packageRoot } from '../src/config/paths.js'
+import type { Bench } from './bench.js'
+import { setUp } from './bench.js'
+import { versus } from './cases/versus.js'
+import { toolInstalled } from './load/closed.js'
+import { UsageError, positive } from './options.js'
+import { startGateway } from './parties/gateway.js'
+import type { Party } from './parties/party.js'
+import { endWithSignals } from './processes.js'
+
+const HELP = `npm run bench:compare -- [COMMIT] [COMMIT] [--rounds=N] [--seconds=S]
+
+Builds both commits in temporary worktrees, measures their gateways by turns, and prints how the second compares with the first.
+With one commit the second is the working tree. With none the working tree is compared with HEAD, or HEAD with its parent where nothing is changed.
+The dependencies of the working tree are used for both.
+`
+
+/** A gateway to build; no commit: the working tree as it is built now. */
+interface Side { readonly name: string, readonly commit: string | null }
+
+const git = (...args: string[]): string => execFileSync('git', args, { cwd: packageRoot(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
+
+async function main (args: readonly string[]): Promise<number> {
+  const { values, positionals } = parsed(args)
+  if (values.help === true) {
+    console.log(HELP)
+    return 0
+  }
+  const rounds = Math.round(positive(values.rounds, '--rounds') ?? 10)
+  const seconds = positive(values.seconds, '--seconds') ?? 1
+  const [before, after] = sides(positionals)
+  const directory = mkdtempSync(join(tmpdir(), 'a2a-compare-'))
+  const worktrees: string[] = []
+  const begin = performance.now()
+  const say = (line: string): void => { console.error(`${Math.round((performance.now() - begin) / 1_000)} s  ${line}`) }
+  const { place, tearDown } = await setUp()
+  const bench: Bench = { place, tool: toolInstalled(), rounds, seconds, quick: false, say }
+  const parties: Party[] = []
+  try {
+    for (const [i, side] of [before, after].entries()) {
+      say(`building ${side.name}`)
+      const main = side.commit === null ? join(packageRoot(), 'dist/src/main.js') : build(side.commit, join(directory, String(i)), worktrees, say)
+      parties.push({ ...await startGateway(place, { name: `side-${i}`, main }), name: side.name })
+    }
+    console.log(await versus(bench, parties[0] as Party, parties[1] as Party))
+    return 0
+  } finally {
+    await Promise.all(parties.map(party => party.stop()))
+    await tearDown()
+    for (const worktree of worktrees) git('worktree', 'remove', '--force', worktree)
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+function parsed (args: readonly string[]): { values: { rounds?: string, seconds?: string, help?: boolean }, positionals: string[] } {
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options: { rounds: { type: 'string' }, seconds: { type: 'string' }, help: { type: 'boolean', short: 'h' } } })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+const TREE: Side = { name: 'working tree', commit: null }
+
+function sides (named: readonly string[]): [Side, Side] {
+  const [first, second, third] = named
+  if (third !== undefined) throw new UsageError('two commits at the most')
+  if (second !== undefined) return [sideOf(first as string), sideOf(second)]
+  if (first !== undefined) return [sideOf(first), TREE]
+  return git('status', '--porcelain', '--untracked-files=no') === '' ? [sideOf('HEAD~1'), sideOf('HEAD')] : [sideOf('HEAD'), TREE]
+}
+
+function sideOf (name: string): Side {
+  try {
+    const commit = git('rev-parse', '--verify', '--quiet', `${name}^{commit}`)
+    return { name: `${commit.slice(0, 9)} ${git('log', '-1', '--format=%s', commit)}`, commit }
+  } catch {
+    throw new UsageError(`there is no commit "${name}"`)
+  }
+}
+
+/** @returns its main.js */
+function build (commit: string, directory: string, worktrees: string[], say: (line: string) => void): string {
+  const root = packageRoot()
+  git('worktree', 'add', '--detach', '--force', directory, commit)
+  worktrees.push(directory)
+  if (readFileSync(join(directory, 'package-lock.json'), 'utf8') !== readFileSync(join(root, 'package-lock.json'), 'utf8')) say(`${commit.slice(0, 9)} has other dependencies; it is measured with those of the working tree`)
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
+  if (!existsSync(join(directory, 'tsconfig.build.json'))) copyFileSync(join(root, 'tsconfig.build.json'), join(directory, 'tsconfig.build.json'))
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', '--noCheck'], { cwd: directory, stdio: 'inherit' })
+  return join(directory, 'dist/src/main.js')
+}
+
+endWithSignals()
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  console.error(error.message)
+  process.exitCode = 2
+}

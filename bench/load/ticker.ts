@@ -1,0 +1,24 @@
+/** Worker that wakes the generator at each scheduled time: `Atomics.wait` sleeps to some 50 µs, where timers of the event loop know milliseconds only. */
+import { parentPort, workerData } from 'node:worker_threads'
+
+export interface Schedule {
+  /** Milliseconds between two calls. */
+  readonly every: number
+  readonly calls: number
+}
+
+/** The first `due` calls are to be sent by now; the first was due at `begin`, in milliseconds since 1970. */
+export interface Tick { readonly begin: number, readonly due: number }
+
+const { every, calls } = workerData as Schedule
+const nobody = new Int32Array(new SharedArrayBuffer(4))
+const now = (): number => performance.timeOrigin + performance.now()
+const begin = now() + every
+for (let sent = 0; sent < calls;) {
+  const wait = begin + sent * every - now()
+  if (wait > 0) Atomics.wait(nobody, 0, 0, wait)
+  const due = Math.min(calls, Math.floor((now() - begin) / every) + 1)
+  if (due <= sent) continue
+  sent = due
+  parentPort?.postMessage({ begin, due } satisfies Tick)
+}

@@ -1,0 +1,34 @@
+/** `npm run bench`; see options.ts for its flags. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../src/config/paths.js'
+import { HELP, UsageError, benchOptions } from './options.js'
+import { endWithSignals } from './processes.js'
+import { render } from './render.js'
+import { run } from './run.js'
+
+async function main (args: readonly string[]): Promise<number> {
+  const options = benchOptions(args, join(packageRoot(), 'bench'))
+  if (options === null) {
+    console.log(HELP)
+    return 0
+  }
+  const begin = performance.now()
+  const results = await run(options, line => { console.error(`${Math.round((performance.now() - begin) / 1_000)} s  ${line}`) })
+  console.log(render(results))
+  if (options.out !== null) {
+    mkdirSync(options.out, { recursive: true })
+    writeFileSync(join(options.out, 'results.json'), `${JSON.stringify(results, null, 1)}\n`)
+    writeFileSync(join(options.out, 'RESULTS.md'), render(results))
+  }
+  return results.measured.some(({ rows }) => rows.some(row => row.broken !== undefined && row.party.startsWith('gateway'))) ? 1 : 0
+}
+
+endWithSignals()
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  console.error(error.message)
+  process.exitCode = 2
+}

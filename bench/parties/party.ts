@@ -1,0 +1,44 @@
+/** Who is measured: a running proxy, reached as its clients reach it. */
+import type { ChildProcess } from 'node:child_process'
+import type { Cores } from '../processes.js'
+import { family, listening, start, stop } from '../processes.js'
+
+export interface Party {
+  readonly name: string
+  /** Calls go to `/rpc` below it. */
+  readonly url: string
+  /** The processes that are the proxy; none where calls go straight to the agent. */
+  readonly pids: readonly number[]
+  readonly child: ChildProcess | null
+  stop (): Promise<void>
+}
+
+export interface Place {
+  /** URL of the agent, without a path. */
+  readonly agent: string
+  /** Of the sink that takes traces. */
+  readonly sink: string
+  readonly cores: Cores | null
+  /** For configuration files; removed after the run. */
+  readonly directory: string
+}
+
+/** A sort of party: how it is found, and started. */
+export interface PartyKind {
+  readonly name: string
+  readonly title: string
+  /** `null`: not installed. */
+  version (): string | null
+  start (place: Place): Promise<Party>
+}
+
+/** A party that says itself where it listens. */
+export async function ours (name: string, place: Place, args: readonly string[], options: { readonly env?: NodeJS.ProcessEnv, readonly ipc?: boolean } = {}): Promise<Party & { readonly admin: string }> {
+  const child = start(process.execPath, args, { cores: place.cores?.proxy, ...options })
+  const { url, admin = '' } = await listening(child, name)
+  return { ...partyOf(name, url, child), admin }
+}
+
+export function partyOf (name: string, url: string, child: ChildProcess): Party {
+  return { name, url, child, pids: family(child.pid as number), stop: () => stop(child) }
+}

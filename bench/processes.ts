@@ -1,0 +1,156 @@
+/** Child processes on cores of their own, and what the kernel says of them. */
+import { execFileSync, spawn } from 'node:child_process'
+import type { ChildProcess, StdioOptions } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { packageRoot } from '../src/config/paths.js'
+
+/** Core lists as taskset takes them; `null`: nothing is pinned. */
+export interface Cores { readonly proxy: string, readonly load: string }
+
+/** The last core that this process may use is for the proxy alone, the others for load and agent. `null` without taskset or a second core. */
+export function splitCores (): Cores | null {
+  const allowed = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? ''
+  const cores = allowed.split(',').flatMap(range => {
+    const [from = 0, to = from] = range.split('-').map(Number)
+    return Array.from({ length: to - from + 1 }, (_none, i) => from + i)
+  })
+  if (cores.length < 2 || which('taskset') === null) return null
+  return { proxy: String(cores.at(-1)), load: cores.slice(0, -1).join(',') }
+}
+
+export function pinSelf (cores: string): void {
+  execFileSync('taskset', ['-a', '-cp', cores, String(process.pid)], { stdio: 'ignore' })
+}
+
+/** @returns where the program is, or null; system directories are looked into whatever PATH says */
+export function which (program: string): string | null {
+  for (const directory of [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/sbin']) {
+    if (directory !== '' && existsSync(join(directory, program))) return join(directory, program)
+  }
+  return null
+}
+
+/** Of a program written here, the built one: workers of tests and runs alike start `dist/`. */
+export function built (path: string): string {
+  const file = join(packageRoot(), 'dist', path)
+  if (!existsSync(file)) throw new Error('dist/ is not built: run "npm run build"')
+  return file
+}
+
+/** Nobody is left behind, however this process ends. */
+const running = new Set<ChildProcess>()
+process.on('exit', () => { for (const child of running) child.kill('SIGKILL') })
+
+/** For commands: whoever interrupts one ends its children too. */
+export function endWithSignals (): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => { process.exit(1) })
+}
+
+export interface SpawnOptions { readonly cores?: string | undefined, readonly env?: NodeJS.ProcessEnv, readonly ipc?: boolean }
+
+/** Starts a program; its standard output is read line by line, its errors go to ours. */
+export function start (program: string, args: readonly string[], { cores, env, ipc = false }: SpawnOptions = {}): ChildProcess {
+  const stdio: StdioOptions = ipc ? ['ignore', 'pipe', 'inherit', 'ipc'] : ['ignore', 'pipe', 'inherit']
+  const [command, ...rest] = cores === undefined ? [program, ...args] : ['taskset', '-c', cores, program, ...args]
+  const child = spawn(command as string, rest, { stdio, env: { ...process.env, ...env } })
+  child.on('error', () => {})
+  running.add(child)
+  child.once('exit', () => { running.delete(child) })
+  return child
+}
+
+export interface Listening { readonly url: string, readonly admin?: string }
+
+/** Waits for the JSON line with which our own programs, and the gateway, say where they listen. */
+export async function listening (child: ChildProcess, what: string): Promise<Listening> {
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
+  return await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => { reject(new Error(`${what} does not listen after 60 s`)) }, 60_000)
+    child.once('exit', code => { clearTimeout(timer); reject(new Error(`${what} stopped with exit code ${code ?? 'none'} before it listened`)) })
+    lines.on('line', line => {
+      if (!line.includes('"listening"')) return
+      clearTimeout(timer)
+      resolve(JSON.parse(line) as Listening)
+    })
+  })
+}
+
+/** Tells the parent where a program written here listens. */
+export function announce (port: number): void {
+  console.log(JSON.stringify({ msg: 'listening', url: `http://127.0.0.1:${port}` }))
+}
+
+export async function stop (child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  const timer = setTimeout(() => { child.kill('SIGKILL') }, 2_000)
+  await exited
+  clearTimeout(timer)
+}
+
+export async function freePort (): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Waits until the check holds. */
+export async function until (check: () => boolean | Promise<boolean>, what: string, milliseconds = 60_000): Promise<void> {
+  for (const end = Date.now() + milliseconds; !await check();) {
+    if (Date.now() > end) throw new Error(`${what}: not after ${milliseconds / 1_000} s`)
+    await sleep(10)
+  }
+}
+
+/** The process and what it has started: a master and its workers. */
+export function family (pid: number): number[] {
+  const parents = new Map<number, number>()
+  for (const entry of readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue
+    const stat = read(`/proc/${entry}/stat`)
+    if (stat !== null) parents.set(Number(entry), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
+  }
+  const members = [pid]
+  for (const member of members) for (const [child, parent] of parents) if (parent === member) members.push(child)
+  return members
+}
+
+/** CPU seconds of the processes so far, all threads that live: to the nanosecond where the kernel keeps that, else in hundredths. */
+export function cpuSeconds (pids: readonly number[]): number {
+  let seconds = 0
+  for (const pid of pids) {
+    const threads = readdirSync(`/proc/${pid}/task`).map(thread => read(`/proc/${pid}/task/${thread}/schedstat`))
+    if (threads[0] !== null && threads[0] !== undefined) {
+      for (const line of threads) seconds += Number(line?.split(' ')[0] ?? 0) / 1e9
+    } else {
+      const stat = read(`/proc/${pid}/stat`) ?? ''
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      seconds += (Number(fields[11]) + Number(fields[12])) / 100
+    }
+  }
+  return seconds
+}
+
+/** @returns resident bytes of the processes together */
+export function residentBytes (pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + Number(/^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1] ?? 0) * 1024, 0)
+}
+
+function read (file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,55 @@
+/** All parties that are installed pass the same bytes; otherwise their figures would mean nothing. */
+import t from 'tap'
+import { EVENT, HEADERS, REQUIRED, WORKS, callBody, streamHeaders } from '../../bench/agent/calls.js'
+import { setUp } from '../../bench/bench.js'
+import { holdStreams } from '../../bench/load/streams.js'
+import { wrongWith } from '../../bench/load/verify.js'
+import { KINDS } from '../../bench/parties/all.js'
+import { call, until } from '../helpers/http.js'
+
+const { place, tearDown } = await setUp({ pin: false })
+t.teardown(tearDown)
+
+const CHECKING = new Set(['gateway', 'gateway-traced', 'nginx-njs'])
+const good = callBody({ bytes: 400, shape: 'text' })
+const streaming = callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage')
+
+for (const kind of KINDS) {
+  if (kind.version() === null) {
+    t.test(kind.name, { skip: 'not installed' }, async () => {})
+    continue
+  }
+  t.test(kind.name, async t => {
+    const party = await kind.start(place)
+    t.teardown(() => party.stop())
+    const url = `${party.url}/rpc`
+    for (const work of WORKS) t.equal(await wrongWith(url, HEADERS, callBody(work)), null, work.name)
+    t.equal(await wrongWith(url, streamHeaders('burst 50'), streaming), null, 'a stream')
+    const held = await holdStreams(url, streamHeaders('hold'), streaming, 10, EVENT)
+    await held.close()
+    await until(async () => Number((await call(`${place.agent}/stats`, { method: 'GET' })).json()['streams']) === 0, 'who goes away to be gone for the agent too')
+    const breaches = {
+      'no extension': await answer(url, { ...HEADERS, 'a2a-extensions': '' }, good),
+      'bad data': await answer(url, HEADERS, Buffer.from(good.toString().replace('"quantity":2', '"quantity":0')))
+    }
+    for (const [what, text] of Object.entries(breaches)) t.equal(text.includes('"error"'), CHECKING.has(kind.name), `${what} is ${CHECKING.has(kind.name) ? 'refused' : 'let pass'}: ${text.slice(0, 80)}`)
+  })
+}
+
+t.test('what is wrong is seen', async t => {
+  t.match(await wrongWith(`${place.agent}/rpc`, { ...HEADERS, 'bench-stream': 'burst 2' }, streaming), /that are not the 800/, 'another answer than expected')
+})
+
+t.test('bodies have the size that the tables say, and ask for what the card requires', async t => {
+  for (const work of WORKS) {
+    const body = callBody(work)
+    t.equal(body.length, work.bytes, work.name)
+    t.doesNotThrow(() => JSON.parse(String(body)))
+  }
+  t.equal(EVENT.length, 400)
+  t.equal(HEADERS['a2a-extensions'], REQUIRED)
+})
+
+async function answer (url: string, headers: Readonly<Record<string, string>>, body: Buffer): Promise<string> {
+  return (await call(url, { method: 'POST', headers: [...Object.entries(headers).flat(), 'content-length', String(body.length)], body })).text
+}
