@@ -1,5 +1,6 @@
 /** The main listener. Fastify routes; what a request means is decided in handler.ts. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Services } from './exchange.js'
@@ -43,6 +44,16 @@ export class RequestTimeouts {
   }
 }
 
+/** Node's own property: the response that has the connection now. */
+type Busy = Socket & { readonly _httpMessage?: ServerResponse | null }
+
+/** What is not HTTP gets its 400, unless an answer is owed to an earlier request: nobody may take the one for the other. */
+function notHttp (_error: Error, socket: Busy): void {
+  const owed = socket._httpMessage ?? null
+  if (!socket.writable || (owed !== null && (owed.headersSent || owed.req.complete))) socket.destroy()
+  else socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+}
+
 export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
   const { services, snapshot, log } = options
   const { limits } = snapshot()
@@ -65,6 +76,7 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     // As RequestTimeouts has them later.
     requestTimeout: limits.requestTimeout + NET,
     http: { headersTimeout: limits.requestTimeout, connectionsCheckingInterval: 1_000, maxHeaderSize: 32_768 },
+    clientErrorHandler: notHttp,
     forceCloseConnections: true,
     return503OnClosing: false,
     routerOptions: {
@@ -88,6 +100,8 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     }
   })
 
+  // By default Node forgets silently what comes after the 2,000th header, Content-Length too; their size is bounded anyway.
+  app.server.maxHeadersCount = 0
   // The exchange begins in the first hook and takes the request over, body and all: later hooks and parsers never run.
   app.addHook('onRequest', (request, reply, done) => {
     if (surfaceOf(request.raw, snapshot().agents).kind === 'passthrough') return done()

@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import { VIA } from './via.js'
 
 export interface ForwardRequest {
   readonly dispatcher: Dispatcher
@@ -32,10 +33,14 @@ export interface Forwarding {
   resume (): void
 }
 
+/** Interim answers to one call. An agent that keeps saying 103 would hold it for ever. */
+const MAX_INTERIM = 64
+
 class Handler implements Dispatcher.DispatchHandler, Forwarding {
   private readonly receiver: Receiver
   private controller: Dispatcher.DispatchController | null = null
   private aborted = false
+  private interim = 0
   private done = false
 
   constructor (receiver: Receiver) {
@@ -48,8 +53,12 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding {
   }
 
   onResponseStart (controller: Dispatcher.DispatchController, status: number): void {
-    // 1xx are hop-by-hop news; the final answer follows.
-    if (status < 200 || this.done) return
+    if (this.done) return
+    // 1xx are hop-by-hop news; the final answer follows. Each begins the wait for it anew, so their number is bounded.
+    if (status < 200) {
+      if (++this.interim > MAX_INTERIM) controller.abort(new Error('too many interim answers'))
+      return
+    }
     this.receiver.head(status, controller.rawHeaders as Buffer[])
   }
 
@@ -82,6 +91,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding {
 
 export function forward (request: ForwardRequest, receiver: Receiver): Forwarding {
   const handler = new Handler(receiver)
+  request.headers.push('via', VIA)
   try {
     request.dispatcher.dispatch({
       method: request.method as Dispatcher.HttpMethod,
