@@ -23,6 +23,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
   BAD_REQUEST_TARGET: 'the path could be read in more than one way: dot segments, `//`, encoded slashes',
   BAD_REQUEST_HEADER: 'a header that decides is sent twice, a GET has a body, a connection upgrade is asked for',
   CONTENT_ENCODING_NOT_SUPPORTED: 'the body is compressed',
+  LOOP_DETECTED: 'an upstream URL of the configuration leads back to the gateway: the request has been through it before',
   AGENT_NOT_READY: 'the gateway has no usable card of the agent',
   OVERLOADED: 'the gateway has too much to do, or the agent has as much to do as it may; `Retry-After` says when to try again ([limits](limits.md))',
   UPSTREAM_UNREACHABLE: 'the agent refuses the connection, its name does not resolve, its certificate is not accepted',

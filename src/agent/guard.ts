@@ -4,16 +4,20 @@ import type { Router } from '../a2a/route.js'
 import type { AgentConfig } from '../config/model.js'
 import { duplicatedHeader } from '../wire/headers.js'
 import type { RequestHead } from './head.js'
-import { duplicateHeader, unexpectedBody, upgrade } from './refusals.js'
+import { badHost, chunksInHttp10, duplicateHeader, unexpectedBody, upgrade } from './refusals.js'
 
 /** The Go SDK sends the body `null` with every request that has nothing to say, GET included (measured): who reads the body looks at it. */
 export const MAX_GET_BODY = 16
+
+/** RFC 9112 §3.2: what is no host with an optional port is refused; one reader of `a@b` or `a/b` finds a, another b. */
+const HOST = /^(?:\[[\dA-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/
 
 /** Requests that two readers could route, frame or attribute differently (node-stack §B.5, §B.2.7). */
 export function guard (head: RequestHead): Refusal | null {
   const twice = duplicatedHeader(head.rawHeaders)
   if (twice !== null) return duplicateHeader(twice)
   const { headers, method } = head
+  if (headers.host !== undefined && !HOST.test(headers.host)) return badHost
   if (method === 'GET' || method === 'HEAD') {
     const length = Number(headers['content-length'] ?? 0)
     if (headers['transfer-encoding'] !== undefined || length > (method === 'GET' ? MAX_GET_BODY : 0)) return unexpectedBody(method)
@@ -21,6 +25,17 @@ export function guard (head: RequestHead): Refusal | null {
   // Offers of HTTP/2 (the JDK's client makes one with every first request) may be ignored, RFC 9110 §7.8; other protocols may not.
   if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c') return upgrade
   return null
+}
+
+/**
+ * Framing that two readers could take differently although Node's parser takes it: Transfer-Encoding twice (RFC 9112 §6.3), or in HTTP/1.0 (§6.1).
+ * Nobody knows where such a message ends, so nothing after it on its connection may be read.
+ */
+export function framingFault (head: RequestHead, httpVersion: string): Refusal | null {
+  const coding = head.headers['transfer-encoding']
+  if (coding === undefined) return null
+  if (httpVersion === '1.0') return chunksInHttp10
+  return duplicatedHeader(head.rawHeaders) === 'transfer-encoding' ? duplicateHeader('transfer-encoding') : null
 }
 
 /**

@@ -22,6 +22,18 @@ export function duplicateHeader (name: string): Refusal {
   return { reason: 'BAD_REQUEST_HEADER', message: `The header ${name} is sent more than once; send it once.`, rule: 'gateway/duplicate-header' }
 }
 
+export const badHost: Refusal = { reason: 'BAD_REQUEST_HEADER', message: 'The header Host is not a host name or address with an optional port.', rule: 'gateway/host' }
+
+export const chunksInHttp10: Refusal = { reason: 'BAD_REQUEST_HEADER', message: 'HTTP/1.0 has no Transfer-Encoding; send Content-Length, or HTTP/1.1.', rule: 'gateway/framing' }
+
+export const afterFramingFault: Refusal = { reason: 'BAD_REQUEST_HEADER', message: 'An earlier request on this connection has no certain end; send this one on another connection.', rule: 'gateway/framing' }
+
+export const loop: Refusal = {
+  reason: 'LOOP_DETECTED',
+  message: 'The request has been through this gateway before: an upstream URL in its configuration leads back to it.',
+  rule: 'gateway/loop'
+}
+
 export const upgrade: Refusal = { reason: 'BAD_REQUEST_HEADER', message: 'Connections cannot be upgraded here; A2A has no WebSocket binding.', rule: 'gateway/upgrade' }
 
 export function unexpectedBody (method: string): Refusal {

@@ -88,7 +88,7 @@ function guarded (exchange: Exchange, surface: Surface, refusal: Refusal, versio
     exchange.binding = route.binding
     exchange.version = route.version
   }
-  exchange.refuse(refusal, 'rejected')
+  exchange.refuse(refusal, 'rejected', undefined, surface.last ? ['connection', 'close'] : [])
 }
 
 interface Arrived {

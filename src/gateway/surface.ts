@@ -1,10 +1,12 @@
 /** Which agent, and which of its surfaces, a request is for. Worked out once, before routing and before any body is read. */
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Refusal } from '../a2a/errors.js'
 import type { Agents } from '../agent/agents.js'
 import { hostName } from '../agent/agents.js'
-import { guard, isPassthrough } from '../agent/guard.js'
-import { badTarget } from '../agent/refusals.js'
+import { framingFault, guard, isPassthrough } from '../agent/guard.js'
+import { afterFramingFault, badTarget, loop } from '../agent/refusals.js'
+import { hasPassedHere } from '../upstream/via.js'
 import { checkTarget, splitTarget } from '../wire/target.js'
 import type { Agent } from './agent.js'
 
@@ -17,6 +19,8 @@ export interface Surface {
   readonly query: string
   /** What the guard found; the request goes no further. */
   readonly refusal: Refusal | null
+  /** Nothing more can be read on the connection: the answer is its last. */
+  readonly last: boolean
 }
 
 const KEY = Symbol('a2a-gateway.surface')
@@ -27,15 +31,21 @@ export function surfaceOf (request: IncomingMessage & { [KEY]?: Surface }, agent
   return request[KEY]
 }
 
+/** Connections whose next request begins nobody knows where. Requests of theirs may have come in the same packet. */
+const unframed = new WeakSet<Socket>()
+
 function find (request: IncomingMessage, agents: Agents<Agent>): Surface {
   const target = request.url ?? ''
   const { path, query } = splitTarget(target)
+  const framing = unframed.has(request.socket) ? afterFramingFault : framingFault(request, request.httpVersion)
+  const last = framing !== null
+  if (last) unframed.add(request.socket)
   const reason = checkTarget(target)
-  if (reason !== null) return { kind: 'a2a', agent: null, path, query, refusal: badTarget(reason) }
-  const refusal = guard(request)
+  if (reason !== null) return { kind: 'a2a', agent: null, path, query, refusal: badTarget(reason), last }
+  const refusal = framing ?? guard(request) ?? (hasPassedHere(request.headers.via) ? loop : null)
   const found = agents.find(hostName(request.headers.host), path)
-  if (found === null) return { kind: 'a2a', agent: null, path, query, refusal }
+  if (found === null) return { kind: 'a2a', agent: null, path, query, refusal, last }
   const { agent, rest } = found
-  if (refusal !== null) return { kind: 'a2a', agent, path: rest, query, refusal }
-  return { kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, refusal: null }
+  if (refusal !== null) return { kind: 'a2a', agent, path: rest, query, refusal, last }
+  return { kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, refusal: null, last }
 }

@@ -16,7 +16,7 @@ export interface Matcher {
 const RE2_ONLY = /\\(?:[QEAzaCpPk1-9]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2})|c(?![A-Za-z])|0\d)/
 
 /** @throws Error in plain words when the pattern cannot be used */
-export function compilePattern (pattern: string): Matcher {
+export function compilePattern (pattern: string): Matcher & { readonly size: number } {
   if (!isEcma(pattern)) throw new Error(`the pattern ${quoted(pattern, 100)} is not a valid ECMA-262 regular expression`)
   const construct = unsupported(pattern)
   if (construct !== null) throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time: ${construct} is not supported`)
@@ -26,7 +26,7 @@ export function compilePattern (pattern: string): Matcher {
   } catch (error) {
     throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time: ${visible((error as Error).message.replace('error parsing regexp: ', ''), 100)}`)
   }
-  return { test: text => compiled.matcher(text).find(), toString: () => pattern }
+  return { test: text => compiled.matcher(text).find(), toString: () => pattern, size: compiled.programSize() }
 }
 
 /** An escape, a class, or the beginning of a group: what stands inside a class or behind a backslash is none. */

@@ -8,6 +8,7 @@ import { VERSION_HEADER } from '../a2a/versions.js'
 import { parseStrict } from '../wire/json.js'
 import { cacheLifetime, readValidators, single } from './card-cache.js'
 import type { Validators } from './card-cache.js'
+import { VIA } from './via.js'
 
 export interface CardLimits {
   readonly card: number
@@ -73,7 +74,7 @@ export async function fetchCard (urls: readonly URL[], request: CardRequest): Pr
 async function fetchOne (url: URL, request: CardRequest): Promise<CardAnswer> {
   const { signal, limit, timeout } = request
   const from = shown(url)
-  const headers: Record<string, string> = { accept: 'application/json' }
+  const headers: Record<string, string> = { accept: 'application/json', via: VIA }
   if (request.version !== null) headers[VERSION_HEADER] = request.version
   const validators = request.validators?.from === from ? request.validators : null
   if (validators?.etag != null) headers['if-none-match'] = validators.etag
@@ -176,6 +177,7 @@ function statusProblem (status: number): string | null {
   if (status >= 200 && status < 300) return null
   if (status === 304) return 'answered 304, although the gateway did not ask for changes only'
   if (status >= 300 && status < 400) return `answered ${status}; redirects are not followed; set card.url to the final address`
+  if (status === 508) return 'answered 508: it leads back to this gateway; set upstream.url (or card.url) to the agent itself'
   if (status === 401 || status === 403) return `answered ${status}; the gateway sends no credentials; set card.file, or card.url to a public address`
   return `answered ${status}`
 }

@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici'
 import { GivenUp } from './failure.js'
 import type { Gate, Waiter } from './gate.js'
 import { inPieces, PIECE } from './pieces.js'
+import { VIA } from './via.js'
 
 export interface ForwardRequest {
   readonly dispatcher: Dispatcher
@@ -39,6 +40,9 @@ export interface Forwarding {
   resume (): void
 }
 
+/** Interim answers to one call. An agent that keeps saying 103 would hold it for ever. */
+const MAX_INTERIM = 64
+
 class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   private readonly receiver: Receiver
   private readonly gate: Gate | undefined
@@ -47,6 +51,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   private controller: Dispatcher.DispatchController | null = null
   private total: NodeJS.Timeout | null = null
   private aborted = false
+  private interim = 0
   private done = false
 
   constructor (request: ForwardRequest, receiver: Receiver) {
@@ -93,8 +98,12 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   }
 
   onResponseStart (controller: Dispatcher.DispatchController, status: number): void {
-    // 1xx are hop-by-hop news; the final answer follows.
-    if (status < 200 || this.done) return
+    if (this.done) return
+    // 1xx are hop-by-hop news; the final answer follows. Each begins the wait for it anew, so their number is bounded.
+    if (status < 200) {
+      if (++this.interim > MAX_INTERIM) controller.abort(new Error('too many interim answers'))
+      return
+    }
     this.receiver.head(status, controller.rawHeaders as Buffer[])
   }
 
@@ -149,6 +158,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
 }
 
 export function forward (request: ForwardRequest, receiver: Receiver): Forwarding {
+  request.headers.push('via', VIA)
   const handler = new Handler(request, receiver)
   handler.start()
   return handler

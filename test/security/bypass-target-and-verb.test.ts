@@ -101,21 +101,6 @@ t.test('a body after a refused one is not the next request', async (t) => {
   }
 })
 
-t.test('framing with two readings is refused', async (t) => {
-  const one = await target(t)
-  const body = bodyOf(rest1, messageOf(rest1, [textPart(rest1)]))
-  const head = 'POST /rest/message:send HTTP/1.1\r\nHost: x\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n'
-  for (const framing of [
-    `Content-Length: ${body.length}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, `Content-Length: ${body.length}\r\nContent-Length: 0\r\n\r\n${body}`, `Content-Length: ${body.length}, ${body.length}\r\n\r\n${body}`, `Content-Length: +${body.length}\r\n\r\n${body}`,
-    `Content-Length: ${body.length}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, 'Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n', 'Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n', 'Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n',
-    `Content-Length: ${body.length}\r\nHost: y\r\n\r\n${body}`, `X: a\r\n b\r\nContent-Length: ${body.length}\r\n\r\n${body}`, `Content-Length:${body.length}\n\n${body}`
-  ]) {
-    const text = await rawExchange(one.gateway.url, head + framing, 400)
-    t.match(text, /^HTTP\/1\.1 4\d\d /, JSON.stringify(framing.slice(0, 60)))
-    t.equal(one.agent.received.length, 0)
-  }
-})
-
 t.test('A2A-Version: twice, unknown, or against the query is refused', async (t) => {
   const one = await target(t)
   for (const form of FORMS) {
