@@ -11,6 +11,8 @@ export function answerTooLarge (bytes: number): CallProblem {
   return problem('response-size', `The agent sent an answer of more than ${bytes} bytes, which the gateway does not check. Ask for less at once, or ask the operator of the gateway to raise limits.response.`, { limitBytes: String(bytes) })
 }
 
+export const noMemoryForAnswer: CallProblem = problem('response-memory', 'The gateway holds as many bytes of requests and answers as it may, so that it cannot check the agent\'s answer. Try again later, or ask the operator of the gateway to raise limits.memory.')
+
 /** An event of A2A has one line, or one for each line of its JSON. */
 export const EVENT_LINES = 10_000
 

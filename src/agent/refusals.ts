@@ -62,6 +62,11 @@ export function overloaded (retryAfter: number): Refusal {
 }
 
 /** @param retryAfter seconds */
+export function noMemory (retryAfter: number): Refusal {
+  return { reason: 'OVERLOADED', message: 'The gateway holds as many bytes of requests and answers as it may; try again later.', rule: 'gateway/memory', retryAfter }
+}
+
+/** @param retryAfter seconds */
 export function tooManyRequests (limit: number, retryAfter: number): Refusal {
   return { reason: 'OVERLOADED', message: `The agent has ${limit} calls under way, as many as it may have; try again later.`, rule: 'gateway/too-many-requests', metadata: { limit: String(limit) }, retryAfter }
 }

@@ -67,6 +67,8 @@ export interface Limits {
   readonly extensions: number
   readonly headersTimeout: number
   readonly requestTimeout: number
+  /** Bytes of bodies that the process holds at once. */
+  readonly memory: number
   /** Of a client's connection without a request. */
   readonly idleTimeout: number
   /** For a client that takes nothing of what waits for it; 0: for ever. */

@@ -10,7 +10,7 @@ import { items, mapping } from './yaml-values.js'
 /** The file's value once validation has passed and filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
   readonly server: Texts<ServerConfig, 'listen' | 'admin' | 'drainTimeout'>
-  readonly limits: Texts<Limits, 'headers' | 'body' | 'response' | 'event' | 'card' | 'headersTimeout' | 'requestTimeout' | 'idleTimeout' | 'writeTimeout'>
+  readonly limits: Texts<Limits, 'headers' | 'body' | 'response' | 'event' | 'card' | 'headersTimeout' | 'requestTimeout' | 'idleTimeout' | 'writeTimeout' | 'memory'>
   readonly shedding: Texts<SheddingConfig, 'eventLoopDelay' | 'heapUsed' | 'rss' | 'retryAfter'>
   readonly agents: readonly AgentFile[]
   readonly state: Texts<StateStoreConfig, 'ttl' | 'timeout'>
@@ -53,7 +53,8 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       headersTimeout: duration(file.limits.headersTimeout),
       requestTimeout: duration(file.limits.requestTimeout),
       idleTimeout: duration(file.limits.idleTimeout),
-      writeTimeout: duration(file.limits.writeTimeout)
+      writeTimeout: duration(file.limits.writeTimeout),
+      memory: size(file.limits.memory)
     },
     shedding: {
       ...file.shedding,

@@ -30,6 +30,7 @@ const limits = section('What one request, one answer and one client may cost. Mo
   requestTimeout: duration('Time to receive a whole request.', '30s', '1ms', '1h'),
   idleTimeout: duration('How long a client\'s connection may stay open without a request.', '72s', '1s', '1h'),
   writeTimeout: duration('A client that takes nothing of what waits for it for so long is disconnected; 0s waits for ever.', '60s', '0s', '1h'),
+  memory: size('Bodies of requests and of answers read whole that the process holds at once.', '128MiB', '1MiB', '64GiB'),
   connections: count('Connections of clients at once; 0 is no limit.', 0, 0, 1000000)
 })
 

@@ -1,7 +1,7 @@
 /** Reads a request body into one buffer, bounded in bytes and in time. */
 import type { IncomingMessage } from 'node:http'
 
-export type BodyResult = { readonly ok: true, readonly bytes: Buffer } | { readonly ok: false, readonly why: 'too_large' | 'timeout' | 'aborted' }
+export type BodyResult = { readonly ok: true, readonly bytes: Buffer } | { readonly ok: false, readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
 
 const EMPTY = Buffer.alloc(0)
 
@@ -10,6 +10,8 @@ export interface BodyLimits {
   readonly size: number
   /** Milliseconds for the whole body. */
   readonly timeout: number
+  /** Asked for room before a piece of the body is kept. @returns false where there is none */
+  readonly hold: (bytes: number) => boolean
 }
 
 /**
@@ -48,6 +50,7 @@ class BodyReader {
   private readonly onData = (chunk: Buffer): void => {
     this.size += chunk.length
     if (this.size > this.limits.size) this.finish({ ok: false, why: 'too_large' })
+    else if (!this.limits.hold(chunk.length)) this.finish({ ok: false, why: 'no_memory' })
     else this.chunks.push(chunk)
   }
 

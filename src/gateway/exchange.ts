@@ -13,6 +13,7 @@ import type { Metrics, Outcome } from '../telemetry/metrics.js'
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js'
 import type { Agent } from './agent.js'
 import type { StreamOut } from './answers/stream-out.js'
+import type { HeldBytes } from './held-bytes.js'
 import type { LiveExchanges } from './live.js'
 import type { Load } from './load.js'
 import { isStreaming } from './load.js'
@@ -32,6 +33,7 @@ export interface Services {
   readonly live: LiveExchanges
   /** Whether there is too much to do for new calls. */
   readonly overload: Overload
+  readonly heldBytes: HeldBytes
 }
 
 /** Label of requests that reached no operation of a card. */
@@ -68,6 +70,8 @@ export class Exchange {
   /** Where the call is counted while it is under way. */
   private load: Load | null = null
   private streaming = false
+  /** Bytes of bodies that are held for it. */
+  private holds = 0
   private outcome: Outcome | null = null
   private ended = false
 
@@ -103,6 +107,13 @@ export class Exchange {
     const { retryAfter } = this.services.overload
     this.refuse(this.streaming ? tooManyStreams(concurrency.streams, retryAfter) : tooManyRequests(concurrency.requests, retryAfter), 'rejected')
     return false
+  }
+
+  /** @returns false when the process holds as much as it may, or the exchange is over */
+  hold (bytes: number): boolean {
+    if (this.ended || !this.services.heldBytes.take(bytes)) return false
+    this.holds += bytes
+    return true
   }
 
   /**
@@ -196,6 +207,7 @@ export class Exchange {
     if (this.ended) return
     this.ended = true
     this.load?.leave(this.streaming)
+    this.services.heldBytes.give(this.holds)
     const { response, services } = this
     if (!response.writableFinished) {
       this.settle('client_aborted')

@@ -238,9 +238,10 @@ function withoutBody (exchange: Exchange, options: HandlerOptions, then: () => v
 
 function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Buffer) => void): void {
   const { limits } = options
-  readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout }, result => {
+  readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
     if (!result.ok) {
       if (result.why === 'too_large') exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
+      else if (result.why === 'no_memory') exchange.refuse(refusals.noMemory(exchange.services.overload.retryAfter), 'rejected')
       else if (result.why === 'timeout') exchange.refuse(refusals.tooSlow(limits.requestTimeout), 'rejected')
       return
     }

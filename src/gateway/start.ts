@@ -18,6 +18,7 @@ import type { ReloadReport } from './changes.js'
 import type { Services } from './exchange.js'
 import type { FleetOptions } from './fleet.js'
 import { Fleet } from './fleet.js'
+import { HeldBytes } from './held-bytes.js'
 import { ListenerLimits } from './listener.js'
 import { LiveExchanges } from './live.js'
 import { Overload } from './overload.js'
@@ -85,7 +86,8 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   const tasks = new Tasks(config.state, metrics, log, options.memory)
   const overload = new Overload(config.shedding, log)
   const slowReaders = new SlowReaders({ live, metrics, log })
-  const services: Services = { metrics, tracing, audit, log, live, tasks, overload }
+  const heldBytes = new HeldBytes(config.limits.memory)
+  const services: Services = { metrics, tracing, audit, log, live, tasks, overload, heldBytes }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
   const fleet = new Fleet(config, { metrics, log, live, env: options.env ?? process.env, keeper: options.keeper })
@@ -95,6 +97,7 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   const apply = ({ limits, shedding, telemetry, state }: Config): void => {
     tasks.use(state)
     listener.set(limits)
+    heldBytes.limit = limits.memory
     slowReaders.use(limits.writeTimeout)
     overload.use(shedding)
     log.level = telemetry.logs.level

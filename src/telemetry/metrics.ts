@@ -221,7 +221,7 @@ export class Metrics {
     else this.observedValues.at(agent, label, metric, by).value = value
   }
 
-  answerUnread (agent: string, reason: 'too_large' | 'encoding' | 'content_type' | 'malformed'): void {
+  answerUnread (agent: string, reason: 'too_large' | 'no_memory' | 'encoding' | 'content_type' | 'malformed'): void {
     this.unread.at(agent, reason).value++
   }
 

@@ -67,7 +67,7 @@ function send (origin: string, [, method, target, headers, body]: typeof REQUEST
 
 /** Without what the connection and the HTTP client add. */
 function endToEnd (rawHeaders: readonly string[]): string[] {
-  const own = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'x-forwarded-for', 'keep-alive'])
+  const own = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'x-forwarded-for', 'keep-alive', 'via'])
   const lines: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) if (!own.has(rawHeaders[i]?.toLowerCase() ?? '')) lines.push(`${rawHeaders[i]?.toLowerCase()}: ${rawHeaders[i + 1]}`)
   return lines.sort()

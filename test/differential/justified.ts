@@ -18,6 +18,11 @@ export const JUSTIFIED: readonly Justified[] = [
     holds: ({ agentPart }) => agentPart?.kind === null
   },
   {
+    why: 'A text part that says no text holds nothing to judge; writers that leave empty members out send it.',
+    path: /^message\.parts\[\d+\]\.kind$/,
+    holds: ({ gateway, agentPart }) => gateway === null && agentPart?.kind === 'text' && isEmpty(agentPart.value)
+  },
+  {
     why: 'The JavaScript SDKs drop the metadata of parts from 0.3 over HTTP+JSON.',
     path: /^message\.parts\[\d+\]\.metadata$/,
     holds: ({ agent }, { request }) => request.target.includes('/v1/') && isEmpty(agent)

@@ -17,6 +17,7 @@ import { Answer } from '../../src/gateway/answers/answer.js'
 import { Exchange } from '../../src/gateway/exchange.js'
 import type { Services } from '../../src/gateway/exchange.js'
 import { LiveExchanges } from '../../src/gateway/live.js'
+import { HeldBytes } from '../../src/gateway/held-bytes.js'
 import { Overload } from '../../src/gateway/overload.js'
 import { forward } from '../../src/upstream/forward.js'
 import { createAudit } from '../../src/telemetry/audit.js'
@@ -82,7 +83,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   audit.on('data', (chunk: Buffer) => { lines += chunk.toString() })
   const live = new LiveExchanges()
   const overload = new Overload({ eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }, log)
-  const services = { metrics, log, live, overload, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
+  const services = { metrics, log, live, overload, heldBytes: new HeldBytes(Infinity), tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
   const dispatcher = new Pool(options.agent)
   const policy = { hidden: new Set(), echoes: new Map(), declared: [], labels: new Map(), names: new Names() } as unknown as AgentPolicy
   const server = createServer((request: IncomingMessage, response) => {

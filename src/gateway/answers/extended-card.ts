@@ -8,9 +8,11 @@ import { isObject, own } from '../../a2a/fields.js'
 import type { JsonLimits } from '../../wire/json.js'
 import { parseStrict } from '../../wire/json.js'
 import { memberSpan } from '../../wire/json-span.js'
+import { noMemory } from '../../agent/refusals.js'
 import type { Exchange } from '../exchange.js'
 import { agentFailed } from './agent-failure.js'
 import { headersOfChanged } from '../../agent/answer-head.js'
+import type { Exceeded } from './whole.js'
 import { WholeBody } from './whole.js'
 
 export interface ExtendedCardPlan {
@@ -21,22 +23,21 @@ export interface ExtendedCardPlan {
 }
 
 export class ExtendedCardBody extends WholeBody {
-  private readonly exchange: Exchange
   private readonly status: number
   private readonly headers: readonly string[]
   private readonly plan: ExtendedCardPlan
 
   constructor (exchange: Exchange, status: number, headers: readonly string[], plan: ExtendedCardPlan) {
-    super(plan.size)
-    this.exchange = exchange
+    super(exchange, plan.size)
     this.status = status
     this.headers = headers
     this.plan = plan
   }
 
-  protected override exceeded (): boolean {
+  protected override exceeded (why: Exceeded): boolean {
     this.chunks = []
-    agentFailed(this.exchange, 'too_large')
+    if (why === 'too_large') agentFailed(this.exchange, 'too_large')
+    else this.exchange.refuseAnswer(noMemory(this.exchange.services.overload.retryAfter), 'rejected')
     return true
   }
 

@@ -6,10 +6,10 @@ import { headersOfChanged } from '../../agent/answer-head.js'
 import { RelayedBody } from './relay.js'
 import type { Reviewing } from './reviewing.js'
 import { noticesOf } from './reviewing.js'
+import type { Exceeded } from './whole.js'
 import { WholeBody } from './whole.js'
 
 export class HeldJson extends WholeBody {
-  private readonly exchange: Exchange
   private readonly status: number
   private readonly headers: string[]
   private readonly reviewing: Reviewing
@@ -17,8 +17,7 @@ export class HeldJson extends WholeBody {
   private relay: RelayedBody | null = null
 
   constructor (exchange: Exchange, status: number, headers: string[], reviewing: Reviewing) {
-    super(reviewing.limits.response)
-    this.exchange = exchange
+    super(exchange, reviewing.limits.response)
     this.status = status
     this.headers = headers
     this.reviewing = reviewing
@@ -33,10 +32,10 @@ export class HeldJson extends WholeBody {
     else this.relay.end()
   }
 
-  protected override exceeded (): boolean {
+  protected override exceeded (why: Exceeded): boolean {
     const { chunks } = this
     this.chunks = []
-    if (this.reviewing.unread('too_large')) return true
+    if (this.reviewing.unread(why)) return true
     this.reviewing.pushEcho(this.headers)
     this.relay = new RelayedBody(this.exchange, this.status, this.headers, false)
     let more = true

@@ -2,9 +2,11 @@
 import type { Exchange } from '../exchange.js'
 import type { AnswerBody } from './body.js'
 import { RelayedBody } from './relay.js'
+import type { Exceeded } from './whole.js'
 import type { Reviewing } from './reviewing.js'
 
 export class ObservedJson implements AnswerBody {
+  private readonly exchange: Exchange
   private readonly relay: RelayedBody
   private readonly reviewing: Reviewing
   /** Null when there is more than is read. */
@@ -12,6 +14,7 @@ export class ObservedJson implements AnswerBody {
   private size = 0
 
   constructor (exchange: Exchange, status: number, headers: string[], reviewing: Reviewing) {
+    this.exchange = exchange
     this.reviewing = reviewing
     reviewing.pushEcho(headers)
     this.relay = new RelayedBody(exchange, status, headers, false)
@@ -21,12 +24,15 @@ export class ObservedJson implements AnswerBody {
     if (this.chunks !== null) {
       this.size += chunk.length
       this.chunks.push(chunk)
-      if (this.size > this.reviewing.limits.response) {
-        this.chunks = null
-        this.reviewing.unread('too_large')
-      }
+      if (this.size > this.reviewing.limits.response) this.giveUp('too_large')
+      else if (!this.exchange.hold(chunk.length)) this.giveUp('no_memory')
     }
     return this.relay.data(chunk)
+  }
+
+  private giveUp (why: Exceeded): void {
+    this.chunks = null
+    this.reviewing.unread(why)
   }
 
   end (): void {

@@ -1,5 +1,5 @@
 /** One answer and its review, on the gateway's side: verdicts are recorded, what they say of the task is remembered, and the header tells what is known. */
-import { answerTooLarge, doubtful, encoded, eventTooLarge, notJson } from '../../agent/answer-problems.js'
+import { answerTooLarge, doubtful, encoded, eventTooLarge, noMemoryForAnswer, notJson } from '../../agent/answer-problems.js'
 import type { Unread } from '../../agent/answer-problems.js'
 import type { EchoPlan } from '../../agent/echo.js'
 import { pushEcho } from '../../agent/echo.js'
@@ -83,7 +83,7 @@ export class Reviewing {
   }
 
   /** Forwarded, or refused where that is enforced, because it cannot be read. @returns whether it was refused */
-  unread (reason: Unread, event = false): boolean {
+  unread (reason: Unread | 'no_memory', event = false): boolean {
     const { exchange, review } = this
     exchange.services.metrics.answerUnread(exchange.agentName, reason)
     if (!review.enforces) return false
@@ -112,8 +112,9 @@ export class Reviewing {
     }
   }
 
-  private problemOf (reason: Unread, event: boolean): CallProblem {
+  private problemOf (reason: Unread | 'no_memory', event: boolean): CallProblem {
     if (reason === 'too_large') return event ? eventTooLarge(this.limits.event) : answerTooLarge(this.limits.response)
+    if (reason === 'no_memory') return noMemoryForAnswer
     return reason === 'encoding' ? encoded : reason === 'malformed' ? doubtful : notJson
   }
 

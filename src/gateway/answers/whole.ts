@@ -1,20 +1,27 @@
 /** An answer that is read whole before anything of it goes to the client. */
+import type { Exchange } from '../exchange.js'
 import type { AnswerBody } from './body.js'
 
+/** Why no more of it is kept. */
+export type Exceeded = 'too_large' | 'no_memory'
+
 export abstract class WholeBody implements AnswerBody {
+  protected readonly exchange: Exchange
   protected chunks: Buffer[] = []
   protected size = 0
   private readonly limit: number
 
   /** @param limit bytes */
-  constructor (limit: number) {
+  constructor (exchange: Exchange, limit: number) {
+    this.exchange = exchange
     this.limit = limit
   }
 
   data (chunk: Buffer): boolean {
     this.size += chunk.length
     this.chunks.push(chunk)
-    return this.size <= this.limit || this.exceeded()
+    if (this.size > this.limit) return this.exceeded('too_large')
+    return this.exchange.hold(chunk.length) || this.exceeded('no_memory')
   }
 
   end (): void {
@@ -26,8 +33,8 @@ export abstract class WholeBody implements AnswerBody {
     tell()
   }
 
-  /** There is more than is read. @returns as `data` */
-  protected abstract exceeded (): boolean
+  /** There is more than is kept. @returns as `data` */
+  protected abstract exceeded (why: Exceeded): boolean
 
   protected abstract whole (bytes: Buffer): void
 }
