@@ -1,4 +1,5 @@
 /** What the bodies of all calls together may hold: up to the limit all pass, beyond it requests are refused and answers go unread. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, open, rpc, rpcBody, until, V1 } from '../helpers/http.js'
@@ -51,11 +52,17 @@ t.test('a body that is only half there counts, until its client has left', async
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {memory: 1MiB}']) })
   const ask = async (): Promise<number> => (await call(`${gateway.url}/rpc`, { headers: HEADERS, body: bodyOf(500) })).status
   t.equal(await ask(), 200)
-  const slow = open(`${gateway.url}/rpc`, { method: 'POST', headers: [...HEADERS, 'content-length', String(MIB)] })
-  slow.on('error', () => {})
-  slow.write('{'.padEnd(MIB - 10))
-  await until(async () => await ask() === 503, 'it counts')
-  slow.destroy()
+  const refused = async (): Promise<boolean> => {
+    const slow = open(`${gateway.url}/rpc`, { method: 'POST', headers: [...HEADERS, 'content-length', String(MIB)] })
+    slow.on('error', () => {})
+    slow.write('{'.padEnd(MIB - 10))
+    // Asked before that has arrived, a call takes its room and it is the one that is refused.
+    await sleep(100)
+    const status = await ask()
+    slow.destroy()
+    return status === 503
+  }
+  await until(refused, 'it counts')
   await until(async () => await ask() === 200, 'it is over')
 })
 
@@ -73,7 +80,7 @@ for (const responses of ['observe', 'enforce'] as const) {
       }
     })
     const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [`responses: ${responses}`, 'extensions: [sizes]'], ['limits: {memory: 1MiB}', ...POLICY]) })
-    const ask = (): ReturnType<typeof rpc> => rpc(gateway.url, 'SendMessage', { message: MESSAGE }, ['a2a-extensions', URI])
+    const ask = (): ReturnType<typeof rpc> => rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['a2a-extensions', URI])
     const unread = (): Promise<number> => gateway.metric('a2a_gateway_answers_unread_total{agent="agent",reason="no_memory"}')
 
     size = MIB - 1_000
