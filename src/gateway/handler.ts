@@ -91,6 +91,13 @@ function guarded (exchange: Exchange, surface: Surface, refusal: Refusal, versio
   exchange.refuse(refusal, 'rejected', undefined, surface.last ? ['connection', 'close'] : [])
 }
 
+/** Bytes of a body that is not worth being kept, parsed, for the sake of its id until the answer is over. */
+const LARGE = 16_384
+
+function always (token: string): () => string {
+  return () => token
+}
+
 interface Arrived {
   readonly route: OperationRoute
   readonly problem: CallProblem | null
@@ -103,7 +110,7 @@ function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Ar
   const startedAt = performance.now()
   const { route } = arrived
   const call = callOf(route, arrived.problem, exchange.request, arrived.query, arrived.bytes, options.limits)
-  exchange.idToken = call.id
+  exchange.idToken = arrived.bytes.length < LARGE ? call.id : always(call.id())
   exchange.label = call.operation
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
   const read: Read = { arrived, call, task, seconds: (performance.now() - startedAt) / 1_000 }
@@ -150,8 +157,10 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
   const body = bodyOf(ruling, arrived.bytes)
   const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
   const card = readsAnswer(state, call) ? { rewrite: state.rewrite, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } } : null
-  const review = card === null ? reviewFor(route, call, ruling, task?.taskId ?? null, limits, null, taskId => exchange.services.tasks.now(keyOf(agent, read, taskId))) : null
-  const answer = new Answer(exchange, { echo, card, review: review === null ? null : reviewPlan(exchange, agent, read, review, limits), anyPage: route.extensionRoute !== null })
+  const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
+  const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
+  const review = card === null ? reviewFor(route, call, ruling, task?.taskId ?? null, limits, null, taskId => exchange.services.tasks.now(keyOf(taskId))) : null
+  const answer = new Answer(exchange, { echo, card, review: review === null ? null : reviewPlan(exchange, review, keyOf, limits), anyPage: route.extensionRoute !== null })
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,
@@ -164,16 +173,8 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
   }, answer)
 }
 
-function keyOf (agent: Agent, { arrived, call }: Read, taskId: string): TaskKey {
-  return { agent: agent.name, tenant: tenantOf(call, arrived.route.tenant), taskId }
-}
-
-function reviewPlan (exchange: Exchange, agent: Agent, read: Read, review: AnswerReview, limits: Limits): ReviewPlan {
-  return {
-    review,
-    limits,
-    remember: (taskId, fields) => exchange.services.tasks.write(keyOf(agent, read, taskId), fields)
-  }
+function reviewPlan (exchange: Exchange, review: AnswerReview, keyOf: (taskId: string) => TaskKey, limits: Limits): ReviewPlan {
+  return { review, limits, remember: (taskId, fields) => exchange.services.tasks.write(keyOf(taskId), fields) }
 }
 
 /** `onUnavailable: forward` lets an agent work while its card cannot be had; nothing can be enforced then. */
