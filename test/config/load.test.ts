@@ -34,7 +34,7 @@ server:
   publicUrl: https://Agents.example.com/a/
   trustedProxies: [10.0.0.0/8, "fd00::/8", 192.0.2.1]
   drainTimeout: 1500ms
-limits: {headers: 16KiB, body: 64KiB, response: 1MiB, event: 2KiB, card: 10KiB, jsonDepth: 8, jsonMembers: 100, extensions: 4, headersTimeout: 5s, requestTimeout: 2m, idleTimeout: 1m, writeTimeout: 0s, connections: 9}
+limits: {headers: 16KiB, body: 64KiB, response: 1MiB, event: 2KiB, card: 10KiB, jsonDepth: 8, jsonMembers: 100, extensions: 4, headersTimeout: 5s, requestTimeout: 2m, idleTimeout: 1m, writeTimeout: 0s, memory: 64MiB, connections: 9}
 shedding: {eventLoopDelay: 500ms, eventLoopUtilization: 0.9, heapUsed: 1GiB, rss: 2GiB, retryAfter: 1s}
 agents:
   - name: first
@@ -100,6 +100,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     requestTimeout: 120000,
     idleTimeout: 60000,
     writeTimeout: 0,
+    memory: 67_108_864,
     connections: 9
   })
   t.same(result.shedding, { eventLoopDelay: 500, eventLoopUtilization: 0.9, heapUsed: 1024 ** 3, rss: 2 * 1024 ** 3, retryAfter: 1000 })

@@ -32,7 +32,7 @@ function parse (text: string): Map<string, Family> {
   return families
 }
 
-/** design 2.5, word for word. */
+/** Design 2.5 word for word, and what has come since. */
 const DESIGN: Record<string, [string, string[]]> = {
   requests_total: ['counter', ['agent', 'operation', 'binding', 'version', 'outcome']],
   request_duration_seconds: ['histogram', ['agent', 'operation', 'outcome']],
@@ -52,7 +52,10 @@ const DESIGN: Record<string, [string, string[]]> = {
   tasks_remembered: ['gauge', []],
   observed_total: ['counter', ['agent', 'extension', 'metric', 'by']],
   observed_value: ['gauge', ['agent', 'extension', 'metric', 'by']],
-  answers_unread_total: ['counter', ['agent', 'reason']]
+  answers_unread_total: ['counter', ['agent', 'reason']],
+  refusals_total: ['counter', ['agent', 'rule']],
+  client_errors_total: ['counter', ['kind']],
+  requests_active: ['gauge', ['agent']]
 }
 
 function recordEverything (metrics: Metrics): void {
@@ -80,6 +83,9 @@ function recordEverything (metrics: Metrics): void {
   metrics.observed('weather', 'usage', 'tokens', 'counter', '', 120)
   metrics.observed('weather', 'usage', 'latency', 'gauge', 'fast', 0.25)
   metrics.answerUnread('weather', 'too_large')
+  metrics.refusal('weather', 'gateway/memory')
+  metrics.clientError('timeout')
+  metrics.requestsActive(new Map([['weather', () => 3]]))
 }
 
 t.test('the metrics are those of the design: names, types and label sets', async t => {
@@ -129,6 +135,9 @@ t.test('values are what was recorded, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_observed_total', { extension: 'usage', metric: 'tokens', by: '' }), 120 * times)
     t.equal(get('a2a_gateway_observed_value', { extension: 'usage', metric: 'latency', by: 'fast' }), 0.25, 'the last value')
     t.equal(get('a2a_gateway_answers_unread_total', { reason: 'too_large' }), times)
+    t.equal(get('a2a_gateway_refusals_total', { rule: 'gateway/memory' }), times)
+    t.equal(get('a2a_gateway_client_errors_total', { kind: 'timeout' }), times)
+    t.equal(get('a2a_gateway_requests_active', { agent: 'weather' }), 3)
     t.equal(get('a2a_gateway_request_duration_seconds_count', { outcome: 'forwarded' }), 2 * times)
     t.equal(get('a2a_gateway_upstream_duration_seconds_sum', { agent: 'weather' }), 0.015 * times)
     t.equal(get('a2a_gateway_decision_duration_seconds_bucket', { le: '0.00001' }), 0)
