@@ -222,6 +222,7 @@ export class Exchange {
     this.span.end(outcome, response.statusCode)
     services.live.delete(this)
     const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' && response.statusCode === 500 ? 'error' : 'info'
+    if (!services.log.isLevelEnabled(level)) return
     services.log[level]({
       agent: this.agentName,
       operation: this.label,

@@ -12,5 +12,6 @@ export interface Log {
   readonly info: LogMethod
   readonly debug: LogMethod
   readonly trace: LogMethod
+  isLevelEnabled (level: string): boolean
   child (bindings: Record<string, unknown>): Log
 }

@@ -50,7 +50,7 @@ function memoryLog (): { log: Log, lines: Array<{ level: string, fields: object,
   const at = (level: string): LogMethod => (fields: object | string, message?: string) => {
     lines.push(typeof fields === 'string' ? { level, fields: {}, message: fields } : { level, fields, message: message ?? '' })
   }
-  const log: Log = { fatal: at('fatal'), error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug'), trace: at('trace'), child: () => log }
+  const log: Log = { isLevelEnabled: () => true, fatal: at('fatal'), error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug'), trace: at('trace'), child: () => log }
   return { log, lines }
 }
 
