@@ -82,6 +82,6 @@ export function readAnswer (text: string): WireAnswer {
 
 /** As the explanation has them: `connection` is between gateway and agent, the client's address is that of the test. */
 export function asShown (recorded: RecordedRequest, rawHeaders: readonly string[]): ReturnType<typeof compareHeaders> {
-  const named = rawHeaders.flatMap((name, i) => i % 2 === 1 || name === 'connection' ? [] : [name, name === 'x-forwarded-for' ? '(the client\'s address)' : rawHeaders[i + 1] ?? ''])
+  const named = rawHeaders.flatMap((name, i) => i % 2 === 1 || name === 'connection' || name === 'via' ? [] : [name, name === 'x-forwarded-for' ? '(the client\'s address)' : rawHeaders[i + 1] ?? ''])
   return compareHeaders(sentHeaders(recorded, []), named)
 }

@@ -157,7 +157,7 @@ t.test('inject adds to the metadata where the client wrote it, or makes it', asy
     t.equal(found.body, `{"message":{"parts":[{"text":"t"}],"metadata":{${added}}},"metadata":{"req":null}}`)
     t.match(found, { refusal: null, edited: ['ext/inject'], violations: [] })
     t.ok(forwarded(policy, '{"message":{"parts":[{"text":"t"}]}}', side).same, 'only where the extension is active')
-    t.match(forwarded(policy, '{"message":{"parts":[{"text":"t"}],"metadata":"x"}}', sent), { refusal: { rule: 'ext/inject', fields: [{ description: 'must be an object' }] } })
+    t.match(forwarded(policy, '{"message":{"parts":[{"text":"t"}],"metadata":"x"}}', sent), { refusal: { rule: 'gateway/ambiguous-fields', fields: [{ description: 'must be an object' }] } })
   }
   t.ok(forwarded(policy, '{"id":"1"}', { ...ACTIVE, method: 'GetTask' }).same, 'only into messages')
   t.equal(forwarded(policyFor({ ext: { uri: URI, mode: 'observe', inject: [{ metadata: 'k', value: 1 }] } }), '{"message":{"parts":[]}}', ACTIVE).body, '{"message":{"parts":[],"metadata":{"k":1}}}', 'as activation.default: inject, in observe too')

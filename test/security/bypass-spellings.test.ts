@@ -101,7 +101,7 @@ t.test('names that only look alike, and the client\'s own data, are left alone',
   const one = await target(t)
   for (const form of FORMS) {
     const extra = ',"metadata":{"Parts":1,"parts":2,"media_type":3,"mediaType":4,"MessageId":5},"x-parts":1,"partsList":[]'
-    const body = bodyOf(form, messageOf(form, [dataPart(form, GOOD), '{"data":{"Data":1,"data":2,"task_id":3,"taskId":4,"TASKID":5}}'], extra))
+    const body = bodyOf(form, messageOf(form, [dataPart(form, GOOD), '{"data":{"Data":1,"data":{"a":2},"task_id":3,"taskId":4,"TASKID":5}}'], extra))
     forwarded(t, one, await one.send(sending(form, body)), body, nameOf(form))
   }
 })
