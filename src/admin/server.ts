@@ -1,9 +1,5 @@
-import { createRequire } from 'node:module'
-import type * as Fastify from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-
-// Required: an import costs more (gateway/app.ts).
-const { fastify, LogController } = createRequire(import.meta.url)('fastify') as typeof Fastify
+import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
 
 /** What the admin listener reports. Asked on every request. */
 export interface AdminState {
@@ -31,6 +27,7 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
     loggerInstance: log,
     // Probes and scrapes come every few seconds.
     logController: new LogController({ disableRequestLogging: true }),
+    schemaController: NO_SCHEMAS,
     bodyLimit: 1_024,
     requestTimeout: 10_000,
     frameworkErrors: (_error, _request, reply) => { badRequest(reply as unknown as FastifyReply) }

@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import type { SheddingConfig } from '../config/model.js'
 import type { Log } from '../telemetry/log.js'
 
-// Required: an import costs more (app.ts).
+// Required: an import costs more (framework.ts).
 const underPressure = createRequire(import.meta.url)('@fastify/under-pressure') as typeof UnderPressure
 
 /** How often is measured, ms. */

@@ -20,7 +20,7 @@ import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
 import { surfaceOf } from './surface.js'
 
-// Required: an import costs more (app.ts).
+// Required: an import costs more (framework.ts).
 const httpProxy = createRequire(import.meta.url)('@fastify/http-proxy') as typeof HttpProxy
 
 export interface PassthroughOptions {
