@@ -9,6 +9,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 COPY scripts scripts
+COPY bench bench
 COPY examples examples
 COPY config config
 COPY docs docs

@@ -9,6 +9,7 @@ import { configurationPage } from './configuration-page.js'
 import type { Generator } from './generator.js'
 import { policyPage } from './policy-page.js'
 import { refusalsPage } from './refusals-page.js'
+import { writeValidators } from './validators.js'
 
 /** Add a generator here, and the build writes its file and the tests keep it from drifting. */
 export const GENERATORS: readonly Generator[] = [
@@ -48,6 +49,7 @@ function current (file: string): string | null {
 function main (args: readonly string[]): number {
   if (!args.includes('--check')) {
     for (const file of generate()) console.log(`wrote ${file}`)
+    writeValidators()
     return 0
   }
   const files = drifted()

@@ -1,15 +1,8 @@
 #!/usr/bin/env node
 /** Command line to command. */
 import { parseArgs } from 'node:util'
-import { runCheck } from './cli/check.js'
 import type { Command } from './cli/commands.js'
 import { COMMANDS } from './cli/commands.js'
-import { runExplain } from './cli/explain.js'
-import { runHealth } from './cli/health.js'
-import { runInit } from './cli/init.js'
-import { runSchema } from './cli/schema.js'
-import { runServe } from './cli/serve.js'
-import { runTest } from './cli/test.js'
 import { usage } from './cli/usage.js'
 import { packageVersion } from './config/paths.js'
 
@@ -60,14 +53,15 @@ async function main (argv: readonly string[]): Promise<number> {
   const text = (name: string): string | undefined => typeof values[name] === 'string' ? values[name] : undefined
   const { env } = process
   const config = text('config') ?? null
+  // Each command loads its own code only: `health`, which a container runs every few seconds, needs none of the gateway's.
   switch (command) {
-    case 'serve': return await runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
-    case 'check': return await runCheck({ config, live: values.live === true, env }, { out, err })
-    case 'init': return await runInit({ url: positionals[0], output: text('output') }, { out, err })
-    case 'explain': return await runExplain({ recordings: positionals, config, card: text('card') ?? null, upstream: text('upstream'), agent: text('agent') ?? null, headers: (values.header ?? []) as string[], request: text('request') ?? null, answer: text('answer') ?? null, json: values.json === true, env }, { out, err })
-    case 'test': return runTest({ files: positionals, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env }, { out, err })
-    case 'schema': return runSchema({ out })
-    default: return await runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })
+    case 'serve': return await (await import('./cli/serve.js')).runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
+    case 'check': return await (await import('./cli/check.js')).runCheck({ config, live: values.live === true, env }, { out, err })
+    case 'init': return await (await import('./cli/init.js')).runInit({ url: positionals[0], output: text('output') }, { out, err })
+    case 'explain': return await (await import('./cli/explain.js')).runExplain({ recordings: positionals, config, card: text('card') ?? null, upstream: text('upstream'), agent: text('agent') ?? null, headers: (values.header ?? []) as string[], request: text('request') ?? null, answer: text('answer') ?? null, json: values.json === true, env }, { out, err })
+    case 'test': return (await import('./cli/test.js')).runTest({ files: positionals, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env }, { out, err })
+    case 'schema': return (await import('./cli/schema.js')).runSchema({ out })
+    default: return await (await import('./cli/health.js')).runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })
   }
 }
 

@@ -1,5 +1,5 @@
-import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
 
 /** What the admin listener reports. Asked on every request. */
 export interface AdminState {
@@ -27,6 +27,7 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
     loggerInstance: log,
     // Probes and scrapes come every few seconds.
     logController: new LogController({ disableRequestLogging: true }),
+    schemaController: NO_SCHEMAS,
     bodyLimit: 1_024,
     requestTimeout: 10_000,
     frameworkErrors: (_error, _request, reply) => { badRequest(reply as unknown as FastifyReply) }

@@ -1,89 +1,48 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from 'ajv/dist/2020.js'
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
+import { compile } from './compile.js'
+import type { Validators } from './compile.js'
 import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { UNKNOWN } from './document.js'
 import { FORMATS } from './formats.js'
-import type { Fault, Format } from './formats.js'
-import type { Bounds, Schema } from './schema-kit.js'
+import type { Fault } from './formats.js'
+import { forgetFaults } from './keywords.js'
+import { fileOf, precompiled } from './precompiled.js'
+import type { Name } from './precompiled.js'
+import type { Schema } from './schema-kit.js'
 import { configSchema } from './schema.js'
-import { shareRepeats } from './share-schema.js'
-import { duration, readDuration, readSize, size } from './units.js'
-import type { Reading } from './units.js'
 import { parsePointer } from '../wire/json-pointer.js'
-
-/** ajv's SchemaValidateFunction, which it does not export: errors are left on the function itself. */
-interface KeywordCheck<T> {
-  (schema: T, text: string): boolean
-  errors?: Partial<ErrorObject>[]
-}
 
 type Params = Readonly<Record<string, unknown>>
 
-/**
- * After so many faults our own keywords let everything pass: the value is refused anyway, and ajv copies all earlier errors for
- * every error of a custom keyword (65,000 bad items: many seconds).
- */
-const MAX_FAULTS = 1000
-let faults = 0
+/** The definition of policies in the schema of the configuration. */
+export const POLICY = 'policy'
 
-let validators: { readonly config: ValidateFunction, readonly policy: ValidateFunction } | null = null
+let validators: Validators | null = null
 
 /** Checks a whole configuration and fills in its defaults, in place. */
 export function validateConfig (value: unknown): PathProblem[] {
-  return run(compiled().config, value, 'the configuration')
+  return run(compiled().whole, value, 'the configuration')
 }
 
 /** Checks one policy and fills in its defaults, in place. */
 export function validatePolicy (value: unknown): PathProblem[] {
-  return run(compiled().policy, value, 'the policy')
+  return run(compiled().part as ValidateFunction, value, 'the policy')
 }
 
 /** The same for any other file that is described in our schema kit. */
-export function validatorFor (schema: Schema, subject: string): (value: unknown) => PathProblem[] {
-  const validate = newAjv().compile(schema)
-  return value => run(validate, value, subject)
+export function validatorFor (schema: Schema, subject: string, name: Name): (value: unknown) => PathProblem[] {
+  const { whole } = precompiled(schema, fileOf(name)) ?? compile(schema, null)
+  return value => run(whole, value, subject)
 }
 
-function compiled () {
-  if (validators === null) {
-    const ajv = newAjv()
-    ajv.addSchema(shareRepeats(configSchema), CONFIG)
-    validators = { config: ajv.getSchema(CONFIG) as ValidateFunction, policy: ajv.getSchema(`${CONFIG}#/$defs/policy`) as ValidateFunction }
-  }
+function compiled (): Validators {
+  validators ??= precompiled(configSchema, fileOf('configuration')) ?? compile(configSchema, POLICY)
   return validators
 }
 
-const CONFIG = 'config'
-
-function newAjv (): Ajv2020 {
-  // The schemas are ours: the tests check them against the meta-schema, start-up does not (60 ms of 110).
-  const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, useDefaults: true, ownProperties: true, strict: true, strictRequired: false, allowUnionTypes: true })
-  ajv.addKeyword(keyword('x-format', (name: Format, text) => FORMATS[name](text)))
-  ajv.addKeyword(keyword('x-duration', (bounds: Bounds, text) => quantityFault('a duration', text, bounds, readDuration, duration)))
-  ajv.addKeyword(keyword('x-size', (bounds: Bounds, text) => quantityFault('a size', text, bounds, readSize, size)))
-  return ajv
-}
-
-function keyword<T> (name: string, check: (schema: T, text: string) => Fault | null): FuncKeywordDefinition {
-  const validate: KeywordCheck<T> = (schema, text) => {
-    const fault = faults < MAX_FAULTS ? check(schema, text) : null
-    if (fault !== null) faults++
-    validate.errors = fault === null ? [] : [{ keyword: name, message: fault.message, params: { hint: fault.hint } }]
-    return fault === null
-  }
-  return { keyword: name, type: 'string', validate, errors: true }
-}
-
-function quantityFault (kind: string, text: string, bounds: Bounds, read: (text: string) => Reading, exact: (text: string) => number): Fault | null {
-  const reading = read(text)
-  if ('hint' in reading) return { message: `must be ${kind}, not ${shown(text)}`, hint: reading.hint }
-  if (reading.value >= exact(bounds.minimum) && reading.value <= exact(bounds.maximum)) return null
-  return { message: `must be from ${bounds.minimum} to ${bounds.maximum}, not ${text}` }
-}
-
 function run (validate: ValidateFunction, value: unknown, subject: string): PathProblem[] {
-  faults = 0
+  forgetFaults()
   if (validate(value)) return []
   const errors = validate.errors ?? []
   // A value of the wrong type is none of the allowed ones either: one sentence is enough.

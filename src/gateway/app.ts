@@ -4,8 +4,8 @@
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
 import { clientErrorHandler, countDropped } from './client-errors.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
@@ -39,6 +39,7 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
+    schemaController: NO_SCHEMAS,
     genReqId: () => '',
     exposeHeadRoutes: false,
     clientErrorHandler: clientErrorHandler(services),

@@ -2,10 +2,14 @@
  * Whether the process has more to do than it can. @fastify/under-pressure measures; without limits of its own it adds no hook, and what a
  * request asks is one boolean.
  */
-import underPressure from '@fastify/under-pressure'
+import { createRequire } from 'node:module'
+import type UnderPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import type { SheddingConfig } from '../config/model.js'
 import type { Log } from '../telemetry/log.js'
+
+// Required: an import costs more (framework.ts).
+const underPressure = createRequire(import.meta.url)('@fastify/under-pressure') as typeof UnderPressure
 
 /** How often is measured, ms. */
 const INTERVAL = 1_000

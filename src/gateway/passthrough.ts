@@ -6,8 +6,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { TransformCallback } from 'node:stream'
+import { createRequire } from 'node:module'
 import { Transform } from 'node:stream'
-import httpProxy from '@fastify/http-proxy'
+import type HttpProxy from '@fastify/http-proxy'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as refusals from '../agent/refusals.js'
 import { upstreamHeaders } from '../agent/upstream-headers.js'
@@ -18,6 +19,9 @@ import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
 import { surfaceOf } from './surface.js'
+
+// Required: an import costs more (framework.ts).
+const httpProxy = createRequire(import.meta.url)('@fastify/http-proxy') as typeof HttpProxy
 
 export interface PassthroughOptions {
   readonly snapshot: () => Snapshot

@@ -36,7 +36,7 @@ export function loadTests (file: string, env: Environment): TestsResult {
   const value = yaml.root?.value ?? null
   if (yaml.readable && value === null) problems.push(diagnostic(file, 0, 0, { message: 'the file is empty', hint: 'it holds card, agent and tests' }))
   else if (yaml.readable) {
-    validate ??= validatorFor(testFileSchema, 'the file of tests')
+    validate ??= validatorFor(testFileSchema, 'the file of tests', 'tests')
     problems.push(...validate(value).map(place), ...testFileProblems(value).map(place))
   }
   if (problems.length > 0) return { ok: false, problems: sortDiagnostics(problems) }

@@ -1,6 +1,12 @@
 /** Ajv's keywords where its own are not fit for data and schemas of strangers. */
-import type { Ajv, Code, CodeKeywordDefinition, KeywordCxt } from 'ajv'
-import { _, Name, str } from 'ajv'
+import { createRequire } from 'node:module'
+import type * as AjvModule from 'ajv'
+import type { Ajv, Code, CodeKeywordDefinition, KeywordCxt, Name } from 'ajv'
+
+const require = createRequire(import.meta.url)
+
+/** What Ajv makes code with; loaded when it is needed, as in json-schema.ts. */
+const codegen = (): Pick<typeof AjvModule, '_' | 'Name' | 'str'> => require('ajv') as typeof AjvModule
 
 /** Ajv of any draft. */
 type AnyAjv = Pick<Ajv, 'RULES' | 'addKeyword' | 'removeKeyword'>
@@ -31,6 +37,7 @@ export function step (cost: number): void {
 }
 
 export function replaceKeywords (ajv: AnyAjv): void {
+  const { _, str } = codegen()
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef', 'if', 'not']) count(ajv, keyword, () => 1)
   for (const keyword of ['anyOf', 'oneOf']) count(ajv, keyword, ({ schema }) => sizeOf(schema))
   // What these cost by themselves; what their schemas do counts by itself.
@@ -54,7 +61,7 @@ export function replaceKeywords (ajv: AnyAjv): void {
 
   if (ajv.RULES.all.unevaluatedProperties !== undefined) {
     ajv.removeKeyword('unevaluatedProperties')
-    ajv.addKeyword(unevaluatedProperties)
+    ajv.addKeyword(unevaluatedProperties())
   }
 }
 
@@ -68,52 +75,57 @@ function count (ajv: AnyAjv, keyword: string, cost: (cxt: KeywordCxt) => number 
   if (typeof rule !== 'object' || !('code' in rule.definition) || typeof rule.definition.code !== 'function') return
   const definition = rule.definition as CodeKeywordDefinition
   const { code } = definition
+  const { _ } = codegen()
   definition.code = (cxt, ruleType) => {
     cxt.gen.code(_`${cxt.gen.scopeValue('func', { ref: step })}(${cost(cxt)})`)
     code.call(definition, cxt, ruleType)
   }
 }
 
-/** Ajv's names for a property given as a string, and for its count of errors. */
+/** Ajv's name for a property given as a string. */
 const STRING = 1
-const ERRORS = new Name('errors')
 
 /** Ajv's keyword, except that it asks for own properties: its `evaluated["constructor"]` finds Object.prototype's and lets the member pass. */
-const unevaluatedProperties: CodeKeywordDefinition = {
-  keyword: 'unevaluatedProperties',
-  type: 'object',
-  schemaType: ['boolean', 'object'],
-  trackErrors: true,
-  error: {
-    message: 'must NOT have unevaluated properties',
-    params: ({ params }) => _`{unevaluatedProperty: ${params.unevaluatedProperty}}`
-  },
-  code (cxt: KeywordCxt) {
-    const { gen, schema, data, errsCount, it } = cxt
-    const { allErrors, props } = it
-    const check = (key: Name): void => {
-      if (schema === false) {
-        cxt.setParams({ unevaluatedProperty: key })
-        cxt.error()
-        if (allErrors !== true) gen.break()
-        return
+function unevaluatedProperties (): CodeKeywordDefinition {
+  const { _, Name } = codegen()
+  // Ajv's own name for its count.
+  const errors = new Name('errors')
+  return {
+    keyword: 'unevaluatedProperties',
+    type: 'object',
+    schemaType: ['boolean', 'object'],
+    trackErrors: true,
+    error: {
+      message: 'must NOT have unevaluated properties',
+      params: ({ params }) => _`{unevaluatedProperty: ${params.unevaluatedProperty}}`
+    },
+    code (cxt: KeywordCxt) {
+      const { gen, schema, data, errsCount, it } = cxt
+      const { allErrors, props } = it
+      const check = (key: Name): void => {
+        if (schema === false) {
+          cxt.setParams({ unevaluatedProperty: key })
+          cxt.error()
+          if (allErrors !== true) gen.break()
+          return
+        }
+        const valid = gen.name('valid')
+        cxt.subschema({ keyword: 'unevaluatedProperties', dataProp: key, dataPropType: STRING }, valid)
+        if (allErrors !== true) gen.if(_`!${valid}`, () => gen.break())
       }
-      const valid = gen.name('valid')
-      cxt.subschema({ keyword: 'unevaluatedProperties', dataProp: key, dataPropType: STRING }, valid)
-      if (allErrors !== true) gen.if(_`!${valid}`, () => gen.break())
+      if (props instanceof Name) {
+        const hasOwn = gen.scopeValue('func', { ref: Object.hasOwn })
+        gen.if(_`${props} !== true`, () => gen.forIn('key', data, key => { gen.if(_`!${props} || !${hasOwn}(${props}, ${key})`, () => check(key)) }))
+      } else if (props !== true) {
+        const evaluated = Object.entries(props ?? {}).filter(([, done]) => done).map(([name]) => name)
+        gen.forIn('key', data, key => {
+          if (evaluated.length === 0) check(key)
+          else gen.if(evaluated.map(name => _`${key} !== ${name}`).reduce((all, one) => _`${all} && ${one}`), () => check(key))
+        })
+      }
+      it.props = true
+      cxt.ok(_`${errsCount} === ${errors}`)
     }
-    if (props instanceof Name) {
-      const hasOwn = gen.scopeValue('func', { ref: Object.hasOwn })
-      gen.if(_`${props} !== true`, () => gen.forIn('key', data, key => { gen.if(_`!${props} || !${hasOwn}(${props}, ${key})`, () => check(key)) }))
-    } else if (props !== true) {
-      const evaluated = Object.entries(props ?? {}).filter(([, done]) => done).map(([name]) => name)
-      gen.forIn('key', data, key => {
-        if (evaluated.length === 0) check(key)
-        else gen.if(evaluated.map(name => _`${key} !== ${name}`).reduce((all, one) => _`${all} && ${one}`), () => check(key))
-      })
-    }
-    it.props = true
-    cxt.ok(_`${errsCount} === ${ERRORS}`)
   }
 }
 

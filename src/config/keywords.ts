@@ -1,0 +1,40 @@
+/** Our own keywords of the schema kit, as the validators call them: those that are compiled at run time and those that the build made. */
+import { shown } from './diagnostics.js'
+import { FORMATS } from './formats.js'
+import type { Fault, Format } from './formats.js'
+import type { Bounds } from './schema-kit.js'
+import { duration, readDuration, readSize, size } from './units.js'
+import type { Reading } from './units.js'
+
+/** After so many faults everything passes: the value is refused anyway, and nobody reads the 65,000th message. */
+const MAX_FAULTS = 1000
+let faults = 0
+
+/** Before each validation. */
+export function forgetFaults (): void {
+  faults = 0
+}
+
+/** By name of the keyword: its value in the schema and a text to what is wrong with the text. */
+export const KEYWORDS = {
+  'x-format': capped((name: Format, text) => FORMATS[name](text)),
+  'x-duration': capped((bounds: Bounds, text) => quantityFault('a duration', text, bounds, readDuration, duration)),
+  'x-size': capped((bounds: Bounds, text) => quantityFault('a size', text, bounds, readSize, size))
+} as const
+
+export type Keywords = typeof KEYWORDS
+
+function capped<T> (check: (schema: T, text: string) => Fault | null): (schema: T, text: string) => Fault | null {
+  return (schema, text) => {
+    const fault = faults < MAX_FAULTS ? check(schema, text) : null
+    if (fault !== null) faults++
+    return fault
+  }
+}
+
+function quantityFault (kind: string, text: string, bounds: Bounds, read: (text: string) => Reading, exact: (text: string) => number): Fault | null {
+  const reading = read(text)
+  if ('hint' in reading) return { message: `must be ${kind}, not ${shown(text)}`, hint: reading.hint }
+  if (reading.value >= exact(bounds.minimum) && reading.value <= exact(bounds.maximum)) return null
+  return { message: `must be from ${bounds.minimum} to ${bounds.maximum}, not ${text}` }
+}

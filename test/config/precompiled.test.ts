@@ -1,0 +1,98 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { validatorsModule } from '../../scripts/validators.js'
+import { compile } from '../../src/config/compile.js'
+import { readYaml } from '../../src/config/document.js'
+import { forgetFaults } from '../../src/config/keywords.js'
+import { packageRoot } from '../../src/config/paths.js'
+import { precompiled } from '../../src/config/precompiled.js'
+import type { Schema } from '../../src/config/schema-kit.js'
+import { configSchema } from '../../src/config/schema.js'
+import { POLICY } from '../../src/config/validate.js'
+import { testFileSchema } from '../../src/offline/test-schema.js'
+import { ANSWER_ROWS } from './answer-rows.js'
+import { EDIT_ROWS } from './edit-rows.js'
+import { ROWS, policyWith } from './rows.js'
+
+// What the build has compiled says what compiling says.
+
+const directory = mkdtempSync(join(tmpdir(), 'precompiled-'))
+t.teardown(() => { rmSync(directory, { recursive: true }) })
+
+/** The module that the build writes, beside this package's modules: it requires parts of Ajv. */
+function built (name: string, schema: Schema, part: string | null): string {
+  const file = join(directory, name)
+  const local = validatorsModule(schema, part).replaceAll('require("', `require("${packageRoot()}/node_modules/`)
+  writeFileSync(file, local)
+  return file
+}
+
+function found (schema: Schema, file: string) {
+  const validators = precompiled(schema, file)
+  if (validators === null) throw new Error('not found')
+  return validators
+}
+
+/** All that a validator leaves behind, read anew: it fills in defaults. */
+function outcome (validate: ValidateFunction, text: string): string {
+  const value: unknown = readYaml(text, {}).root?.value ?? null
+  forgetFaults()
+  const valid = validate(value)
+  const errors = (valid ? [] : validate.errors ?? []) as ErrorObject[]
+  return JSON.stringify([valid, errors, value], (_key, one: unknown) => typeof one === 'symbol' ? String(one) : one)
+}
+
+const config = found(configSchema, built('configuration.cjs', configSchema, POLICY))
+const atRunTime = compile(configSchema, POLICY)
+
+t.test('configurations', t => {
+  const rows = [...Object.values(ROWS).flat(), ...Object.values(ANSWER_ROWS).flat(), ...EDIT_ROWS]
+  let refused = 0
+  for (const [name, text] of rows) {
+    const expected = outcome(atRunTime.whole, text)
+    if (outcome(config.whole, text) !== expected) t.equal(outcome(config.whole, text), expected, name)
+    if (expected.startsWith('[false')) refused++
+  }
+  t.ok(rows.length > 300 && refused > 150, `${rows.length} configurations, ${refused} of them refused, all alike`)
+  t.end()
+})
+
+t.test('more faults than are told', t => {
+  const text = policyWith(`uriPattern: [${Array.from({ length: 1_500 }, (_none, i) => `"${i} x"`).join(', ')}]\nowns: {metadata: [${Array.from({ length: 1_500 }, () => '""').join(', ')}]}`)
+  t.equal(outcome(config.whole, text), outcome(atRunTime.whole, text))
+  t.end()
+})
+
+t.test('policies of the catalogue', t => {
+  const folder = join(packageRoot(), 'config/extensions')
+  const policies = readdirSync(folder).filter(name => name.endsWith('.yaml') && !name.endsWith('.test.yaml')).map(name => readFileSync(join(folder, name), 'utf8'))
+  for (const text of [...policies, 'null', 'uri: ""\nnothing: {}\nrequest: [{id: r, select: {part: {}}}]']) {
+    const expected = outcome(atRunTime.part as ValidateFunction, text)
+    if (outcome(config.part as ValidateFunction, text) !== expected) t.equal(outcome(config.part as ValidateFunction, text), expected, text.slice(0, 200))
+  }
+  t.ok(policies.length > 20, `${policies.length} policies, all alike`)
+  t.end()
+})
+
+t.test('files of tests', t => {
+  const validate = found(testFileSchema, built('tests.cjs', testFileSchema, null)).whole
+  const { whole } = compile(testFileSchema, null)
+  for (const text of ['null', 'card: 1\nagent: []\ntests: [{name: 1, request: {operation: SendMesage}, expect: {status: 1}}]', 'tests: []\nnothing: 1']) {
+    t.equal(outcome(validate, text), outcome(whole, text), text)
+    t.ok(outcome(whole, text).startsWith('[false'))
+  }
+  t.end()
+})
+
+t.test('what is not there, or made from something else, is compiled anew', t => {
+  t.equal(precompiled(configSchema, join(directory, 'none.cjs')), null)
+  const file = join(directory, 'configuration.cjs')
+  t.equal(precompiled({ ...configSchema, maxProperties: 99 }, file), null, 'a schema that has changed since')
+  const other = join(directory, 'other.cjs')
+  writeFileSync(other, readFileSync(file, 'utf8').replace(/^exports\.digest = "../m, 'exports.digest = "zz'))
+  t.equal(precompiled(configSchema, other), null, 'a digest of anything else, such as another release of Ajv')
+  t.end()
+})
