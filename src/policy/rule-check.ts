@@ -31,17 +31,21 @@ export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode,
     return fault(policy, rule, mode, rule.undeclaredClass, one.typePath ?? one.path, `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`, violations)
   }
   const { entry, name } = found
-  const label = name === null ? 'its schema' : `the schema ${quoted(name, NAME)} of the agent's card`
   if (!entry.usable) {
-    return fault(policy, rule, mode, 'unsupportedContent', one.path, `cannot be accepted: ${label} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
+    return fault(policy, rule, mode, 'unsupportedContent', one.path, `cannot be accepted: ${labelOf(name)} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
   }
   const problems = entry.schema.validate(one.value)
   if (problems === null) return true
+  const label = labelOf(name)
   for (const problem of problems) {
     if (isFull(violations, mode)) break
     broken(policy, rule, mode, `${one.path}${problem.path}`, `${problem.message} (${label})`, violations)
   }
   return false
+}
+
+function labelOf (name: string | null): string {
+  return name === null ? 'its schema' : `the schema ${quoted(name, NAME)} of the agent's card`
 }
 
 /** Characters of a schema's name and pointer, and names of a card, that a message shows. */
