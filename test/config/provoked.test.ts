@@ -26,6 +26,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'the policy': 'names a policy of the catalogue, a file of this package',
   'is not valid': 'for keywords of the schema that nobody has used yet',
   'unknown error': 'Ajv always names one',
+  '((schema, text) => keywords[…](schema, text))': 'code that the build writes',
   'no package.json named … above …': 'a broken installation',
   'not host:port: …': 'validated before',
   'a secret was not read': 'a fault of this package: each is read before it is asked for',
