@@ -13,10 +13,9 @@ import type { Bench } from './bench.js'
 import { setUp } from './bench.js'
 import { versus } from './cases/versus.js'
 import { toolInstalled } from './load/closed.js'
-import { UsageError, positive } from './options.js'
+import { UsageError, command, positive } from './options.js'
 import { startGateway } from './parties/gateway.js'
 import type { Party } from './parties/party.js'
-import { endWithSignals } from './processes.js'
 
 const HELP = `npm run bench:compare -- [COMMIT] [COMMIT] [--rounds=N] [--seconds=S]
 
@@ -104,11 +103,4 @@ function build (commit: string, directory: string, worktrees: string[], say: (li
   return join(directory, 'dist/src/main.js')
 }
 
-endWithSignals()
-try {
-  process.exitCode = await main(process.argv.slice(2))
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error
-  console.error(error.message)
-  process.exitCode = 2
-}
+await command(main)

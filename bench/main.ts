@@ -2,8 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../src/config/paths.js'
-import { HELP, UsageError, benchOptions } from './options.js'
-import { endWithSignals } from './processes.js'
+import { HELP, benchOptions, command } from './options.js'
 import { render } from './render.js'
 import { run } from './run.js'
 
@@ -24,11 +23,4 @@ async function main (args: readonly string[]): Promise<number> {
   return results.measured.some(({ rows }) => rows.some(row => row.broken !== undefined && row.party.startsWith('gateway'))) ? 1 : 0
 }
 
-endWithSignals()
-try {
-  process.exitCode = await main(process.argv.slice(2))
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error
-  console.error(error.message)
-  process.exitCode = 2
-}
+await command(main)

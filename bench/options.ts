@@ -1,4 +1,5 @@
 /** Flags of the two commands. What is wrong with them is said before anything is started. */
+import { endWithSignals } from './processes.js'
 import { parseArgs } from 'node:util'
 import { CASES } from './cases/all.js'
 import { KINDS } from './parties/all.js'
@@ -14,6 +15,18 @@ export interface BenchOptions {
 }
 
 export class UsageError extends Error {}
+
+/** Runs a command of this folder to its exit code; flags that it cannot use are 2. */
+export async function command (main: (args: string[]) => Promise<number>): Promise<void> {
+  endWithSignals()
+  try {
+    process.exitCode = await main(process.argv.slice(2))
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    console.error(error.message)
+    process.exitCode = 2
+  }
+}
 
 const DEFAULTS = { full: { rounds: 5, seconds: 1 }, quick: { rounds: 2, seconds: 1 } }
 
