@@ -59,7 +59,8 @@ export interface AgentStateOptions {
 
 /** @throws Error in plain words when the cards cannot be used */
 export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions): AgentState {
-  const { agent } = options
+  // Taken apart: a closure that outlives this and knows `options` would keep the state before, and that the one before it.
+  const { agent, maxExtensions, publicBase, previous, secretOf } = options
   const upstreamUrl = new URL(agent.upstream.url)
   const additions: CardAdditions = { advertise: agent.card.advertise, schemas: agent.card.schemas }
   const documents = loaded.byVersion
@@ -69,17 +70,17 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
   const routed = new Set(mapped.map(routeKey))
   const rewrite: RewriteOptions = {
-    publicBase: options.publicBase,
+    publicBase,
     upstreamUrl,
     signature: agent.card.signature,
     routed: one => routed.has(routeKey(one)),
     additions
   }
-  const cache = new SchemaCache(options.previous?.cache)
+  const cache = new SchemaCache(previous?.cache)
   const findings = checkCards(agent, [...new Set([cards['1.0'], cards['0.3']])], cache)
   if (findings.some(finding => finding.refuses)) throw new CardRefused(findings)
   const policyOf = (version: Version): AgentPolicy => compileAgentPolicy({
-    agent, maxExtensions: options.maxExtensions, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache, secretOf: options.secretOf
+    agent, maxExtensions, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache, secretOf
   })
   const serve = (version: Version): RenderedCard => renderCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
   const policy = { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
