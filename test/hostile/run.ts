@@ -14,7 +14,7 @@ import { plainCard } from '../helpers/raw.js'
 import { HEALTHY, HEALTHY_ANSWER, hostileAgent } from './agent.js'
 import type { HostileAgent } from './agent.js'
 import { HostileClient, madeOf } from './client.js'
-import { checkAgent, checkAnswers } from './promises.js'
+import { checkAgent, checkAnswers, shown } from './promises.js'
 import type { GatewayPart, Promised, Scenario } from './scenario.js'
 
 const MIB = 1024 * 1024
@@ -42,7 +42,7 @@ export async function runScenario (t: Test, scenario: Scenario): Promise<void> {
   const wanted = promise.answers.length
   const waiting = (one: HostileClient): boolean => !one.socket.destroyed && !one.closed && (one.answers().length < wanted || promise.closed === true)
   await until(() => !clients.some(waiting), '', limit).catch(() => {
-    t.fail(`${wanted} answers${promise.closed === true ? ' and the end of the connection' : ''}; there are ${clients[0]?.answers().map(({ all }) => all).join('\n')}`)
+    t.fail(`${wanted} answers${promise.closed === true ? ' and the end of the connection' : ''}; there are ${clients[0]?.answers().map(({ all }) => shown(all)).join('\n')}`)
   })
   const arriving = promise.agent === 'any' ? 0 : promise.agent.length * number
   await until(() => agent.requests.length >= arriving, '', limit).catch(() => { t.fail(`${arriving} requests at the agent`) })
