@@ -28,10 +28,10 @@ export const SIZE: Case = {
   run: async bench => await sideBySide(bench, 'size', '400 B', SIZES, { headers: HEADERS, body: callBody({ bytes: 400, shape: 'text' }), connections: MANY })
 }
 
-/** The first two are the promise: a stream that no rule looks at costs what one costs that is not read at all. */
+/** Calls ask for an extension, which the agent never says it heeds: events are read for that, until it shows. */
 const READINGS: Configurations = {
   'answers not read (responses: off)': { responses: 'off' },
-  'no rule looks (responses: observe)': { responses: 'observe', nodes: 0 },
+  'no rule looks, proof of activation is sought (responses: observe)': { responses: 'observe', nodes: 0 },
   'object schemas observed': { responses: 'observe' },
   'object schemas enforced': { responses: 'enforce' }
 }

@@ -74,6 +74,8 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
       name: 'bench',
       upstream: { url: `${agent}/${policies}/${nodes}`, connections: 4_096 },
       card,
+      // As many as the memory case opens, and more.
+      concurrency: { requests: 4_096, streams: 4_096 },
       ...(responses === undefined ? {} : { responses }),
       ...(policies === 0 ? {} : { extensions: ['object-schemas', ...own.map(([one]) => one)] })
     }]
