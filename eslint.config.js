@@ -3,8 +3,17 @@ import neostandard from 'neostandard'
 // The house rules of docs/architecture.md: arrows point one way and the core is pure.
 const only = (files, patterns) => ({
   files,
-  rules: { 'no-restricted-imports': ['error', { patterns }] }
+  rules: {
+    'no-restricted-imports': ['error', { patterns }],
+    'no-restricted-syntax': ['error', ...patterns.flatMap(({ group, message }) => required(group).map(selector => ({ selector, message })))]
+  }
 })
+// Packages that are slow to import are required (src/framework.ts): the same rules for them. Paths of ours are always imported.
+const required = group => {
+  const names = group.filter(one => !/^[.!]|^node:/.test(one)).map(one => one.replaceAll('/', '\\u002f').replaceAll('*', '.*'))
+  const argument = `[arguments.0.value=/^(?:${names.join('|')})$/]`
+  return names.length === 0 ? [] : [`CallExpression[callee.name='require']${argument}`, `CallExpression[callee.callee.name='createRequire']${argument}`]
+}
 const edges = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
 
 export default [

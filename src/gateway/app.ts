@@ -46,7 +46,7 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     forceCloseConnections: true,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 65_536 },
-    // Fastify's routing, hooks and reply cost a tenth of what a small call costs, and an exchange uses none of them (bench/RESULTS.md).
+    // An exchange uses none of Fastify's routing, hooks and replies (measured at 400 B, with nothing judged: 163 us of CPU a call with them, 149 without).
     serverFactory: (passthrough: RequestListener) => {
       return createServer(listenerOptions(limits), (request, response) => {
         const surface = surfaceOf(request, snapshot().agents)

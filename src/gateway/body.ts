@@ -24,6 +24,12 @@ export function readBody (request: IncomingMessage, limits: BodyLimits, done: (r
   new BodyReader(request, limits, done).start()
 }
 
+/** Most bodies come in one piece, which is not copied. */
+export function joined (chunks: readonly Buffer[], size: number): Buffer {
+  const [first] = chunks
+  return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size)
+}
+
 class BodyReader {
   private readonly request: IncomingMessage
   private readonly limits: BodyLimits
@@ -55,8 +61,7 @@ class BodyReader {
   }
 
   private readonly onEnd = (): void => {
-    const [first] = this.chunks
-    this.finish({ ok: true, bytes: this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks, this.size) })
+    this.finish({ ok: true, bytes: joined(this.chunks, this.size) })
   }
 
   private readonly onClose = (): void => {

@@ -19,8 +19,4 @@ export class HeldBytes {
   give (bytes: number): void {
     this.held -= bytes
   }
-
-  get size (): number {
-    return this.held
-  }
 }

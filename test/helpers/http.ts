@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -124,12 +124,17 @@ export async function rawAgent (t: Test, answer: (socket: Socket, head: string) 
       answer(socket, head)
     })
   })
+  url = await listenFor(t, server, sockets)
+  return { url, requests, sockets }
+}
+
+/** Until the test is over; then what is still connected is cut off. @returns its URL */
+export async function listenFor (t: Test, server: Server, sockets: ReadonlySet<Socket>): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return { url, requests, sockets }
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }

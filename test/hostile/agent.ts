@@ -1,9 +1,10 @@
 /** An agent on a bare socket: keeps every byte it gets, frames them by the strictest reading, and answers what a scenario says. */
 import { once } from 'node:events'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { listenFor } from '../helpers/http.js'
 import { plainCard } from '../helpers/raw.js'
 import { bytesOf, chunkOf, LAST_CHUNK } from './bytes.js'
 import type { AgentPart, CardReply, Reply } from './scenario.js'
@@ -152,12 +153,6 @@ export async function hostileAgent (t: Test, part: AgentPart): Promise<HostileAg
     }, what => faults.push(what))
     return connection
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
+  url = await listenFor(t, server, sockets)
   return { url, requests, faults, healthy: () => healthy, cardRequests: () => cardRequests, sent: () => sent, get gatewayUrl () { return gatewayUrl }, set gatewayUrl (value) { gatewayUrl = value } }
 }

@@ -1,4 +1,5 @@
 /** A JSON answer that waits for nothing: it goes on as it comes, and a copy is judged when it is whole. */
+import { joined } from '../body.js'
 import type { Exchange } from '../exchange.js'
 import type { AnswerBody } from './body.js'
 import { RelayedBody } from './relay.js'
@@ -38,8 +39,7 @@ export class ObservedJson implements AnswerBody {
   end (): void {
     this.relay.end()
     if (this.chunks === null) return
-    const [first] = this.chunks
-    const bytes = this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks, this.size)
+    const bytes = joined(this.chunks, this.size)
     this.chunks = null
     this.reviewing.remember(this.reviewing.judge(bytes, false))
   }

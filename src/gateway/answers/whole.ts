@@ -1,4 +1,5 @@
 /** An answer that is read whole before anything of it goes to the client. */
+import { joined } from '../body.js'
 import type { Exchange } from '../exchange.js'
 import type { AnswerBody } from './body.js'
 
@@ -25,7 +26,7 @@ export abstract class WholeBody implements AnswerBody {
   }
 
   end (): void {
-    this.whole(Buffer.concat(this.chunks, this.size))
+    this.whole(joined(this.chunks, this.size))
   }
 
   /** Nothing has gone out, so nothing is waited for. */
