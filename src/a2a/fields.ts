@@ -6,6 +6,8 @@
  * requests: such objects are refused, never guessed at.
  */
 
+import { isUnread } from '../wire/json-long.js'
+
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function isObject (value: unknown): value is JsonObject {
@@ -70,7 +72,7 @@ export function addProblem (problems: FieldProblem[], path: string, message: str
 /** Null is absent to every reader; of anything else but a text, some make one, and others refuse it. */
 export function mustBeTexts (fields: Fields, names: readonly string[], problems: FieldProblem[]): void {
   for (const name of names) {
-    const value = fields.get(name)
+    const value = fields.peek(name)
     if (value !== undefined && value !== null && typeof value !== 'string') addProblem(problems, fields.pathOf(name), 'must be a string')
   }
 }
@@ -137,6 +139,12 @@ export class Fields {
   get (field: string): unknown {
     const key = this.key(field)
     return key === null ? undefined : this.object[key]
+  }
+
+  /** The same, where it matters only whether it is a text: a long one that nobody has read is '' and stays unread. */
+  peek (field: string): unknown {
+    const key = this.key(field)
+    return key === null ? undefined : isUnread(this.object, key) ? '' : this.object[key]
   }
 
   /** Path of the field in the client's own spelling; the field's own name when it is absent. */

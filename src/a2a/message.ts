@@ -176,7 +176,7 @@ function viewPart (raw: JsonObject, path: string, index: number, version: Versio
   let several = false
   for (let i = 0; i < members.length; i++) {
     const member = members[i] as string
-    const value = part.get(member)
+    const value = part.peek(member)
     // A null sibling is an absent one to every SDK, so it makes no second member.
     if (value === undefined || value === null) continue
     several = present !== null

@@ -2,6 +2,8 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE, skipSpace, skipString } from './json-bytes.js'
 import { findDuplicate } from './json-duplicate.js'
 import { findFault } from './json-fault.js'
+import type { LongString } from './json-long.js'
+import { LONG, longString, Unread, withoutLong } from './json-long.js'
 
 const PLAIN = 0
 const OPEN = 1
@@ -38,8 +40,10 @@ export type JsonResult = { readonly ok: true, readonly value: unknown } | { read
  *
  * Duplicates cost next to nothing: in valid JSON the colons outside strings are the members, so a duplicate shows as
  * fewer keys in the parsed value. Only then is the text read again to name the place.
+ *
+ * @param bytes must not change while the value is used: strings longer than `long` bytes are read from it when somebody asks for them
  */
-export function parseStrict (bytes: Buffer, limits: JsonLimits): JsonResult {
+export function parseStrict (bytes: Buffer, limits: JsonLimits, long = LONG): JsonResult {
   const ascii = isAscii(bytes)
   if (!ascii) {
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return refuse('bom', 0, 'the JSON begins with a byte order mark')
@@ -52,6 +56,7 @@ export function parseStrict (bytes: Buffer, limits: JsonLimits): JsonResult {
   let depth = 0
   let colons = 0
   let members = 0
+  let left: LongString[] | null = null
   while (i < length) {
     const kind = KINDS[bytes[i] ?? 0]
     if (kind === PLAIN) {
@@ -59,6 +64,10 @@ export function parseStrict (bytes: Buffer, limits: JsonLimits): JsonResult {
     } else if (kind === QUOTE) {
       const end = skipString(bytes, i)
       if (end === -1) return refuse('syntax', length, `the JSON ends at byte ${length}, inside a string`)
+      if (end - i - 2 > long) {
+        const long = bytes[skipSpace(bytes, end)] === COLON ? null : longString(bytes, i + 1, end - 1)
+        if (long !== null) (left ??= []).push(long)
+      }
       i = end
     } else if (kind === OPEN) {
       if (++depth > limits.depth) return refuse('depth', i, `the JSON is nested deeper than ${limits.depth} levels`)
@@ -74,20 +83,28 @@ export function parseStrict (bytes: Buffer, limits: JsonLimits): JsonResult {
   }
   if (members > limits.members) return refuse('members', null, `the JSON has more than ${limits.members} members and elements`)
 
+  const encoding = ascii ? 'latin1' : 'utf8'
   let value: unknown
   try {
-    value = JSON.parse(bytes.toString(ascii ? 'latin1' : 'utf8'))
+    if (left !== null) {
+      value = JSON.parse(withoutLong(bytes, left, encoding))
+      const unread = new Unread(bytes, left)
+      const keys = countKeys(value, unread)
+      if (unread.whole) return colons === keys ? { ok: true, value } : duplicateProblem(bytes)
+    }
+    value = JSON.parse(bytes.toString(encoding))
   } catch {
     return syntaxProblem(bytes) // V8's message quotes the text, so it is not used
   }
-  return colons === countKeys(value) ? { ok: true, value } : duplicateProblem(bytes)
+  return colons === countKeys(value, null) ? { ok: true, value } : duplicateProblem(bytes)
 }
 
 /**
  * Keys of all objects in a value made by JSON.parse, which makes even `__proto__` an own key.
  * `for in` is four times as fast as `Object.values`; what it would inherit, JSON.parse never gives.
+ * @param unread is shown every string where some were left out
  */
-function countKeys (root: unknown): number {
+function countKeys (root: unknown, unread: Unread | null): number {
   let count = 0
   const open: unknown[] = [root]
   for (let size = 1; size > 0;) {
@@ -96,12 +113,14 @@ function countKeys (root: unknown): number {
       for (let i = 0; i < node.length; i++) {
         const value: unknown = node[i]
         if (typeof value === 'object' && value !== null) open[size++] = value
+        else if (unread !== null && typeof value === 'string') unread.restore(node, i, value)
       }
     } else if (typeof node === 'object' && node !== null) {
       for (const key in node) {
         count++
         const value: unknown = (node as Record<string, unknown>)[key]
         if (typeof value === 'object' && value !== null) open[size++] = value
+        else if (unread !== null && typeof value === 'string') unread.restore(node, key, value)
       }
     }
   }

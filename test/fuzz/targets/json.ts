@@ -13,7 +13,7 @@ export const json: Target = {
   name: 'json',
   maxBytes: 2048,
   seeds: [
-    '{"a":[1,-0.5e+3,true,false,null,"x\\u00e9\\n"],"b":{"c":{}}}', '[]', '"\\ud83d\\ude00"', ' [ {"a" : 1 , "\\u0061":2} ] ', '{"__proto__":1,"constructor":{"a":[]}}', '[[[[1]]]]', '', '\ufeff{}',
+    '{"a":"left out 1","b":"left out 0"}', '{"a":[1,-0.5e+3,true,false,null,"x\\u00e9\\n"],"b":{"c":{}}}', '[]', '"\\ud83d\\ude00"', ' [ {"a" : 1 , "\\u0061":2} ] ', '{"__proto__":1,"constructor":{"a":[]}}', '[[[[1]]]]', '', '\ufeff{}',
     `{"long":"${'x'.repeat(70)}\\"${'y'.repeat(40)}\\\\"}`, '12345678901234567890', Buffer.from([0x22, 0xc3, 0x28, 0x22]), '{"é":"ü","\\u00e9":1}'
   ],
   dictionary: ['{', '}', '[', ']', ',', ':', '"', '\\', '\\"', '\\\\', '\\u', '\\u0061', '\\ud800', '\\udc00', '"a":', '"\\u0061":', '"__proto__":', 'true', 'false', 'null', '-', '1e5', '0.1', '01', '{}', '[]', ',"a":1', '\u2028', 'é', '\ufeff', '\\/', '\\b', '\n'],
@@ -26,8 +26,11 @@ export const json: Target = {
       if (result.ok) {
         same(result.value, JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)))
         same(result.value, slow.root === null ? undefined : valueOf(slow.root, bytes))
+        // Everything that can be left out is, and read when it is compared.
+        same(parseStrict(bytes, limits, 0), result)
       } else {
         reason(result.problem, slow, limits, bytes)
+        same(parseStrict(bytes, limits, 0), result)
       }
     }
   }
