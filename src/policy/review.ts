@@ -36,6 +36,10 @@ export function reviewOf (context: AnswerContext): AnswerReview | null {
 const NONE: readonly never[] = []
 const FORWARD: Verdict = { refusal: null, violations: NONE, edits: NONE, edited: NONE, annotations: NONE, attributes: NONE, measures: NONE, remember: null }
 
+/** The field; and how JSON may write any of its letters. */
+const LIST = Buffer.from('extensions')
+const ESCAPE = Buffer.from('\\u')
+
 class Review implements AnswerReview {
   private readonly context: AnswerContext
   private readonly works: readonly Work[]
@@ -45,6 +49,8 @@ class Review implements AnswerReview {
   private readonly annotates: boolean
   private readonly strips: boolean
   private readonly idle: boolean
+  /** Whether nothing is sought but the URIs that an answer lists. */
+  private readonly listsOnly: boolean
   private taskId: string | null
   /** The result that the answer ended with, so far; kept only where a rule asks for it. */
   private readonly judgesLast: boolean
@@ -63,6 +69,7 @@ class Review implements AnswerReview {
     this.strips = works.some(one => one.strips)
     this.judgesLast = works.some(one => one.judgesLast)
     this.idle = works.every(one => one.idle)
+    this.listsOnly = works.length === 0 && this.memory === null && !activations.holdsHead
     this.taskId = context.taskId
   }
 
@@ -92,7 +99,7 @@ class Review implements AnswerReview {
 
   judge (bytes: Buffer, stream: boolean): Verdict {
     // An answer to a notification, or an event that keeps a connection open: there is nothing to act upon.
-    if (!this.reads || bytes.length === 0) return FORWARD
+    if (!this.reads || bytes.length === 0 || this.showsNothing(bytes)) return FORWARD
     const judging = new Judging(new AnswerEdits())
     const view = this.read(bytes, stream, judging.violations)
     if (view === null) return judging.verdict(null)
@@ -100,6 +107,11 @@ class Review implements AnswerReview {
       this.result(view.results[i] as ResultView, !stream && i === view.results.length - 1 ? 'last' : 'within', judging)
     }
     return judging.verdict(this.memory)
+  }
+
+  /** Where only a list of extensions could tell anything, and there is none: most events of a stream say nothing of extensions. */
+  private showsNothing (bytes: Buffer): boolean {
+    return this.listsOnly && !bytes.includes(LIST) && !bytes.includes(ESCAPE)
   }
 
   end (): Verdict | null {

@@ -59,6 +59,22 @@ t.test('nothing is read once nothing is open', async t => {
   t.same(review.judge(Buffer.from('not even JSON'), false).violations, [])
 })
 
+t.test('where only a list of extensions could tell, what has none is not read', async t => {
+  const policy = policyOf(declaring(URI, OTHER), {}, { responses: 'observe' })
+  const confirmed = (...events: (Buffer | string)[]): readonly string[] => {
+    const review = reviewed(policy, { requested: [URI, OTHER], operation: 'SendStreamingMessage' })
+    for (const event of events) review.judge(Buffer.from(event), true)
+    return review.truth().confirmed
+  }
+  const review = reviewed(policy, { requested: [URI], operation: 'SendStreamingMessage' })
+  t.equal(review.reads, true)
+  t.same(review.judge(Buffer.from('{"not":"JSON'), true).violations, [])
+  t.equal(review.judge(Buffer.from('{"not":"JSON, extensions'), true).violations.length, 1, 'and what may have one is')
+  const listing = V1.status('working', { message: V1.message([V1.text('x')], { extensions: [URI] }) }).toString()
+  t.same(confirmed(V1.task_('working'), listing, V1.task_('completed')), [URI])
+  t.same(confirmed(listing.replace('"extensions"', '"extens\\u0069ons"')), [URI], 'an escape is a way to write it')
+})
+
 t.test('what the client sees', async t => {
   const shown = (policy: AgentPolicy, requested: readonly string[], echoed: readonly string[], bytes: Buffer | null = null): readonly string[] => {
     const review = reviewed(policy, { requested })
