@@ -237,6 +237,15 @@ t.test('OTEL_BSP_* is honoured', async t => {
   await tracing.shutdown()
 })
 
+t.test('spans go out in small batches: while one is written down, no call goes on', async t => {
+  const { url, posts } = await collector(t)
+  const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
+  for (let i = 0; i < 300; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  await tracing.shutdown()
+  const sizes = posts.map(({ body }) => (JSON.parse(body.toString()) as OtlpRequest).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans).flatMap(({ spans }) => spans).length)
+  t.same(sizes.sort((a, b) => b - a), [128, 128, 44])
+})
+
 t.test('a collector that refuses is reported once, and a stop does not wait for it', async t => {
   const { url } = await collector(t, 400)
   const { log, lines } = memoryLog()
