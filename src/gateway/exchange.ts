@@ -1,4 +1,5 @@
 /** One request and its answer: all state of it, and the one place where its end is recorded. */
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller, Refusal } from '../a2a/errors.js'
 import type { Operation } from '../a2a/operations.js'
@@ -39,6 +40,8 @@ export interface Services {
 /** Label of requests that reached no operation of a card. */
 export type Label = Operation | 'AgentCard' | 'Passthrough' | 'Preflight'
 
+/** So that ids of several workers, and of one process after the other, are told apart in logs that are kept together. */
+const PROCESS = randomBytes(4).toString('hex')
 let lastId = 0
 
 export class Exchange {
@@ -80,7 +83,7 @@ export class Exchange {
     this.response = response
     this.services = services
     this.startedAt = performance.now()
-    this.id = (++lastId).toString(36)
+    this.id = `${PROCESS}-${(++lastId).toString(36)}`
     this.span = services.tracing.startRequest(request.headers, this.startedAt)
     services.live.add(this)
     response.on('close', () => { this.close() })

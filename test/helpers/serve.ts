@@ -9,7 +9,7 @@ import { until } from './http.js'
 
 const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 
-export interface Line { readonly level: string, readonly msg: string, readonly url?: string, readonly admin?: string, readonly reason?: string, readonly pid?: number, readonly of?: number, readonly worker?: number }
+export interface Line { readonly level: string, readonly msg: string, readonly url?: string, readonly admin?: string, readonly reason?: string, readonly pid?: number, readonly of?: number, readonly worker?: number, readonly request_id?: string }
 
 /** What the process has to do with. */
 export interface Confines {
