@@ -32,6 +32,8 @@ export interface StartOptions {
   readonly logs?: Writable
   /** Where audit lines go; default stdout. */
   readonly audit?: Writable
+  /** Where spans go as lines, with `OTEL_TRACES_EXPORTER=console`; default stdout. */
+  readonly traces?: Writable
   /** Node's process metrics; off in tests that start many gateways. Default true. */
   readonly processMetrics?: boolean
 }
@@ -79,7 +81,7 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   if (problems.length > 0) throw new Error(problems.join('\n'))
   const processLog = createLogger(config.telemetry.logs, options.logs)
   const log = options.worker === undefined ? processLog : processLog.child({ worker: options.worker })
-  const tracing = await createTracing({ enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log })
+  const tracing = await createTracing({ enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log, stream: options.traces })
   const metrics = new Metrics({ process: options.processMetrics ?? true })
   const live = new LiveExchanges()
   const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout })

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import type { AuditLine } from './audit-fields.js'
 
 /** One broken rule. `message` and `path` say what is wrong and where; never the value that was found. */
 export interface AuditViolation {
@@ -91,7 +92,7 @@ function ignore (): void {}
 function formatLine (entry: AuditEntry, time: string): string {
   const shown = entry.violations.slice(0, VIOLATIONS)
   const omitted = entry.violations.length - shown.length
-  return JSON.stringify({
+  const line: AuditLine = {
     audit: true,
     time,
     phase: entry.phase,
@@ -116,7 +117,8 @@ function formatLine (entry: AuditEntry, time: string): string {
     trace_id: entry.trace_id,
     client: clip(entry.client),
     request_id: clip(entry.request_id)
-  }) + '\n'
+  }
+  return JSON.stringify(line) + '\n'
 }
 
 function clip (value: string): string

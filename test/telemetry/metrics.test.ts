@@ -46,6 +46,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   card_refreshes_total: ['counter', ['agent', 'outcome']],
   config_reloads_total: ['counter', ['outcome']],
   config_info: ['gauge', ['hash']],
+  build_info: ['gauge', ['version', 'node']],
   upstream_errors_total: ['counter', ['agent', 'kind']],
   task_lookups_total: ['counter', ['agent', 'outcome']],
   task_writes_total: ['counter', ['agent', 'outcome']],
