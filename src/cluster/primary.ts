@@ -106,7 +106,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     frameworkLog.level = quietened(telemetry.logs.level)
   }
   const reloads = new Reloads({ fleet, metrics, log, apply, prepare })
-  const state = stateOf(fleet, live)
+  const state = stateOf(fleet, live, size)
   const agents = async (): Promise<unknown> => mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...crew.members].map(one => one.ask('agents'))))
   const ready = (): ReturnType<typeof state.ready> => {
     const { reasons } = state.ready()

@@ -12,6 +12,7 @@ import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics.js'
 import { createTracing } from '../telemetry/tracing.js'
 import type { StoreOptions } from '../state/create-store.js'
+import { aboutGateway } from './about.js'
 import type { Agent } from './agent.js'
 import { buildApp } from './app.js'
 import type { ReloadReport } from './changes.js'
@@ -153,7 +154,8 @@ export function quietened (level: Config['telemetry']['logs']['level']): string 
   return level === 'silent' ? 'silent' : 'warn'
 }
 
-export function stateOf (fleet: Fleet, live: Pick<LiveExchanges, 'draining'>): AdminState {
+/** @param workers how many processes serve */
+export function stateOf (fleet: Fleet, live: Pick<LiveExchanges, 'draining'>, workers = 1): AdminState {
   const agents = (): readonly Agent[] => fleet.snapshot.agents.all
   return {
     live: () => true,
@@ -163,7 +165,10 @@ export function stateOf (fleet: Fleet, live: Pick<LiveExchanges, 'draining'>): A
       if (agents().length === 0) reasons.unshift('the gateway is starting')
       return { ready: reasons.length === 0, reasons }
     },
-    agents: () => agents().map(agent => agent.describe())
+    agents: () => {
+      const gateway = aboutGateway(fleet.config.hash, workers)
+      return agents().map(agent => ({ ...agent.describe(), gateway }))
+    }
   }
 }
 

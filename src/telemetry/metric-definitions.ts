@@ -182,7 +182,7 @@ export const METRICS = {
     type: 'gauge',
     help: 'Tasks remembered in this process.',
     labels: {},
-    present: 'not with a server as `state.store`'
+    present: 'unless a server is the `state.store`'
   },
   observed_total: {
     type: 'counter',

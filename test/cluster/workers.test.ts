@@ -21,6 +21,8 @@ t.test('calls are spread, counted together, and survive the death of a worker', 
   t.equal(await gateway.metric(COUNTED), first.good())
   t.equal(await gateway.metric(/^a2a_gateway_config_info/), 1)
   t.equal(await gateway.metric(/^a2a_gateway_workers$/), 2)
+  t.equal(await gateway.metric(/^a2a_gateway_build_info/), 1)
+  t.match(await (await fetch(`${gateway.adminUrl}/agents`)).json(), [{ name: 'agent', gateway: { name: 'a2a-extension-gateway', workers: 2, startedAt: /^\d{4}-/ } }])
 
   const second = load(`${gateway.url}/rpc`)
   await more(second)
