@@ -136,7 +136,8 @@ refused is none of the gateway's errors.
 |---|---|---|---|---|
 ${attributes.join('\n')}
 
-Beside them are the attributes that policies name in \`observe.spanAttributes\`, on the SERVER span: values from answers, scalars only. Their names never begin like those above.
+Beside them are the attributes that policies name in \`observe.spanAttributes\`, on the SERVER span: values from answers, scalars only. None of them can be one of those above that are
+on SERVER spans.
 Strings are cut at 256 characters, lists at 64 elements.
 
 ## Resource

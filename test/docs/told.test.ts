@@ -9,9 +9,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
 import ts from 'typescript'
+import { FORMATS } from '../../src/config/formats.js'
 import { packageRoot } from '../../src/config/paths.js'
 import { AUDIT_FIELDS, VIOLATION_FIELDS } from '../../src/telemetry/audit-fields.js'
 import { LOG_FIELDS } from '../../src/telemetry/log-fields.js'
+import { SPAN_ATTRIBUTES } from '../../src/telemetry/span-attributes.js'
 import { Metrics } from '../../src/telemetry/metrics.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
@@ -302,6 +304,10 @@ t.test('what is said to be told elsewhere is', async t => {
     t.ok(existsSync(join(packageRoot(), file)), file)
     if (!key.startsWith('log ')) t.match(readFileSync(join(packageRoot(), file), 'utf8'), new RegExp(`\\b${word}\\b`), `${file} has ${word}`)
   }
+})
+
+t.test('a policy cannot name an attribute of the gateway\'s own SERVER spans', async t => {
+  for (const [name, { on }] of Object.entries(SPAN_ATTRIBUTES)) if (on !== 'CLIENT') t.match(FORMATS['attribute-name'](name), { message: /is among the gateway's own attributes/ }, name)
 })
 
 t.test('the audit line that docs/observability.md shows', async t => {
