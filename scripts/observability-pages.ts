@@ -74,6 +74,8 @@ ${PROCESS_METRICS.map(({ name, type, labels, meaning }) => row(code(name), type,
 /** By the naming rules of Prometheus. */
 function unitOf (name: string): string {
   if (name.endsWith('_seconds')) return 'seconds'
+  if (name.endsWith('_bytes')) return 'bytes'
+  if (name === 'card_usable' || name === 'config_last_reload_successful') return '0 or 1'
   if (name.endsWith('_info')) return 'always 1'
   return name === 'observed_total' || name === 'observed_value' ? 'the policy\'s' : 'count'
 }

@@ -129,13 +129,40 @@ export const METRICS = {
     labels: { agent: served },
     present: 'for each agent there is'
   },
+  requests_limit: {
+    type: 'gauge',
+    help: 'Calls that an agent may have under way, other than streams: concurrency.requests of each process.',
+    more: 'Times the processes',
+    labels: { agent: served },
+    present: 'for each agent there is'
+  },
   streams_active: { type: 'gauge', help: 'Streams open now.', labels: { agent: served } },
+  streams_limit: {
+    type: 'gauge',
+    help: 'Streams that an agent may have open: concurrency.streams of each process.',
+    more: 'Times the processes',
+    labels: { agent: served },
+    present: 'for each agent there is'
+  },
   stream_events_total: { type: 'counter', help: 'Server-sent events relayed.', labels: { agent: served } },
   card_age_seconds: {
     type: 'gauge',
     help: 'Seconds since the AgentCard in force was last read from the agent, or confirmed by it.',
     labels: { agent: served },
     present: 'for each agent that has a card'
+  },
+  card_max_stale_seconds: {
+    type: 'gauge',
+    help: 'Age at which an AgentCard that nobody confirms is not used any more: card.maxStale.',
+    labels: { agent: served },
+    present: 'for each agent there is'
+  },
+  card_usable: {
+    type: 'gauge',
+    help: 'Whether there is an AgentCard to decide by (1), or calls are refused or pass uninspected (0).',
+    more: 'Uninspected with `card.onUnavailable: forward`',
+    labels: { agent: served },
+    present: 'for each agent there is'
   },
   card_refreshes_total: {
     type: 'counter',
@@ -148,6 +175,12 @@ export const METRICS = {
     more: '`invalid`: the last good one stays in force',
     labels: { outcome: RELOAD_OUTCOMES },
     present: 'from the start, both'
+  },
+  config_last_reload_successful: {
+    type: 'gauge',
+    help: 'Whether the last attempt to load the configuration again went well (1), or an earlier one stays in force (0).',
+    labels: {},
+    present: 'from the start'
   },
   config_info: {
     type: 'gauge',
@@ -183,6 +216,35 @@ export const METRICS = {
     help: 'Tasks remembered in this process.',
     labels: {},
     present: 'unless a server is the `state.store`'
+  },
+  held_bytes: { type: 'gauge', help: 'Bytes of bodies that calls under way hold.', labels: {}, present: 'from the start' },
+  held_limit_bytes: {
+    type: 'gauge',
+    help: 'How many they may hold: limits.memory of each process.',
+    more: 'Times the processes',
+    labels: {},
+    present: 'from the start'
+  },
+  heap_limit_bytes: {
+    type: 'gauge',
+    help: 'Size that the heap of Node may reach.',
+    more: '`nodejs_heap_size_used_bytes` is what it has',
+    labels: {},
+    present: 'from the start'
+  },
+  memory_limit_bytes: {
+    type: 'gauge',
+    help: 'Memory that all processes may have together, where a container bounds it.',
+    labels: {},
+    present: 'only where something bounds it'
+  },
+  trace_spans_lost_total: { type: 'counter', help: 'Spans that the collector did not take.', labels: {}, present: 'from the start' },
+  audit_lines_lost_total: {
+    type: 'counter',
+    help: 'Audit lines that were dropped because what reads them was too slow.',
+    more: 'Or is gone',
+    labels: {},
+    present: 'from the start'
   },
   observed_total: {
     type: 'counter',

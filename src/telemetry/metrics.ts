@@ -5,12 +5,12 @@
 import { createRequire } from 'node:module'
 import type * as Prometheus from 'prom-client'
 import type { Counter, Gauge, Metric, MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
-import { packageVersion } from '../config/paths.js'
 import { CellTree, NumberCell, clipLabel } from './cells.js'
 import { Distribution } from './distribution.js'
 import type * as Definitions from './metric-definitions.js'
 import { definitionOf } from './metric-definitions.js'
 import type { MetricName } from './metric-definitions.js'
+import { Vitals } from './vitals.js'
 
 // Required: Node 20 reads a CommonJS package that is imported for its names first (measured: 7 of 53 ms of processor time).
 const prometheus = createRequire(import.meta.url)('prom-client') as typeof Prometheus
@@ -32,8 +32,12 @@ export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string
 /** How several processes' samples become one, where the sum says nothing. What prom-client leaves out is the first process's. */
 const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
   [`${PREFIX}card_age_seconds`]: 'first',
+  [`${PREFIX}card_max_stale_seconds`]: 'first',
+  [`${PREFIX}card_usable`]: 'first',
   [`${PREFIX}config_info`]: 'first',
+  [`${PREFIX}config_last_reload_successful`]: 'first',
   [`${PREFIX}build_info`]: 'first',
+  [`${PREFIX}memory_limit_bytes`]: 'first',
   [`${PREFIX}observed_value`]: 'max'
 }
 
@@ -55,6 +59,7 @@ export function lasting (snapshot: MetricsSnapshot): MetricsSnapshot {
 export class Metrics {
   /** Content type of {@link text}. */
   readonly contentType: string
+  readonly vitals: Vitals
   private readonly registry: Registry
   private readonly extensions: Set<string>
   private readonly ages: Map<string, () => number | null>
@@ -81,8 +86,11 @@ export class Metrics {
   private readonly info: Gauge
   private remembered: () => number | null = () => null
 
-  /** `process: false` leaves out Node's process metrics, whose observers cannot be stopped again: for tests. */
-  constructor (options: { readonly process?: boolean } = {}) {
+  /**
+   * `process: false` leaves out Node's process metrics, whose observers cannot be stopped again: for tests. `serves: false` is for a
+   * process that passes no calls.
+   */
+  constructor (options: { readonly process?: boolean, readonly serves?: boolean } = {}) {
     const registry = new prometheus.Registry()
     this.registry = registry
     this.contentType = registry.contentType
@@ -105,7 +113,6 @@ export class Metrics {
     this.refreshes = this.counter('card_refreshes_total')
     this.reloads = this.counter('config_reloads_total')
     this.info = new prometheus.Gauge({ ...described('config_info'), registers: [registry] })
-    new prometheus.Gauge({ ...described('build_info'), registers: [registry] }).set({ version: packageVersion(), node: process.version }, 1)
     this.errors = this.counter('upstream_errors_total')
     this.lookups = this.counter('task_lookups_total')
     this.writes = this.counter('task_writes_total')
@@ -113,6 +120,8 @@ export class Metrics {
     this.observedTotals = this.counter('observed_total')
     this.observedValues = this.gauge('observed_value')
     this.unread = this.counter('answers_unread_total')
+    this.vitals = new Vitals(PREFIX, options.serves ?? true)
+    for (const vital of this.vitals.metrics) registry.registerMetric(vital as unknown as Metric<string>)
     // Present from the start, so that the first failed reload is an increase.
     this.reloads.at('ok')
     this.reloads.at('invalid')
@@ -190,6 +199,7 @@ export class Metrics {
 
   configReload (outcome: One<typeof Definitions.RELOAD_OUTCOMES>): void {
     this.reloads.at(outcome).value++
+    this.vitals.reloaded = outcome === 'ok'
   }
 
   /** The configuration now in force. Only the last hash given is exposed. */

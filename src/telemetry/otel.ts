@@ -30,7 +30,7 @@ export async function createRecorder (options: TracingOptions, protocol: Exporte
 }
 
 /** @returns how to make it, where the environment can be lent */
-async function processorFor (protocol: ExporterProtocol, { log, stream = process.stdout }: TracingOptions): Promise<() => SpanProcessor> {
+async function processorFor (protocol: ExporterProtocol, { log, stream = process.stdout, onLost }: TracingOptions): Promise<() => SpanProcessor> {
   if (protocol === 'console') {
     const { LineExporter } = await import('./line-exporter.js')
     return () => new SimpleSpanProcessor(new LineExporter(stream))
@@ -38,7 +38,7 @@ async function processorFor (protocol: ExporterProtocol, { log, stream = process
   const { OTLPTraceExporter } = protocol === 'http/json'
     ? await import('@opentelemetry/exporter-trace-otlp-http')
     : await import('@opentelemetry/exporter-trace-otlp-proto')
-  return () => new BatchSpanProcessor(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log))
+  return () => new BatchSpanProcessor(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log, onLost))
 }
 
 /** What the SDK says of itself, then our name and version, then OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */

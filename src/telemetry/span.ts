@@ -49,6 +49,8 @@ export interface TracingOptions {
   readonly log: Log
   /** Where lines go when the environment asks for spans as lines; default stdout. */
   readonly stream?: Writable | undefined
+  /** So many spans were not taken by the collector. */
+  readonly onLost?: (spans: number) => void
 }
 
 /** How spans leave: to a collector, or as lines. */
