@@ -18,12 +18,15 @@ const adminUrl = `http://${HOST}:${adminPort}`
 
 const agents = [await startEightball({ port: 0 }), await startFight({ port: 0 })] as const
 
+/** Whether somebody has said where spans go; the default would be a collector that is not there. */
+const collects = Object.keys(process.env).some(name => name.startsWith('OTEL_EXPORTER_'))
+
 const gateway = spawn(process.execPath, [
   'dist/src/main.js', 'serve', '--config', 'config/demo.yaml', '--listen', `${HOST}:${port}`, '--admin', `${HOST}:${adminPort}`
 ], {
   cwd: root,
   stdio: ['ignore', 'inherit', 'inherit'],
-  env: { A2A_GATEWAY_LOG_LEVEL: 'warn', ...process.env, EIGHTBALL_URL: agents[0].url, FIGHT_URL: agents[1].url }
+  env: { A2A_GATEWAY_LOG_LEVEL: 'warn', ...(collects ? {} : { OTEL_TRACES_EXPORTER: 'none' }), ...process.env, EIGHTBALL_URL: agents[0].url, FIGHT_URL: agents[1].url }
 })
 const exited = once(gateway, 'exit')
 

@@ -7,6 +7,7 @@ import { schemaText } from '../src/config/schema.js'
 import { catalogueGenerators } from './catalogue-pages.js'
 import { configurationPage } from './configuration-page.js'
 import type { Generator } from './generator.js'
+import { OBSERVABILITY_PAGES } from './observability-pages.js'
 import { policyPage } from './policy-page.js'
 import { refusalsPage } from './refusals-page.js'
 import { writeValidators } from './validators.js'
@@ -17,6 +18,7 @@ export const GENERATORS: readonly Generator[] = [
   { file: 'docs/configuration.md', render: configurationPage },
   { file: 'docs/policy-reference.md', render: policyPage },
   { file: 'docs/refusals.md', render: refusalsPage },
+  ...OBSERVABILITY_PAGES,
   { file: 'bench/RESULTS.md', render: resultsPage },
   ...catalogueGenerators()
 ]

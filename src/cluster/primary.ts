@@ -33,7 +33,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   if (problems.length > 0) throw new Error(problems.join('\n'))
   const log = createLogger(config.telemetry.logs)
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
-  const metrics = new Metrics()
+  const metrics = new Metrics({ serves: false })
   metrics.configInfo(config.hash)
   const tasks = new KeptTasks(config.state)
   metrics.tasksRemembered(() => tasks.remembered)
@@ -106,7 +106,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     frameworkLog.level = quietened(telemetry.logs.level)
   }
   const reloads = new Reloads({ fleet, metrics, log, apply, prepare })
-  const state = stateOf(fleet, live)
+  const state = stateOf(fleet, live, size)
   const agents = async (): Promise<unknown> => mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...crew.members].map(one => one.ask('agents'))))
   const ready = (): ReturnType<typeof state.ready> => {
     const { reasons } = state.ready()

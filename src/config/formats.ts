@@ -168,7 +168,7 @@ function hasBlankOrControl (text: string): boolean {
   return /[\s\p{Cc}]/u.test(text)
 }
 
-/** What the gateway's own spans say, docs/observability.md. */
+/** What the gateway's own SERVER spans say, docs/traces.md. */
 const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|error|http|jsonrpc|rpc)\./
 
 function attributeFault (text: string): Fault | null {

@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { loadCatalogue } from './catalogue.js'
 import { checkConfig } from './checks.js'
+import { deprecations } from './deprecated.js'
 import { describe } from './describe.js'
 import { diagnostic, sortDiagnostics } from './diagnostics.js'
 import type { Diagnostic, PathProblem } from './diagnostics.js'
@@ -14,7 +15,7 @@ import type { Overrides } from './overrides.js'
 import { readBounded } from './read-bounded.js'
 import { namedFiles, resolveConfig } from './resolve.js'
 import { SchemaFiles, withSchemas } from './schema-files.js'
-import { CONFIG_VERSION } from './schema.js'
+import { CONFIG_VERSION, configSchema } from './schema.js'
 import type { Environment } from './substitute.js'
 import { validateConfig } from './validate.js'
 import { mapping } from './yaml-values.js'
@@ -130,6 +131,7 @@ interface ValueOptions {
 
 /** Checks and resolves the value of a configuration that was read from somewhere else; fills in its defaults, in place. */
 export function loadValue (value: unknown, { baseDir, env, place, catalogue, checks, found }: ValueOptions): LoadResult {
+  const old = deprecations(configSchema, value)
   const invalid = validateConfig(value)
   const schemas = new SchemaFiles(baseDir)
   const bundles = schemas.readBundles(mapping(value).bundles)
@@ -139,7 +141,7 @@ export function loadValue (value: unknown, { baseDir, env, place, catalogue, che
   const further = checks.flatMap(check => check(whole, baseDir))
   const all = [...found, ...[...invalid, ...schemas.problems, ...problems, ...further].map(place)]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: [...namedFiles(value, baseDir), ...schemas.files] }
-  return { ok: true, config: resolveConfig(whole, baseDir, layers, bundles), warnings: sortDiagnostics(warnings.map(place)), files: schemas.files }
+  return { ok: true, config: resolveConfig(whole, baseDir, layers, bundles), warnings: sortDiagnostics([...old, ...warnings].map(place)), files: schemas.files }
 }
 
 function at (file: string, yaml: YamlFile, offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {

@@ -32,6 +32,10 @@ export interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>
   readonly $schema?: string
   readonly title?: string
+  /** Still works, and will go. */
+  readonly deprecated?: boolean
+  /** What to write in its place, for the warning. */
+  readonly 'x-instead'?: string
   /** Name of a check in formats.ts. */
   readonly 'x-format'?: Format
   /** A duration between two durations. */
@@ -88,6 +92,15 @@ export function section (description: string, properties: Readonly<Record<string
 /** A mapping of which some keys must be given. */
 export function mapping (description: string, required: readonly string[], properties: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', description, required, properties, additionalProperties: false }
+}
+
+/**
+ * A key that still works and will go.
+ * @param since the release that deprecated it, such as 0.3.0
+ * @param instead what to do, in the imperative: "use limits.body"
+ */
+export function deprecated (schema: Schema, since: string, instead: string): Schema {
+  return { ...schema, description: `Deprecated since ${since}: ${instead}. ${schema.description ?? ''}`.trim(), deprecated: true, 'x-instead': instead }
 }
 
 /** Editors show the description, so it states the bounds. */

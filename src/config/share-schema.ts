@@ -30,11 +30,13 @@ export function shareRepeats (schema: Schema): Schema {
   return { ...shared, $defs: { ...shared.$defs, ...definitions } }
 }
 
+const FOR_READERS: ReadonlySet<string> = new Set(['description', 'deprecated', 'x-instead'])
+
 /** Without what is for readers only. */
 function bare (value: unknown, inProperties = false): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(one => bare(one))
-  const entries = Object.entries(value).filter(([name]) => inProperties || name !== 'description')
+  const entries = Object.entries(value).filter(([name]) => inProperties || !FOR_READERS.has(name))
   return Object.fromEntries(entries.map(([name, one]) => [name, bare(one, !inProperties && (name === 'properties' || name === '$defs'))]))
 }
 

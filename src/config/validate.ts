@@ -7,6 +7,7 @@ import { UNKNOWN } from './document.js'
 import { FORMATS } from './formats.js'
 import type { Fault } from './formats.js'
 import { forgetFaults } from './keywords.js'
+import { packageVersion } from './paths.js'
 import { fileOf, precompiled } from './precompiled.js'
 import type { Name } from './precompiled.js'
 import type { Schema } from './schema-kit.js'
@@ -88,7 +89,7 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
       return at(`${name} must be one of ${values.join(', ')}, not ${shown(error.data)}`, typeof error.data === 'string' ? didYouMean(error.data, values) : undefined)
     }
     case 'const':
-      return at(`${name} must be ${shown(params.allowedValue)}, not ${shown(error.data)}`)
+      return at(`${name} must be ${shown(params.allowedValue)}, not ${shown(error.data)}`, name === 'version' ? `a2a-gateway ${packageVersion()} reads version ${shown(params.allowedValue)}; a file of another version needs the release that it was written for` : undefined)
     case 'minimum':
     case 'maximum':
       return at(`${name} must be from ${schema.minimum} to ${schema.maximum}, not ${shown(error.data)}`)

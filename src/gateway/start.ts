@@ -12,6 +12,7 @@ import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics.js'
 import { createTracing } from '../telemetry/tracing.js'
 import type { StoreOptions } from '../state/create-store.js'
+import { aboutGateway } from './about.js'
 import type { Agent } from './agent.js'
 import { buildApp } from './app.js'
 import type { ReloadReport } from './changes.js'
@@ -32,6 +33,8 @@ export interface StartOptions {
   readonly logs?: Writable
   /** Where audit lines go; default stdout. */
   readonly audit?: Writable
+  /** Where spans go as lines, with `OTEL_TRACES_EXPORTER=console`; default stdout. */
+  readonly traces?: Writable
   /** Node's process metrics; off in tests that start many gateways. Default true. */
   readonly processMetrics?: boolean
 }
@@ -79,14 +82,17 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   if (problems.length > 0) throw new Error(problems.join('\n'))
   const processLog = createLogger(config.telemetry.logs, options.logs)
   const log = options.worker === undefined ? processLog : processLog.child({ worker: options.worker })
-  const tracing = await createTracing({ enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log })
   const metrics = new Metrics({ process: options.processMetrics ?? true })
+  const tracing = await createTracing({
+    enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log, stream: options.traces, onLost: spans => { metrics.vitals.spansLost(spans) }
+  })
   const live = new LiveExchanges()
-  const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout })
+  const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout, onLost: () => { metrics.vitals.auditLineLost() } })
   const tasks = new Tasks(config.state, metrics, log, options.memory)
   const overload = new Overload(config.shedding, log)
   const slowReaders = new SlowReaders({ live, metrics, log })
   const heldBytes = new HeldBytes(config.limits.memory)
+  metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
   const services: Services = { metrics, tracing, audit, log, live, tasks, overload, heldBytes }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
@@ -151,7 +157,8 @@ export function quietened (level: Config['telemetry']['logs']['level']): string 
   return level === 'silent' ? 'silent' : 'warn'
 }
 
-export function stateOf (fleet: Fleet, live: Pick<LiveExchanges, 'draining'>): AdminState {
+/** @param workers how many processes serve */
+export function stateOf (fleet: Fleet, live: Pick<LiveExchanges, 'draining'>, workers = 1): AdminState {
   const agents = (): readonly Agent[] => fleet.snapshot.agents.all
   return {
     live: () => true,
@@ -161,7 +168,10 @@ export function stateOf (fleet: Fleet, live: Pick<LiveExchanges, 'draining'>): A
       if (agents().length === 0) reasons.unshift('the gateway is starting')
       return { ready: reasons.length === 0, reasons }
     },
-    agents: () => agents().map(agent => agent.describe())
+    agents: () => {
+      const gateway = aboutGateway(fleet.config.hash, workers)
+      return agents().map(agent => ({ ...agent.describe(), gateway }))
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import type { AuditLine } from './audit-fields.js'
 
 /** One broken rule. `message` and `path` say what is wrong and where; never the value that was found. */
 export interface AuditViolation {
@@ -44,6 +45,8 @@ export interface AuditOptions {
   readonly enabled: boolean
   /** Where the lines go: stdout in production. */
   readonly stream: Writable
+  /** A line was dropped. */
+  readonly onLost?: () => void
 }
 
 const VIOLATIONS = 20
@@ -53,15 +56,17 @@ const BACKLOG = 4 * 1024 * 1024
 
 /** The audit trail: one JSON line per request or answer that was refused, or would have been, or had something removed. */
 export function createAudit (options: AuditOptions): Audit {
-  return options.enabled ? new AuditTrail(options.stream) : { record () {} }
+  return options.enabled ? new AuditTrail(options) : { record () {} }
 }
 
 class AuditTrail implements Audit {
   private readonly stream: Writable
+  private readonly onLost: () => void
   private dropped: number
 
-  constructor (stream: Writable) {
+  constructor ({ stream, onLost = () => {} }: AuditOptions) {
     this.stream = stream
+    this.onLost = onLost
     this.dropped = 0
     // A reader that went away (EPIPE) is no reason to stop serving; without a listener it would end the process.
     if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore)
@@ -69,11 +74,8 @@ class AuditTrail implements Audit {
 
   record (entry: AuditEntry): void {
     try {
-      if (!this.stream.writable) return
-      if (this.stream.writableLength > BACKLOG) {
-        this.dropped++
-        return
-      }
+      if (!this.stream.writable) return this.onLost()
+      if (this.stream.writableLength > BACKLOG) return this.drop()
       const time = new Date().toISOString()
       if (this.dropped > 0) {
         this.stream.write(`{"audit":true,"time":"${time}","dropped":${this.dropped}}\n`)
@@ -81,8 +83,13 @@ class AuditTrail implements Audit {
       }
       this.stream.write(formatLine(entry, time))
     } catch {
-      this.dropped++
+      this.drop()
     }
+  }
+
+  private drop (): void {
+    this.dropped++
+    this.onLost()
   }
 }
 
@@ -91,7 +98,7 @@ function ignore (): void {}
 function formatLine (entry: AuditEntry, time: string): string {
   const shown = entry.violations.slice(0, VIOLATIONS)
   const omitted = entry.violations.length - shown.length
-  return JSON.stringify({
+  const line: AuditLine = {
     audit: true,
     time,
     phase: entry.phase,
@@ -116,7 +123,8 @@ function formatLine (entry: AuditEntry, time: string): string {
     trace_id: entry.trace_id,
     client: clip(entry.client),
     request_id: clip(entry.request_id)
-  }) + '\n'
+  }
+  return JSON.stringify(line) + '\n'
 }
 
 function clip (value: string): string

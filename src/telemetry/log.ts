@@ -1,6 +1,8 @@
+import type { LogFields } from './log-fields.js'
+
 /** Writes one line. An Error goes into `fields.err`. */
 export interface LogMethod {
-  (fields: object, message?: string): void
+  (fields: LogFields, message?: string): void
   (message: string): void
 }
 
@@ -13,5 +15,5 @@ export interface Log {
   readonly debug: LogMethod
   readonly trace: LogMethod
   isLevelEnabled (level: string): boolean
-  child (bindings: Record<string, unknown>): Log
+  child (bindings: LogFields): Log
 }

@@ -7,26 +7,24 @@ import type * as Prometheus from 'prom-client'
 import type { Counter, Gauge, Metric, MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 import { CellTree, NumberCell, clipLabel } from './cells.js'
 import { Distribution } from './distribution.js'
+import type * as Definitions from './metric-definitions.js'
+import { definitionOf } from './metric-definitions.js'
+import type { MetricName } from './metric-definitions.js'
+import { Vitals } from './vitals.js'
 
 // Required: Node 20 reads a CommonJS package that is imported for its names first (measured: 7 of 53 ms of processor time).
 const prometheus = createRequire(import.meta.url)('prom-client') as typeof Prometheus
 
-/** How a request ended. */
-export type Outcome = 'forwarded' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'
+type One<List extends readonly string[]> = List[number]
 
-/** Why a connection of a client brought no request, or was given up. */
-export type ClientError = 'header_overflow' | 'malformed' | 'timeout' | 'other' | 'dropped' | 'write_timeout'
-
-/** Seconds: 1 ms to 2 min, for calls that may stream. */
-const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
-/** Seconds: 10 µs to 50 ms, for the gateway's own decision. */
-const DECISION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05]
+export type Outcome = One<typeof Definitions.OUTCOMES>
+export type ClientError = One<typeof Definitions.CLIENT_ERRORS>
 
 /** Distinct `extension` label values in one process; the rest is `other`. */
 const EXTENSIONS = 256
 /** Distinct `rule` label values of refusals by policies in one process; the rest is `other`. The gateway's own are few, and always told apart. */
 const RULES = 1_024
-const PREFIX = 'a2a_gateway_'
+export const PREFIX = 'a2a_gateway_'
 
 /** What one process counts, as it travels to another. */
 export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
@@ -34,7 +32,12 @@ export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string
 /** How several processes' samples become one, where the sum says nothing. What prom-client leaves out is the first process's. */
 const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
   [`${PREFIX}card_age_seconds`]: 'first',
+  [`${PREFIX}card_max_stale_seconds`]: 'first',
+  [`${PREFIX}card_usable`]: 'first',
   [`${PREFIX}config_info`]: 'first',
+  [`${PREFIX}config_last_reload_successful`]: 'first',
+  [`${PREFIX}build_info`]: 'first',
+  [`${PREFIX}memory_limit_bytes`]: 'first',
   [`${PREFIX}observed_value`]: 'max'
 }
 
@@ -56,6 +59,7 @@ export function lasting (snapshot: MetricsSnapshot): MetricsSnapshot {
 export class Metrics {
   /** Content type of {@link text}. */
   readonly contentType: string
+  readonly vitals: Vitals
   private readonly registry: Registry
   private readonly extensions: Set<string>
   private readonly ages: Map<string, () => number | null>
@@ -82,8 +86,11 @@ export class Metrics {
   private readonly info: Gauge
   private remembered: () => number | null = () => null
 
-  /** `process: false` leaves out Node's process metrics, whose observers cannot be stopped again: for tests. */
-  constructor (options: { readonly process?: boolean } = {}) {
+  /**
+   * `process: false` leaves out Node's process metrics, whose observers cannot be stopped again: for tests. `serves: false` is for a
+   * process that passes no calls.
+   */
+  constructor (options: { readonly process?: boolean, readonly serves?: boolean } = {}) {
     const registry = new prometheus.Registry()
     this.registry = registry
     this.contentType = registry.contentType
@@ -91,28 +98,30 @@ export class Metrics {
     this.ages = new Map()
     this.active = new Map()
     this.rules = new Set()
-    this.requests = this.counter('requests_total', 'Requests by how they ended.', ['agent', 'operation', 'binding', 'version', 'outcome'])
-    this.durations = this.distribution('request_duration_seconds', 'Seconds from the request head to the end of the answer; for a stream, its whole life.', ['agent', 'operation', 'outcome'], REQUEST_BUCKETS)
-    this.decisions = this.distribution('decision_duration_seconds', 'Seconds the gateway took to scan, parse and decide on a request.', ['agent'], DECISION_BUCKETS)
-    this.upstreams = this.distribution('upstream_duration_seconds', 'Seconds from dialling the agent to the headers of its answer.', ['agent', 'operation'], REQUEST_BUCKETS)
-    this.violations = this.counter('violations_total', 'Broken rules, whether request or answer was refused (enforce) or let through (observe).', ['agent', 'extension', 'rule', 'phase', 'mode'])
-    this.activations = this.counter('activations_total', 'Extensions asked for, by who asked and whether the answer proves them active.', ['agent', 'extension', 'source', 'echo'])
-    this.refusals = this.counter('refusals_total', 'Requests and answers that the gateway refused, by rule as in the header gateway-decision.', ['agent', 'rule'])
-    this.clientErrors = this.counter('client_errors_total', 'Connections of clients that brought no request, or were given up, by why.', ['kind'])
-    this.askingGauge('requests_active', 'Calls under way, other than streams.', this.active)
-    this.streams = this.gauge('streams_active', 'Streams open now.', ['agent'])
-    this.events = this.counter('stream_events_total', 'Server-sent events relayed.', ['agent'])
-    this.askingGauge('card_age_seconds', 'Seconds since the AgentCard in force was last read from the agent, or confirmed by it.', this.ages)
-    this.refreshes = this.counter('card_refreshes_total', 'Attempts to read an AgentCard again.', ['agent', 'outcome'])
-    this.reloads = this.counter('config_reloads_total', 'Attempts to load the configuration again.', ['outcome'])
-    this.info = new prometheus.Gauge({ name: `${PREFIX}config_info`, help: 'Always 1; hash names the configuration in force.', labelNames: ['hash'], registers: [registry] })
-    this.errors = this.counter('upstream_errors_total', 'Calls to the agent that failed below HTTP, by kind.', ['agent', 'kind'])
-    this.lookups = this.counter('task_lookups_total', 'Tasks that requests named, by whether the store knew them.', ['agent', 'outcome'])
-    this.writes = this.counter('task_writes_total', 'What was to be remembered of tasks, by whether the store kept it.', ['agent', 'outcome'])
+    this.requests = this.counter('requests_total')
+    this.durations = this.distribution('request_duration_seconds')
+    this.decisions = this.distribution('decision_duration_seconds')
+    this.upstreams = this.distribution('upstream_duration_seconds')
+    this.violations = this.counter('violations_total')
+    this.activations = this.counter('activations_total')
+    this.refusals = this.counter('refusals_total')
+    this.clientErrors = this.counter('client_errors_total')
+    this.askingGauge('requests_active', this.active)
+    this.streams = this.gauge('streams_active')
+    this.events = this.counter('stream_events_total')
+    this.askingGauge('card_age_seconds', this.ages)
+    this.refreshes = this.counter('card_refreshes_total')
+    this.reloads = this.counter('config_reloads_total')
+    this.info = new prometheus.Gauge({ ...described('config_info'), registers: [registry] })
+    this.errors = this.counter('upstream_errors_total')
+    this.lookups = this.counter('task_lookups_total')
+    this.writes = this.counter('task_writes_total')
     this.rememberedCollector()
-    this.observedTotals = this.counter('observed_total', 'What policies count in answers.', ['agent', 'extension', 'metric', 'by'])
-    this.observedValues = this.gauge('observed_value', 'The last value of what policies watch in answers.', ['agent', 'extension', 'metric', 'by'])
-    this.unread = this.counter('answers_unread_total', 'Answers that policies look at and that could not be read, by why.', ['agent', 'reason'])
+    this.observedTotals = this.counter('observed_total')
+    this.observedValues = this.gauge('observed_value')
+    this.unread = this.counter('answers_unread_total')
+    this.vitals = new Vitals(PREFIX, options.serves ?? true)
+    for (const vital of this.vitals.metrics) registry.registerMetric(vital as unknown as Metric<string>)
     // Present from the start, so that the first failed reload is an increase.
     this.reloads.at('ok')
     this.reloads.at('invalid')
@@ -150,11 +159,11 @@ export class Metrics {
     this.upstreams.tree.at(agent, operation).observe(seconds)
   }
 
-  violation (agent: string, extension: string, rule: string, phase: 'request' | 'response' | 'card', mode: 'enforce' | 'observe'): void {
+  violation (agent: string, extension: string, rule: string, phase: One<typeof Definitions.PHASES>, mode: One<typeof Definitions.VIOLATION_MODES>): void {
     this.violations.at(agent, this.extension(extension), rule, phase, mode).value++
   }
 
-  activation (agent: string, extension: string, source: 'client' | 'gateway', echo: 'confirmed' | 'absent' | 'unexpected'): void {
+  activation (agent: string, extension: string, source: One<typeof Definitions.SOURCES>, echo: One<typeof Definitions.ECHOES>): void {
     this.activations.at(agent, this.extension(extension), source, echo).value++
   }
 
@@ -184,12 +193,13 @@ export class Metrics {
     for (const [agent, age] of agents) this.cardAge(agent, age)
   }
 
-  cardRefresh (agent: string, outcome: 'changed' | 'unchanged' | 'not_modified' | 'invalid' | 'unreachable'): void {
+  cardRefresh (agent: string, outcome: One<typeof Definitions.CARD_OUTCOMES>): void {
     this.refreshes.at(agent, outcome).value++
   }
 
-  configReload (outcome: 'ok' | 'invalid'): void {
+  configReload (outcome: One<typeof Definitions.RELOAD_OUTCOMES>): void {
     this.reloads.at(outcome).value++
+    this.vitals.reloaded = outcome === 'ok'
   }
 
   /** The configuration now in force. Only the last hash given is exposed. */
@@ -198,17 +208,16 @@ export class Metrics {
     this.info.set({ hash: clipLabel(hash) }, 1)
   }
 
-  /** `kind`: refused, dns, connect_timeout, tls, reset, headers_timeout, body_timeout, queue_timeout, total_timeout, protocol, too_large, redirect, resources, other. */
-  upstreamError (agent: string, kind: string): void {
+  upstreamError (agent: string, kind: One<typeof Definitions.FAILURE_KINDS>): void {
     this.errors.at(agent, kind).value++
   }
 
   /** The store was asked for a task that a request names. */
-  taskLookup (agent: string, outcome: 'known' | 'unknown' | 'unavailable'): void {
+  taskLookup (agent: string, outcome: One<typeof Definitions.LOOKUP_OUTCOMES>): void {
     this.lookups.at(agent, outcome).value++
   }
 
-  taskWrite (agent: string, outcome: 'kept' | 'lost'): void {
+  taskWrite (agent: string, outcome: One<typeof Definitions.WRITE_OUTCOMES>): void {
     this.writes.at(agent, outcome).value++
   }
 
@@ -225,16 +234,15 @@ export class Metrics {
     else this.observedValues.at(agent, label, metric, by).value = value
   }
 
-  answerUnread (agent: string, reason: 'too_large' | 'no_memory' | 'encoding' | 'content_type' | 'malformed'): void {
+  answerUnread (agent: string, reason: One<typeof Definitions.UNREAD_REASONS>): void {
     this.unread.at(agent, reason).value++
   }
 
   /** For a gateway of several processes: how many serve now, and how often one was put in another's place. */
   workers (serving: () => number, replaced: () => number): void {
-    const gauge: Gauge = new prometheus.Gauge({ name: `${PREFIX}workers`, help: 'Worker processes that serve now.', registers: [this.registry], collect () { gauge.set(serving()) } })
+    const gauge: Gauge = new prometheus.Gauge({ ...described('workers'), registers: [this.registry], collect () { gauge.set(serving()) } })
     const counter: Counter = new prometheus.Counter({
-      name: `${PREFIX}worker_restarts_total`,
-      help: 'Worker processes started in the place of one that ended.',
+      ...described('worker_restarts_total'),
       registers: [this.registry],
       collect () {
         counter.reset()
@@ -279,12 +287,10 @@ export class Metrics {
     return value
   }
 
-  private counter (name: string, help: string, labelNames: string[]): CellTree<NumberCell> {
-    const tree = new CellTree(labelNames, labels => new NumberCell(labels))
+  private counter (name: MetricName): CellTree<NumberCell> {
+    const tree = new CellTree(described(name).labelNames, labels => new NumberCell(labels))
     const counter = new prometheus.Counter({
-      name: PREFIX + name,
-      help,
-      labelNames,
+      ...described(name),
       registers: [this.registry],
       collect () {
         for (const cell of tree.cells) {
@@ -296,12 +302,10 @@ export class Metrics {
     return tree
   }
 
-  private gauge (name: string, help: string, labelNames: string[]): CellTree<NumberCell> {
-    const tree = new CellTree(labelNames, labels => new NumberCell(labels))
+  private gauge (name: MetricName): CellTree<NumberCell> {
+    const tree = new CellTree(described(name).labelNames, labels => new NumberCell(labels))
     const gauge = new prometheus.Gauge({
-      name: PREFIX + name,
-      help,
-      labelNames,
+      ...described(name),
       registers: [this.registry],
       collect () {
         for (const cell of tree.cells) gauge.set(cell.labels, cell.value)
@@ -310,8 +314,9 @@ export class Metrics {
     return tree
   }
 
-  private distribution (name: string, help: string, labelNames: string[], bounds: readonly number[]): Distribution {
-    const distribution = new Distribution(PREFIX + name, help, labelNames, bounds)
+  private distribution (metric: MetricName): Distribution {
+    const { name, help, labelNames } = described(metric)
+    const distribution = new Distribution(name, help, labelNames, definitionOf(metric).buckets ?? [])
     // The registry only ever calls get(), the one method a collectable metric needs.
     this.registry.registerMetric(distribution as unknown as Metric<string>)
     return distribution
@@ -320,8 +325,7 @@ export class Metrics {
   private rememberedCollector (): void {
     const count = (): number | null => ask(() => this.remembered())
     const gauge: Gauge = new prometheus.Gauge({
-      name: `${PREFIX}tasks_remembered`,
-      help: 'Tasks remembered in this process.',
+      ...described('tasks_remembered'),
       registers: [this.registry],
       collect () {
         gauge.remove()
@@ -332,11 +336,9 @@ export class Metrics {
   }
 
   /** One sample per agent, learnt at each scrape. */
-  private askingGauge (name: string, help: string, agents: ReadonlyMap<string, () => number | null>): void {
+  private askingGauge (name: MetricName, agents: ReadonlyMap<string, () => number | null>): void {
     const gauge: Gauge = new prometheus.Gauge({
-      name: PREFIX + name,
-      help,
-      labelNames: ['agent'],
+      ...described(name),
       registers: [this.registry],
       collect () {
         gauge.reset()
@@ -347,6 +349,12 @@ export class Metrics {
       }
     })
   }
+}
+
+/** As prom-client takes it. */
+function described (name: MetricName): { readonly name: string, readonly help: string, readonly labelNames: string[] } {
+  const { help, labels } = definitionOf(name)
+  return { name: PREFIX + name, help, labelNames: Object.keys(labels) }
 }
 
 /** What cannot be told, the age of a card for example, must not take the whole scrape with it. */

@@ -2,8 +2,8 @@
  * Tracing with the OpenTelemetry SDK. Loaded by `import()` from tracing.ts only when tracing is on. Contexts are passed by
  * hand and nothing is registered globally, so several gateways can live in one process.
  */
-import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
+import { BasicTracerProvider, BatchSpanProcessor, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import type { Resource } from '@opentelemetry/resources'
 import type { Log } from './log.js'
@@ -18,22 +18,29 @@ const SHUTDOWN_TIMEOUT = 5_000
 const BATCH = 128
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio', 'parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio']
 
-/** Starts the SDK: batches to OTLP, configured by the standard `OTEL_*` variables. */
+/** Starts the SDK: batches to OTLP, or lines; configured by the standard `OTEL_*` variables. */
 export async function createRecorder (options: TracingOptions, protocol: ExporterProtocol): Promise<Tracing> {
-  const { OTLPTraceExporter } = protocol === 'http/json'
-    ? await import('@opentelemetry/exporter-trace-otlp-http')
-    : await import('@opentelemetry/exporter-trace-otlp-proto')
   const { log, env } = options
   checkSampler(env, log)
-  const provider = withEnvironment(env, () => new BasicTracerProvider({
-    resource: resource(options),
-    spanProcessors: [new BatchSpanProcessor(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log), batches(env))]
-  }))
+  const processor = await processorFor(protocol, options)
+  const provider = withEnvironment(env, () => new BasicTracerProvider({ resource: resource(options), spanProcessors: [processor()] }))
   const tracer = provider.getTracer(SERVICE_NAME, options.version)
   return {
     startRequest: (headers, at) => new RecordedSpan(tracer, headers, at),
     shutdown: () => stop(provider, log)
   }
+}
+
+/** @returns how to make it, where the environment can be lent */
+async function processorFor (protocol: ExporterProtocol, { log, env, stream = process.stdout, onLost }: TracingOptions): Promise<() => SpanProcessor> {
+  if (protocol === 'console') {
+    const { LineExporter } = await import('./line-exporter.js')
+    return () => new SimpleSpanProcessor(new LineExporter(stream))
+  }
+  const { OTLPTraceExporter } = protocol === 'http/json'
+    ? await import('@opentelemetry/exporter-trace-otlp-http')
+    : await import('@opentelemetry/exporter-trace-otlp-proto')
+  return () => new BatchSpanProcessor(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log, onLost), batches(env))
 }
 
 /** What the SDK says of itself, then our name and version, then OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */

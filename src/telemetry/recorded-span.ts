@@ -3,6 +3,7 @@ import type { Context, Span, SpanContext, SpanOptions, Tracer } from '@opentelem
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Outcome } from './metrics.js'
 import { formatTraceParent, parseTraceParent } from './trace-context.js'
+import type { SpanAttribute } from './span-attributes.js'
 import type { Attribute, Attributes, RequestSpan, TraceHeaders } from './span.js'
 
 const STRING_LENGTH = 256
@@ -42,7 +43,11 @@ export class RecordedSpan implements RequestSpan {
     this.server.updateName(this.operation)
   }
 
-  set (key: string, value: Attribute): void {
+  set (key: SpanAttribute, value: Attribute): void {
+    if (!this.ended) this.server.setAttribute(key, bound(value))
+  }
+
+  observed (key: string, value: Attribute): void {
     if (!this.ended) this.server.setAttribute(key, bound(value))
   }
 
@@ -69,10 +74,6 @@ export class RecordedSpan implements RequestSpan {
     const { traceId, spanId, traceFlags, traceState } = (this.client ?? this.server).spanContext()
     const sampled = (traceFlags & TraceFlags.SAMPLED) !== 0
     return { traceparent: formatTraceParent(traceId, spanId, sampled), tracestate: traceState?.serialize() || null }
-  }
-
-  event (name: string, attributes: Attributes): void {
-    if (!this.ended) this.server.addEvent(clip(name), boundAll(attributes), this.now())
   }
 
   end (outcome: Outcome, statusCode: number): void {
@@ -130,6 +131,6 @@ function bound (value: Attribute): Attribute {
 
 function boundAll (attributes: Attributes): Record<string, Attribute> {
   const bounded: Record<string, Attribute> = {}
-  for (const key of Object.keys(attributes)) bounded[key] = bound(attributes[key] as Attribute)
+  for (const [key, value] of Object.entries(attributes)) bounded[key] = bound(value)
   return bounded
 }

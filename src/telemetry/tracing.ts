@@ -13,10 +13,18 @@ export async function createTracing (options: TracingOptions): Promise<Tracing> 
     options.log.info({}, 'Tracing is off: OTEL_SDK_DISABLED=true.')
     return SILENT
   }
-  const protocol = exporterProtocol(options.env)
+  const exporter = options.env.OTEL_TRACES_EXPORTER?.trim() || 'otlp'
+  if (!EXPORTERS.includes(exporter)) throw new Error(`OTEL_TRACES_EXPORTER is "${exporter}". It can be otlp (the default), console (a line per span on stdout) or none.`)
+  if (exporter === 'none') {
+    options.log.info({}, 'Tracing is off: OTEL_TRACES_EXPORTER=none.')
+    return SILENT
+  }
+  const protocol = exporter === 'console' ? 'console' : exporterProtocol(options.env)
   const { createRecorder } = await import('./otel.js')
   return createRecorder(options, protocol)
 }
+
+const EXPORTERS = ['otlp', 'console', 'none']
 
 function exporterProtocol (env: NodeJS.ProcessEnv): ExporterProtocol {
   const name = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ? 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL' : 'OTEL_EXPORTER_OTLP_PROTOCOL'
@@ -35,10 +43,10 @@ class SilentSpan implements RequestSpan {
 
   name (): void {}
   set (): void {}
+  observed (): void {}
   upstreamStarted (): void {}
   upstreamEnded (): void {}
   outgoing (): null { return null }
-  event (): void {}
   end (): void {}
 }
 

@@ -1,6 +1,8 @@
 /** Several processes serve one listener, and are one gateway to whoever asks or kills them. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { AUDIT_FIELDS } from '../../src/telemetry/audit-fields.js'
+import { LINE_FIELDS, LOG_FIELDS } from '../../src/telemetry/log-fields.js'
 import { oneAgent } from '../helpers/gateway.js'
 import { rpc, until } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
@@ -24,6 +26,8 @@ t.test('calls are spread, counted together, and survive the death of a worker', 
   t.equal(await gateway.metric(COUNTED), first.good())
   t.equal(await gateway.metric(/^a2a_gateway_config_info/), 1)
   t.equal(await gateway.metric(/^a2a_gateway_workers$/), 2)
+  t.equal(await gateway.metric(/^a2a_gateway_build_info/), 1)
+  t.match(await (await fetch(`${gateway.adminUrl}/agents`)).json(), [{ name: 'agent', gateway: { name: 'a2a-extension-gateway', workers: 2, startedAt: /^\d{4}-/ } }])
 
   const second = load(`${gateway.url}/rpc`)
   await more(second)
@@ -42,6 +46,9 @@ t.test('calls are spread, counted together, and survive the death of a worker', 
   t.ok(await gateway.metric(REQUESTS) >= seen + 50)
   t.equal(await gateway.metric(/^a2a_gateway_worker_restarts_total$/), 1)
   t.equal(cards.length, 2, 'the new one was handed the card')
+  const fields = new Set(gateway.said(/./).flatMap(line => Object.keys(line)))
+  for (const name of ['worker', 'workers', 'of', 'pid', 'serving', 'how']) t.ok(fields.has(name), `lines have ${name}`)
+  t.same([...fields].filter(name => !Object.hasOwn(LOG_FIELDS, name) && !Object.hasOwn(LINE_FIELDS, name) && !Object.hasOwn(AUDIT_FIELDS, name)), [], 'docs/logs.md has each')
 
   const [[, other] = [0, 0]] = gateway.workers()
   process.kill(other, 'SIGTERM')

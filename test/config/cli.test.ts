@@ -1,3 +1,4 @@
+import { packageVersion } from '../../src/config/paths.js'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +32,7 @@ t.test('check', async t => {
   })
   t.same(await check(`version: 2\nagnets:\n${AGENT}`), {
     code: 1,
-    out: 'gateway.yaml:1:1: agents is required\ngateway.yaml:1:10: version must be 1, not 2\ngateway.yaml:2:1: unknown key "agnets" (did you mean "agents"?)\n',
+    out: `gateway.yaml:1:1: agents is required\ngateway.yaml:1:10: version must be 1, not 2 (a2a-gateway ${packageVersion()} reads version 1; a file of another version needs the release that it was written for)\ngateway.yaml:2:1: unknown key "agnets" (did you mean "agents"?)\n`,
     err: ''
   })
   t.same(await check(`version: 1\nagents:\n${AGENT}`, { A2A_GATEWAY_LISTEN: 'x' }), {

@@ -1,5 +1,6 @@
 /* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
 import t from 'tap'
+import { packageVersion } from '../../src/config/paths.js'
 import { AGENT, lines, ROWS } from './rows.js'
 
 for (const [group, rows] of Object.entries(ROWS)) {
@@ -23,7 +24,7 @@ t.test('a hundred problems are listed, the rest counted', t => {
 
 t.test('all problems come at once, in the order of the file', t => {
   t.same(lines('version: 2\nserver: {lisen: 1}\nagents:\n  - upstream: {url: "${NOPE}", timeouts: {connect: 3}}\n'), [
-    'g.yaml:1:10: version must be 1, not 2',
+    `g.yaml:1:10: version must be 1, not 2 (a2a-gateway ${packageVersion()} reads version 1; a file of another version needs the release that it was written for)`,
     'g.yaml:2:10: unknown key "lisen" in server (did you mean "listen"?)',
     'g.yaml:4:5: agents[0].name is required (such as "name: eightball")',
     'g.yaml:4:21: environment variable NOPE is not set (set it, or write ${NOPE:-default})',

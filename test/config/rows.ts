@@ -1,4 +1,5 @@
 /* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
+import { packageVersion } from '../../src/config/paths.js'
 import { join } from 'node:path'
 import { CHECKS } from '../../src/cli/configuration.js'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
@@ -58,7 +59,7 @@ const YAML: readonly Row[] = [
 const SCHEMA: readonly Row[] = [
   ['no mapping', 'hello\n', 'g.yaml:1:1: the configuration must be a mapping, not a string'],
   ['version missing', AGENT.replace('version: 1\n', ''), 'g.yaml:1:1: version is required (such as "version: 1")'],
-  ['version', AGENT.replace('version: 1', 'version: 2'), 'g.yaml:1:10: version must be 1, not 2'],
+  ['version', AGENT.replace('version: 1', 'version: 2'), `g.yaml:1:10: version must be 1, not 2 (a2a-gateway ${packageVersion()} reads version 1; a file of another version needs the release that it was written for)`],
   ['agents missing', 'version: 1\n', 'g.yaml:1:1: agents is required'],
   ['no agents', 'version: 1\nagents: []\n', 'g.yaml:2:9: agents must have at least 1 entry'],
   ['url missing', 'version: 1\nagents: [{name: a, upstream: {}}]\n', 'g.yaml:2:30: agents[0].upstream.url is required (such as "url: http://127.0.0.1:9999")'],

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
+import { packageVersion } from '../../src/config/paths.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, open, rpc, rpcBody, until, V1 } from '../helpers/http.js'
@@ -50,6 +51,11 @@ t.test('agents come, go and change; the report, the log, /agents, /readyz and th
   t.equal(await status(`${gateway.url}/a/rpc`), 404)
   t.match(lastLog(gateway, 'configuration reloaded'), { level: 'info', msg: /agents added: c; agents removed: a; agents changed: b; modes: b: enforce -> observe/, agents: { added: ['c'] } })
   t.same((await agentsOf(gateway)).map(agent => [agent.name, agent.mode]), [['b', 'observe'], ['c', 'enforce']])
+  const [about, ...others] = (await agentsOf(gateway)).map(agent => agent.gateway as Record<string, unknown>)
+  t.same(about, { name: 'a2a-extension-gateway', version: packageVersion(), node: process.version, configuration: next.hash, startedAt: about?.startedAt }, '/agents says who answers')
+  t.ok(Math.abs(Date.parse(String(about?.startedAt)) - performance.timeOrigin) < 60_000)
+  t.same(others, [about])
+  t.equal(await gateway.metric(`a2a_gateway_build_info{version="${packageVersion()}",node="${process.version}"}`), 1)
   t.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 200)
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   t.notMatch(metrics, /card_age_seconds\{agent="a"\}/)

@@ -9,6 +9,8 @@ import { startGateway } from '../../src/gateway/start.js'
 export interface TestGateway extends Gateway {
   /** Audit lines so far, parsed. */
   audits (): Record<string, unknown>[]
+  /** Spans so far, parsed: with `telemetry.traces.enabled` and `OTEL_TRACES_EXPORTER: console` in `env`. */
+  spans (): Record<string, unknown>[]
   /** Log lines so far, parsed; empty unless the configuration sets a level. */
   logs (): Record<string, unknown>[]
   /** Value of one sample of `/metrics`, by its full text `name{labels}`; 0 when there is none. */
@@ -33,15 +35,18 @@ export async function gatewayFor (t: Test, options: GatewayOptions, waitReady = 
   const config = configOf(options)
   const audit = new PassThrough()
   const logs = new PassThrough()
+  const traces = new PassThrough()
   const auditText = collect(audit)
   const logText = collect(logs)
-  const gateway = await startGateway(config, { env, audit, logs, processMetrics: false })
+  const traceText = collect(traces)
+  const gateway = await startGateway(config, { env, audit, logs, traces, processMetrics: false })
   t.teardown(() => gateway.close())
   if (waitReady) await ready(gateway.adminUrl)
   return {
     ...gateway,
     audits: () => parseLines(auditText()),
     logs: () => parseLines(logText()),
+    spans: () => parseLines(traceText()),
     metric: async sample => {
       const response = await fetch(`${gateway.adminUrl}/metrics`)
       const line = (await response.text()).split('\n').find(one => one.startsWith(`${sample} `))

@@ -17,7 +17,7 @@ function sink (): { write (chunk: string): void, bytes (): string, lines (): Arr
 t.test('one JSON object per line, with ISO time and the level by name', async t => {
   const out = sink()
   const log: Log = createLogger({ level: 'info', format: 'json' }, out)
-  log.debug({ hidden: true }, 'not at this level')
+  log.debug({ kind: 'hidden' }, 'not at this level')
   log.child({ agent: 'weather' }).info({ trace_id: 'abc' }, 'hello')
   log.warn('text only')
   const [first, second, ...rest] = out.lines()

@@ -26,7 +26,7 @@ export class AnswerRecord {
   verdict (verdict: Verdict): void {
     const { exchange } = this
     const { violations, edited } = verdict
-    for (const { name, value } of verdict.attributes) exchange.span.set(name, value)
+    for (const { name, value } of verdict.attributes) exchange.span.observed(name, value)
     for (const { extension, metric, type, by, value } of verdict.measures) exchange.services.metrics.observed(exchange.agentName, extension, metric, type, by, value)
     for (const name of edited) this.edited.add(name)
     const becomes = verdict.refusal !== null ? 3 : edited.length > 0 ? 2 : violations.length > 0 ? 1 : 0

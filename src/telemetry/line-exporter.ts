@@ -1,0 +1,62 @@
+import type { Writable } from 'node:stream'
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
+
+/** One span as a line, under the names of its members. */
+interface SpanLine {
+  /** Tells it from log and audit. */
+  readonly span: true
+  /** When it began: ISO 8601, UTC. */
+  readonly time: string
+  readonly trace_id: string
+  readonly span_id: string
+  readonly parent_id: string | null
+  readonly name: string
+  readonly kind: string | undefined
+  readonly duration_ms: number
+  /** `UNSET`, or `ERROR`. */
+  readonly status: string | undefined
+  readonly attributes: ReadableSpan['attributes']
+}
+
+/** Bytes that may wait for a slow reader before spans are dropped. */
+const BACKLOG = 4 * 1024 * 1024
+
+/** `OTEL_TRACES_EXPORTER=console`: one JSON line per span as it ends, for a look without a collector. */
+export class LineExporter implements SpanExporter {
+  private readonly stream: Writable
+
+  constructor (stream: Writable) {
+    this.stream = stream
+  }
+
+  export (spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
+    for (const span of spans) {
+      if (this.stream.writable && this.stream.writableLength <= BACKLOG) this.stream.write(`${JSON.stringify(lineOf(span))}\n`)
+    }
+    done({ code: 0 })
+  }
+
+  async shutdown (): Promise<void> {}
+}
+
+function lineOf (span: ReadableSpan): SpanLine {
+  const { traceId, spanId } = span.spanContext()
+  return {
+    span: true,
+    time: new Date(milliseconds(span.startTime)).toISOString(),
+    trace_id: traceId,
+    span_id: spanId,
+    parent_id: span.parentSpanContext?.spanId ?? null,
+    name: span.name,
+    kind: SpanKind[span.kind],
+    duration_ms: Math.round(milliseconds(span.duration) * 1_000) / 1_000,
+    status: SpanStatusCode[span.status.code],
+    attributes: span.attributes
+  }
+}
+
+/** OpenTelemetry's pair of seconds and nanoseconds. */
+function milliseconds ([seconds, nanoseconds]: ReadableSpan['startTime']): number {
+  return seconds * 1_000 + nanoseconds / 1e6
+}
