@@ -1,4 +1,7 @@
 /** Everything that `/metrics` can expose, with its labels: what alerts and dashboards may name. */
+import { PerformanceObserver } from 'node:perf_hooks'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { Test } from 'tap'
 import { Metrics } from '../../src/telemetry/metrics.js'
 
@@ -11,6 +14,7 @@ export async function everyMetric (t: Test): Promise<Map<string, Set<string>>> {
   t.teardown(() => { metrics.close() })
   process.constrainedMemory = () => 1_000_000
   recordOne(metrics)
+  await collectGarbage()
   const found = new Map<string, Set<string>>()
   for (const line of (await metrics.text()).split('\n')) {
     const [, name, labels = ''] = /^([a-z_][a-z0-9_]*)(?:\{(.*)\})? /.exec(line) ?? []
@@ -20,6 +24,21 @@ export async function everyMetric (t: Test): Promise<Map<string, Set<string>>> {
     for (const [, label = ''] of labels.matchAll(/([a-z_]+)="(?:[^"\\]|\\.)*"/g)) known.add(label)
   }
   return found
+}
+
+/** Its duration has no sample before. */
+async function collectGarbage (): Promise<void> {
+  setFlagsFromString('--expose-gc')
+  const seen = new Promise<void>(resolve => {
+    const observer = new PerformanceObserver(() => {
+      observer.disconnect()
+      resolve()
+    })
+    observer.observe({ entryTypes: ['gc'] })
+  })
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  await seen
 }
 
 /** One sample of each metric. */
