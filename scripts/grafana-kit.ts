@@ -193,11 +193,11 @@ const LOOK: Readonly<Record<Kind, (one: Panel) => object>> = {
 }
 
 const OPTIONS: Readonly<Record<Kind, object>> = {
-  timeseries: { legend: { displayMode: 'list', placement: 'bottom', showLegend: true }, tooltip: { mode: 'multi', sort: 'desc' } },
+  timeseries: { legend: { calcs: [], displayMode: 'list', placement: 'bottom', showLegend: true }, tooltip: { mode: 'multi', sort: 'desc' } },
   stat: { colorMode: 'value', graphMode: 'none', justifyMode: 'auto', reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, textMode: 'auto' },
   table: { showHeader: true, cellHeight: 'sm' },
-  heatmap: { calculate: false, yAxis: { unit: 's' }, cellGap: 1, color: { mode: 'scheme', scheme: 'Turbo', steps: 64 }, legend: { show: true }, tooltip: { mode: 'single', yHistogram: false } },
-  'state-timeline': { mergeValues: true, showValue: 'never', rowHeight: 0.8, legend: { displayMode: 'list', placement: 'bottom', showLegend: false }, tooltip: { mode: 'single' } }
+  heatmap: { calculate: false, yAxis: { unit: 's' }, cellGap: 1, color: { mode: 'scheme', scheme: 'Turbo', steps: 64, exponent: 0.5, fill: 'dark-orange', reverse: false }, legend: { show: true }, tooltip: { mode: 'single', yHistogram: false } },
+  'state-timeline': { mergeValues: true, showValue: 'never', rowHeight: 0.8, legend: { calcs: [], displayMode: 'list', placement: 'bottom', showLegend: false }, tooltip: { mode: 'single', sort: 'none' } }
 }
 
 /** The time of an instant query is the same in each line. */

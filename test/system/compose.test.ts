@@ -122,14 +122,23 @@ t.test('gateway and agents, as the file starts them: a call is refused, one is f
   t.match(output().split('\n').find(line => line.includes('"audit":true')), FORTUNE_CONSENT)
   await until(() => spans.includes('/v1/traces'), 'spans', 30_000)
 
+  await t.test('the commands of the page do what it says', async t => {
+    const [, block = ''] = /^## With everything to watch it\n[^]*?A call that is refused, and one that is not:\n\n```sh\n([^]*?)```/m.exec(readFileSync('docs/running.md', 'utf8')) ?? []
+    const commands = block.replaceAll('\\\n', ' ').trim().split('\n').map(command => command.replace('http://localhost:8080', url))
+    const answers = commands.map(command => tool('sh', ['-c', command], 'not found').output)
+    t.equal(answers.length, 2)
+    t.match(answers[0], /^gateway-decision: reject;/m)
+    t.match(answers[1], /"role":"ROLE_AGENT"/)
+  })
+
   const { scrape_configs: [job] } = parse(readFileSync('deploy/prometheus/prometheus.yaml', 'utf8')) as { scrape_configs: { job_name: string, static_configs: { targets: string[] }[] }[] }
   t.same(job?.static_configs[0]?.targets, ['gateway:9901'])
   const prometheus = await startPrometheus(t, admin, { job: job?.job_name ?? '', rules: ['deploy/prometheus/alerts.yaml'] })
   const outcomes = await soon('both calls', 30, async () => {
     const found = await prometheus.query('sum by (outcome) (a2a_gateway_requests_total{agent="eightball"})')
-    return found.length < 2 ? null : found
+    return found.length === 2 && found.every(({ value }) => value[1] === '2') ? found : null
   })
-  t.same(Object.fromEntries(outcomes.map(({ metric, value }) => [metric.outcome, value[1]])), { forwarded: '1', rejected: '1' })
+  t.same(Object.fromEntries(outcomes.map(({ metric, value }) => [metric.outcome, value[1]])), { forwarded: '2', rejected: '2' })
 })
 
 async function freePort (): Promise<number> {
