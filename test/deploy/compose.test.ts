@@ -88,7 +88,7 @@ t.test('spans go from the gateway to the collector, and from there to the viewer
   interface Collector {
     receivers: { otlp: { protocols: Record<string, { endpoint: string }> } }
     processors: object
-    exporters: { otlp: { endpoint: string } }
+    exporters: { otlp_grpc: { endpoint: string } }
     service: { pipelines: Record<string, Record<'receivers' | 'processors' | 'exporters', string[]>>, telemetry: { metrics: { readers: { pull: { exporter: { prometheus: { port: number } } } }[] } } }
   }
   const service = find('otel-collector')
@@ -100,7 +100,7 @@ t.test('spans go from the gateway to the collector, and from there to the viewer
   const endpoint = new URL(find('gateway').environment?.OTEL_EXPORTER_OTLP_ENDPOINT ?? '')
   t.equal(endpoint.hostname, 'otel-collector')
   t.equal(config.receivers.otlp.protocols.http?.endpoint, `0.0.0.0:${endpoint.port}`)
-  t.equal(config.exporters.otlp.endpoint, 'jaeger:4317')
+  t.equal(config.exporters.otlp_grpc.endpoint, 'jaeger:4317')
   t.ok(find('jaeger').networks?.includes('telemetry'))
   const { port } = config.service.telemetry.metrics.readers[0]?.pull.exporter.prometheus ?? {}
   t.match(readFileSync('deploy/prometheus/prometheus.yaml', 'utf8'), `otel-collector:${port}`)
