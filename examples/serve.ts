@@ -9,7 +9,12 @@ import { DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server'
 import type { AgentExecutor } from '@a2a-js/sdk/server'
 import { jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 
-export interface StartOptions { readonly port: number, readonly host?: string }
+export interface StartOptions {
+  readonly port: number
+  readonly host?: string
+  /** As others reach it, for the card; else made of host and port. */
+  readonly url?: string
+}
 
 export interface RunningAgent {
   readonly url: string
@@ -42,7 +47,7 @@ export async function serve (options: StartOptions, mount: (app: Express, url: s
   const server = createServer()
   server.listen(options.port, host)
   await once(server, 'listening')
-  const url = `http://${host}:${(server.address() as AddressInfo).port}`
+  const url = options.url ?? `http://${host}:${(server.address() as AddressInfo).port}`
 
   let count = 0
   const app = express().disable('x-powered-by')

@@ -6,6 +6,7 @@ import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
 import { catalogueGenerators } from './catalogue-pages.js'
 import { configurationPage } from './configuration-page.js'
+import { dashboard } from './dashboard.js'
 import type { Generator } from './generator.js'
 import { OBSERVABILITY_PAGES } from './observability-pages.js'
 import { policyPage } from './policy-page.js'
@@ -19,6 +20,7 @@ export const GENERATORS: readonly Generator[] = [
   { file: 'docs/policy-reference.md', render: policyPage },
   { file: 'docs/refusals.md', render: refusalsPage },
   ...OBSERVABILITY_PAGES,
+  { file: 'deploy/grafana/dashboards/a2a-gateway.json', render: dashboard },
   { file: 'bench/RESULTS.md', render: resultsPage },
   ...catalogueGenerators()
 ]

@@ -5,26 +5,38 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve as resolvePath } from 'node:path'
 
 export const MISSING = 'not found: install the Debian package "prometheus" (apt-get install -y prometheus)'
 
 export interface Sample { readonly metric: Record<string, string>, readonly value: [number, string] }
 export interface Target { readonly health: string, readonly lastError: string, readonly scrapeUrl: string }
 
+export interface Series { readonly metric: Record<string, string>, readonly values: [number, string][] }
+
 export interface Prometheus {
   query (expression: string): Promise<Sample[]>
+  /** As Grafana asks for a graph. @param step seconds */
+  range (expression: string, start: Date, end: Date, step: number): Promise<Series[]>
+  /** What `/api/v1/` + path has under `data`. @throws Error with what Prometheus says is wrong */
+  api<T> (path: string): Promise<T>
   targets (): Promise<Target[]>
   metadata (): Promise<Record<string, Array<{ type: string, help: string }>>>
 }
 
+export interface PrometheusOptions {
+  readonly job?: string
+  /** Paths of files with rules. */
+  readonly rules?: readonly string[]
+}
+
 /** Resolves after the first successful scrape of `target` (host:port). */
-export async function startPrometheus (t: Test, target: string): Promise<Prometheus> {
+export async function startPrometheus (t: Test, target: string, { job = 'gateway', rules = [] }: PrometheusOptions = {}): Promise<Prometheus> {
   const directory = await mkdtemp(join(tmpdir(), 'a2agw-prometheus-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const address = `127.0.0.1:${await freePort()}`
   const config = join(directory, 'prometheus.yml')
-  await writeFile(config, `global: { scrape_interval: 1s, scrape_timeout: 1s }\nscrape_configs:\n  - job_name: gateway\n    static_configs: [{ targets: ['${target}'] }]\n`)
+  await writeFile(config, `global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }\nrule_files: ${JSON.stringify(rules.map(file => resolvePath(file)))}\nscrape_configs:\n  - job_name: ${job}\n    static_configs: [{ targets: ['${target}'] }]\n`)
   const server = spawn('prometheus', [`--config.file=${config}`, `--storage.tsdb.path=${join(directory, 'data')}`, `--web.listen-address=${address}`], { stdio: ['ignore', 'ignore', 'pipe'] })
   let output = ''
   let failed: Error | null = null
@@ -39,8 +51,12 @@ export async function startPrometheus (t: Test, target: string): Promise<Prometh
 
   const get = async <T>(path: string): Promise<T> => {
     if (failed !== null) throw new Error(`prometheus ${MISSING}: ${String(failed)}`)
-    return ((await (await fetch(`http://${address}${path}`)).json()) as { data: T }).data
+    const { data, error } = (await (await fetch(`http://${address}${path}`)).json()) as { data: T, error?: string }
+    if (error !== undefined) throw new Error(error)
+    return data
   }
+  const range = async (expression: string, start: Date, end: Date, step: number): Promise<Series[]> =>
+    (await get<{ result: Series[] }>(`/api/v1/query_range?query=${encodeURIComponent(expression)}&start=${start.toISOString()}&end=${end.toISOString()}&step=${step}`)).result
   const query = async (expression: string): Promise<Sample[]> => (await get<{ result: Sample[] }>(`/api/v1/query?query=${encodeURIComponent(expression)}`)).result
 
   await new Promise(resolve => setTimeout(resolve, 100))
@@ -50,7 +66,7 @@ export async function startPrometheus (t: Test, target: string): Promise<Prometh
   } catch (error) {
     throw new Error(`${String(error)}\n${output}`)
   }
-  return { query, targets: async () => (await get<{ activeTargets: Target[] }>('/api/v1/targets')).activeTargets, metadata: () => get('/api/v1/metadata') }
+  return { query, range, api: path => get(`/api/v1/${path}`), targets: async () => (await get<{ activeTargets: Target[] }>('/api/v1/targets')).activeTargets, metadata: () => get('/api/v1/metadata') }
 }
 
 /** Asks until the answer is not null; failures count as null. */

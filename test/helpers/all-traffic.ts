@@ -1,0 +1,114 @@
+/** A gateway in front of the demo's agents and of one that misbehaves, and traffic in which everything happens that a dashboard can show. */
+import type { ServerResponse } from 'node:http'
+import type { Test } from 'tap'
+import { FORTUNE_CONSENT, startEightball } from '../../examples/eightball.js'
+import { COMPARISON, startFight } from '../../examples/fight.js'
+import type { RawRequest } from './raw.js'
+import { fakeAgent, plainCard, rawExchange } from './raw.js'
+import type { ServedGateway } from './serve.js'
+import { serve } from './serve.js'
+import { rpc, until } from './http.js'
+
+const USAGE = 'https://example.com/ext/usage/v1'
+const QUIET = 'https://example.com/ext/quiet/v1'
+const UNASKED = 'https://example.com/ext/unasked/v1'
+
+/** One process, as a container with a memory limit has it: without one there is no sample of it. */
+const CONFINED = ['--import', 'data:text/javascript,process.constrainedMemory=()=>1e9']
+
+export interface Traffic {
+  readonly gateway: ServedGateway
+  /** Everything once more. */
+  round (): Promise<void>
+}
+
+/** Two workers; a call and a stream of the agent "odd" stay under way until the end of the test. */
+export async function startTraffic (t: Test): Promise<Traffic> {
+  const [eightball, fight] = [await startEightball({ port: 0 }), await startFight({ port: 0 })]
+  t.teardown(() => Promise.all([eightball.close(), fight.close()]))
+  const odd = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: USAGE, params: { unit: 7 } }, { uri: QUIET }, { uri: UNASKED }] } }),
+    answer: answerOddly
+  })
+  const yaml = (limit: number): string => [
+    'agents:',
+    `  - {name: eightball, path: /agents/eightball, upstream: {url: "${eightball.url}"}}`,
+    `  - {name: fight, path: /agents/fight, upstream: {url: "${fight.url}"}, card: {refresh: 1s}}`,
+    `  - {name: fight-held, path: /agents/fight-held, upstream: {url: "${fight.url}"}, responses: enforce}`,
+    `  - {name: odd, path: /agents/odd, upstream: {url: "${odd.url}"}, responses: observe, card: {refresh: 1s}, extensions: [usage, quiet]}`,
+    `  - {name: narrow, path: /agents/narrow, upstream: {url: "${odd.url}"}, concurrency: {requests: 1, streams: 3}}`,
+    '  - {name: gone, path: /agents/gone, upstream: {url: "http://127.0.0.1:1"}, card: {onUnavailable: forward}}',
+    `limits: {response: ${limit}KiB}`,
+    'extensions:',
+    '  usage:',
+    `    uri: ${USAGE}`,
+    '    owns: {metadata: [usage]}',
+    '    card: {params: {type: object, properties: {unit: {type: string}}}}',
+    '    request:',
+    '      - {id: not-when-done, select: {metadata: {key: usage}}, when: {taskState: [completed]}, count: {max: 0}}',
+    '    response:',
+    '      - {id: number, select: {metadata: {in: [task], key: usage}}, schema: {type: string}, verdict: reject}',
+    '    observe:',
+    '      metrics:',
+    '        - {name: tokens, type: counter, from: {metadata: {in: [task], key: usage}}}',
+    '        - {name: last, type: gauge, from: {metadata: {in: [task], key: usage}}}',
+    '  quiet:',
+    `    uri: ${QUIET}`,
+    '    activation: {default: inject}'
+  ].join('\n')
+  const gateway = await serve(t, yaml(64), { A2A_GATEWAY_WORKERS: '2', A2A_GATEWAY_LOG_LEVEL: 'info' }, { flags: CONFINED })
+  const at = (name: string): string => `${gateway.url}/agents/${name}`
+  const say = (name: string, text: string, extensions: string[] = [], more: object = {}, method = 'SendMessage'): Promise<unknown> =>
+    rpc(`${at(name)}${name === 'odd' || name === 'narrow' ? '/rpc' : '/a2a/jsonrpc'}`, method, { message: { messageId: `m${count++}`, role: 'ROLE_USER', parts: [{ text }], ...more } }, extensions.length === 0 ? [] : ['a2a-extensions', extensions.join(', ')])
+  const data = (name: string, value: object, mediaType: string): Promise<unknown> => say(name, '', [], { parts: [{ data: value, mediaType }] })
+  let count = 0
+  let rounds = 0
+
+  // They end with the agent, at the end of the test.
+  for (let i = 0; i < 4; i++) say('narrow', 'wait').catch(() => {})
+  say('odd', 'wait', [], {}, 'SendStreamingMessage').catch(() => {})
+  await until(() => odd.received.length >= 2, 'calls that stay under way')
+
+  const round = async (): Promise<void> => {
+    await Promise.all([
+      say('eightball', 'Will it rain?', [FORTUNE_CONSENT]),
+      say('eightball', 'Will it rain?'),
+      say('eightball', 'Will it rain?', [FORTUNE_CONSENT], {}, 'SendStreamingMessage'),
+      data('fight', { a: 'Lion', b: 7 }, COMPARISON),
+      data('fight', { a: 'Lion', b: 'Tiger' }, COMPARISON),
+      data('fight', { a: 3, b: 7 }, 'application/json'),
+      data('fight-held', { a: 3, b: 7 }, 'application/json'),
+      say('fight', 'commentary: Lion vs Tiger', [], {}, 'SendStreamingMessage'),
+      say('odd', 'task', [USAGE], { taskId: 't1', metadata: { usage: 1 } }),
+      say('odd', 'echo', [USAGE, QUIET]),
+      say('odd', 'echo nothing', [USAGE]),
+      say('odd', 'echo unasked'),
+      say('odd', 'large', [USAGE]),
+      say('odd', 'die').catch(() => {}),
+      ...[1, 2, 3, 4].map(() => say('narrow', 'hello')),
+      rawExchange(gateway.url, 'no HTTP at all\r\n\r\n', 500)
+    ])
+    rounds++
+    const before = await gateway.metric(/^a2a_gateway_config_reloads_total\{outcome="invalid"\}/)
+    gateway.rewrite(yaml(64 + rounds))
+    await until(() => gateway.said(/^configuration reloaded/).length >= rounds, 'the new configuration', 30_000)
+    gateway.rewrite('agents: 7')
+    await until(async () => await gateway.metric(/^a2a_gateway_config_reloads_total\{outcome="invalid"\}/) > before, 'the refusal of a configuration', 30_000)
+  }
+  return { gateway, round }
+}
+
+function answerOddly ({ body }: RawRequest, response: ServerResponse): void {
+  const text = (JSON.parse(body.toString()) as { params: { message: { parts: { text?: string }[] } } }).params.message.parts[0]?.text ?? ''
+  const message = (words: string): object => ({ message: { messageId: 'a', role: 'ROLE_AGENT', parts: [{ text: words }] } })
+  const json = (result: object, extensions: readonly string[] = []): void => {
+    response.writeHead(200, { 'content-type': 'application/json', ...extensions.length === 0 ? {} : { 'a2a-extensions': extensions.join(', ') } })
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))
+  }
+  if (text === 'die') response.socket?.resetAndDestroy()
+  else if (text === 'wait' && body.includes('Streaming')) response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: message('soon') })}\n\n`)
+  else if (text === 'task') json({ task: { id: 't1', contextId: 'c', status: { state: 'TASK_STATE_WORKING' }, metadata: { usage: Math.round(performance.now()) } } }, [USAGE])
+  else if (text === 'echo') json(message('yes'), [USAGE, QUIET])
+  else if (text === 'echo unasked') json(message('yes'), [UNASKED, QUIET])
+  else if (text !== 'wait') json(message(text === 'large' ? 'x'.repeat(100_000) : 'no'))
+}
