@@ -3,7 +3,7 @@
  * because no registry need be reachable.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -115,7 +115,7 @@ async function theImage (docker: Docker): Promise<void> {
   t.test('the same sources are the same layers', async t => {
     const folder = mkdtempSync(join(tmpdir(), 'sources-'))
     t.teardown(() => { rmSync(folder, { recursive: true }) })
-    const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], { encoding: 'utf8', maxBuffer: 64 << 20 }).split('\0').filter(path => path !== '' && !path.startsWith('test/'))
+    const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], { encoding: 'utf8', maxBuffer: 64 << 20 }).split('\0').filter(path => existsSync(path) && !path.startsWith('test/'))
     for (const path of tracked) cpSync(path, join(folder, path))
     // Not in the image, but before the build: nothing of it is taken from the cache.
     writeFileSync(join(folder, 'examples/.again'), '')
