@@ -34,7 +34,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   if (problems.length > 0) throw new Error(problems.join('\n'))
   const log = createLogger(config.telemetry.logs)
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
-  const metrics = new Metrics()
+  const metrics = new Metrics({ serves: false })
   metrics.configInfo(config.hash)
   const tasks = new KeptTasks(config.state)
   metrics.tasksRemembered(() => tasks.remembered)

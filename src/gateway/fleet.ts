@@ -127,6 +127,7 @@ export class Fleet {
     const { all } = this.snapshot.agents
     metrics.cardAges(new Map(all.map(agent => [agent.name, () => agent.cardAge])))
     metrics.requestsActive(new Map(all.map(agent => [agent.name, () => agent.load.requests])))
+    metrics.vitals.agents(new Map(all.map(agent => [agent.name, { limits: agent.config.concurrency, maxStale: agent.config.card.maxStale / 1_000, hasCard: () => agent.state !== null }])))
   }
 
   /** It refreshes nothing any more; its connections live as long as its last exchange. */

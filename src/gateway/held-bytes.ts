@@ -2,7 +2,7 @@
 export class HeldBytes {
   /** `limits.memory`; what is held when it is lowered stays. */
   limit: number
-  private held = 0
+  held = 0
 
   /** @param limit bytes */
   constructor (limit: number) {

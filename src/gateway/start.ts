@@ -79,14 +79,15 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   if (problems.length > 0) throw new Error(problems.join('\n'))
   const processLog = createLogger(config.telemetry.logs, options.logs)
   const log = options.worker === undefined ? processLog : processLog.child({ worker: options.worker })
-  const tracing = await createTracing({ enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log })
   const metrics = new Metrics({ process: options.processMetrics ?? true })
+  const tracing = await createTracing({ enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log, onLost: spans => { metrics.vitals.spansLost(spans) } })
   const live = new LiveExchanges()
-  const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout })
+  const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout, onLost: () => { metrics.vitals.auditLineLost() } })
   const tasks = new Tasks(config.state, metrics, log, options.memory)
   const overload = new Overload(config.shedding, log)
   const slowReaders = new SlowReaders({ live, metrics, log })
   const heldBytes = new HeldBytes(config.limits.memory)
+  metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
   const services: Services = { metrics, tracing, audit, log, live, tasks, overload, heldBytes }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })

@@ -44,6 +44,8 @@ export interface AuditOptions {
   readonly enabled: boolean
   /** Where the lines go: stdout in production. */
   readonly stream: Writable
+  /** A line was dropped. */
+  readonly onLost?: () => void
 }
 
 const VIOLATIONS = 20
@@ -53,15 +55,17 @@ const BACKLOG = 4 * 1024 * 1024
 
 /** The audit trail: one JSON line per request or answer that was refused, or would have been, or had something removed. */
 export function createAudit (options: AuditOptions): Audit {
-  return options.enabled ? new AuditTrail(options.stream) : { record () {} }
+  return options.enabled ? new AuditTrail(options) : { record () {} }
 }
 
 class AuditTrail implements Audit {
   private readonly stream: Writable
+  private readonly onLost: () => void
   private dropped: number
 
-  constructor (stream: Writable) {
+  constructor ({ stream, onLost = () => {} }: AuditOptions) {
     this.stream = stream
+    this.onLost = onLost
     this.dropped = 0
     // A reader that went away (EPIPE) is no reason to stop serving; without a listener it would end the process.
     if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore)
@@ -69,11 +73,8 @@ class AuditTrail implements Audit {
 
   record (entry: AuditEntry): void {
     try {
-      if (!this.stream.writable) return
-      if (this.stream.writableLength > BACKLOG) {
-        this.dropped++
-        return
-      }
+      if (!this.stream.writable) return this.onLost()
+      if (this.stream.writableLength > BACKLOG) return this.drop()
       const time = new Date().toISOString()
       if (this.dropped > 0) {
         this.stream.write(`{"audit":true,"time":"${time}","dropped":${this.dropped}}\n`)
@@ -81,8 +82,13 @@ class AuditTrail implements Audit {
       }
       this.stream.write(formatLine(entry, time))
     } catch {
-      this.dropped++
+      this.drop()
     }
+  }
+
+  private drop (): void {
+    this.dropped++
+    this.onLost()
   }
 }
 

@@ -7,6 +7,7 @@ import type * as Prometheus from 'prom-client'
 import type { Counter, Gauge, Metric, MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 import { CellTree, NumberCell, clipLabel } from './cells.js'
 import { Distribution } from './distribution.js'
+import { Vitals } from './vitals.js'
 
 // Required: Node 20 reads a CommonJS package that is imported for its names first (measured: 7 of 53 ms of processor time).
 const prometheus = createRequire(import.meta.url)('prom-client') as typeof Prometheus
@@ -33,8 +34,13 @@ export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string
 
 /** How several processes' samples become one, where the sum says nothing. What prom-client leaves out is the first process's. */
 const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
+  [`${PREFIX}build_info`]: 'first',
   [`${PREFIX}card_age_seconds`]: 'first',
+  [`${PREFIX}card_max_stale_seconds`]: 'first',
+  [`${PREFIX}card_usable`]: 'first',
   [`${PREFIX}config_info`]: 'first',
+  [`${PREFIX}config_last_reload_successful`]: 'first',
+  [`${PREFIX}memory_limit_bytes`]: 'first',
   [`${PREFIX}observed_value`]: 'max'
 }
 
@@ -56,6 +62,7 @@ export function lasting (snapshot: MetricsSnapshot): MetricsSnapshot {
 export class Metrics {
   /** Content type of {@link text}. */
   readonly contentType: string
+  readonly vitals: Vitals
   private readonly registry: Registry
   private readonly extensions: Set<string>
   private readonly ages: Map<string, () => number | null>
@@ -82,8 +89,11 @@ export class Metrics {
   private readonly info: Gauge
   private remembered: () => number | null = () => null
 
-  /** `process: false` leaves out Node's process metrics, whose observers cannot be stopped again: for tests. */
-  constructor (options: { readonly process?: boolean } = {}) {
+  /**
+   * `process: false` leaves out Node's process metrics, whose observers cannot be stopped again: for tests. `serves: false` is for a
+   * process that passes no calls.
+   */
+  constructor (options: { readonly process?: boolean, readonly serves?: boolean } = {}) {
     const registry = new prometheus.Registry()
     this.registry = registry
     this.contentType = registry.contentType
@@ -113,6 +123,8 @@ export class Metrics {
     this.observedTotals = this.counter('observed_total', 'What policies count in answers.', ['agent', 'extension', 'metric', 'by'])
     this.observedValues = this.gauge('observed_value', 'The last value of what policies watch in answers.', ['agent', 'extension', 'metric', 'by'])
     this.unread = this.counter('answers_unread_total', 'Answers that policies look at and that could not be read, by why.', ['agent', 'reason'])
+    this.vitals = new Vitals(PREFIX, options.serves ?? true)
+    for (const vital of this.vitals.metrics) registry.registerMetric(vital as unknown as Metric<string>)
     // Present from the start, so that the first failed reload is an increase.
     this.reloads.at('ok')
     this.reloads.at('invalid')
@@ -190,6 +202,7 @@ export class Metrics {
 
   configReload (outcome: 'ok' | 'invalid'): void {
     this.reloads.at(outcome).value++
+    this.vitals.reloaded = outcome === 'ok'
   }
 
   /** The configuration now in force. Only the last hash given is exposed. */

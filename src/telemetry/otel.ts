@@ -25,7 +25,7 @@ export async function createRecorder (options: TracingOptions, protocol: Exporte
   checkSampler(env, log)
   const provider = withEnvironment(env, () => new BasicTracerProvider({
     resource: resource(options),
-    spanProcessors: [new BatchSpanProcessor(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log))]
+    spanProcessors: [new BatchSpanProcessor(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log, options.onLost))]
   }))
   const tracer = provider.getTracer(SERVICE_NAME, options.version)
   return {

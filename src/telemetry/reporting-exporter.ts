@@ -10,12 +10,14 @@ const QUIET = 60_000
 export class ReportingExporter implements SpanExporter {
   private readonly inner: SpanExporter
   private readonly log: Log
+  private readonly onLost: (spans: number) => void
   private lost: number
   private warnedAt: number
 
-  constructor (inner: SpanExporter, log: Log) {
+  constructor (inner: SpanExporter, log: Log, onLost: (spans: number) => void = () => {}) {
     this.inner = inner
     this.log = log
+    this.onLost = onLost
     this.lost = 0
     this.warnedAt = -Infinity
   }
@@ -45,6 +47,7 @@ export class ReportingExporter implements SpanExporter {
 
   private failed (spans: number, err: Error | undefined): void {
     this.lost += spans
+    this.onLost(spans)
     const now = performance.now()
     if (now - this.warnedAt < QUIET) return
     this.warnedAt = now

@@ -44,6 +44,8 @@ export interface TracingOptions {
   /** Where the standard `OTEL_*` variables are read from. */
   readonly env: NodeJS.ProcessEnv
   readonly log: Log
+  /** So many spans were not taken by the collector. */
+  readonly onLost?: (spans: number) => void
 }
 
 export type ExporterProtocol = 'http/protobuf' | 'http/json'

@@ -27,11 +27,16 @@ t.test('the number of workers needs a restart', async t => {
 })
 
 t.test('counts are added up, what is true of all is said once, and a process that is gone leaves its counts', async t => {
-  const [primary, one, other] = [new Metrics(), new Metrics({ process: false }), new Metrics({ process: false })]
+  const [primary, one, other] = [new Metrics({ serves: false }), new Metrics({ process: false }), new Metrics({ process: false })]
   primary.configInfo('abc')
   primary.cardAge('a', () => 7)
   one.cardAge('a', () => 9)
+  for (const metrics of [primary, one, other]) {
+    metrics.vitals.agents(new Map([['a', { limits: { requests: 8, streams: 4 }, maxStale: 60, hasCard: () => true }]]))
+    metrics.vitals.spansLost(1)
+  }
   for (const metrics of [one, other]) {
+    metrics.vitals.heldBytes(() => 1, () => 10)
     metrics.request('a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
     metrics.streamOpened('a')
   }
@@ -46,6 +51,14 @@ t.test('counts are added up, what is true of all is said once, and a process tha
   t.ok(has('a2a_gateway_request_duration_seconds_bucket{agent="a",operation="SendMessage",outcome="forwarded",le="+Inf"} 2'))
   t.ok(has('a2a_gateway_request_duration_seconds_count{agent="a",operation="SendMessage",outcome="forwarded"} 2'))
   t.ok(has('a2a_gateway_streams_active{agent="a"} 2'))
+  t.ok(has('a2a_gateway_streams_limit{agent="a"} 8'), 'of the two that serve')
+  t.ok(has('a2a_gateway_requests_limit{agent="a"} 16'))
+  t.ok(has('a2a_gateway_held_limit_bytes 20'))
+  t.ok(has('a2a_gateway_card_usable{agent="a"} 1'))
+  t.ok(has('a2a_gateway_card_max_stale_seconds{agent="a"} 60'))
+  t.ok(has('a2a_gateway_config_last_reload_successful 1'))
+  t.ok(has('a2a_gateway_trace_spans_lost_total 3'))
+  t.equal(lines.filter(line => /^a2a_gateway_build_info\{version="[^"]+"\} 1$/.test(line)).length, 1)
   t.ok(has('a2a_gateway_config_info{hash="abc"} 1'))
   t.ok(has('a2a_gateway_card_age_seconds{agent="a"} 7'))
   t.ok(has('a2a_gateway_observed_value{agent="a",extension="x",metric="v",by=""} 5'))

@@ -42,6 +42,7 @@ t.test('metrics', async t => {
   m.observed(a, 'e', 'm', 'gauge', '', 1)
   m.answerUnread(a, 'encoding')
   m.workers(() => 1, () => 0)
+  m.vitals.agents(new Map([[a, { limits: { requests: 1, streams: 1 }, maxStale: 1, hasCard: () => true }]]))
   const text = await metrics.text()
   metrics.close()
   const there = [...text.matchAll(/^# TYPE a2a_gateway_(\S+) (\S+)$/gm)].map(([, name = '', type = '']) => {

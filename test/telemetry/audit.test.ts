@@ -69,7 +69,8 @@ t.test('bounded: 20 violations, texts of 512 characters, one line whatever they 
 t.test('a reader that is too slow loses lines, and is told how many', async t => {
   const stream = new Sink()
   stream.slow = true
-  const audit = createAudit({ enabled: true, stream })
+  let lost = 0
+  const audit = createAudit({ enabled: true, stream, onLost: () => { lost++ } })
   const big = { ...ENTRY, violations: new Array(20).fill({ ...ENTRY.violations[0], message: 'x'.repeat(512) }) }
   for (let i = 0; i < 500; i++) audit.record(big)
   t.ok(stream.writableLength < 5 * 1024 * 1024, 'memory is bounded')
@@ -81,6 +82,7 @@ t.test('a reader that is too slow loses lines, and is told how many', async t =>
   const gap = lines.find(line => 'dropped' in line)
   t.equal(Number(gap?.dropped) + lines.length - 2, 500)
   t.equal(lines.at(-1)?.agent, 'weather')
+  t.equal(lost, gap?.dropped)
 })
 
 t.test('a broken stream is survived: error event, throwing write, ended', async t => {
@@ -91,10 +93,12 @@ t.test('a broken stream is survived: error event, throwing write, ended', async 
   audit.record(ENTRY)
   const throwing = new Sink()
   throwing.write = () => { throw new Error('no') }
-  createAudit({ enabled: true, stream: throwing }).record(ENTRY)
+  let lost = 0
+  createAudit({ enabled: true, stream: throwing, onLost: () => { lost++ } }).record(ENTRY)
   const ended = new Sink()
   ended.end()
-  createAudit({ enabled: true, stream: ended }).record(ENTRY)
+  createAudit({ enabled: true, stream: ended, onLost: () => { lost++ } }).record(ENTRY)
+  t.equal(lost, 2, 'and counted')
   await new Promise(resolve => setTimeout(resolve, 10))
   t.equal(ended.text, '')
   createAudit({ enabled: true, stream: broken })

@@ -1,4 +1,6 @@
+import { getHeapStatistics } from 'node:v8'
 import t from 'tap'
+import { packageVersion } from '../../src/config/paths.js'
 import { Metrics } from '../../src/telemetry/metrics.js'
 
 interface Sample { name: string, labels: Record<string, string>, value: number }
@@ -55,7 +57,19 @@ const DESIGN: Record<string, [string, string[]]> = {
   answers_unread_total: ['counter', ['agent', 'reason']],
   refusals_total: ['counter', ['agent', 'rule']],
   client_errors_total: ['counter', ['kind']],
-  requests_active: ['gauge', ['agent']]
+  requests_active: ['gauge', ['agent']],
+  requests_limit: ['gauge', ['agent']],
+  streams_limit: ['gauge', ['agent']],
+  card_usable: ['gauge', ['agent']],
+  card_max_stale_seconds: ['gauge', ['agent']],
+  config_last_reload_successful: ['gauge', []],
+  held_bytes: ['gauge', []],
+  held_limit_bytes: ['gauge', []],
+  heap_limit_bytes: ['gauge', []],
+  memory_limit_bytes: ['gauge', []],
+  trace_spans_lost_total: ['counter', []],
+  audit_lines_lost_total: ['counter', []],
+  build_info: ['gauge', ['version']]
 }
 
 function recordEverything (metrics: Metrics): void {
@@ -86,7 +100,14 @@ function recordEverything (metrics: Metrics): void {
   metrics.refusal('weather', 'gateway/memory')
   metrics.clientError('timeout')
   metrics.requestsActive(new Map([['weather', () => 3]]))
+  metrics.vitals.agents(new Map([['weather', { limits: { requests: 10, streams: 4 }, maxStale: 3_600, hasCard: () => true }]]))
+  metrics.vitals.heldBytes(() => 5, () => 50)
+  metrics.vitals.spansLost(2)
+  metrics.vitals.auditLineLost()
 }
+
+// Where no container bounds the memory there is no sample; tests run anywhere.
+process.constrainedMemory = () => 1_000_000
 
 t.test('the metrics are those of the design: names, types and label sets', async t => {
   const metrics = new Metrics({ process: false })
@@ -138,6 +159,17 @@ t.test('values are what was recorded, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_refusals_total', { rule: 'gateway/memory' }), times)
     t.equal(get('a2a_gateway_client_errors_total', { kind: 'timeout' }), times)
     t.equal(get('a2a_gateway_requests_active', { agent: 'weather' }), 3)
+    t.equal(get('a2a_gateway_requests_limit', { agent: 'weather' }), 10)
+    t.equal(get('a2a_gateway_streams_limit', { agent: 'weather' }), 4)
+    t.equal(get('a2a_gateway_card_usable', { agent: 'weather' }), 1)
+    t.equal(get('a2a_gateway_card_max_stale_seconds', { agent: 'weather' }), 3_600)
+    t.equal(get('a2a_gateway_held_bytes', {}), 5)
+    t.equal(get('a2a_gateway_held_limit_bytes', {}), 50)
+    t.equal(get('a2a_gateway_memory_limit_bytes', {}), 1_000_000)
+    t.equal(get('a2a_gateway_heap_limit_bytes', {}), getHeapStatistics().heap_size_limit)
+    t.equal(get('a2a_gateway_trace_spans_lost_total', {}), 2 * times)
+    t.equal(get('a2a_gateway_audit_lines_lost_total', {}), times)
+    t.equal(get('a2a_gateway_build_info', { version: packageVersion() }), 1)
     t.equal(get('a2a_gateway_request_duration_seconds_count', { outcome: 'forwarded' }), 2 * times)
     t.equal(get('a2a_gateway_upstream_duration_seconds_sum', { agent: 'weather' }), 0.015 * times)
     t.equal(get('a2a_gateway_decision_duration_seconds_bucket', { le: '0.00001' }), 0)

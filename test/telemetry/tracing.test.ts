@@ -240,12 +240,14 @@ t.test('OTEL_BSP_* is honoured', async t => {
 t.test('a collector that refuses is reported once, and a stop does not wait for it', async t => {
   const { url } = await collector(t, 400)
   const { log, lines } = memoryLog()
-  const tracing = await createTracing({ enabled: true, version: '1', env: { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1' }, log })
+  let lost = 0
+  const tracing = await createTracing({ enabled: true, version: '1', env: { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1' }, log, onLost: spans => { lost += spans } })
   for (let i = 0; i < 3; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200)
   const started = Date.now()
   await tracing.shutdown()
   t.ok(Date.now() - started < 6000)
   t.equal(lines.filter(line => /does not take our spans/.test(line.message)).length, 1)
+  t.equal(lost, 3, 'and each lost span is counted')
 })
 
 t.test('a stop waits at most 5 seconds for a collector that does not answer', async t => {

@@ -1,0 +1,51 @@
+/** Everything that `/metrics` can expose, with its labels: what alerts and dashboards may name. */
+import type { Test } from 'tap'
+import { Metrics } from '../../src/telemetry/metrics.js'
+
+/** Labels that Prometheus adds to what it scrapes. */
+export const TARGET_LABELS = ['namespace', 'job', 'instance']
+
+/** Names of samples, each with its labels; those of histograms with `_bucket`, `_sum` and `_count`. Node's own are among them. */
+export async function everyMetric (t: Test): Promise<Map<string, Set<string>>> {
+  const metrics = new Metrics()
+  t.teardown(() => { metrics.close() })
+  process.constrainedMemory = () => 1_000_000
+  recordOne(metrics)
+  const found = new Map<string, Set<string>>()
+  for (const line of (await metrics.text()).split('\n')) {
+    const [, name, labels = ''] = /^([a-z_][a-z0-9_]*)(?:\{(.*)\})? /.exec(line) ?? []
+    if (name === undefined) continue
+    const known = found.get(name) ?? new Set()
+    found.set(name, known)
+    for (const [, label = ''] of labels.matchAll(/([a-z_]+)="(?:[^"\\]|\\.)*"/g)) known.add(label)
+  }
+  return found
+}
+
+/** One sample of each metric. */
+function recordOne (m: Metrics): void {
+  const a = 'agent'
+  m.request(a, 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 1)
+  m.decision(a, 1)
+  m.upstream(a, 'SendMessage', 1)
+  m.violation(a, 'e', 'r', 'request', 'observe')
+  m.activation(a, 'e', 'client', 'absent')
+  m.streamOpened(a)
+  m.refusal(a, 'gateway/json')
+  m.clientError('other')
+  m.requestsActive(new Map([[a, () => 1]]))
+  m.streamEvents(a, 1)
+  m.cardAge(a, () => 1)
+  m.cardRefresh(a, 'changed')
+  m.configInfo('x')
+  m.upstreamError(a, 'dns')
+  m.taskLookup(a, 'known')
+  m.taskWrite(a, 'kept')
+  m.tasksRemembered(() => 1)
+  m.observed(a, 'e', 'm', 'counter', '', 1)
+  m.observed(a, 'e', 'm', 'gauge', '', 1)
+  m.answerUnread(a, 'encoding')
+  m.workers(() => 1, () => 0)
+  m.vitals.agents(new Map([[a, { limits: { requests: 1, streams: 1 }, maxStale: 1, hasCard: () => true }]]))
+  m.vitals.heldBytes(() => 1, () => 2)
+}
