@@ -5,6 +5,7 @@ import { resultsPage } from '../bench/render.js'
 import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
 import { catalogueGenerators } from './catalogue-pages.js'
+import { chartAlerts, chartSchema, prometheusRule } from './chart-schema.js'
 import { configurationPage } from './configuration-page.js'
 import type { Generator } from './generator.js'
 import { policyPage } from './policy-page.js'
@@ -18,6 +19,9 @@ export const GENERATORS: readonly Generator[] = [
   { file: 'docs/policy-reference.md', render: policyPage },
   { file: 'docs/refusals.md', render: refusalsPage },
   { file: 'bench/RESULTS.md', render: resultsPage },
+  { file: 'deploy/helm/a2a-extension-gateway/values.schema.json', render: chartSchema },
+  { file: 'deploy/helm/a2a-extension-gateway/files/alerts.yaml', render: chartAlerts },
+  { file: 'deploy/kubernetes/components/monitoring/prometheus-rule.yaml', render: prometheusRule },
   ...catalogueGenerators()
 ]
 
