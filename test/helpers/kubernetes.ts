@@ -1,6 +1,7 @@
 /** Kubernetes manifests as tests look at them, held to the official schemas (scripts/kubernetes-schemas.ts). */
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
+import { RE2JS } from 're2js'
 import { parseAllDocuments } from 'yaml'
 import type { Schemas } from '../../scripts/kubernetes-schemas.js'
 
@@ -32,7 +33,9 @@ export function only (all: readonly Manifest[], kind: string, name?: string): Ma
 }
 
 const published = JSON.parse(readFileSync('test/fixtures/kubernetes/schemas.json', 'utf8')) as Record<string, Schemas>
-const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false })
+// Patterns are those of Go: `(?i)` is one.
+const regExp = Object.assign((pattern: string) => { const compiled = RE2JS.compile(pattern); return { test: (text: string) => compiled.matcher(text).find() } }, { code: 'RE2JS' })
+const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false, code: { regExp } })
 for (const version of VERSIONS) ajv.addSchema(published[version] as Schemas, version)
 
 /** What the API server of a version would find wrong with a manifest, each with its place. */
