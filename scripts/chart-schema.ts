@@ -22,7 +22,7 @@ const PROPERTIES: Schema = {
   imagePullSecrets: { type: 'array', items: { type: 'object', required: ['name'], additionalProperties: false, properties: { name: text } } },
   fullnameOverride: name,
   config: { $ref: '#/$defs/gateway' },
-  configFiles: { type: 'object', propertyNames: { pattern: '^[-._a-zA-Z0-9]+$', not: { const: 'gateway.yaml' } }, additionalProperties: { type: 'string' } },
+  configFiles: { type: 'object', properties: { 'gateway.yaml': false }, patternProperties: { '^[-._a-zA-Z0-9]+$': { type: 'string' } }, additionalProperties: false },
   existingConfigMap: text,
   env: { type: 'array', items: { type: 'object', required: ['name'] } },
   envFrom: parts,
