@@ -1,12 +1,12 @@
 /** What helm makes of the chart: the same as kustomize of the base, and each value changes what it says. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { coherent, configured, gatewayOf, podOf, probed } from '../helpers/deploy-promises.js'
 import { CHART, charted, helm, kustomized } from '../helpers/deploy-tools.js'
-import { kindOf, only } from '../helpers/kubernetes.js'
+import { kindOf, manifests, only } from '../helpers/kubernetes.js'
 import type { Manifest, Tree } from '../helpers/kubernetes.js'
 
 const KUBE = ['--kube-version', '1.36.0']
@@ -150,12 +150,15 @@ t.test('the notes say where it is and what it serves', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'chart-'))
   t.teardown(() => { rmSync(folder, { recursive: true }) })
   cpSync(CHART, folder, { recursive: true })
-  // A helm that was installed by Go takes itself to talk to Kubernetes 1.20, and only "template" can be told otherwise.
-  writeFileSync(join(folder, 'Chart.yaml'), readFileSync(join(folder, 'Chart.yaml'), 'utf8').replace(/^kubeVersion: .*$/m, ''))
-  const { stdout, stderr, status } = helm(['install', 'edge', folder, '--dry-run=client', '--namespace', 'shared'], JSON.stringify({ config: { agents: [{ name: 'billing', path: '/billing', upstream: { url: 'http://b' } }] } }))
+  // Only with a cluster does helm show notes; as a part of a manifest it renders them without.
+  renameSync(join(folder, 'templates/NOTES.txt'), join(folder, 'notes.txt'))
+  writeFileSync(join(folder, 'templates/notes.yaml'), 'kind: Notes\nmetadata: {name: notes}\ntext: |\n  {{- tpl (.Files.Get "notes.txt") . | nindent 2 }}\n')
+  const { stdout, stderr, status } = helm(['template', 'edge', folder, '--show-only', 'templates/notes.yaml', '--namespace', 'shared', ...KUBE], JSON.stringify({ config: { agents: [{ name: 'billing', path: '/billing', upstream: { url: 'http://b' } }] } }))
   t.equal(status, 0, stderr)
-  t.match(stdout, /serves 1 agent\(s\) at http:\/\/edge\.shared:80\n {2}billing: \/billing in front of http:\/\/b\n/)
-  t.match(stdout, /kubectl --namespace shared port-forward deployment\/edge 9901/)
+  const { text } = only(manifests(stdout), 'Notes')
+  t.match(text, /serves 1 agent\(s\) at http:\/\/edge\.shared:80\n {2}billing: \/billing in front of http:\/\/b\n/)
+  t.match(text, /kubectl --namespace shared port-forward deployment\/edge 9901/)
+  t.match(text, /networkPolicy\.egress/)
 })
 
 function attempt (show: () => unknown): unknown {
