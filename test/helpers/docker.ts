@@ -42,6 +42,8 @@ async function start (t: Test, driver: string): Promise<Docker | string> {
   const stop = async (): Promise<void> => {
     if (daemon.exitCode === null && daemon.signalCode === null) daemon.kill('SIGTERM')
     await exited
+    // The engine leaves the namespace of its network mounted.
+    spawnSync('umount', [join(folder, 'exec/netns/default')])
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 

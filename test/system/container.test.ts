@@ -112,6 +112,16 @@ async function theImage (docker: Docker): Promise<void> {
     t.match(await docker.run('run', '--rm', '--read-only', '--network', 'none', 'a2a-test/gateway:one', 'schema'), /json-schema\.org/, 'its other commands run too')
   })
 
+  t.test('the bodies that the manifests allow at once fit into what V8 takes of their memory', async t => {
+    const limit = 'console.log(require("node:v8").getHeapStatistics().heap_size_limit)'
+    for (const [folder, memory] of [['base', '512m'], ['overlays/sidecar', '384m']] as const) {
+      const bodies = Number(/^ {2}memory: (\d+)MiB/m.exec(readFileSync(`deploy/kubernetes/${folder}/gateway.yaml`, 'utf8'))?.[1]) << 20
+      const heap = Number(await docker.run('run', '--rm', '--memory', memory, '--network', 'none', '--entrypoint', '/usr/local/bin/node', 'a2a-test/gateway:one', '-e', limit))
+      console.error(`heap of a container of ${memory}: ${heap >> 20} MiB`)
+      t.ok(bodies * 5 <= heap, `${folder}: ${bodies >> 20} MiB of bodies, ${heap >> 20} MiB of heap`)
+    }
+  })
+
   t.test('the same sources are the same layers', async t => {
     const folder = mkdtempSync(join(tmpdir(), 'sources-'))
     t.teardown(() => { rmSync(folder, { recursive: true }) })
