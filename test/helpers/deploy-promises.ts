@@ -78,7 +78,7 @@ export function configured (t: Test, all: readonly Manifest[]): Config {
   t.ok(Math.max(...stops) >= 5, 'Services hear that the Pod goes before it does')
   t.ok(pod.terminationGracePeriodSeconds >= Math.max(...stops) + server.drainTimeout / 1_000 + 10, 'Kubernetes waits longer than a drain takes')
   const memory = Number(/^(\d+)Mi$/.exec(gateway.resources.limits.memory)?.[1]) << 20
-  // V8 gives a process half of what its container may have; what is parsed of a body takes five times the body (docs/running.md).
+  // V8 takes half of 512 MiB for its heap (measured in container.test.ts); what is parsed of a body takes five times the body (docs/running.md).
   t.ok(limits.memory * 5 <= memory / 2, 'all bodies at once fit into the memory of the container')
   return loaded.config
 }
