@@ -1,35 +1,43 @@
-# syntax=docker/dockerfile:1
-# The Node image is an argument so that it can be pinned by digest, or replaced by a mirror's.
+# Builds with docker, BuildKit, podman and buildah, and takes nothing from a network but the Node image and the packages of package-lock.json.
+# The Node image is an argument so that it can be pinned by digest, or replaced by a mirror's. It must be one of Debian.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json LICENSE ./
 COPY src src
 COPY scripts scripts
 COPY bench bench
 COPY examples examples
 COPY config config
 COPY docs docs
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+COPY deploy deploy
+# Of all files in the image, in seconds since 1970: the same sources are the same layers.
+ARG SOURCE_DATE_EPOCH=0
+RUN npm run build && node dist/scripts/image/main.js /image
 
-FROM ${NODE_IMAGE}
+# Node, the libraries it is linked against, and the gateway; no shell, no package manager.
+FROM scratch
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+ARG CREATED=1970-01-01T00:00:00Z
 LABEL org.opencontainers.image.title="a2a-extension-gateway" \
       org.opencontainers.image.description="Enforces A2A AgentCard extensions in front of unmodified agents" \
-      org.opencontainers.image.licenses="Apache-2.0"
-WORKDIR /app
-COPY --from=build /build/package.json /build/LICENSE* ./
-COPY --from=build /build/node_modules node_modules
-COPY --from=build /build/dist/src dist/src
-COPY --from=build /build/config config
-ENV NODE_ENV=production \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}"
+COPY --from=build /image/runtime/ /
+COPY --from=build /image/app/ /
+ENV PATH=/usr/local/bin \
+    NODE_ENV=production \
     A2A_GATEWAY_ADMIN=0.0.0.0:9901
 # Writes nothing: run it with a read-only root file system.
 USER 1000:1000
 EXPOSE 8080 9901
-HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["node", "/app/dist/src/main.js", "health"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["/usr/local/bin/node", "/app/dist/src/main.js", "health"]
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "/app/dist/src/main.js"]
+ENTRYPOINT ["/usr/local/bin/node", "/app/dist/src/main.js"]
 CMD ["serve"]

@@ -5,6 +5,7 @@ import { resultsPage } from '../bench/render.js'
 import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
 import { catalogueGenerators } from './catalogue-pages.js'
+import { chartAlerts, chartSchema, prometheusRule } from './chart-schema.js'
 import { configurationPage } from './configuration-page.js'
 import { dashboard } from './dashboard.js'
 import type { Generator } from './generator.js'
@@ -22,6 +23,9 @@ export const GENERATORS: readonly Generator[] = [
   ...OBSERVABILITY_PAGES,
   { file: 'deploy/grafana/dashboards/a2a-gateway.json', render: dashboard },
   { file: 'bench/RESULTS.md', render: resultsPage },
+  { file: 'deploy/helm/a2a-extension-gateway/values.schema.json', render: chartSchema },
+  { file: 'deploy/helm/a2a-extension-gateway/files/alerts.yaml', render: chartAlerts },
+  { file: 'deploy/kubernetes/components/monitoring/prometheus-rule.yaml', render: prometheusRule },
   ...catalogueGenerators()
 ]
 

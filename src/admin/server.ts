@@ -1,12 +1,15 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
 
+/** How many agents must be callable for a gateway to be ready. */
+export type Enough = 'all' | 'any'
+
 /** What the admin listener reports. Asked on every request. */
 export interface AdminState {
   /** false = the process cannot recover and should be restarted. */
   live (): boolean
-  /** Whether calls may be sent here; `reasons` say why not. */
-  ready (): { ready: boolean, reasons: string[] }
+  /** Whether calls may be sent here, to all agents or to any of them; `reasons` say why not. */
+  ready (agents: Enough): { ready: boolean, reasons: string[] }
   /** Whatever `/agents` should show, or a promise of it; must be serialisable and hold no secrets. */
   agents (): unknown
 }
@@ -46,8 +49,10 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
     return reply.code(live ? 200 : 503).send({ status: live ? 'ok' : 'not ok' })
   })
 
-  app.get('/readyz', async (_request, reply) => {
-    const { ready, reasons } = state.ready()
+  app.get('/readyz', async (request, reply) => {
+    const { agents = 'all' } = request.query as { agents?: unknown }
+    if (agents !== 'all' && agents !== 'any') return reply.code(400).send({ error: 'agents must be "all" or "any"' })
+    const { ready, reasons } = state.ready(agents)
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', reasons })
   })
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import type { FastifyBaseLogger } from 'fastify'
 import { buildAdmin } from '../admin/server.js'
+import type { AdminState } from '../admin/server.js'
 import type { Config, HostPort } from '../config/model.js'
 import { packageVersion } from '../config/paths.js'
 import type { Agent } from '../gateway/agent.js'
@@ -108,8 +109,8 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   const reloads = new Reloads({ fleet, metrics, log, apply, prepare })
   const state = stateOf(fleet, live, size)
   const agents = async (): Promise<unknown> => mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...crew.members].map(one => one.ask('agents'))))
-  const ready = (): ReturnType<typeof state.ready> => {
-    const { reasons } = state.ready()
+  const ready: AdminState['ready'] = enough => {
+    const { reasons } = state.ready(enough)
     if (crew.serving === 0 && !live.draining) reasons.push('no worker serves')
     return { ready: reasons.length === 0, reasons }
   }

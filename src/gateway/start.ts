@@ -162,8 +162,9 @@ export function stateOf (fleet: Fleet, live: Pick<LiveExchanges, 'draining'>, wo
   const agents = (): readonly Agent[] => fleet.snapshot.agents.all
   return {
     live: () => true,
-    ready: () => {
-      const reasons = agents().filter(agent => !agent.ready).map(agent => `agent ${agent.name}: ${agent.problem}`)
+    ready: enough => {
+      const missing = agents().filter(agent => !agent.ready)
+      const reasons = enough === 'any' && missing.length < agents().length ? [] : missing.map(agent => `agent ${agent.name}: ${agent.problem}`)
       if (live.draining) reasons.unshift('the gateway is shutting down')
       if (agents().length === 0) reasons.unshift('the gateway is starting')
       return { ready: reasons.length === 0, reasons }

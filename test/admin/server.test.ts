@@ -35,6 +35,18 @@ t.test('/readyz says why not', async t => {
   t.same(after.json(), { status: 'ready', reasons: [] })
 })
 
+t.test('/readyz asks for all agents, or for any of them', async t => {
+  const app = build({ ready: enough => ({ ready: enough === 'any', reasons: [] }) })
+  t.equal((await app.inject('/readyz')).statusCode, 503)
+  t.equal((await app.inject('/readyz?agents=all')).statusCode, 503)
+  t.equal((await app.inject('/readyz?agents=any')).statusCode, 200)
+  for (const query of ['agents=some', 'agents=', 'agents=any&agents=any']) {
+    const refused = await app.inject(`/readyz?${query}`)
+    t.equal(refused.statusCode, 400)
+    t.same(refused.json(), { error: 'agents must be "all" or "any"' })
+  }
+})
+
 t.test('/metrics is the exposition', async t => {
   const response = await build().inject('/metrics')
   t.equal(response.statusCode, 200)

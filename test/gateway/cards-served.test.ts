@@ -156,6 +156,14 @@ t.test('while there is no card, calls wait with 503 and Retry-After; the agent m
   t.equal(gateway.logs().filter(line => /has no card/.test(String(line.msg))).length, 1, 'and all the while it was said once')
 })
 
+t.test('a gateway with one agent of two is ready for any of them, and not for all', async t => {
+  const there = await changing(t)
+  there.card = JSON.stringify(plainCard(there.url))
+  const gateway = await gatewayFor(t, { yaml: `agents:\n  - {name: there, path: /there, upstream: {url: "${there.url}"}}\n  - {name: away, path: /away, upstream: {url: "http://127.0.0.1:1"}}\n` }, false)
+  await until(async () => (await fetch(`${gateway.adminUrl}/readyz?agents=any`)).status === 200, 'the gateway to be ready for any agent')
+  t.match(await (await fetch(`${gateway.adminUrl}/readyz`)).json(), { status: 'not ready', reasons: { length: 1, 0: /agent away/ } })
+})
+
 t.test('a broken card is one log line and 503', async t => {
   for (const card of ['{"name":', '[]', '{}', '{"name":"x","supportedInterfaces":[]}', '<html>', JSON.stringify(plainCard('ftp://x'))]) {
     const agent = await changing(t)

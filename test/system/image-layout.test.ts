@@ -1,28 +1,28 @@
-/** What the Dockerfile puts into the image is enough to run: production packages, an unprivileged user, nothing written. */
+/** What the Dockerfile puts into the image is enough to run, with this machine's Node and without an engine: an unprivileged user, nothing written. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { fakeAgent } from '../helpers/raw.js'
+import { freePort } from '../helpers/redis.js'
 
 t.test('the production layout serves, reports its health and stops, as an unprivileged user without writing a file', async t => {
   if (spawnSync('setpriv', ['--version']).status !== 0) throw new Error('setpriv is missing; it is part of the Debian package util-linux')
   const root = mkdtempSync(join(tmpdir(), 'image-'))
   t.teardown(() => { rmSync(root, { recursive: true, force: true }) })
   chmodSync(root, 0o755)
-  for (const path of ['package.json', 'package-lock.json', 'dist/src', 'config', 'LICENSE']) cpSync(path, join(root, path), { recursive: true })
-  execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root, stdio: 'pipe' })
-  execFileSync('chmod', ['-R', 'a+rX,a-w', root])
+  execFileSync(process.execPath, ['dist/scripts/image/main.js', root], { env: { ...process.env, NODE_OPTIONS: '' }, stdio: 'pipe' })
+  execFileSync('chmod', ['-R', 'a-w', root])
   const before = tree(root)
 
   const agent = await fakeAgent(t)
-  const main = join(root, 'dist/src/main.js')
+  const main = join(root, 'app/app/dist/src/main.js')
   // `env -i`: the test runner instruments child processes through NODE_OPTIONS and would have them write files.
-  const env = { PATH: process.env.PATH, NODE_ENV: 'production', A2A_GATEWAY_UPSTREAM: agent.url, A2A_GATEWAY_LISTEN: '127.0.0.1:0', A2A_GATEWAY_ADMIN: '127.0.0.1:19901' }
+  const env = { PATH: process.env.PATH, NODE_ENV: 'production', A2A_GATEWAY_UPSTREAM: agent.url, A2A_GATEWAY_LISTEN: '127.0.0.1:0', A2A_GATEWAY_ADMIN: `127.0.0.1:${await freePort()}` }
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value ?? ''}`)
-  const unprivileged = ['--reuid', '1000', '--regid', '1000', '--clear-groups', 'env', '-i', ...variables, process.execPath, main]
+  const unprivileged = ['--reuid', '1000', '--regid', '1000', '--clear-groups', 'env', '-i', ...variables, join(root, 'runtime/usr/local/bin/node'), main]
   const gateway = spawn('setpriv', [...unprivileged, 'serve'], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   gateway.stdout.on('data', chunk => { output += String(chunk) })

@@ -1,0 +1,82 @@
+/** The schema of the Helm chart's values: what the chart itself knows, and for `config` the schema of the configuration. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../src/config/paths.js'
+import { configSchema } from '../src/config/schema.js'
+
+type Schema = Readonly<Record<string, unknown>>
+
+const text = { type: 'string' }
+const flag = { type: 'boolean' }
+const count = (minimum: number, maximum?: number): Schema => ({ type: 'integer', minimum, ...(maximum === undefined ? {} : { maximum }) })
+const choice = (...values: string[]): Schema => ({ type: 'string', enum: values })
+const texts = { type: 'object', additionalProperties: { type: 'string' } }
+/** Parts of the Kubernetes API, which its server checks. */
+const parts = { type: 'array', items: { type: 'object' } }
+const part = { type: 'object' }
+const group = (properties: Schema): Schema => ({ type: 'object', additionalProperties: false, properties })
+const name = { type: 'string', pattern: '^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$', maxLength: 50 }
+
+const PROPERTIES: Schema = {
+  image: group({ repository: { type: 'string', minLength: 1 }, tag: text, digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' }, pullPolicy: choice('Always', 'IfNotPresent', 'Never') }),
+  imagePullSecrets: { type: 'array', items: { type: 'object', required: ['name'], additionalProperties: false, properties: { name: text } } },
+  fullnameOverride: name,
+  config: { $ref: '#/$defs/gateway' },
+  configFiles: { type: 'object', properties: { 'gateway.yaml': false }, patternProperties: { '^[-._a-zA-Z0-9]+$': { type: 'string' } }, additionalProperties: false },
+  existingConfigMap: text,
+  env: { type: 'array', items: { type: 'object', required: ['name'] } },
+  envFrom: parts,
+  extraVolumes: parts,
+  extraVolumeMounts: parts,
+  serviceAccount: group({ create: flag, name: text, annotations: texts }),
+  podAnnotations: texts,
+  podLabels: texts,
+  priorityClassName: text,
+  nodeSelector: texts,
+  tolerations: parts,
+  affinity: part,
+  topologySpread: flag,
+  resources: group({ requests: part, limits: part, claims: parts }),
+  readyWith: choice('any', 'all'),
+  termination: group({ preStopSeconds: count(1), spareSeconds: count(0) }),
+  service: group({ type: choice('ClusterIP', 'NodePort', 'LoadBalancer'), port: count(1, 65535), annotations: texts }),
+  replicas: count(0),
+  autoscaling: group({ enabled: flag, minReplicas: count(1), maxReplicas: count(1), cpu: count(1, 100), scaleDownSeconds: count(0, 3600) }),
+  disruptionBudget: group({ enabled: flag, maxUnavailable: { anyOf: [count(1), { type: 'string', pattern: '^[0-9]+%$' }] } }),
+  networkPolicy: group({ enabled: flag, clients: parts, prometheus: parts, dns: parts, egress: parts }),
+  serviceMonitor: group({ enabled: flag, labels: texts, interval: { type: 'string', pattern: '^[0-9]+(ms|s|m)$' } }),
+  prometheusRule: group({ enabled: flag, labels: texts }),
+  httpRoute: group({ enabled: flag, parentRefs: { type: 'array', items: { type: 'object', required: ['name'] } }, hostnames: { type: 'array', items: text }, annotations: texts })
+}
+
+/** The same schema, where a number or a boolean may also be left to a variable: `${WORKERS:-2}`. */
+function substitutable (schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(substitutable)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { type, ...rest } = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, key === 'examples' || key === 'default' || key === 'const' || key === 'enum' ? value : substitutable(value)]))
+  if (type !== 'integer' && type !== 'number' && type !== 'boolean') return type === undefined ? rest : { type, ...rest }
+  const { description, ...rules } = rest
+  return { ...(description === undefined ? {} : { description }), anyOf: [{ type, ...rules }, { type: 'string', pattern: '\\$\\{' }] }
+}
+
+export function chartSchema (): string {
+  const { $schema, $defs, ...gateway } = configSchema as Schema & { readonly $defs?: Schema }
+  const definitions = { gateway: substitutable(gateway), ...substitutable($defs ?? {}) as Schema }
+  const required = { if: { properties: { httpRoute: { properties: { enabled: { const: true } } } } }, then: { properties: { httpRoute: { properties: { parentRefs: { minItems: 1 } } } } } }
+  return JSON.stringify({ $schema, title: 'Values of the chart a2a-extension-gateway', type: 'object', additionalProperties: false, properties: { global: part, ...PROPERTIES }, ...required, $defs: definitions }, null, 1) + '\n'
+}
+
+const ALERTS = 'deploy/prometheus/alerts.yaml'
+const MADE = `# Made from ${ALERTS} by "npm run build". Edit that.\n`
+const alerts = (): string => readFileSync(join(packageRoot(), ALERTS), 'utf8')
+
+/** The alerts as the chart has them: it can read no file outside of its folder. */
+export function chartAlerts (): string {
+  return MADE + alerts()
+}
+
+/** The alerts as the Prometheus operator takes them. */
+export function prometheusRule (): string {
+  const groups = alerts().split('\n').map(line => line === '' ? line : `  ${line}`).join('\n')
+  return `${MADE}apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  name: a2a-gateway\nspec:\n${groups}`
+}

@@ -1,0 +1,33 @@
+import { chmodSync, copyFileSync, lutimesSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+
+/** All files below a folder, relative to it, with slashes, sorted. Links are followed. */
+export function filesBelow (root: string, folder = root): string[] {
+  return readdirSync(folder).sort().flatMap(name => {
+    const path = join(folder, name)
+    return statSync(path).isDirectory() ? filesBelow(root, path) : [relative(root, path)]
+  })
+}
+
+/** Copies the bytes of a file; what it links to, where it is a link. */
+export function put (from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true })
+  copyFileSync(from, to)
+}
+
+export function write (to: string, text: string): void {
+  mkdirSync(dirname(to), { recursive: true })
+  writeFileSync(to, text)
+}
+
+/**
+ * Gives every file and folder one time and the modes 755 and 644, so that the same content is the same layer.
+ * @param programs paths of those that are run
+ * @param epoch seconds since 1970, as SOURCE_DATE_EPOCH of reproducible-builds.org has it
+ */
+export function settle (path: string, programs: ReadonlySet<string>, epoch: number): void {
+  const folder = statSync(path).isDirectory()
+  if (folder) for (const name of readdirSync(path)) settle(join(path, name), programs, epoch)
+  chmodSync(path, folder || programs.has(path) ? 0o755 : 0o644)
+  lutimesSync(path, epoch, epoch)
+}

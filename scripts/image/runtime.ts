@@ -1,0 +1,71 @@
+/** Node and the shared libraries it is linked against, with the names and versions of the Debian packages they are from. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync, realpathSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { put, write } from './files.js'
+
+export interface DebianPackage { readonly name: string, readonly version: string, readonly architecture: string, readonly status: string }
+
+export interface Runtime {
+  /** Paths in the tree that are run. */
+  readonly programs: readonly string[]
+  readonly packages: readonly DebianPackage[]
+}
+
+/** Where the image has Node. */
+export const NODE = '/usr/local/bin/node'
+
+const run = (program: string, ...args: string[]): string => execFileSync(program, args, { encoding: 'utf8' })
+
+/**
+ * @param root folder that becomes `/` of the image
+ * @throws Error on a system that is not Debian, whose packages cannot be named
+ */
+export function putRuntime (root: string): Runtime {
+  const libraries = librariesOf(run('ldd', process.execPath))
+  put(process.execPath, join(root, NODE))
+  for (const library of libraries) put(library, join(root, library))
+  const packages = packagesOf(libraries)
+  // Where scanners look for packages in images without dpkg: a file for each, as in the distroless images.
+  for (const one of packages) write(join(root, 'var/lib/dpkg/status.d', one.name), one.status)
+  for (const one of packages) put(`/usr/share/doc/${one.name}/copyright`, join(root, 'usr/share/doc', one.name, 'copyright'))
+  put('/etc/os-release', join(root, 'etc/os-release'))
+  write(join(root, 'etc/passwd'), 'root:x:0:0:root:/:/sbin/nologin\ngateway:x:1000:1000:gateway:/:/sbin/nologin\n')
+  write(join(root, 'etc/group'), 'root:x:0:\ngateway:x:1000:\n')
+  // Names in /etc/hosts win over those of DNS.
+  write(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n')
+  return { programs: [join(root, NODE), ...libraries.filter(path => basename(path).startsWith('ld-')).map(path => join(root, path))], packages }
+}
+
+/** The files that `ldd` names, as it names them: `libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x…)` or `/lib64/ld-linux-x86-64.so.2 (0x…)`. */
+export function librariesOf (ldd: string): string[] {
+  const found = ldd.split('\n').map(line => {
+    if (line.includes('not found')) throw new Error(`a library of Node is missing: ${line.trim()}`)
+    return /(?:=> |^\s*)(\/\S+) \(/.exec(line)?.[1]
+  })
+  return found.filter(path => path !== undefined)
+}
+
+function packagesOf (paths: readonly string[]): DebianPackage[] {
+  // dpkg knows a library by the path that it was installed to: with /lib, or since Debian 13 with /usr/lib.
+  const owner = (path: string): string => {
+    for (const one of [path, realpathSync(path), realpathSync(path).replace(/^\/usr/, '')]) {
+      try {
+        return run('dpkg', '-S', one).split(': ')[0] as string
+      } catch {}
+    }
+    throw new Error(`no Debian package owns ${path}: the image is built on a Debian image of Node`)
+  }
+  return [...new Set(paths.map(owner))].sort().map(owned => {
+    const status = run('dpkg', '-s', owned)
+    const field = (name: string): string => new RegExp(`^${name}: (.+)$`, 'm').exec(status)?.[1] ?? ''
+    return { name: field('Package'), version: field('Version'), architecture: field('Architecture'), status }
+  })
+}
+
+/** `debian-12` and the like, for package URLs. */
+export function distribution (): string {
+  const release = readFileSync('/etc/os-release', 'utf8')
+  const field = (name: string): string => new RegExp(`^${name}="?([^"\n]+)"?$`, 'm').exec(release)?.[1] ?? ''
+  return `${field('ID')}-${field('VERSION_ID')}`
+}

@@ -1,0 +1,94 @@
+/** What kustomize makes of deploy/kubernetes. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import t from 'tap'
+import type { Test } from 'tap'
+import { parse } from 'yaml'
+import { FILE, schemasText } from '../../scripts/kubernetes-schemas.js'
+import type { Config } from '../../src/config/model.js'
+import { coherent, configured, gatewayOf, podOf, probed } from '../helpers/deploy-promises.js'
+import { kustomized } from '../helpers/deploy-tools.js'
+import { only } from '../helpers/kubernetes.js'
+import type { Manifest, Tree } from '../helpers/kubernetes.js'
+
+const ROOT = 'deploy/kubernetes'
+
+/** Of the agents in the configuration: what the NetworkPolicy lets the gateway reach is they and DNS, and nothing else. */
+function reachesAgents (t: Test, policy: Manifest, config: Config): void {
+  const [dns, agents, ...more] = policy.spec.egress
+  t.same(more, [])
+  t.same(dns.ports.map((one: Tree) => `${String(one.protocol)} ${String(one.port)}`), ['UDP 53', 'TCP 53'])
+  t.same(dns.to, [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } }, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }])
+  const urls = config.agents.map(one => new URL(one.upstream.url))
+  t.same(agents.ports, [...new Set(urls.map(url => Number(url.port)))].map(port => ({ protocol: 'TCP', port })))
+  const named = urls.map(url => /^[^.]+\.([^.]+)\.svc$/.exec(url.hostname)?.[1]).filter(one => one !== undefined)
+  t.same(agents.to.flatMap((one: Tree) => one.namespaceSelector?.matchExpressions?.[0].values ?? []), named, 'the namespaces of the agents')
+}
+
+function lets (t: Test, policy: Manifest, http: string, admin: string): void {
+  t.same(policy.spec.ingress, [
+    { ports: [{ protocol: 'TCP', port: http }] },
+    { from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }], ports: [{ protocol: 'TCP', port: admin }] }
+  ], 'calls from anywhere, metrics for Prometheus')
+}
+
+for (const folder of ['base', 'overlays/shared-gateway']) {
+  t.test(folder, async t => {
+    const all = kustomized(join(ROOT, folder))
+    coherent(t, all)
+    const config = configured(t, all)
+    await probed(t, all)
+    const policy = only(all, 'NetworkPolicy')
+    t.same(policy.spec.policyTypes, ['Ingress', 'Egress'])
+    lets(t, policy, 'http', 'admin')
+    reachesAgents(t, policy, config)
+    t.match(gatewayOf(podOf(only(all, 'Deployment'))).readinessProbe.httpGet.path, /agents=any/, 'one agent that is away does not take the others with it')
+    for (const kind of ['ServiceAccount', 'PodDisruptionBudget', 'HorizontalPodAutoscaler']) only(all, kind)
+    const namespaces = new Set(all.filter(one => one.kind !== 'Namespace').map(one => one.metadata.namespace))
+    t.same([...namespaces], [folder === 'base' ? undefined : only(all, 'Namespace').metadata.name])
+  })
+}
+
+t.test('overlays/sidecar', async t => {
+  const all = kustomized(join(ROOT, 'overlays/sidecar'))
+  coherent(t, all)
+  const config = configured(t, all)
+  await probed(t, all)
+  const pod = podOf(only(all, 'Deployment'))
+  t.same(pod.containers.map((one: Tree) => one.name), ['agent'])
+  const gateway = gatewayOf(pod)
+  t.ok(pod.initContainers.includes(gateway))
+  t.equal(gateway.restartPolicy, 'Always', 'a native sidecar: started before the agent, stopped after it')
+  t.equal(gateway.startupProbe.httpGet.path, '/livez', 'the agent starts after this, so its card is not asked for')
+  t.equal(gateway.readinessProbe.httpGet.path, '/readyz')
+  const environment = new Map<string, string>(pod.containers[0].env.map((one: Tree) => [one.name, one.value]))
+  t.equal(environment.get('HOST'), '127.0.0.1', 'nobody reaches the agent but through the gateway')
+  t.equal(new URL(config.agents[0]?.upstream.url ?? '').host, `127.0.0.1:${String(environment.get('PORT'))}`)
+  t.equal(only(all, 'Service').spec.ports[0].targetPort, 'gateway')
+  lets(t, only(all, 'NetworkPolicy'), 'gateway', 'gateway-admin')
+  const { annotations } = only(all, 'Deployment').spec.template.metadata
+  t.equal(Number(annotations['prometheus.io/port']), config.server.admin.port)
+})
+
+t.test('components: monitoring and a route', async t => {
+  const folder = mkdtempSync(join(ROOT, '.test-'))
+  t.teardown(() => { rmSync(folder, { recursive: true }) })
+  writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify({ apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', resources: ['../overlays/shared-gateway'], components: ['../components/monitoring', '../components/http-route'] }))
+  const all = kustomized(relative('.', folder))
+  coherent(t, all)
+  const monitor = only(all, 'ServiceMonitor')
+  const service = only(all, 'Service', 'a2a-gateway-admin')
+  const found = all.filter(one => one.kind === 'Service' && Object.entries(monitor.spec.selector.matchLabels).every(([name, value]) => one.metadata.labels[name] === value))
+  t.same(found, [service], 'the monitor finds the Service, and not the one for calls')
+  t.same(monitor.spec.endpoints.map((one: Tree) => one.port), service.spec.ports.map((one: Tree) => one.name))
+  t.match(service.metadata.labels[monitor.spec.jobLabel], /a2a-gateway/, 'the alerts know the job')
+  t.same(only(all, 'PrometheusRule').spec, parse(readFileSync('deploy/prometheus/alerts.yaml', 'utf8')))
+  const route = only(all, 'HTTPRoute').spec.rules[0]
+  const target = only(all, 'Service', route.backendRefs[0].name)
+  t.equal(target.spec.ports[0].port, route.backendRefs[0].port)
+  t.equal(route.timeouts.request, '0s', 'streams are not cut')
+})
+
+t.test('the schemas in the repository are those that were published', async t => {
+  t.ok(schemasText() === readFileSync(FILE, 'utf8'), `${FILE} is out of date: node dist/scripts/kubernetes-schemas.js`)
+})
