@@ -5,6 +5,7 @@ import { resultsPage } from '../bench/render.js'
 import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
 import { catalogueGenerators } from './catalogue-pages.js'
+import { copyPage } from './console-page.js'
 import { configurationPage } from './configuration-page.js'
 import type { Generator } from './generator.js'
 import { policyPage } from './policy-page.js'
@@ -50,6 +51,7 @@ function main (args: readonly string[]): number {
   if (!args.includes('--check')) {
     for (const file of generate()) console.log(`wrote ${file}`)
     writeValidators()
+    copyPage()
     return 0
   }
   const files = drifted()
