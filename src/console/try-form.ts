@@ -33,6 +33,8 @@ export interface TryForm {
   readonly streaming: boolean
 }
 
+type Raw = Readonly<Record<string, unknown>>
+
 const EXTENSIONS = 500
 const SCHEMAS = 100
 /** Characters of all schemas together, as JSON. */
@@ -47,23 +49,21 @@ export function tryFormOf ({ config, state }: ConsoleAgent): TryForm {
   return {
     interfaces: state.interfaces.map(one => ({ binding: one.binding, version: one.version, path: config.path + one.publicPath, tenant: one.tenant })),
     host: config.host,
-    extensions: uris.slice(0, EXTENSIONS).map(uri => ({ uri, description: clip(describe(declared.get(uri)), 300), required: required.has(uri) })),
+    extensions: uris.slice(0, EXTENSIONS).map(uri => ({ uri, description: clip(describe(card.raw, declared.get(uri)?.index ?? -1), 300), required: required.has(uri) })),
     schemas: bounded(config.policies.flatMap(({ name, policy }) => schemasOf(name, policy, config, state.loaded.byVersion['1.0'].card.raw, state.policy['1.0'].declared, index => declared.get(index)?.index ?? -1))),
     examples: examplesOf(card.raw),
     streaming: card.streaming
   }
 }
 
-function describe (extension: unknown): string {
-  const text = typeof extension === 'object' && extension !== null && 'description' in extension ? extension.description : ''
+function describe (raw: Raw, index: number): string {
+  const text = resolvePointer(raw, `/capabilities/extensions/${index}/description`)
   return typeof text === 'string' ? text : ''
 }
 
-function examplesOf (raw: Readonly<Record<string, unknown>>): string[] {
+function examplesOf (raw: Raw): string[] {
   return valuesAt(raw, '/skills/*/examples/*').filter(one => typeof one === 'string').slice(0, 10).map(one => clip(one, 300))
 }
-
-type Raw = Readonly<Record<string, unknown>>
 
 function schemasOf (name: string, policy: PolicyConfig, { card }: AgentConfig, raw: Raw, declared: readonly string[], indexOf: (uri: string) => number): FormSchema[] {
   const pattern = policy.uriPattern === undefined ? null : compileGlob(policy.uriPattern)

@@ -29,7 +29,7 @@ function cardView ({ diff, origin, signature, etag, same }) {
     h('p', { class: 'dim small' }, 'From ', code(origin), etag === undefined ? null : [', served as ', code(etag)], same ? '; the agent has one card for both versions' : null),
     h('pre', { class: 'card diff', tabindex: '0', 'aria-label': 'The served card with what differs from the agent\'s own' }, lines.map(({ mark, indent, text, was }) => {
       const pad = '  '.repeat(indent)
-      return h('span', { class: 'line', 'data-mark': mark }, h('span', { class: 'sign' }, SIGNS[mark]), mark === 'same' ? null : h('span', { class: 'hidden' }, `${WORDS[mark]}: `), pad, h('bdi', null, text), was === undefined ? null : h('span', { class: 'was' }, ' was ', h('bdi', null, was)), '\n')
+      return h('span', { class: 'line', 'data-mark': mark }, h('span', { class: 'sign' }, SIGNS[mark]), mark === 'same' ? null : h('span', { class: 'hidden' }, `${WORDS[mark]}: `), pad, h('bdi', null, text), was === undefined ? null : h('span', { class: 'was' }, ' was ', h('del', null, h('bdi', null, was))), '\n')
     })),
     omitted > 0 ? notice(`${count(omitted)} more lines are not shown.`) : null
   ]

@@ -31,7 +31,7 @@ function drawRows (element, rows, by, omitted) {
   const other = by === 'agent' ? 'uri' : 'agent'
   replace(element, h('div', { class: 'card flush' }, h('table', { class: 'stack matrix' },
     h('caption', { class: 'hidden' }, 'Extensions of each agent'),
-    h('thead', null, h('tr', null, [by === 'agent' ? 'Extension' : 'Agent', 'Declared', 'Required', 'Policy', 'Mode', 'Asked for by'].map(name => h('th', { scope: 'col' }, name)), ['Clients', 'Confirmed', 'No echo', 'Unasked'].map(name => h('th', { scope: 'col', class: 'number' }, name)))),
+    h('thead', null, h('tr', null, [by === 'agent' ? 'Extension' : 'Agent', 'Declared', 'Required', 'Policy', 'Mode', 'Asked by'].map(name => h('th', { scope: 'col' }, name)), ['Client calls', 'Confirmed', 'No echo', 'Unasked'].map(name => h('th', { scope: 'col', class: 'number' }, name)))),
     [...groups].map(([name, list]) => h('tbody', null,
       h('tr', { class: 'group' }, h('th', { scope: 'rowgroup', colspan: '10' }, by === 'agent' ? h('a', { href: `#/agents/${encodeURIComponent(name)}` }, name) : data(name, 'mono'))),
       list.map(row => rowOf(row, other)))))),
@@ -48,12 +48,12 @@ function rowOf (row, other) {
   const { seen } = row
   return h('tr', { 'data-agent': row.agent, 'data-uri': row.uri },
     h('th', { scope: 'row', class: 'mono wrap' }, data(row[other])),
-    cell('Declared', row.declared === null ? no() : row.declared === 'card' ? 'by its card' : 'by the gateway'),
-    cell('Required', row.required === null ? no() : badge('info', `by the ${row.required}`)),
-    cell('Policy', row.policy === null ? no() : [h('span', { class: 'mono' }, row.policy), h('small', null, `${row.rules} ${row.rules === 1 ? 'rule' : 'rules'}`)]),
+    cell('Declared', row.declared === null ? no() : row.declared === 'card' ? 'card' : 'gateway'),
+    cell('Required', row.required === null ? no() : badge('info', row.required)),
+    cell('Policy', row.policy === null ? no() : [h('span', { class: 'mono' }, row.policy), h('small', null, `${row.rules} ${row.rules === 1 ? 'rule' : 'rules'}${row.declared === null && row.rules > 0 ? ', idle: not declared' : ''}`)]),
     cell('Mode', badge(row.mode === 'enforce' ? 'good' : row.mode === 'observe' ? 'warn' : 'plain', row.mode)),
-    cell('Asked for by', row.injected ? 'gateway and clients' : 'clients'),
-    number('Clients', seen.client, 'client'), number('Confirmed', seen.confirmed, 'confirmed'), number('No echo', seen.absent, 'absent'), number('Unasked', seen.unexpected, 'unexpected'))
+    cell('Asked by', row.injected ? 'gateway and clients' : 'clients'),
+    number('Client calls', seen.client, 'client'), number('Confirmed', seen.confirmed, 'confirmed'), number('No echo', seen.absent, 'absent'), number('Unasked', seen.unexpected, 'unexpected'))
 }
 
 function no () {
