@@ -85,18 +85,26 @@ function bothOf (own: unknown, served: unknown): [string, unknown, unknown][] | 
 
 /** Items that say the same are one; of the others, those between two such are paired in their order. What the gateway takes out of a list leaves the rest. */
 function pairItems (own: readonly unknown[], served: readonly unknown[]): [string, unknown, unknown][] {
-  const keys = (list: readonly unknown[]): string[] => list.map(identityOf)
-  const [a, b] = [keys(own), keys(served)]
+  const places = new Map<string, number[]>()
+  // From the last to the first, so that the next one is taken off the end.
+  for (let at = own.length - 1; at >= 0; at--) {
+    const key = identityOf(own[at])
+    const list = places.get(key)
+    if (list === undefined) places.set(key, [at])
+    else list.push(at)
+  }
   const pairs: [string, unknown, unknown][] = []
   let i = 0
-  for (let j = 0; j < served.length; j++) {
-    const at = a.indexOf(b[j] as string, i)
-    if (at < 0) {
-      pairs.push(['', NONE, served[j]])
+  for (const item of served) {
+    const list = places.get(identityOf(item)) ?? []
+    while ((list.at(-1) ?? i) < i) list.pop()
+    const at = list.pop()
+    if (at === undefined) {
+      pairs.push(['', NONE, item])
       continue
     }
     for (; i < at; i++) pairs.push(['', own[i], NONE])
-    pairs.push(['', own[i++], served[j]])
+    pairs.push(['', own[i++], item])
   }
   for (; i < own.length; i++) pairs.push(['', own[i], NONE])
   return pairs

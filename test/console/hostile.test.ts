@@ -1,0 +1,51 @@
+/** Cards are strangers' words: whatever they hold, what the console sends to its page is bounded, and is data. */
+import t from 'tap'
+import { gatewayFor } from '../helpers/gateway.js'
+import { call, until } from '../helpers/http.js'
+import { fakeAgent, plainCard } from '../helpers/raw.js'
+import { consoleFor, SERVER } from './kit.js'
+
+const MARKUP = '<img src=x onerror=alert(1)><script>alert(1)</script>'
+
+/** Markup, scripts for addresses, turned text, endless words and hundreds of extensions. */
+export function hostileCard (count = 64): Record<string, unknown> {
+  return {
+    name: `${MARKUP}\u202Egnihtyna`,
+    description: 'd'.repeat(400_000),
+    documentationUrl: 'javascript:alert(1)',
+    iconUrl: 'javascript:alert(2)',
+    provider: { organization: MARKUP, url: 'javascript:alert(3)' },
+    capabilities: {
+      extensions: Array.from({ length: count }, (_, i) => ({ uri: i === 0 ? `javascript:alert("${MARKUP.replaceAll(/[ ,]/g, '')}")` : `https://example.com/ext/${i}/${'x'.repeat(i === 1 ? 5_000 : 10)}`, description: MARKUP.repeat(i === 2 ? 1_000 : 1), required: i === 3 }))
+    },
+    schemas: { [MARKUP]: { title: MARKUP, type: 'object', properties: { [MARKUP]: { type: 'string', description: MARKUP }, self: { $ref: '#' } } } },
+    skills: [{ id: 's', name: MARKUP, description: MARKUP, tags: [MARKUP], examples: [MARKUP, 'e'.repeat(100_000)] }]
+  }
+}
+
+t.test('a hostile card comes to the page as bounded data', async t => {
+  const { api } = await consoleFor(t, '{tryIt: true}', ', extensions: [object-schemas]', hostileCard())
+  const sizes: Record<string, number> = {}
+  for (const path of ['overview', 'extensions', 'agent?name=agent', 'card?name=agent', 'policy?name=agent', 'form?name=agent']) {
+    const answer = await api(`api/${path}`)
+    t.equal(answer.status, 200, path)
+    t.equal(answer.headers['content-type'], 'application/json; charset=utf-8', 'a browser never takes it for a page')
+    sizes[path] = answer.bytes.length
+    answer.json()
+  }
+  t.ok(Object.values(sizes).every(size => size < 700_000), JSON.stringify(sizes))
+  const overview = (await api('api/overview')).text
+  t.ok(overview.length < 30_000)
+  t.match((await api('api/extensions')).json(), { rows: { length: 65 }, omitted: 0 }, 'each of its extensions, and that of the policy')
+})
+
+t.test('a card that cannot be used says so, in bounded words', async t => {
+  const agent = await fakeAgent(t, { card: url => plainCard(url, hostileCard(500)) })
+  const gateway = await gatewayFor(t, { yaml: `${SERVER}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]` }, false)
+  const api = (path: string) => call(`${gateway.adminUrl}/console/api/${path}`)
+  await until(async () => (await api('overview')).text.includes('more than 64 extensions'), 'the reason', 30_000)
+  t.match((await api('overview')).json(), { ready: false, agents: [{ ready: false, card: { problem: /more than 64 extensions/ } }] })
+  t.match((await api('card?name=agent')).json(), { diff: null })
+  t.match((await api('form?name=agent')).json(), { interfaces: [] })
+  t.match((await api('extensions')).json(), { rows: [{ policy: 'object-schemas', declared: null }] })
+})
