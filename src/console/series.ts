@@ -1,5 +1,5 @@
 /** Rate, refusals and the gateway's own time over the last quarter of an hour: what was added in each slot of a few seconds. */
-import type { Tally } from '../telemetry/metrics.js'
+import type { Counted, Metrics } from '../telemetry/metrics.js'
 
 /** ms; slots begin at multiples of it, so that those of several processes can be added up. */
 export const SLOT = 5_000
@@ -39,19 +39,18 @@ export interface SeriesPage {
   readonly since: number
 }
 
-interface Counted { readonly decisionBounds: readonly number[], tally (): ReadonlyMap<string, Tally> }
-
 export class Series {
-  private readonly metrics: Counted
+  private readonly metrics: Pick<Metrics, 'counted' | 'decisionBounds'>
   private readonly slots: Slot[] = []
-  private before: ReadonlyMap<string, Tally>
+  /** What cells held at the end of the last slot, by their places. */
+  private readonly before: { readonly ended: Past[], readonly decided: Past[] } = { ended: [], decided: [] }
   private readonly timer: NodeJS.Timeout
   private readonly since: number
   private current: number
 
-  constructor (metrics: Counted) {
+  constructor (metrics: Pick<Metrics, 'counted' | 'decisionBounds'>) {
     this.metrics = metrics
-    this.before = metrics.tally()
+    this.rows()
     this.since = Date.now()
     this.current = Math.floor(this.since / SLOT)
     this.timer = setInterval(() => { this.take(Date.now()) }, SLOT / 5).unref()
@@ -62,9 +61,7 @@ export class Series {
     const slot = Math.floor(now / SLOT)
     if (slot <= this.current) return
     this.current = slot
-    const after = this.metrics.tally()
-    const rows = this.rowsOf(after)
-    this.before = after
+    const rows = this.rows()
     if (rows !== null) this.slots.push({ at: slot * SLOT, rows })
     const oldest = (slot - SLOTS) * SLOT
     while (this.slots[0] !== undefined && this.slots[0].at <= oldest) this.slots.shift()
@@ -79,27 +76,56 @@ export class Series {
     clearInterval(this.timer)
   }
 
-  private rowsOf (after: ReadonlyMap<string, Tally>): Record<string, Row> | null {
-    const rows: [string, Row][] = []
-    for (const [agent, tally] of after) {
-      const row = difference(this.before.get(agent), tally)
-      if (row !== null) rows.push([agent, row])
+  /** What was added since the last time. Cells that nothing was added to, most of them, cost one comparison. */
+  private rows (): Record<string, Row> | null {
+    const rows = new Map<string, MutableRow>()
+    const of = (agent: string): MutableRow => {
+      let row = rows.get(agent)
+      if (row === undefined) rows.set(agent, row = { calls: 0, rejected: 0, failed: 0, aborted: 0, decisions: 0, seconds: 0, buckets: this.metrics.decisionBounds.map(() => 0) })
+      return row
     }
-    if (rows.length === 0) return null
-    const all = rows.map(([, row]) => row).reduce(sum)
-    return Object.fromEntries([[ALL, all], ...rows.toSorted(([, a], [, b]) => b.calls - a.calls).slice(0, AGENTS)])
+    const { ended, decided } = this.metrics.counted
+    grown(ended, this.before.ended, ({ labels }, calls) => {
+      const row = of(labels.agent ?? '')
+      row.calls += calls
+      if (labels.outcome === 'rejected') row.rejected += calls
+      else if (labels.outcome === 'client_aborted') row.aborted += calls
+      else if (labels.outcome !== 'forwarded') row.failed += calls
+    })
+    grown(decided, this.before.decided, ({ labels, sum, counts }, decisions, past) => {
+      const row = of(labels.agent ?? '')
+      row.decisions += decisions
+      row.seconds += sum - past.sum
+      counts.forEach((count, i) => { row.buckets[i] = (row.buckets[i] ?? 0) + count - (past.counts[i] ?? 0) })
+    })
+    if (rows.size === 0) return null
+    const all: Row = [...rows.values()].reduce<Row>(sum, { calls: 0, rejected: 0, failed: 0, aborted: 0, decisions: 0, seconds: 0, buckets: this.metrics.decisionBounds.map(() => 0) })
+    return Object.fromEntries([[ALL, all], ...[...rows].toSorted(([, a], [, b]) => b.calls - a.calls).slice(0, AGENTS)])
   }
 }
 
-function difference (before: Tally | undefined, after: Tally): Row | null {
-  const since = (outcome: keyof Tally['outcomes']): number => after.outcomes[outcome] - (before?.outcomes[outcome] ?? 0)
-  const rejected = since('rejected')
-  const failed = since('upstream_error') + since('gateway_error')
-  const aborted = since('client_aborted')
-  const calls = since('forwarded') + rejected + failed + aborted
-  const decisions = after.decisions - (before?.decisions ?? 0)
-  if (calls === 0 && decisions === 0) return null
-  return { calls, rejected, failed, aborted, decisions, seconds: after.seconds - (before?.seconds ?? 0), buckets: after.buckets.map((count, i) => count - (before?.buckets[i] ?? 0)) }
+interface MutableRow {
+  calls: number
+  rejected: number
+  failed: number
+  aborted: number
+  decisions: number
+  seconds: number
+  readonly buckets: number[]
+}
+
+interface Past { readonly count: number, readonly sum: number, readonly counts: readonly number[] }
+
+const NOTHING: Past = { count: 0, sum: 0, counts: [] }
+
+function grown (cells: readonly Counted[], before: Past[], tell: (cell: Counted, more: number, past: Past) => void): void {
+  for (let i = 0; i < cells.length; i++) {
+    const cell = cells[i] as Counted
+    const past = before[i] ?? NOTHING
+    if (cell.count === past.count) continue
+    tell(cell, cell.count - past.count, past)
+    before[i] = { count: cell.count, sum: cell.sum, counts: [...cell.counts] }
+  }
 }
 
 function sum (a: Row, b: Row): Row {

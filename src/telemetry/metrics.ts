@@ -31,13 +31,14 @@ const PREFIX = 'a2a_gateway_'
 /** What one process counts, as it travels to another. */
 export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
 
-/** What one agent's calls came to so far, for who looks every few seconds: read without a scrape, which costs more. */
-export interface Tally {
-  readonly outcomes: Record<Outcome, number>
-  /** Of the gateway's own decisions: seconds in all, how many, and how many in each bucket of {@link Metrics.decisionBounds}. */
-  seconds: number
-  decisions: number
-  readonly buckets: number[]
+/** What was counted so far under one agent, and of requests one outcome: in order of creation, and never fewer. */
+export interface Counted {
+  readonly labels: Readonly<Record<string, string>>
+  readonly count: number
+  /** Seconds. */
+  readonly sum: number
+  /** By bucket, not cumulative. */
+  readonly counts: readonly number[]
 }
 
 /** How several processes' samples become one, where the sum says nothing. What prom-client leaves out is the first process's. */
@@ -252,29 +253,13 @@ export class Metrics {
     })
   }
 
-  /** Seconds, the upper bounds of a tally's buckets; what takes longer is in none. */
-  readonly decisionBounds: readonly number[] = DECISION_BUCKETS
-
-  /** By agent. */
-  tally (): Map<string, Tally> {
-    const tallies = new Map<string, Tally>()
-    const of = (agent: string): Tally => {
-      let tally = tallies.get(agent)
-      if (tally === undefined) {
-        tally = { outcomes: { forwarded: 0, rejected: 0, client_aborted: 0, upstream_error: 0, gateway_error: 0 }, seconds: 0, decisions: 0, buckets: DECISION_BUCKETS.map(() => 0) }
-        tallies.set(agent, tally)
-      }
-      return tally
-    }
-    for (const { labels, count } of this.durations.tree.cells) of(labels.agent ?? '').outcomes[labels.outcome as Outcome] += count
-    for (const { labels, sum, count, counts } of this.decisions.tree.cells) {
-      const tally = of(labels.agent ?? '')
-      tally.seconds += sum
-      tally.decisions += count
-      for (let i = 0; i < counts.length; i++) tally.buckets[i] = (tally.buckets[i] ?? 0) + (counts[i] ?? 0)
-    }
-    return tallies
+  /** For who looks every few seconds, which a scrape is too much for: requests that ended, and decisions. */
+  get counted (): { readonly ended: readonly Counted[], readonly decided: readonly Counted[] } {
+    return { ended: this.durations.tree.cells, decided: this.decisions.tree.cells }
   }
+
+  /** Seconds, the upper bounds of the buckets of decisions; what takes longer is in none. */
+  readonly decisionBounds: readonly number[] = DECISION_BUCKETS
 
   /** For another process, which adds up several. */
   snapshot (): Promise<MetricsSnapshot> {

@@ -77,7 +77,8 @@ function textField (schema, type, context) {
   const input = h('input', { id, type: 'text', autocomplete: 'off', spellcheck: 'false', inputmode: type === 'string' ? null : 'decimal', placeholder: hint.slice(0, 60), value: typeof first === 'object' ? '' : String(first), oninput: context.changed })
   const read = () => {
     const text = input.value
-    if (text === '') return context.required && type === 'string' ? '' : undefined
+    // Nothing written is nothing sent, required or not; an empty text can be written in the body.
+    if (text === '') return undefined
     if (type === 'string') return text
     // What is no number is sent as it stands: that is for the gateway to find.
     return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text.trim()) ? Number(text) : text

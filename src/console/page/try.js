@@ -65,7 +65,7 @@ function draw (element, name, form) {
     return bodyFor({ version, binding, operation: operation.value }, content)
   }
 
-  const results = h('section', { class: 'results', 'aria-labelledby': 'came', tabindex: '-1' })
+  const results = h('section', { class: 'results', 'aria-label': 'Result', tabindex: '-1' })
   const button = h('button', { type: 'submit', class: 'primary' }, 'Send through the gateway')
   const send = async event => {
     event.preventDefault()
@@ -82,7 +82,7 @@ function draw (element, name, form) {
         headers: headerLines(headers.value),
         body: body.value
       })
-      replace(results, h('h2', { id: 'came' }, 'What came of it'), h('div', { class: 'three' }, requestCard(result.request), answerCard(result), decisionCard(result.decision)))
+      replace(results, h('h2', null, 'What came of it'), h('div', { class: 'three' }, requestCard(result.request), answerCard(result), decisionCard(result.decision)))
       say(result.decision === null ? 'The answer is here.' : `The gateway's decision: ${result.decision.outcome}.`)
       results.focus({ preventScroll: true })
       results.scrollIntoView({ block: 'nearest' })
@@ -136,7 +136,7 @@ function decisionCard (decision) {
 }
 
 function headerList (headers) {
-  return h('dl', { class: 'headers mono' }, headers.map(([key, value]) => h('div', null, h('dt', null, data(key)), h('dd', null, data(value)))))
+  return h('dl', { class: 'headers mono' }, headers.map(([key, value]) => h('div', null, h('dt', null, data(key), ': '), h('dd', null, data(value)))))
 }
 
 function bodyBlock (label, body) {
