@@ -1,7 +1,7 @@
 /** The console in a real browser, on a real gateway, while official clients call. */
 import t from 'tap'
 import type { Test } from 'tap'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { FORTUNE_CONSENT, startEightball } from '../../examples/eightball.js'
 import { COMPARISON, startFight } from '../../examples/fight.js'
 import { until } from '../helpers/http.js'
@@ -47,6 +47,12 @@ async function row (page: Page, agent: string): Promise<Record<string, string>> 
   return await page.evaluate(`Object.fromEntries([...document.querySelectorAll('tr[data-agent="${agent}"] td')].map(one => [one.dataset.label, one.textContent.replaceAll(',', '')]))`) as Record<string, string>
 }
 
+/** The newest refusal of an agent's calls, which stays the same one while others come. */
+async function newest (page: Page, agent: string): Promise<Locator> {
+  const id = await page.locator(`li[data-outcome=rejected][data-agent=${agent}]`).first().getAttribute('data-id')
+  return page.locator(`li[data-id="${id ?? ''}"]`)
+}
+
 t.test('the numbers are those of /metrics while calls go on, and a refusal shows with what to send', SLOW, async t => {
   const all = await stage(t)
   const { gateway } = all
@@ -57,18 +63,19 @@ t.test('the numbers are those of /metrics while calls go on, and a refusal shows
   await page.waitForSelector('.pill[data-state=good] >> text=live')
   await calls(all, 8)
   await all.fighter.send('commentary: Lion vs Tiger')
-  const refusal = page.locator('li[data-outcome=rejected][data-agent=eightball]').first()
+  const refusal = await newest(page, 'eightball')
   await refusal.locator('summary').click()
   const mended = refusal.locator('.mended')
   await mended.waitFor()
   t.match(await mended.innerText(), new RegExp(`\\+\\s*A2A-Extensions: ${FORTUNE_CONSENT}`))
   t.match(await refusal.innerText(), /EXTENSION_SUPPORT_REQUIRED[^]*header A2A-Extensions/)
-  const data = page.locator('li[data-outcome=rejected][data-agent=fight]').first()
+  const data = await newest(page, 'fight')
   await data.locator('summary').click()
   await data.locator('.mended').waitFor()
   t.match(await data.locator('.mended').innerText(), /"b": … ← must be string/)
-  await page.evaluate('scrollTo(0, 0)')
   await refusal.locator('summary').click()
+  await page.waitForTimeout(1_000)
+  await page.evaluate('scrollTo(0, 0)')
   await picture(page, 'decisions')
 
   await t.test('filters and pause', async t => {
@@ -108,7 +115,7 @@ t.test('the numbers are those of /metrics while calls go on, and a refusal shows
   await page.waitForSelector('.chart path.line[d*="L"]')
   t.match(await page.locator('.chart').first().getAttribute('aria-label'), /^Calls per second, the last 15 minutes\. all: now .*at most [\d.]+/)
   if (process.env.CONSOLE_SCREENSHOTS === '1') {
-    for (const end = Date.now() + 75_000; Date.now() < end;) await calls(all, Math.ceil(Math.random() * 12))
+    for (const end = Date.now() + 60_000; Date.now() < end;) await calls(all, Math.ceil(Math.random() * 12))
     await page.waitForTimeout(3_500)
   }
   await picture(page, 'overview')
@@ -164,6 +171,7 @@ t.test('a call is tried: refused, mended, forwarded', SLOW, async t => {
     t.match(await page.getByLabel('What is sent').inputValue(), /"Tiger"/)
   })
   if (process.env.CONSOLE_SCREENSHOTS === '1') {
+    await go(page, '#/', '.tile')
     await go(page, '#/agents/fight/try', '#schema')
     await page.getByLabel('a required').fill('Lion')
     await page.getByText('The body, as JSON').click()
@@ -237,12 +245,12 @@ for (const [size, scheme] of [['wide', 'light'], ['wide', 'dark'], ['narrow', 'l
     await page.waitForSelector('.chart')
     t.equal(await page.evaluate('getComputedStyle(document.documentElement).colorScheme'), scheme)
     await look('overview')
-    await picture(page, `overview-${size}-${scheme}`)
+    if (size === 'narrow' && scheme === 'dark') await picture(page, 'narrow-dark')
     await go(page, '#/decisions', '.tail summary')
-    await page.locator('li[data-outcome=rejected] summary').first().click()
+    await (await newest(page, 'fight')).locator('summary').click()
     await page.waitForSelector('.mended')
     await look('decisions')
-    if (size === 'narrow') await picture(page, `decisions-${size}-${scheme}`)
+    if (size === 'narrow' && scheme === 'light') await picture(page, 'narrow')
     await go(page, '#/extensions', '.matrix')
     await look('extensions')
     for (const [tab, there] of [['health', '.facts'], ['card', '.diff'], ['policy', '.lines'], ['try', 'form.try']] as const) {
