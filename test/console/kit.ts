@@ -57,6 +57,8 @@ export async function tail (t: Test, adminUrl: string): Promise<Tail> {
 
 export const MARKUP = '<img src=x onerror=alert(1)><script>alert(1)</script>'
 
+const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
+
 /** Markup, scripts for addresses, turned text, endless words and hundreds of extensions. */
 export function hostileCard (count = 64): Record<string, unknown> {
   return {
@@ -66,7 +68,7 @@ export function hostileCard (count = 64): Record<string, unknown> {
     iconUrl: 'javascript:alert(2)',
     provider: { organization: MARKUP, url: 'javascript:alert(3)' },
     capabilities: {
-      extensions: Array.from({ length: count }, (_, i) => ({ uri: i === 0 ? `javascript:alert("${MARKUP.replaceAll(/[ ,]/g, '')}")` : `https://example.com/ext/${i}/${'x'.repeat(i === 1 ? 5_000 : 10)}`, description: MARKUP.repeat(i === 2 ? 1_000 : 1), required: i === 3 }))
+      extensions: Array.from({ length: count }, (_, i) => ({ uri: i === 4 ? OBJECT_SCHEMAS : i === 0 ? `javascript:alert("${MARKUP.replaceAll(/[ ,]/g, '')}")` : `https://example.com/ext/${i}/${'x'.repeat(i === 1 ? 5_000 : 10)}`, description: MARKUP.repeat(i === 2 ? 1_000 : 1), required: i === 3 }))
     },
     schemas: { [MARKUP]: { title: MARKUP, type: 'object', properties: { [MARKUP]: { type: 'string', description: MARKUP }, self: { $ref: '#' } } } },
     skills: [{ id: 's', name: MARKUP, description: MARKUP, tags: [MARKUP], examples: [MARKUP, 'e'.repeat(100_000)] }]

@@ -63,6 +63,7 @@ export async function picture (page: Page, name: string): Promise<void> {
   if (process.env.CONSOLE_SCREENSHOTS !== '1') return
   const directory = join(import.meta.dirname, '../../docs/images')
   mkdirSync(directory, { recursive: true })
+  await page.mouse.move(0, 0)
   await page.screenshot({ path: join(directory, `console-${name}.png`) })
 }
 

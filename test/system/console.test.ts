@@ -179,7 +179,7 @@ t.test('a call is tried: refused, mended, forwarded', SLOW, async t => {
     await page.getByText('The body, as JSON').click()
     await page.getByRole('button', { name: 'Send through the gateway' }).click()
     await decision.getByText('refused', { exact: true }).waitFor()
-    await page.setViewportSize({ width: 1280, height: 1180 })
+    await page.setViewportSize({ width: 1280, height: 1060 })
     await page.evaluate('scrollTo(0, 0)')
     await picture(page, 'try')
   }
@@ -256,7 +256,10 @@ for (const [size, scheme] of [['wide', 'light'], ['wide', 'dark'], ['narrow', 'l
     for (const [tab, there] of [['health', '.facts'], ['card', '.diff'], ['policy', '.lines'], ['try', 'form.try']] as const) {
       await go(page, `#/agents/fight/${tab}`, there)
       await look(tab)
-      if (size === 'wide' && scheme === 'light' && (tab === 'card' || tab === 'policy')) await picture(page, tab)
+      if (size === 'wide' && scheme === 'light' && (tab === 'card' || tab === 'policy')) {
+        await page.evaluate("document.getElementById('policy-x402')?.scrollIntoView()")
+        await picture(page, tab)
+      }
     }
     await page.getByLabel('Colours').selectOption(scheme === 'light' ? 'dark' : 'light')
     t.equal(await page.evaluate('getComputedStyle(document.documentElement).colorScheme'), scheme === 'light' ? 'dark' : 'light', 'the switch wins over the system')
