@@ -133,6 +133,8 @@ ${send('fight', unnamed)}
 
 ${send('fight-held', unnamed)}
 
+Look at all of it, and try more, in a browser: ${adminUrl}/
+
 What the gateway counted:
 
 curl -s ${adminUrl}/metrics | grep -E 'a2a_gateway_(requests|violations)_total'

@@ -6,6 +6,7 @@ import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
 import { catalogueGenerators } from './catalogue-pages.js'
 import { chartAlerts, chartSchema, prometheusRule } from './chart-schema.js'
+import { copyPage } from './console-page.js'
 import { configurationPage } from './configuration-page.js'
 import { dashboard } from './dashboard.js'
 import type { Generator } from './generator.js'
@@ -58,6 +59,7 @@ function main (args: readonly string[]): number {
   if (!args.includes('--check')) {
     for (const file of generate()) console.log(`wrote ${file}`)
     writeValidators()
+    copyPage()
     return 0
   }
   const files = drifted()

@@ -1,4 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ConsoleHandler } from '../console/handler.js'
+import type { ConsoleSource } from '../console/source.js'
 import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
 
 /** How many agents must be callable for a gateway to be ready. */
@@ -18,14 +20,19 @@ export interface AdminOptions {
   readonly state: AdminState
   readonly metrics: { text (): Promise<string>, readonly contentType: string }
   readonly log: FastifyBaseLogger
+  /** What the page under `/console/` shows; null where there is none. Default null. */
+  readonly console?: ConsoleSource | null
 }
 
 const ENDPOINTS = ['/livez', '/readyz', '/metrics', '/agents']
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The second listener: probes, metrics and the state of every agent. Read only, and never exposed on the main one. */
+/**
+ * The second listener: probes, metrics, the state of every agent, and the console. Never exposed on the main one. It changes nothing; only the
+ * console sends calls to agents, where that is turned on.
+ */
 export function buildAdmin (options: AdminOptions): FastifyInstance {
-  const { state, metrics, log } = options
+  const { state, metrics, log, console: source = null } = options
   const app = fastify({
     loggerInstance: log,
     // Probes and scrapes come every few seconds.
@@ -36,8 +43,14 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
     frameworkErrors: (_error, _request, reply) => { badRequest(reply as unknown as FastifyReply) }
   })
 
-  // Before any body is read: nothing here takes one.
+  const handler = source === null ? null : lazily(source, app)
+
+  // Before any body is read: nothing here takes one but the console, which reads for itself.
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
+    if (handler !== null && /^\/(?:console(?:[/?]|$)|$|\?)/.test(request.url)) {
+      reply.hijack()
+      return handler(request.raw, reply.raw)
+    }
     reply.header('cache-control', 'no-store')
     if (request.method === 'GET' || request.method === 'HEAD') return
     if (!ENDPOINTS.includes(request.url.split('?', 1)[0] as string)) return notFound(request, reply)
@@ -71,6 +84,20 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
     return reply.code(500).header('cache-control', 'no-store').send({ error: 'internal error' })
   })
   return app
+}
+
+/** The console's code is loaded when somebody looks: a start has other things to do. */
+function lazily (source: ConsoleSource, app: FastifyInstance): ConsoleHandler['handle'] {
+  let loading: Promise<ConsoleHandler> | null = null
+  // Else the listener would wait for pages that are open.
+  app.addHook('preClose', async () => { (await loading)?.close() })
+  return (request, response) => {
+    loading ??= import('../console/handler.js').then(({ consoleHandler }) => consoleHandler(source, app.log))
+    loading.then(({ handle }) => { handle(request, response) }, (error: unknown) => {
+      app.log.error({ err: error }, 'the console cannot be loaded')
+      response.destroy()
+    })
+  }
 }
 
 /** A target the router cannot read, such as `/%zz`: hooks do not run for it. */

@@ -44,12 +44,12 @@ export class Member {
   }
 
   /** @returns null where it does not answer in time, or not any more */
-  async ask<Q extends keyof Answers> (question: Q): Promise<Answers[Q] | null> {
+  async ask<Q extends keyof Answers> (question: Q, since = -1): Promise<Answers[Q] | null> {
     if (this.gone || !this.worker.isConnected()) return null
     const id = ++this.lastId
     const answer = await within<Answers[keyof Answers] | null>(ANSWER, null, done => {
       this.waiting.set(id, done)
-      this.send({ kind: 'ask', id, question })
+      this.send({ kind: 'ask', id, question, since })
     })
     this.waiting.delete(id)
     return answer as Answers[Q] | null

@@ -1,5 +1,7 @@
 /** What the primary process and its workers say to each other. Structured clones: Maps, Buffers and numbers that are none arrive as they are. */
 import type { Config } from '../config/model.js'
+import type { DecisionPage } from '../console/decisions.js'
+import type { SeriesPage } from '../console/series.js'
 import type { Lookup, TaskKey } from '../state/store.js'
 import type { TaskRecord } from '../policy/task-memory.js'
 import type { MetricsSnapshot } from '../telemetry/metrics.js'
@@ -29,6 +31,9 @@ export interface AgentDescription { readonly name: string, readonly [key: string
 export interface Answers {
   readonly metrics: MetricsSnapshot
   readonly agents: readonly AgentDescription[]
+  /** Null where there is no console. */
+  readonly decisions: DecisionPage | null
+  readonly series: SeriesPage | null
 }
 
 export type ToWorker =
@@ -36,7 +41,8 @@ export type ToWorker =
   | { readonly kind: 'prepare', readonly change: number, readonly config: Config, readonly cards: readonly Handout[], readonly url: string, readonly port: number }
   | { readonly kind: 'commit' | 'discard', readonly change: number }
   | { readonly kind: 'card', readonly card: Handout }
-  | { readonly kind: 'ask', readonly id: number, readonly question: keyof Answers }
+  /** @param since of `decisions`: the number of the last one that was read */
+  | { readonly kind: 'ask', readonly id: number, readonly question: keyof Answers, readonly since: number }
   | { readonly kind: 'task', readonly id: number, readonly found: Lookup | boolean }
   | { readonly kind: 'drain' }
 

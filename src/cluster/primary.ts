@@ -8,6 +8,7 @@ import type { AdminState } from '../admin/server.js'
 import type { Config, HostPort } from '../config/model.js'
 import { packageVersion } from '../config/paths.js'
 import type { Agent } from '../gateway/agent.js'
+import { local } from '../gateway/console.js'
 import type { PreparedChange } from '../gateway/fleet.js'
 import { Fleet } from '../gateway/fleet.js'
 import { LiveExchanges } from '../gateway/live.js'
@@ -18,6 +19,7 @@ import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics.js'
 import { mergeDescriptions } from './agents.js'
+import { consoleOfCrew } from './console.js'
 import { handoutOf } from './cards.js'
 import { Crew } from './crew.js'
 import type { Member } from './member.js'
@@ -114,7 +116,8 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     if (crew.serving === 0 && !live.draining) reasons.push('no worker serves')
     return { ready: reasons.length === 0, reasons }
   }
-  const admin = buildAdmin({ state: { live: () => !crew.hopeless, ready, agents }, metrics: totals, log: frameworkLog as unknown as FastifyBaseLogger })
+  const source = config.server.console.enabled ? consoleOfCrew({ crew, fleet, totals, ready: () => ready('all'), agents, main: { host: local(at.host), port: at.port } }) : null
+  const admin = buildAdmin({ state: { live: () => !crew.hopeless, ready, agents }, metrics: totals, log: frameworkLog as unknown as FastifyBaseLogger, console: source })
 
   try {
     const adminUrl = await listen(admin, config.server.admin)

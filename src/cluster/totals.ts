@@ -19,14 +19,22 @@ export class Totals {
     this.contentType = own.contentType
   }
 
-  /** A worker that does not answer counts with what it last said. */
   async text (): Promise<string> {
+    return await (await this.merged()).text()
+  }
+
+  async snapshot (): Promise<MetricsSnapshot> {
+    return await (await this.merged()).snapshot()
+  }
+
+  /** A worker that does not answer counts with what it last said. */
+  private async merged (): Promise<ReturnType<typeof mergeSnapshots>> {
     await Promise.all([...this.members].map(async member => {
       const metrics = await member.ask('metrics')
       if (metrics !== null) member.metrics = metrics
     }))
     const own = await this.own.snapshot()
-    return await mergeSnapshots([own, this.departed, ...[...this.ending].map(one => lasting(one.metrics)), ...[...this.members].map(one => one.metrics)]).text()
+    return mergeSnapshots([own, this.departed, ...[...this.ending].map(one => lasting(one.metrics)), ...[...this.members].map(one => one.metrics)])
   }
 
   ended (member: Member): void {

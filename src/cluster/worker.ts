@@ -81,7 +81,7 @@ export class WorkerProcess {
     switch (message.kind) {
       case 'card': return this.cards.take(message.card)
       case 'task': return this.tasks.answered(message.id, message.found)
-      case 'ask': return this.answer(message.id, message.question)
+      case 'ask': return this.answer(message.id, message.question, message.since)
       case 'drain':
         this.end(0)
         return
@@ -136,11 +136,15 @@ export class WorkerProcess {
     await prepared?.how?.discard()
   }
 
-  private answer (id: number, question: keyof Answers): void {
+  private answer (id: number, question: keyof Answers, since: number): void {
     const { serving } = this
-    const answer: Promise<Answers[keyof Answers]> = serving === null
-      ? Promise.resolve([])
-      : question === 'metrics' ? serving.services.metrics.snapshot() : Promise.resolve(serving.fleet.snapshot.agents.all.map(agent => agent.describe() as AgentDescription))
+    const answers: { readonly [Q in keyof Answers]: (serving: Serving) => Answers[Q] | Promise<Answers[Q]> } = {
+      metrics: ({ services }) => services.metrics.snapshot(),
+      agents: ({ fleet }) => fleet.snapshot.agents.all.map(agent => agent.describe() as AgentDescription),
+      decisions: ({ console }) => console?.decisions.since(since) ?? null,
+      series: ({ console }) => console?.series.page() ?? null
+    }
+    const answer = Promise.resolve(serving === null ? question === 'metrics' || question === 'agents' ? [] : null : answers[question](serving))
     answer.then(found => { this.say({ kind: 'answer', id, answer: found }) }, (error: unknown) => {
       serving?.services.log.error({ err: error }, `the primary could not be told of ${question}`)
     })

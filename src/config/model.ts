@@ -37,6 +37,18 @@ export interface ServerConfig {
   readonly drainTimeout: number
   /** Processes that serve the main listener; `auto` is as many as there are processors to use. */
   readonly workers: number | 'auto'
+  readonly console: ConsoleConfig
+}
+
+/** The page on the admin listener. */
+export interface ConsoleConfig {
+  readonly enabled: boolean
+  /** Whether calls can be sent from it. */
+  readonly tryIt: boolean
+  /** Decisions that are kept in each process for it. */
+  readonly decisions: number
+  /** Host names that requests for it may name, beside IP addresses, localhost and that of `admin`. */
+  readonly hosts: readonly string[]
 }
 
 /** Where memory of tasks is kept, for conditions on task states, `state` and `correlate`. */

@@ -41,7 +41,8 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       publicUrl: file.server.publicUrl === null ? null : new URL(file.server.publicUrl).href.replace(/\/+$/, ''),
       trustedProxies: file.server.trustedProxies,
       drainTimeout: duration(file.server.drainTimeout),
-      workers: file.server.workers
+      workers: file.server.workers,
+      console: file.server.console
     },
     limits: {
       ...file.limits,

@@ -14,7 +14,13 @@ const server = section('Where the gateway listens.', {
   publicUrl: nullable('URL at which clients reach the main listener; served cards point here. `null`: `http://` and `listen`. Absolute, http or https, without query and fragment.', 'base-url'),
   trustedProxies: list('IP addresses and CIDRs of proxies in front whose X-Forwarded-* headers count.', { type: 'string', 'x-format': 'proxy' }, []),
   drainTimeout: duration('How long a stop waits for calls and streams in flight.', '20s', '0s', '1h'),
-  workers: { type: ['integer', 'string'], description: 'Processes that serve the main listener, 1 to 64. `auto`: one per processor that this process may use, by its affinity and the CPU limit of its container.', default: 1, minimum: 1, maximum: 64, 'x-format': 'workers' }
+  workers: { type: ['integer', 'string'], description: 'Processes that serve the main listener, 1 to 64. `auto`: one per processor that this process may use, by its affinity and the CPU limit of its container.', default: 1, minimum: 1, maximum: 64, 'x-format': 'workers' },
+  console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
+    enabled: flag('Whether there is one.', true),
+    tryIt: flag('Whether calls to the agents can be sent from it, through the main listener.', false),
+    decisions: count('Refusals and findings that it can look back on, in each process.', 200, 1, 10000),
+    hosts: list('Host names under which browsers may ask for it, without port; IP addresses, localhost and the name in `admin` always may. Other names are refused, for they may be rebound by a stranger (DNS rebinding).', { type: 'string', 'x-format': 'host' }, [])
+  })
 })
 
 const limits = section('What one request, one answer and one client may cost. More is refused.', {

@@ -8,6 +8,8 @@ import { awaitsEventStream, NO_ID } from '../agent/caller.js'
 import { refusalAnswer, refusalEvent } from '../agent/refusal-answer.js'
 import { internal, tooManyRequests, tooManyStreams } from '../agent/refusals.js'
 import type { AgentState } from '../agent/state.js'
+import type { Decisions, Found } from '../console/decisions.js'
+import { withFound } from '../console/decisions.js'
 import type { Audit } from '../telemetry/audit.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics, Outcome } from '../telemetry/metrics.js'
@@ -35,6 +37,8 @@ export interface Services {
   /** Whether there is too much to do for new calls. */
   readonly overload: Overload
   readonly heldBytes: HeldBytes
+  /** For the console; null where there is none. */
+  readonly decisions: Decisions | null
 }
 
 /** Label of requests that reached no operation of a card. */
@@ -76,6 +80,9 @@ export class Exchange {
   /** Bytes of bodies that are held for it. */
   private holds = 0
   private outcome: Outcome | null = null
+  /** For the console. */
+  private refusal: Refusal | null = null
+  private found: readonly Found[] | null = null
   private ended = false
 
   constructor (request: IncomingMessage, response: ServerResponse, services: Services) {
@@ -96,6 +103,11 @@ export class Exchange {
   /** First one wins: what happens after an outcome is known is its consequence. */
   settle (outcome: Outcome): void {
     this.outcome ??= outcome
+  }
+
+  /** What rules found in the request, or in its answer. */
+  saw (phase: Found['phase'], violations: Found['violations'], edited: Found['edited']): void {
+    if (this.services.decisions !== null) this.found = withFound(this.found, { phase, violations, edited })
   }
 
   /** Counts the call among those that its agent has under way. @returns false when it was refused: there are too many, or the client is gone */
@@ -125,6 +137,7 @@ export class Exchange {
    */
   refuse (refusal: Refusal, outcome: Outcome, httpStatus?: number, more: readonly string[] = []): void {
     this.settle(outcome)
+    this.refusal ??= refusal
     const { response } = this
     if (!response.destroyed) this.services.metrics.refusal(this.agentName, refusal.rule)
     if (response.headersSent || response.destroyed) return this.breakOff()
@@ -137,6 +150,7 @@ export class Exchange {
   /** The agent's answer is refused: another in its place, or the last event of a stream that has begun. Nothing is read of the agent any more. */
   refuseAnswer (refusal: Refusal, outcome: Outcome): void {
     this.settle(outcome)
+    this.refusal ??= refusal
     this.forwarding?.abort()
     const { response } = this
     if (response.destroyed) return
@@ -224,6 +238,8 @@ export class Exchange {
     services.metrics.request(this.agentName, this.label, this.binding, this.version, outcome, seconds)
     this.span.end(outcome, response.statusCode)
     services.live.delete(this)
+    const { decisions } = services
+    if (decisions !== null && (outcome !== 'forwarded' || this.found !== null || decisions.watched)) this.keep(decisions, outcome, seconds)
     const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' && response.statusCode === 500 ? 'error' : 'info'
     if (!services.log.isLevelEnabled(level)) return
     services.log[level]({
@@ -238,7 +254,27 @@ export class Exchange {
       ...(this.span.traceId === null ? {} : { trace_id: this.span.traceId })
     }, 'request')
   }
+
+  private keep (decisions: Decisions, outcome: Outcome, seconds: number): void {
+    decisions.add({
+      at: Date.now(),
+      agent: this.agentName,
+      operation: this.label,
+      binding: this.binding,
+      version: this.version,
+      outcome,
+      status: this.response.statusCode,
+      seconds,
+      requestId: this.id,
+      traceId: this.span.traceId,
+      port: this.request.socket.remotePort ?? 0,
+      refusal: this.refusal,
+      found: this.found ?? NOTHING_FOUND
+    })
+  }
 }
+
+const NOTHING_FOUND: readonly Found[] = []
 
 const READ_OFF_BYTES = 16 * 1024 * 1024
 const READ_OFF_MS = 5_000

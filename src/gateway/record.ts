@@ -24,6 +24,7 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   if (decision.violations.length === 0) return
   countViolations(exchange, 'request', decision.violations)
   const edited = decision.refusal === null ? decision.edited : []
+  exchange.saw('request', decision.violations, edited)
   exchange.services.audit.record(auditEntry(exchange, 'request', decision.refusal !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed', edited, decision.violations))
 }
 

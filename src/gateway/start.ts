@@ -6,6 +6,8 @@ import type { AdminState } from '../admin/server.js'
 import { buildAdmin } from '../admin/server.js'
 import type { Config, HostPort } from '../config/model.js'
 import { packageVersion } from '../config/paths.js'
+import type { ConsolePart } from '../console/process-part.js'
+import { consolePart } from '../console/process-part.js'
 import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import { createAudit } from '../telemetry/audit.js'
 import { createLogger } from '../telemetry/logging.js'
@@ -14,6 +16,7 @@ import { createTracing } from '../telemetry/tracing.js'
 import type { StoreOptions } from '../state/create-store.js'
 import { aboutGateway } from './about.js'
 import type { Agent } from './agent.js'
+import { consoleSource, dialled } from './console.js'
 import { buildApp } from './app.js'
 import type { ReloadReport } from './changes.js'
 import type { Services } from './exchange.js'
@@ -60,6 +63,8 @@ export interface Serving {
   readonly app: FastifyInstance
   readonly fleet: Fleet
   readonly services: Services
+  /** What it records for the console; null where there is none. */
+  readonly console: ConsolePart | null
   /** For Fastify's own lines. */
   readonly frameworkLog: FastifyBaseLogger
   /** For settings of the process itself, once a configuration is in force. */
@@ -93,7 +98,8 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   const slowReaders = new SlowReaders({ live, metrics, log })
   const heldBytes = new HeldBytes(config.limits.memory)
   metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
-  const services: Services = { metrics, tracing, audit, log, live, tasks, overload, heldBytes }
+  const recorded = consolePart(config.server.console, metrics)
+  const services: Services = { metrics, tracing, audit, log, live, tasks, overload, heldBytes, decisions: recorded?.decisions ?? null }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
   const fleet = new Fleet(config, { metrics, log, live, env: options.env ?? process.env, keeper: options.keeper })
@@ -111,12 +117,13 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   }
   const close = async (): Promise<void> => {
     slowReaders.close()
+    recorded?.close()
     await fleet.close()
     await tasks.close()
     await tracing.shutdown()
     metrics.close()
   }
-  return { app, fleet, services, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, apply, drain: timeout => drain(app, live, timeout), close }
+  return { app, fleet, services, console: recorded, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, apply, drain: timeout => drain(app, live, timeout), close }
 }
 
 /** @throws Error in plain words when it cannot start: an address that is taken, a policy's schema that does not compile */
@@ -124,7 +131,9 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const serving = await buildServing(config, options)
   const { app, fleet, apply, services: { metrics, log, live } } = serving
   metrics.configInfo(config.hash)
-  const admin = buildAdmin({ state: stateOf(fleet, live), metrics, log: serving.frameworkLog })
+  const state = stateOf(fleet, live)
+  const source = serving.console === null ? null : consoleSource(serving.console, { state, fleet, metrics, main: () => dialled(app, config.server.listen) })
+  const admin = buildAdmin({ state, metrics, log: serving.frameworkLog, console: source })
 
   try {
     const url = await listen(app, config.server.listen)

@@ -61,7 +61,7 @@ const OPERATIONS: Readonly<Record<Operation | 'AgentCard' | 'Passthrough' | 'Pre
 /** Seconds: 1 ms to 2 min, for calls that may stream. */
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 /** Seconds: 10 µs to 50 ms, for the gateway's own decision. */
-const DECISION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05]
+export const DECISION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05]
 
 const agent = 'name of the agent in the configuration; `other` where the address is of none'
 const served = 'name of the agent in the configuration'

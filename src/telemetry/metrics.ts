@@ -8,7 +8,7 @@ import type { Counter, Gauge, Metric, MetricObjectWithValues, MetricValue, Regis
 import { CellTree, NumberCell, clipLabel } from './cells.js'
 import { Distribution } from './distribution.js'
 import type * as Definitions from './metric-definitions.js'
-import { definitionOf } from './metric-definitions.js'
+import { DECISION_BUCKETS, definitionOf } from './metric-definitions.js'
 import type { MetricName } from './metric-definitions.js'
 import { Vitals } from './vitals.js'
 
@@ -28,6 +28,16 @@ export const PREFIX = 'a2a_gateway_'
 
 /** What one process counts, as it travels to another. */
 export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
+
+/** What was counted so far under one agent, and of requests one outcome: in order of creation, and never fewer. */
+export interface Counted {
+  readonly labels: Readonly<Record<string, string>>
+  readonly count: number
+  /** Seconds. */
+  readonly sum: number
+  /** By bucket, not cumulative. */
+  readonly counts: readonly number[]
+}
 
 /** How several processes' samples become one, where the sum says nothing. What prom-client leaves out is the first process's. */
 const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
@@ -250,6 +260,14 @@ export class Metrics {
       }
     })
   }
+
+  /** For who looks every few seconds, which a scrape is too much for: requests that ended, and decisions. */
+  get counted (): { readonly ended: readonly Counted[], readonly decided: readonly Counted[] } {
+    return { ended: this.durations.tree.cells, decided: this.decisions.tree.cells }
+  }
+
+  /** Seconds, the upper bounds of the buckets of decisions; what takes longer is in none. */
+  readonly decisionBounds: readonly number[] = DECISION_BUCKETS
 
   /** For another process, which adds up several. */
   snapshot (): Promise<MetricsSnapshot> {

@@ -83,7 +83,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   audit.on('data', (chunk: Buffer) => { lines += chunk.toString() })
   const live = new LiveExchanges()
   const overload = new Overload({ eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }, log)
-  const services = { metrics, log, live, overload, heldBytes: new HeldBytes(Infinity), tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
+  const services = { metrics, log, live, overload, heldBytes: new HeldBytes(Infinity), decisions: null, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
   const dispatcher = new Pool(options.agent)
   const policy = { hidden: new Set(), echoes: new Map(), declared: [], labels: new Map(), names: new Names() } as unknown as AgentPolicy
   const server = createServer((request: IncomingMessage, response) => {

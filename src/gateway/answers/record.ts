@@ -33,6 +33,7 @@ export class AnswerRecord {
     this.becomes = Math.max(this.becomes, becomes)
     if (violations.length === 0) return
     countViolations(exchange, 'response', violations)
+    exchange.saw('response', violations, edited)
     const entry = auditEntry(exchange, 'response', verdict.refusal !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed', edited, violations)
     if (verdict.refusal !== null || this.lines < LINES) {
       this.lines++

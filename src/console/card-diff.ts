@@ -1,0 +1,123 @@
+/** An agent's own card beside the one that the gateway serves, as lines of one JSON text. */
+import { clip } from './text.js'
+
+export type Mark = 'same' | 'added' | 'removed' | 'changed'
+
+export interface DiffLine {
+  readonly mark: Mark
+  /** Levels of nesting. */
+  readonly indent: number
+  readonly text: string
+  /** Of a changed value, how the agent has it. */
+  readonly was?: string
+}
+
+export interface CardDiff {
+  readonly lines: readonly DiffLine[]
+  /** Lines left out at the end. */
+  readonly omitted: number
+  readonly added: number
+  readonly removed: number
+  readonly changed: number
+}
+
+const LINES = 4_000
+const VALUE = 600
+const NAME = 200
+
+export function diffOf (own: unknown, served: unknown): CardDiff {
+  const writer = new Writer()
+  writer.value('', own, served, 0, '')
+  const { lines, omitted, counts } = writer
+  return { lines, omitted, added: counts.added, removed: counts.removed, changed: counts.changed }
+}
+
+/** Stands for what the other card has not. */
+const NONE = Symbol('none')
+
+class Writer {
+  readonly lines: DiffLine[] = []
+  readonly counts: Record<Mark, number> = { same: 0, added: 0, removed: 0, changed: 0 }
+  omitted = 0
+
+  /** @param lead what stands before the value, a name for example. @param tail a comma, or '' */
+  value (lead: string, own: unknown, served: unknown, indent: number, tail: string): void {
+    const mark: Mark = own === NONE ? 'added' : served === NONE ? 'removed' : 'same'
+    const shown = served === NONE ? own : served
+    const pairs = mark === 'same' ? bothOf(own, served) : bothOf(shown, shown)
+    if (pairs === null) return this.leaf(lead, own, served, mark, indent, tail)
+    const [open, close] = Array.isArray(shown) ? ['[', ']'] : ['{', '}']
+    if (pairs.length === 0) return this.line(mark, indent, `${lead}${open}${close}${tail}`)
+    this.line(mark, indent, `${lead}${open}`)
+    pairs.forEach(([name, a, b], i) => {
+      const comma = i < pairs.length - 1 ? ',' : ''
+      const key = Array.isArray(shown) ? '' : `${JSON.stringify(clip(name, NAME))}: `
+      if (mark === 'same') this.value(key, a, b, indent + 1, comma)
+      else this.value(key, mark === 'added' ? NONE : a, mark === 'added' ? a : NONE, indent + 1, comma)
+    })
+    this.line(mark, indent, `${close}${tail}`)
+  }
+
+  private leaf (lead: string, own: unknown, served: unknown, mark: Mark, indent: number, tail: string): void {
+    const text = textOf(served === NONE ? own : served)
+    if (mark !== 'same' || textOf(own) === text) return this.line(mark, indent, `${lead}${text}${tail}`)
+    this.line('changed', indent, `${lead}${text}${tail}`, textOf(own))
+  }
+
+  private line (mark: Mark, indent: number, text: string, was?: string): void {
+    this.counts[mark]++
+    if (this.lines.length >= LINES) this.omitted++
+    else this.lines.push(was === undefined ? { mark, indent, text } : { mark, indent, text, was })
+  }
+}
+
+function textOf (value: unknown): string {
+  return typeof value === 'object' && value !== null ? (Array.isArray(value) ? '[ … ]' : '{ … }') : typeof value === 'string' ? JSON.stringify(clip(value, VALUE)) : JSON.stringify(value) ?? 'undefined'
+}
+
+/** Members of both, paired; null where they are not of one kind. */
+function bothOf (own: unknown, served: unknown): [string, unknown, unknown][] | null {
+  if (Array.isArray(own) && Array.isArray(served)) return pairItems(own, served)
+  if (!isObject(own) || !isObject(served)) return null
+  const names = [...Object.keys(served), ...Object.keys(own).filter(name => !Object.hasOwn(served, name))]
+  return names.map(name => [name, Object.hasOwn(own, name) ? own[name] : NONE, Object.hasOwn(served, name) ? served[name] : NONE])
+}
+
+/** Items that say the same are one; of the others, those between two such are paired in their order. What the gateway takes out of a list leaves the rest. */
+function pairItems (own: readonly unknown[], served: readonly unknown[]): [string, unknown, unknown][] {
+  const places = new Map<string, number[]>()
+  // From the last to the first, so that the next one is taken off the end.
+  for (let at = own.length - 1; at >= 0; at--) {
+    const key = identityOf(own[at])
+    const list = places.get(key)
+    if (list === undefined) places.set(key, [at])
+    else list.push(at)
+  }
+  const pairs: [string, unknown, unknown][] = []
+  let i = 0
+  for (const item of served) {
+    const list = places.get(identityOf(item)) ?? []
+    while ((list.at(-1) ?? i) < i) list.pop()
+    const at = list.pop()
+    if (at === undefined) {
+      pairs.push(['', NONE, item])
+      continue
+    }
+    for (; i < at; i++) pairs.push(['', own[i], NONE])
+    pairs.push(['', own[i++], item])
+  }
+  for (; i < own.length; i++) pairs.push(['', own[i], NONE])
+  return pairs
+}
+
+/** What tells items of a card's lists apart: an extension's URI, a skill's id, binding and version of an interface. The gateway changes none of these. */
+function identityOf (item: unknown): string {
+  if (!isObject(item)) return JSON.stringify(item) ?? ''
+  const { uri, id, protocolBinding, protocolVersion, transport, tenant } = item
+  const named = uri ?? id ?? ((protocolBinding ?? transport) === undefined ? undefined : [protocolBinding, protocolVersion, transport, tenant])
+  return JSON.stringify(named ?? item)
+}
+
+function isObject (value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

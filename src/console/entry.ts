@@ -1,0 +1,78 @@
+/** One decision as the page shows it. Names and paths, never data of a request: there is none in what it is made of. */
+import type { Ended, Found } from './decisions.js'
+import { cut } from './decisions.js'
+import type { Mended } from './mend.js'
+import { mendedOf } from './mend.js'
+
+export interface DecisionEntry {
+  readonly id: string
+  /** ms since the epoch */
+  readonly at: number
+  readonly agent: string
+  readonly operation: string
+  readonly binding: string
+  readonly version: string
+  /** How it ended; a forwarded call may have been edited, or observed to break rules. */
+  readonly outcome: 'forwarded' | 'observed' | 'edited' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'
+  readonly status: number
+  readonly milliseconds: number
+  readonly rule: string | null
+  readonly reason: string | null
+  readonly message: string | null
+  readonly violations: readonly EntryViolation[]
+  readonly edited: readonly string[]
+  readonly requestId: string
+  readonly traceId: string | null
+  readonly port: number
+  /** What the caller would have to send instead; null where nothing was refused. */
+  readonly mended: Mended | null
+}
+
+export interface EntryViolation {
+  readonly phase: 'request' | 'response'
+  readonly mode: 'enforce' | 'observe'
+  readonly extension: string
+  readonly rule: string
+  readonly reason: string
+  readonly path: string
+  readonly message: string
+}
+
+export function entryOf (id: string, ended: Ended): DecisionEntry {
+  const { refusal, found } = ended
+  const violations = found.flatMap(violationsOf)
+  const first = violations.find(one => one.mode === 'enforce') ?? violations[0]
+  const edited = [...new Set(found.flatMap(one => one.edited))]
+  return {
+    id,
+    at: ended.at,
+    agent: ended.agent,
+    operation: ended.operation,
+    binding: ended.binding,
+    version: ended.version,
+    outcome: ended.outcome !== 'forwarded' ? ended.outcome : edited.length > 0 ? 'edited' : violations.length > 0 ? 'observed' : 'forwarded',
+    status: ended.status,
+    milliseconds: Math.round(ended.seconds * 1e5) / 100,
+    rule: refusal !== null ? cut(refusal.rule) : first === undefined ? null : `${first.extension}/${first.rule}`,
+    reason: refusal !== null ? refusal.customReason ?? refusal.reason : first?.reason ?? null,
+    message: refusal !== null ? cut(refusal.message) : null,
+    violations,
+    edited,
+    requestId: ended.requestId,
+    traceId: ended.traceId,
+    port: ended.port,
+    mended: refusal === null || ended.outcome !== 'rejected' ? null : mendedOf(refusal, violations.filter(one => one.mode === 'enforce'), ended.version)
+  }
+}
+
+function violationsOf ({ phase, violations }: Found): EntryViolation[] {
+  return violations.map(one => ({
+    phase,
+    mode: one.mode === 'enforce' ? 'enforce' : 'observe',
+    extension: cut(one.extension),
+    rule: cut(one.rule),
+    reason: one.customReason ?? one.reason,
+    path: one.path,
+    message: one.message
+  }))
+}

@@ -1,0 +1,170 @@
+/** Everything under `/console/`: the page's files, its data, the live tail, and calls tried from it. Loaded when it is first asked for. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Log } from '../telemetry/log.js'
+import { diffOf } from './card-diff.js'
+import type { PageFile } from './files.js'
+import { readPage } from './files.js'
+import type { Refused } from './guard.js'
+import { HEADERS, hostProblem, readProblem, writeProblem } from './guard.js'
+import { matrixOf } from './matrix.js'
+import { overviewOf, statusOf } from './overview.js'
+import { policyLinesOf } from './policy-lines.js'
+import type { ConsoleAgent, ConsoleSource } from './source.js'
+import { readTry, tryCall } from './try-call.js'
+import { tryFormOf } from './try-form.js'
+import { Viewers } from './viewers.js'
+
+export interface ConsoleHandler {
+  handle (request: IncomingMessage, response: ServerResponse): void
+  /** Ends what is open, so that the listener can close. */
+  close (): void
+}
+
+/** Bytes of a call that is tried. */
+const BODY = 1024 * 1024
+/** Calls tried at once. */
+const TRIES = 4
+const PREFIX = '/console/'
+
+export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>): ConsoleHandler {
+  const viewers = new Viewers(source)
+  const { admin, console: { hosts } } = source.config().server
+  const known = new Set([admin.host, ...hosts].map(name => name.toLowerCase()))
+  let files: ReadonlyMap<string, PageFile> | null = null
+  let trying = 0
+
+  const agent = (name: string): ConsoleAgent => {
+    const found = source.agents().find(one => one.name === name)
+    if (found === undefined) throw new Failure({ status: 404, error: 'no agent has that name' })
+    return found
+  }
+
+  const data: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
+    status: () => statusOf(source),
+    overview: query => overviewOf(source, query.get('q') ?? ''),
+    extensions: () => matrixOf(source),
+    series: () => source.series(),
+    agent: async query => {
+      const { name } = agent(query.get('name') ?? '')
+      return (await source.described()).find(one => one.name === name) ?? null
+    },
+    card: query => {
+      const { state, config } = agent(query.get('name') ?? '')
+      const version = query.get('version') === '0.3' ? '0.3' : '1.0'
+      if (state === null) return { version, same: false, origin: null, signature: config.card.signature, diff: null }
+      const { byVersion, origin } = state.loaded
+      return { version, same: byVersion['0.3'] === byVersion['1.0'], origin, signature: config.card.signature, etag: state.served[version].etag, diff: diffOf(byVersion[version].card.raw, JSON.parse(state.served[version].bytes.toString())) }
+    },
+    policy: query => {
+      const { name } = agent(query.get('name') ?? '')
+      return policyLinesOf(source.config(), name)
+    },
+    form: query => ({ tryIt: source.config().server.console.tryIt, ...tryFormOf(agent(query.get('name') ?? '')) })
+  }
+
+  const tryOne = async (request: IncomingMessage): Promise<unknown> => {
+    if (!source.config().server.console.tryIt) throw new Failure({ status: 403, error: 'calls cannot be sent from here: server.console.tryIt is false' })
+    if (trying >= TRIES) throw new Failure({ status: 429, error: 'other calls are being tried; wait for one to end' })
+    trying++
+    try {
+      const wanted = readTry(jsonOf(await bodyOf(request)))
+      if (typeof wanted === 'string') throw new Failure({ status: 400, error: wanted })
+      const result = await tryCall(source, wanted)
+      if (typeof result === 'string') throw new Failure({ status: 404, error: result })
+      return result
+    } finally {
+      trying--
+    }
+  }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    for (const [name, value] of HEADERS) response.setHeader(name, value)
+    const refused = hostProblem(request.headers.host, known)
+    if (refused !== null) throw new Failure(refused)
+    const [path = '', query = ''] = (request.url ?? '').split('?', 2)
+    const method = request.method ?? 'GET'
+    const name = path.slice(PREFIX.length)
+    if (name === 'api/try') {
+      if (method !== 'POST') throw new Failure({ status: 405, error: 'use POST' }, { allow: 'POST' })
+      check(writeProblem(request.headers))
+      return json(response, await tryOne(request))
+    }
+    if (method !== 'GET' && method !== 'HEAD') throw new Failure({ status: 405, error: 'use GET' }, { allow: 'GET, HEAD' })
+    if (path === '/' || path === '/console') {
+      response.writeHead(302, { location: PREFIX }).end()
+      return
+    }
+    if (name === 'api/decisions') {
+      check(readProblem(request.headers))
+      if (viewers.full) throw new Failure({ status: 503, error: 'as many pages as may look at decisions already do' }, { 'retry-after': '5' })
+      if (method === 'HEAD') return json(response, {})
+      return await viewers.serve(response)
+    }
+    const api = name.startsWith('api/') ? name.slice(4) : null
+    if (api !== null && Object.hasOwn(data, api)) {
+      check(readProblem(request.headers))
+      return json(response, await data[api]?.(new URLSearchParams(query)), method === 'HEAD')
+    }
+    files ??= readPage()
+    const file = files.get(name)
+    if (file === undefined) throw new Failure({ status: 404, error: 'not found' })
+    response.writeHead(200, { 'content-type': file.type, 'content-length': file.bytes.length })
+    response.end(method === 'HEAD' ? undefined : file.bytes)
+  }
+
+  return {
+    handle: (request, response) => {
+      response.on('error', () => {})
+      answer(request, response).catch((error: unknown) => {
+        if (!(error instanceof Failure)) log.error({ err: error }, 'a request for the console failed')
+        if (response.headersSent) return response.destroy()
+        const { refused, headers } = error instanceof Failure ? error : new Failure({ status: 500, error: 'internal error' })
+        response.writeHead(refused.status, { 'content-type': JSON_TYPE, connection: request.complete ? 'keep-alive' : 'close', ...headers })
+        response.end(JSON.stringify({ error: refused.error }))
+      })
+    },
+    close: () => { viewers.close() }
+  }
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+class Failure extends Error {
+  readonly refused: Refused
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor (refused: Refused, headers: Readonly<Record<string, string>> = {}) {
+    super(refused.error)
+    this.refused = refused
+    this.headers = headers
+  }
+}
+
+function check (refused: Refused | null): void {
+  if (refused !== null) throw new Failure(refused)
+}
+
+function json (response: ServerResponse, value: unknown, head = false): void {
+  const bytes = Buffer.from(JSON.stringify(value) ?? 'null')
+  response.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': bytes.length })
+  response.end(head ? undefined : bytes)
+}
+
+async function bodyOf (request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > BODY) throw new Failure({ status: 413, error: `the call is larger than ${BODY} bytes` })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function jsonOf (text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Failure({ status: 400, error: 'send JSON' })
+  }
+}

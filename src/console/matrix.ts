@@ -1,0 +1,77 @@
+/** Agents by extensions: who declares it, who demands it, which policy is in force in which mode, and who was seen to use it. */
+import { modeOf } from '../policy/identity.js'
+import { keyOf, sumBy } from './counts.js'
+import { clip } from './text.js'
+import type { ConsoleAgent, ConsoleSource } from './source.js'
+
+export interface MatrixRow {
+  readonly agent: string
+  readonly uri: string
+  /** By the agent's own card, or by what the gateway adds to it. */
+  readonly declared: 'card' | 'gateway' | null
+  /** Who requires it: the card, or a policy whatever the card says. */
+  readonly required: 'card' | 'policy' | null
+  readonly policy: string | null
+  readonly mode: string
+  readonly injected: boolean
+  /** Of requests and of answers. */
+  readonly rules: number
+  readonly seen: Seen
+}
+
+/** Calls in which it was asked for, by clients and by the gateway, and what the agent's answers proved. */
+export interface Seen { readonly client: number, readonly gateway: number, readonly confirmed: number, readonly absent: number, readonly unexpected: number }
+
+const ROWS = 1_000
+const VERSIONS = ['0.3', '1.0'] as const
+
+export async function matrixOf (source: ConsoleSource): Promise<{ readonly rows: readonly MatrixRow[], readonly omitted: number }> {
+  const seen = sumBy(await source.metrics(), 'activations_total', labels => keyOf(labels.agent, labels.extension, labels.source, labels.echo))
+  const rows: MatrixRow[] = []
+  let omitted = 0
+  for (const agent of source.agents()) {
+    const uris = urisOf(agent)
+    const room = ROWS - rows.length
+    rows.push(...uris.slice(0, room).map(uri => rowOf(agent, uri, (label, who, echo) => seen.get(keyOf(agent.name, label, who, echo)) ?? 0)))
+    omitted += Math.max(0, uris.length - room)
+  }
+  return { rows, omitted }
+}
+
+/** Those of the card, those that the gateway demands or asks for, and those of policies that found none of theirs. */
+function urisOf ({ config, state }: ConsoleAgent): string[] {
+  const policies = state === null ? [] : VERSIONS.map(version => state.policy[version])
+  const uris = new Set(policies.flatMap(one => [...one.declared, ...one.required.map(({ uri }) => uri), ...one.injected]))
+  const labelled = new Set(policies.flatMap(one => [...uris].map(uri => one.labels.get(uri))))
+  for (const { name, policy } of config.policies) {
+    const uri = policy.uri ?? policy.uriPattern
+    if (uri !== undefined && !labelled.has(name)) uris.add(uri)
+  }
+  return [...uris]
+}
+
+function rowOf ({ name, config, state }: ConsoleAgent, uri: string, count: (label: string, who: 'client' | 'gateway', echo: 'confirmed' | 'absent' | 'unexpected') => number): MatrixRow {
+  const policies = state === null ? [] : VERSIONS.map(version => state.policy[version])
+  const label = policies.map(one => one.labels.get(uri)).find(one => one !== undefined) ?? uri
+  const listed = config.policies.find(one => one.name === label || one.policy.uri === uri || one.policy.uriPattern === uri)
+  const required = policies.flatMap(one => one.required).find(one => one.uri === uri)
+  const own = state !== null && VERSIONS.some(version => state.loaded.byVersion[version].card.extensions.some(one => one.uri === uri))
+  const { request = [], response = [] } = listed?.policy ?? {}
+  return {
+    agent: name,
+    uri: clip(uri, 300),
+    declared: own ? 'card' : policies.some(one => one.declared.includes(uri)) ? 'gateway' : null,
+    required: required === undefined ? null : listed?.policy.activation?.required === 'always' ? 'policy' : 'card',
+    policy: listed?.name ?? null,
+    mode: listed === undefined ? required?.mode ?? config.mode : modeOf(config.mode, listed.policy),
+    injected: policies.some(one => one.injected.includes(uri)),
+    rules: request.length + response.length,
+    seen: {
+      client: count(label, 'client', 'confirmed') + count(label, 'client', 'absent'),
+      gateway: count(label, 'gateway', 'confirmed') + count(label, 'gateway', 'absent'),
+      confirmed: count(label, 'client', 'confirmed') + count(label, 'gateway', 'confirmed'),
+      absent: count(label, 'client', 'absent') + count(label, 'gateway', 'absent'),
+      unexpected: count(label, 'client', 'unexpected')
+    }
+  }
+}

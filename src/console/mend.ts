@@ -1,0 +1,121 @@
+/**
+ * What a caller would have to send instead of what was refused: header lines, and the places of the body with what is expected there. Made of
+ * the refusal alone, which says how to mend the request and never what was in it.
+ */
+import type { Refusal } from '../a2a/errors.js'
+import type { EntryViolation } from './entry.js'
+
+export interface Mended {
+  /** Header lines to add, or to send instead. */
+  readonly headers: readonly { readonly name: string, readonly value: string }[]
+  /** Header that must not be sent. */
+  readonly without: readonly string[]
+  /** The body's outline: only what is named, with what is expected there. Null where the body is not at fault. */
+  readonly body: Outline | null
+  /** Places whose path cannot be drawn, and what is said of the request as a whole. */
+  readonly notes: readonly { readonly path: string, readonly expected: string }[]
+  /** HTTP method to use. */
+  readonly allow: string | null
+  /** Seconds to wait before trying again. */
+  readonly retryAfter: number | null
+}
+
+/** A tree of names: `expected` where something is said of the place itself. */
+export interface Outline {
+  readonly list: boolean
+  readonly expected: string | null
+  /** Whether what is here should not be. */
+  readonly remove: boolean
+  readonly members: readonly (readonly [string, Outline])[]
+}
+
+const HEADER = /^header (.+)$/i
+const PLACES = 40
+
+export function mendedOf (refusal: Refusal, violations: readonly EntryViolation[], version: string): Mended | null {
+  // What is wrong with an answer is not the caller's to mend.
+  if (violations.some(one => one.phase === 'response')) return null
+  const headers: { name: string, value: string }[] = []
+  const without: string[] = []
+  const notes: { path: string, expected: string }[] = []
+  const root = new Branch()
+  const { missingExtensions, supportedVersions } = refusal.metadata ?? {}
+  if (missingExtensions !== undefined) headers.push({ name: headerOf(violations, version), value: missingExtensions })
+  if (supportedVersions !== undefined) {
+    const best = supportedVersions.split(',').includes('1.0') ? '1.0' : '0.3'
+    if (best === '0.3') without.push('A2A-Version')
+    else headers.push({ name: 'A2A-Version', value: best })
+  }
+  for (const { path, message } of violations.slice(0, PLACES)) {
+    const header = HEADER.exec(path)?.[1]
+    if (header === undefined) {
+      const steps = stepsOf(path)
+      if (steps === null || steps.length === 0) notes.push({ path, expected: message })
+      else root.put(steps, message)
+    } else if (!headers.some(one => one.name.toLowerCase() === header.toLowerCase()) && !without.includes(header)) notes.push({ path, expected: message })
+  }
+  const retryAfter = refusal.retryAfter ?? null
+  const allow = refusal.allow ?? null
+  const body = root.empty ? null : root.outline()
+  if (headers.length === 0 && without.length === 0 && body === null && notes.length === 0 && allow === null && retryAfter === null) return null
+  return { headers, without, body, notes, allow, retryAfter }
+}
+
+/** As the violation advises. */
+function headerOf (violations: readonly EntryViolation[], version: string): string {
+  const named = violations.map(one => HEADER.exec(one.path)?.[1]).find(name => name !== undefined && /^(?:x-)?a2a-extensions$/i.test(name))
+  return named ?? (version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions')
+}
+
+const STEP = /\.?([A-Za-z_$][\w$-]*)|\[(\d{1,10})\]|\[("(?:[^"\\]|\\.)*")\]/y
+
+/** `params.message.parts[0].data["odd name"]` to its names. @returns null for what is no such path, a query parameter for example */
+export function stepsOf (path: string): (string | number)[] | null {
+  const steps: (string | number)[] = []
+  STEP.lastIndex = 0
+  while (STEP.lastIndex < path.length) {
+    const match = STEP.exec(path)
+    if (match === null) return null
+    const [, name, index, quoted] = match
+    if (name !== undefined) steps.push(name)
+    else if (index !== undefined) steps.push(Number(index))
+    else {
+      try {
+        steps.push(String(JSON.parse(quoted as string)))
+      } catch {
+        return null
+      }
+    }
+  }
+  return steps
+}
+
+/** Words of the gateway for what is too much; all others say what is to be there. */
+const TOO_MUCH = /^is not a property|^is not allowed|^must not be|is not a name/
+
+class Branch {
+  private readonly children = new Map<string, Branch>()
+  private list = false
+  private expected: string | null = null
+
+  get empty (): boolean {
+    return this.children.size === 0 && this.expected === null
+  }
+
+  put ([first, ...rest]: readonly (string | number)[], expected: string): void {
+    if (first === undefined) {
+      this.expected = this.expected === null ? expected : `${this.expected}; ${expected}`
+      return
+    }
+    this.list = typeof first === 'number'
+    const key = String(first)
+    let child = this.children.get(key)
+    if (child === undefined) this.children.set(key, child = new Branch())
+    child.put(rest, expected)
+  }
+
+  outline (): Outline {
+    const { list, expected } = this
+    return { list, expected, remove: expected !== null && TOO_MUCH.test(expected), members: [...this.children].map(([name, child]) => [name, child.outline()] as const) }
+  }
+}

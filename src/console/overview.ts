@@ -1,0 +1,69 @@
+/** The first page: whether the gateway is ready, and each agent in a few words with what it has counted. */
+import { keyOf, sumBy } from './counts.js'
+import { clip, clipAll } from './text.js'
+import type { ConsoleAgent, ConsoleSource, Description } from './source.js'
+
+/** Agents listed at once; a filter finds the others. */
+const LISTED = 300
+
+/** What every page shows. */
+export function statusOf (source: ConsoleSource): object {
+  const { server, hash } = source.config()
+  const { ready, reasons } = source.ready()
+  return { version: source.version, hash, workers: source.workers(), tryIt: server.console.tryIt, ready, reasons: clipAll(reasons, 20), agentCount: source.agents().length }
+}
+
+/** @param wanted part of names, '' for all */
+export async function overviewOf (source: ConsoleSource, wanted: string): Promise<object> {
+  const [described, metrics] = await Promise.all([source.described(), source.metrics()])
+  const byOutcome = sumBy(metrics, 'requests_total', labels => keyOf(labels.agent, labels.outcome))
+  const count = (agent: string, outcome: string): number => byOutcome.get(keyOf(agent, outcome)) ?? 0
+  const findings = sumBy(metrics, 'violations_total', labels => labels.mode === 'observe' ? keyOf(labels.agent) : null)
+  const all = new Map(source.agents().map(agent => [agent.name, agent]))
+  const matching = described.filter(one => one.name.includes(wanted))
+  const shown = matching.slice(0, LISTED)
+  return {
+    ...statusOf(source),
+    totals: Object.fromEntries(sumBy(metrics, 'requests_total', labels => String(labels.outcome))),
+    streams: total(sumBy(metrics, 'streams_active', () => '')),
+    active: total(sumBy(metrics, 'requests_active', () => '')),
+    matching: matching.length,
+    agents: shown.map(one => agentOf(one, all.get(one.name) ?? null, {
+      forwarded: count(one.name, 'forwarded'),
+      rejected: count(one.name, 'rejected'),
+      failed: count(one.name, 'upstream_error') + count(one.name, 'gateway_error'),
+      aborted: count(one.name, 'client_aborted'),
+      observed: findings.get(keyOf(one.name)) ?? 0
+    }))
+  }
+}
+
+function total (sums: ReadonlyMap<string, number>): number {
+  return [...sums.values()].reduce((a, b) => a + b, 0)
+}
+
+function agentOf (described: Description, agent: ConsoleAgent | null, counts: object): object {
+  const { name, url, host, mode, responses, ready, card, interfaces, lastRefusals, load } = described
+  const cards = agent?.state?.loaded.byVersion
+  return {
+    name,
+    url,
+    host,
+    mode,
+    responses,
+    ready,
+    load,
+    counts,
+    cardName: clip(cards?.['1.0'].card.name ?? '', 100),
+    card: cardOf(card as CardStatus),
+    interfaces,
+    lastRefusals
+  }
+}
+
+interface CardStatus { readonly state: string, readonly origin: string | null, readonly ageSeconds: number | null, readonly etag: unknown, readonly problem: string | null, readonly warnings: readonly string[] }
+
+/** A card is a stranger's, and so is what it makes the gateway say. */
+function cardOf (card: CardStatus): object {
+  return { ...card, problem: card.problem === null ? null : clip(card.problem, 500), warnings: clipAll(card.warnings, 20) }
+}

@@ -1,0 +1,43 @@
+/** The console's own data. */
+
+/** @param {Record<string, string>} [query] */
+export async function get (name, query) {
+  const search = query === undefined ? '' : `?${new URLSearchParams(query)}`
+  return await read(await fetch(`api/${name}${search}`))
+}
+
+export async function post (name, body) {
+  return await read(await fetch(`api/${name}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }))
+}
+
+async function read (response) {
+  const value = await response.json()
+  if (!response.ok) throw new Error(value.error ?? `the gateway answered ${response.status}`)
+  return value
+}
+
+/** Calls again and again while the page is looked at. @returns what stops it */
+export function poll (milliseconds, look, failed) {
+  let stopped = false
+  let timer = null
+  const turn = async () => {
+    clearTimeout(timer)
+    if (stopped) return
+    if (!document.hidden) {
+      try {
+        await look()
+      } catch (error) {
+        if (!stopped) failed(error)
+      }
+    }
+    if (!stopped) timer = setTimeout(turn, milliseconds)
+  }
+  const seen = () => { if (!document.hidden) turn() }
+  document.addEventListener('visibilitychange', seen)
+  turn()
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+    document.removeEventListener('visibilitychange', seen)
+  }
+}

@@ -1,0 +1,36 @@
+/** The agent's own card beside the served one. */
+import { get } from './api.js'
+import { code, h, notice, replace } from './dom.js'
+import { count } from './words.js'
+
+const SIGNS = { same: ' ', added: '+', removed: '−', changed: '~' }
+const WORDS = { added: 'added', removed: 'removed', changed: 'changed' }
+
+export function cardPanel (element, name) {
+  const version = h('select', { id: 'version', onchange: () => { load() } }, ['1.0', '0.3'].map(one => h('option', { value: one }, one)))
+  const only = h('input', { type: 'checkbox', id: 'only', onchange: () => { element.classList.toggle('onlychanges', only.checked) } })
+  const view = h('div')
+  replace(element,
+    h('form', { class: 'card filters', onsubmit: event => { event.preventDefault() } },
+      h('p', { class: 'field' }, h('label', { for: 'version' }, 'As served to callers of A2A'), version),
+      h('p', { class: 'check' }, only, h('label', { for: 'only' }, 'Differences only'))),
+    view)
+  const load = () => {
+    get('card', { name, version: version.value }).then(card => { replace(view, cardView(card)) }, error => { replace(view, notice(error.message, 'bad')) })
+  }
+  load()
+}
+
+function cardView ({ diff, origin, signature, etag, same }) {
+  if (diff === null) return notice('There is no usable card, so none is served.', 'bad')
+  const { added, removed, changed, lines, omitted } = diff
+  return [
+    h('p', { class: 'lead' }, added + removed + changed === 0 ? 'The card is served as the agent has it.' : `The gateway changed ${count(changed)} values, added ${count(added)} lines and took out ${count(removed)}. `, signature === 'verbatim' ? 'The card is signed and served untouched.' : null),
+    h('p', { class: 'dim small' }, 'From ', code(origin), etag === undefined ? null : [', served as ', code(etag)], same ? '; the agent has one card for both versions' : null),
+    h('pre', { class: 'card diff', tabindex: '0', 'aria-label': 'The served card with what differs from the agent\'s own' }, lines.map(({ mark, indent, text, was }) => {
+      const pad = '  '.repeat(indent)
+      return h('span', { class: 'line', 'data-mark': mark }, h('span', { class: 'sign' }, SIGNS[mark]), mark === 'same' ? null : h('span', { class: 'hidden' }, `${WORDS[mark]}: `), pad, h('bdi', null, text), was === undefined ? null : h('span', { class: 'was' }, ' was ', h('del', null, h('bdi', null, was))), '\n')
+    })),
+    omitted > 0 ? notice(`${count(omitted)} more lines are not shown.`) : null
+  ]
+}

@@ -1,0 +1,69 @@
+/** One decision, in one line and in full. */
+import { badge, code, data, h } from './dom.js'
+import { clock, duration, OUTCOMES } from './words.js'
+
+const KINDS = { forwarded: 'good', observed: 'warn', edited: 'info', rejected: 'bad', client_aborted: 'plain', upstream_error: 'warn', gateway_error: 'bad' }
+
+export function outcomeBadge (outcome) {
+  return badge(KINDS[outcome] ?? 'plain', OUTCOMES[outcome] ?? outcome)
+}
+
+export function summaryLine (entry) {
+  return [
+    h('time', { datetime: new Date(entry.at).toISOString(), class: 'mono' }, clock(entry.at)),
+    outcomeBadge(entry.outcome),
+    h('span', { class: 'agent' }, entry.agent),
+    h('span', { class: 'operation' }, entry.operation),
+    h('span', { class: 'what mono' }, entry.rule === null ? h('span', { class: 'dim' }, `${entry.status} in ${duration(entry.milliseconds / 1000)}`) : data(entry.rule))
+  ]
+}
+
+export function details (entry) {
+  const facts = [
+    ['Reason', entry.reason === null ? null : code(entry.reason)],
+    ['Said to the caller', entry.message === null ? null : data(entry.message)],
+    ['Binding', `${entry.binding} ${entry.version}`],
+    ['HTTP status', String(entry.status)],
+    ['Took', duration(entry.milliseconds / 1000)],
+    ['Edited by', entry.edited.length === 0 ? null : entry.edited.map(one => [code(one), ' '])],
+    ['Request id', code(entry.requestId)],
+    ['Trace id', entry.traceId === null ? null : code(entry.traceId)]
+  ].filter(([, value]) => value !== null)
+  return h('div', { class: 'detail' },
+    h('dl', { class: 'facts' }, facts.map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value)))),
+    entry.violations.length === 0
+      ? null
+      : h('div', null, h('h3', null, 'Violations'), h('ul', { class: 'violations' }, entry.violations.map(one => h('li', null,
+        badge(one.mode === 'enforce' ? 'bad' : 'warn', one.mode === 'enforce' ? 'enforced' : 'observed'),
+        one.phase === 'response' ? badge('plain', 'answer') : null,
+        h('span', { class: 'mono' }, data(`${one.extension}/${one.rule}`)),
+        h('p', null, code(one.path), ' ', data(one.message)))))),
+    entry.mended === null ? null : mended(entry.mended))
+}
+
+/** What to send instead: only what has to change, and never what was sent, which the gateway keeps to itself. */
+function mended ({ headers, without, body, notes, allow, retryAfter }) {
+  return h('div', { class: 'mended' }, h('h3', null, 'The request, mended'),
+    h('pre', { tabindex: '0', 'aria-label': 'What to change in the request' },
+      allow === null ? null : line('add', `${allow} …`),
+      headers.map(({ name, value }) => line('add', `${name}: ${value}`)),
+      without.map(name => line('remove', `${name}`)),
+      body === null ? null : outline(body, 0, '')),
+    notes.length === 0 ? null : h('ul', null, notes.map(({ path, expected }) => h('li', null, code(path), ' ', data(expected)))),
+    retryAfter === null ? null : h('p', null, `Wait ${retryAfter} s, then send it again.`))
+}
+
+function line (mark, text, expected = null) {
+  return h('span', { class: 'line', 'data-mark': mark }, h('span', { class: 'sign', 'aria-label': mark === 'add' ? 'to send' : mark === 'remove' ? 'to leave out' : null }, mark === 'add' ? '+' : mark === 'remove' ? '−' : ' '), h('bdi', null, text), expected === null ? null : h('span', { class: 'expected' }, ` ← ${expected}`), '\n')
+}
+
+function outline (place, depth, lead) {
+  const pad = '  '.repeat(depth)
+  const { list, expected, remove, members } = place
+  if (members.length === 0) return [line(remove ? 'remove' : 'add', `${pad}${lead}…`, expected)]
+  return [
+    line(expected === null ? 'same' : 'add', `${pad}${lead}${list ? '[' : '{'}`, expected),
+    ...members.flatMap(([name, child]) => outline(child, depth + 1, list ? (name === '0' ? '' : `/* ${name} */ `) : `${JSON.stringify(name)}: `)),
+    line('same', `${pad}${list ? ']' : '}'}`)
+  ]
+}

@@ -1,0 +1,46 @@
+/** What the gateway recorded in slots, as values over time. */
+const SLOTS = 180
+
+/** @returns one entry per slot of the last quarter of an hour, that of the present left out, for it is not over */
+export function timeline (page, agent) {
+  const { slot, slots, since } = page
+  const end = Math.floor(Date.now() / slot) * slot
+  const byTime = new Map(slots.map(one => [one.at, one.rows[agent] ?? null]))
+  return Array.from({ length: SLOTS }, (_, i) => {
+    const at = end - (SLOTS - 1 - i) * slot
+    return { at, known: at > since, row: byTime.get(at) ?? null }
+  })
+}
+
+export function perSecond (times, slot, value) {
+  return times.map(({ known, row }) => row === null ? (known ? 0 : null) : value(row) / (slot / 1000))
+}
+
+/** The value below which a share of decisions lies, by their buckets; null without decisions. */
+export function quantile (row, bounds, q) {
+  if (row === null || row.decisions === 0) return null
+  const wanted = q * row.decisions
+  let below = 0
+  for (let i = 0; i < bounds.length; i++) {
+    const inside = row.buckets[i]
+    if (inside > 0 && below + inside >= wanted) {
+      const from = i === 0 ? 0 : bounds[i - 1]
+      return from + (bounds[i] - from) * (wanted - below) / inside
+    }
+    below += inside
+  }
+  return bounds.at(-1)
+}
+
+/** Of several slots, one. */
+export function together (times) {
+  return times.reduce((sum, { row }) => {
+    if (row === null) return sum
+    sum.calls += row.calls
+    sum.rejected += row.rejected
+    sum.failed += row.failed
+    sum.decisions += row.decisions
+    row.buckets.forEach((count, i) => { sum.buckets[i] = (sum.buckets[i] ?? 0) + count })
+    return sum
+  }, { calls: 0, rejected: 0, failed: 0, decisions: 0, buckets: [] })
+}

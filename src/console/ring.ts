@@ -1,0 +1,35 @@
+/** The newest of a number of things; each one more takes the place of the oldest. */
+export class Ring<T> {
+  private readonly size: number
+  private readonly items: T[] = []
+  /** Where the next one goes once it is full. */
+  private next = 0
+
+  /** @param size one at least */
+  constructor (size: number) {
+    this.size = size
+  }
+
+  get length (): number {
+    return this.items.length
+  }
+
+  push (item: T): void {
+    if (this.items.length < this.size) {
+      this.items.push(item)
+      return
+    }
+    this.items[this.next] = item
+    this.next = (this.next + 1) % this.size
+  }
+
+  /** Newest first. */
+  * newest (): Generator<T> {
+    for (let i = 1; i <= this.items.length; i++) yield this.items[(this.next + this.items.length - i) % this.items.length] as T
+  }
+
+  clear (): void {
+    this.items.length = 0
+    this.next = 0
+  }
+}

@@ -1,0 +1,160 @@
+/** Rate, refusals and the gateway's own time over the last quarter of an hour: what was added in each slot of a few seconds. */
+import type { Counted, Metrics } from '../telemetry/metrics.js'
+
+/** ms; slots begin at multiples of it, so that those of several processes can be added up. */
+export const SLOT = 5_000
+export const SLOTS = 180
+/** Agents of one slot, those with the most calls; all are in the sum. */
+const AGENTS = 20
+
+/** Under this name, all agents together. */
+export const ALL = ''
+
+/** What was added in one slot: calls by outcome; decisions, seconds of them and their buckets. */
+export interface Row {
+  readonly calls: number
+  readonly rejected: number
+  readonly failed: number
+  readonly aborted: number
+  readonly decisions: number
+  readonly seconds: number
+  readonly buckets: readonly number[]
+}
+
+export interface Slot {
+  /** Its end, ms since the epoch. */
+  readonly at: number
+  /** By agent; those without calls are not there. */
+  readonly rows: Readonly<Record<string, Row>>
+}
+
+export interface SeriesPage {
+  /** ms of one slot. */
+  readonly slot: number
+  /** Seconds, upper bounds of the buckets. */
+  readonly bounds: readonly number[]
+  /** Oldest first; without calls there is no slot. */
+  readonly slots: readonly Slot[]
+  /** Since when this has been recorded, ms since the epoch. */
+  readonly since: number
+}
+
+export class Series {
+  private readonly metrics: Pick<Metrics, 'counted' | 'decisionBounds'>
+  private readonly slots: Slot[] = []
+  /** What cells held at the end of the last slot, by their places. */
+  private readonly before: { readonly ended: Past[], readonly decided: Past[] } = { ended: [], decided: [] }
+  private readonly timer: NodeJS.Timeout
+  private readonly since: number
+  private current: number
+
+  constructor (metrics: Pick<Metrics, 'counted' | 'decisionBounds'>) {
+    this.metrics = metrics
+    this.rows()
+    this.since = Date.now()
+    this.current = Math.floor(this.since / SLOT)
+    this.timer = setInterval(() => { this.take(Date.now()) }, SLOT / 5).unref()
+  }
+
+  /** Ends the slot before, once its time is over. A process that was busy for longer makes one slot of it. */
+  take (now: number): void {
+    const slot = Math.floor(now / SLOT)
+    if (slot <= this.current) return
+    this.current = slot
+    const rows = this.rows()
+    if (rows !== null) this.slots.push({ at: slot * SLOT, rows })
+    const oldest = (slot - SLOTS) * SLOT
+    while (this.slots[0] !== undefined && this.slots[0].at <= oldest) this.slots.shift()
+  }
+
+  page (): SeriesPage {
+    this.take(Date.now())
+    return { slot: SLOT, bounds: this.metrics.decisionBounds, slots: this.slots, since: this.since }
+  }
+
+  close (): void {
+    clearInterval(this.timer)
+  }
+
+  /** What was added since the last time. Cells that nothing was added to, most of them, cost one comparison. */
+  private rows (): Record<string, Row> | null {
+    const rows = new Map<string, MutableRow>()
+    const of = (agent: string): MutableRow => {
+      let row = rows.get(agent)
+      if (row === undefined) rows.set(agent, row = { calls: 0, rejected: 0, failed: 0, aborted: 0, decisions: 0, seconds: 0, buckets: this.metrics.decisionBounds.map(() => 0) })
+      return row
+    }
+    const { ended, decided } = this.metrics.counted
+    grown(ended, this.before.ended, ({ labels }, calls) => {
+      const row = of(labels.agent ?? '')
+      row.calls += calls
+      if (labels.outcome === 'rejected') row.rejected += calls
+      else if (labels.outcome === 'client_aborted') row.aborted += calls
+      else if (labels.outcome !== 'forwarded') row.failed += calls
+    })
+    grown(decided, this.before.decided, ({ labels, sum, counts }, decisions, past) => {
+      const row = of(labels.agent ?? '')
+      row.decisions += decisions
+      row.seconds += sum - past.sum
+      counts.forEach((count, i) => { row.buckets[i] = (row.buckets[i] ?? 0) + count - (past.counts[i] ?? 0) })
+    })
+    if (rows.size === 0) return null
+    const all: Row = [...rows.values()].reduce<Row>(sum, { calls: 0, rejected: 0, failed: 0, aborted: 0, decisions: 0, seconds: 0, buckets: this.metrics.decisionBounds.map(() => 0) })
+    return Object.fromEntries([[ALL, all], ...[...rows].toSorted(([, a], [, b]) => b.calls - a.calls).slice(0, AGENTS)])
+  }
+}
+
+interface MutableRow {
+  calls: number
+  rejected: number
+  failed: number
+  aborted: number
+  decisions: number
+  seconds: number
+  readonly buckets: number[]
+}
+
+interface Past { readonly count: number, readonly sum: number, readonly counts: readonly number[] }
+
+const NOTHING: Past = { count: 0, sum: 0, counts: [] }
+
+function grown (cells: readonly Counted[], before: Past[], tell: (cell: Counted, more: number, past: Past) => void): void {
+  for (let i = 0; i < cells.length; i++) {
+    const cell = cells[i] as Counted
+    const past = before[i] ?? NOTHING
+    if (cell.count === past.count) continue
+    tell(cell, cell.count - past.count, past)
+    before[i] = { count: cell.count, sum: cell.sum, counts: [...cell.counts] }
+  }
+}
+
+function sum (a: Row, b: Row): Row {
+  return {
+    calls: a.calls + b.calls,
+    rejected: a.rejected + b.rejected,
+    failed: a.failed + b.failed,
+    aborted: a.aborted + b.aborted,
+    decisions: a.decisions + b.decisions,
+    seconds: a.seconds + b.seconds,
+    buckets: a.buckets.map((count, i) => count + (b.buckets[i] ?? 0))
+  }
+}
+
+/** Of several processes, one. */
+export function mergeSeries (pages: readonly SeriesPage[]): SeriesPage {
+  const slots = new Map<number, Map<string, Row>>()
+  for (const { at, rows } of pages.flatMap(page => page.slots)) {
+    let slot = slots.get(at)
+    if (slot === undefined) slots.set(at, slot = new Map())
+    for (const [agent, row] of Object.entries(rows)) {
+      const other = slot.get(agent)
+      slot.set(agent, other === undefined ? row : sum(other, row))
+    }
+  }
+  return {
+    slot: SLOT,
+    bounds: pages.find(page => page.bounds.length > 0)?.bounds ?? [],
+    slots: [...slots].toSorted(([a], [b]) => a - b).map(([at, rows]) => ({ at, rows: Object.fromEntries(rows) })),
+    since: Math.min(Date.now(), ...pages.map(page => page.since))
+  }
+}

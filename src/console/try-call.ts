@@ -1,0 +1,153 @@
+/** One call to an agent, sent through the gateway's own main listener as any client's would be, and what the gateway made of it. */
+import { request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { HostPort } from '../config/model.js'
+import type { DecisionEntry } from './entry.js'
+import type { ConsoleAgent, ConsoleSource } from './source.js'
+
+/** What the page asks for. */
+export interface TryRequest {
+  readonly agent: string
+  readonly binding: string
+  readonly version: string
+  readonly operation: 'send' | 'stream'
+  readonly extensions: readonly string[]
+  /** Further headers, names and values. */
+  readonly headers: readonly (readonly [string, string])[]
+  /** As it is sent. */
+  readonly body: string
+}
+
+export interface TryResult {
+  readonly request: { readonly method: string, readonly path: string, readonly headers: readonly (readonly [string, string])[], readonly body: string }
+  readonly answer: TryAnswer | null
+  /** Why there is no answer, or not all of it. */
+  readonly problem: string | null
+  /** Null where the gateway has not told in time. */
+  readonly decision: DecisionEntry | null
+}
+
+interface TryAnswer {
+  readonly status: number
+  readonly phrase: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: string
+  readonly milliseconds: number
+}
+
+/** Bytes of an answer that are read. */
+const ANSWER = 1024 * 1024
+/** ms for the whole of it. */
+const TIME = 30_000
+/** ms that the gateway has to tell what it decided, once the answer is there. */
+const TELL = 3_000
+
+/** @returns in words what is wrong with it */
+export function readTry (value: unknown): TryRequest | string {
+  if (typeof value !== 'object' || value === null) return 'send an object'
+  const { agent, binding, version, operation = 'send', extensions = [], headers = [], body } = value as Partial<Record<keyof TryRequest, unknown>>
+  if (typeof agent !== 'string' || typeof binding !== 'string' || typeof version !== 'string') return 'agent, binding and version must be strings'
+  if (operation !== 'send' && operation !== 'stream') return 'operation must be "send" or "stream"'
+  if (!isList(extensions, one => typeof one === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(one)) || extensions.length > 100) return 'extensions must be a list of at most 100 URIs, without commas and blanks'
+  if (!isList(headers, isHeader) || headers.length > 20) return 'headers must be at most 20 pairs of a name and a value'
+  const forbidden = (headers as [string, string][]).find(([name]) => !mayBeSet(name))
+  if (forbidden !== undefined) return `the header ${forbidden[0]} is set by the gateway; leave it out`
+  if (typeof body !== 'string') return 'body must be a string'
+  return { agent, binding, version, operation, extensions: extensions as string[], headers: headers as [string, string][], body }
+}
+
+function isList (value: unknown, item: (one: unknown) => boolean): value is unknown[] {
+  return Array.isArray(value) && value.every(item)
+}
+
+function isHeader (value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'string' &&
+    /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(value[0]) && /^[\x20-\x7e]{0,4000}$/.test(value[1])
+}
+
+/** Framing, routing and what proxies say of each other are not the page's. */
+function mayBeSet (name: string): boolean {
+  return !/^(?:host|connection|content-length|content-encoding|transfer-encoding|upgrade|te|trailer|keep-alive|expect|via|forwarded|proxy-.*|x-forwarded-.*|x-real-ip|cookie)$/i.test(name)
+}
+
+/** @returns in words why it cannot be sent */
+export async function tryCall (source: ConsoleSource, wanted: TryRequest): Promise<TryResult | string> {
+  const agent = source.agents().find(one => one.name === wanted.agent)
+  if (agent === undefined) return 'no agent has that name'
+  const path = pathOf(agent, wanted)
+  if (path === null) return 'the agent has no such interface; load the form again'
+  const main = source.main()
+  const sent: [string, string][] = [
+    ['Host', agent.config.host ?? `${main.host.includes(':') ? `[${main.host}]` : main.host}:${main.port}`],
+    ['Content-Type', 'application/json'],
+    ['Accept', wanted.operation === 'stream' ? 'text/event-stream' : 'application/json'],
+    ...(wanted.version === '1.0' ? [['A2A-Version', '1.0'] as [string, string]] : []),
+    ...(wanted.extensions.length === 0 ? [] : [[wanted.version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', wanted.extensions.join(', ')] as [string, string]]),
+    ...wanted.headers.map(([name, value]) => [name, value] as [string, string]),
+    ['Content-Length', String(Buffer.byteLength(wanted.body))]
+  ]
+  // From here on calls with nothing to tell are kept as well.
+  const { cursor } = await source.decisions(new Map())
+  const at = Date.now()
+  const { answer, problem, port } = await send(main, path, sent, wanted.body)
+  const decision = port === 0 ? null : await decisionOf(source, cursor, entry => entry.port === port && entry.at >= at)
+  return { request: { method: 'POST', path, headers: sent, body: wanted.body }, answer, problem, decision }
+}
+
+function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation }: TryRequest): string | null {
+  const found = state?.interfaces.find(one => one.binding === binding && one.version === version)
+  if (found === undefined) return null
+  const base = config.path + found.publicPath
+  if (binding === 'JSONRPC') return base === '' ? '/' : base
+  return `${base}${version === '0.3' ? '/v1' : found.tenant === null ? '' : `/${encodeURIComponent(found.tenant)}`}/message:${operation}`
+}
+
+function send (main: HostPort, path: string, headers: readonly (readonly [string, string])[], body: string): Promise<{ answer: TryAnswer | null, problem: string | null, port: number }> {
+  return new Promise(resolve => {
+    const startedAt = performance.now()
+    let port = 0
+    let answer: TryAnswer | null = null
+    const outgoing = request({ host: main.host, port: main.port, path, method: 'POST', headers: headers.flat(), agent: false, timeout: TIME })
+    const timer = setTimeout(() => { outgoing.destroy(new Error(`the answer was not complete after ${TIME / 1_000} s`)) }, TIME)
+    const done = (problem: string | null): void => {
+      clearTimeout(timer)
+      resolve({ answer, problem, port })
+    }
+    outgoing.on('socket', socket => { socket.on('connect', () => { port = socket.localPort ?? 0 }) })
+    outgoing.on('error', error => { done(error.message) })
+    outgoing.on('response', (incoming: IncomingMessage) => {
+      const chunks: Buffer[] = []
+      let size = 0
+      const take = (problem: string | null): void => {
+        const { statusCode = 0, statusMessage = '', rawHeaders } = incoming
+        answer = { status: statusCode, phrase: statusMessage, headers: pairs(rawHeaders), body: Buffer.concat(chunks).toString(), milliseconds: Math.round((performance.now() - startedAt) * 10) / 10 }
+        done(problem)
+      }
+      incoming.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        chunks.push(chunk)
+        if (size > ANSWER) outgoing.destroy(new Error(`the answer is longer than ${ANSWER} bytes; the rest was not read`))
+      })
+      incoming.on('end', () => { take(null) })
+      incoming.on('error', error => { take(error.message) })
+    })
+    outgoing.end(body)
+  })
+}
+
+function pairs (raw: readonly string[]): [string, string][] {
+  return raw.flatMap((name, i) => i % 2 === 0 ? [[name, raw[i + 1] ?? ''] as [string, string]] : [])
+}
+
+async function decisionOf (source: ConsoleSource, since: ReadonlyMap<number, number>, isIt: (entry: DecisionEntry) => boolean): Promise<DecisionEntry | null> {
+  let cursor = since
+  for (const end = Date.now() + TELL; Date.now() < end;) {
+    const page = await source.decisions(cursor)
+    const found = page.entries.find(isIt)
+    if (found !== undefined) return found
+    cursor = page.cursor
+    await sleep(20, undefined, { ref: false })
+  }
+  return null
+}

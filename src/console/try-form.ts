@@ -1,0 +1,139 @@
+/** What a form for calls to one agent is made of: its interfaces, its extensions, and the schemas that the gateway holds its callers to. */
+import type { AgentConfig, MetadataSelectorConfig, PartSelectorConfig, PolicyConfig, RuleConfig, SchemaSource } from '../config/model.js'
+import { compileGlob } from '../policy/glob.js'
+import { isEnumFromCard, isFromCard, isSchemaRef } from '../policy/schema-source.js'
+import { valuesAt } from '../policy/values-at.js'
+import { escapePointer, parsePointer, resolvePointer } from '../wire/json-pointer.js'
+import { clip } from './text.js'
+import type { ConsoleAgent } from './source.js'
+
+/** Where in a message the data goes that a schema is for. */
+export type FormPlace =
+  /** A DataPart of this media type; null: of any. */
+  | { readonly kind: 'part', readonly mediaType: string | null }
+  /** A member of a DataPart's object. */
+  | { readonly kind: 'dataKey', readonly name: string }
+  | { readonly kind: 'metadata', readonly in: 'message' | 'params', readonly name: string }
+
+export interface FormSchema {
+  readonly title: string
+  readonly policy: string
+  /** URI of the extension. */
+  readonly uri: string
+  readonly place: FormPlace
+  readonly schema: unknown
+}
+
+export interface TryForm {
+  readonly interfaces: readonly { readonly binding: string, readonly version: string, readonly path: string, readonly tenant: string | null }[]
+  readonly host: string | null
+  readonly extensions: readonly { readonly uri: string, readonly description: string, readonly required: boolean }[]
+  readonly schemas: readonly FormSchema[]
+  readonly examples: readonly string[]
+  readonly streaming: boolean
+}
+
+type Raw = Readonly<Record<string, unknown>>
+
+const EXTENSIONS = 500
+const SCHEMAS = 100
+/** Characters of all schemas together, as JSON. */
+const ROOM = 1_000_000
+
+export function tryFormOf ({ config, state }: ConsoleAgent): TryForm {
+  if (state === null) return { interfaces: [], host: config.host, extensions: [], schemas: [], examples: [], streaming: false }
+  const card = state.loaded.byVersion['1.0'].card
+  const required = new Set([...state.policy['1.0'].required, ...state.policy['0.3'].required].map(one => one.uri))
+  const declared = new Map([...card.extensions, ...state.loaded.byVersion['0.3'].card.extensions].map(one => [one.uri, one]))
+  const uris = [...new Set([...declared.keys(), ...state.policy['1.0'].declared, ...required])]
+  return {
+    interfaces: state.interfaces.map(one => ({ binding: one.binding, version: one.version, path: config.path + one.publicPath, tenant: one.tenant })),
+    host: config.host,
+    extensions: uris.slice(0, EXTENSIONS).map(uri => ({ uri, description: clip(describe(card.raw, declared.get(uri)?.index ?? -1), 300), required: required.has(uri) })),
+    schemas: bounded(config.policies.flatMap(({ name, policy }) => schemasOf(name, policy, config, state.loaded.byVersion['1.0'].card.raw, state.policy['1.0'].declared, index => declared.get(index)?.index ?? -1))),
+    examples: examplesOf(card.raw),
+    streaming: card.streaming
+  }
+}
+
+function describe (raw: Raw, index: number): string {
+  const text = resolvePointer(raw, `/capabilities/extensions/${index}/description`)
+  return typeof text === 'string' ? text : ''
+}
+
+function examplesOf (raw: Raw): string[] {
+  return valuesAt(raw, '/skills/*/examples/*').filter(one => typeof one === 'string').slice(0, 10).map(one => clip(one, 300))
+}
+
+function schemasOf (name: string, policy: PolicyConfig, { card }: AgentConfig, raw: Raw, declared: readonly string[], indexOf: (uri: string) => number): FormSchema[] {
+  const pattern = policy.uriPattern === undefined ? null : compileGlob(policy.uriPattern)
+  const spellings = [policy.uri, ...(policy.aliases ?? []).filter(one => one.relation === 'same').map(one => one.uri)]
+  const uris = declared.filter(uri => spellings.includes(uri) || pattern?.test(uri) === true)
+  const whole = Object.keys(card.schemas).length === 0 ? raw : { ...raw, schemas: { ...(raw.schemas as object | undefined), ...card.schemas } }
+  return uris.flatMap(uri => (policy.request ?? []).flatMap(rule => ofRule(name, uri, rule, whole, indexOf(uri))))
+}
+
+function ofRule (policy: string, uri: string, { id, select, schema }: RuleConfig, card: Raw, self: number): FormSchema[] {
+  if (schema === undefined) return []
+  const places = select.part !== undefined ? placesOf(select.part) : select.metadata !== undefined ? placeOf(select.metadata, uri) : []
+  return places.flatMap(place => [...named(schema, card, self)].map(([name, found]) => {
+    const at = place.kind === 'part' && place.mediaType !== null && name !== null ? { ...place, mediaType: place.mediaType.replace('*', name) } : place
+    return { title: clip(name ?? titleOf(found) ?? id, 100), policy, uri, place: at, schema: found }
+  }))
+}
+
+function placesOf ({ mediaType, dataKey }: PartSelectorConfig): FormPlace[] {
+  if (dataKey !== undefined) return dataKey.includes('*') ? [] : [{ kind: 'dataKey', name: dataKey }]
+  const types = typeof mediaType === 'string' ? [mediaType] : mediaType ?? [null]
+  return types.slice(0, 1).map(one => ({ kind: 'part', mediaType: one }))
+}
+
+function placeOf ({ in: places = ['message'], key, path }: MetadataSelectorConfig, uri: string): FormPlace[] {
+  const at = places.find(one => one === 'message' || one === 'params')
+  const name = key.startsWith('$uri') ? uri + key.slice(4) : key
+  return at === undefined || path !== undefined || name.includes('*') ? [] : [{ kind: 'metadata', in: at, name }]
+}
+
+/** Schemas with the name by which a media type calls them, where it does. */
+function named (source: SchemaSource, card: Raw, self: number): Map<string | null, unknown> {
+  const found = new Map<string | null, unknown>()
+  if (isEnumFromCard(source)) {
+    found.set(null, { enum: valuesAt(card, source.enumFromCard.replaceAll('{self}', String(self))).slice(0, 500) })
+  } else if (isFromCard(source)) {
+    for (const template of source.fromCard) {
+      const steps = parsePointer(template.replaceAll('{self}', String(self)))
+      const at = steps.findIndex(step => /^\{[a-z][a-z0-9_-]*\}$/.test(step))
+      const pointer = (names: readonly string[]): string => names.map(one => `/${escapePointer(one)}`).join('')
+      if (at < 0) {
+        const schema = resolvePointer(card, pointer(steps))
+        if (schema !== undefined && !found.has(null)) found.set(null, schema)
+        continue
+      }
+      const container = resolvePointer(card, pointer(steps.slice(0, at)))
+      if (typeof container !== 'object' || container === null || Array.isArray(container)) continue
+      for (const name of Object.keys(container)) {
+        const schema = resolvePointer(card, pointer([...steps.slice(0, at), name, ...steps.slice(at + 1)]))
+        if (schema !== undefined && !found.has(name)) found.set(name, schema)
+      }
+    }
+  } else if (isSchemaRef(source)) {
+    const [document = '', fragment = ''] = source.ref.split('#', 2)
+    found.set(null, resolvePointer(source.set.documents.get(document)?.schema, fragment))
+  } else {
+    found.set(null, source)
+  }
+  return found
+}
+
+function titleOf (schema: unknown): string | null {
+  return typeof schema === 'object' && schema !== null && 'title' in schema && typeof schema.title === 'string' ? schema.title : null
+}
+
+/** What has no room is left out: its data can be written as JSON all the same. */
+function bounded (schemas: readonly FormSchema[]): FormSchema[] {
+  let room = ROOM
+  return schemas.slice(0, SCHEMAS).filter(one => {
+    room -= JSON.stringify(one.schema)?.length ?? 0
+    return room >= 0
+  })
+}

@@ -1,0 +1,69 @@
+/** The live tail of decisions, as server-sent events: one poll of what is new per viewer and tick, nothing where nobody looks. */
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ConsoleSource, Cursor } from './source.js'
+
+/** At once; a page more is told to come back. */
+export const VIEWERS = 8
+/** Bytes that may wait for a slow viewer before it is dropped; its page connects again and says what it missed. */
+export const BACKLOG = 1024 * 1024
+/** ms between two looks. */
+const TICK = 500
+/** ms without anything new until a comment shows that the connection lives. */
+const HEARTBEAT = 10_000
+
+export class Viewers {
+  private readonly source: Pick<ConsoleSource, 'decisions'>
+  private readonly all = new Set<ServerResponse>()
+  private closed = false
+
+  constructor (source: Pick<ConsoleSource, 'decisions'>) {
+    this.source = source
+  }
+
+  get count (): number {
+    return this.all.size
+  }
+
+  get full (): boolean {
+    return this.all.size >= VIEWERS
+  }
+
+  /** Until it leaves, is too slow, or the gateway stops. @param response whose head has not been written */
+  async serve (response: ServerResponse): Promise<void> {
+    if (this.closed) return response.destroy() as unknown as void
+    this.all.add(response)
+    response.once('close', () => { this.all.delete(response) })
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+    response.write('retry: 2000\n\n')
+    let cursor: Cursor = new Map()
+    let quiet = 0
+    while (this.all.has(response)) {
+      const { entries, missed, cursor: next } = await this.source.decisions(cursor)
+      if (!this.all.has(response)) return
+      cursor = next
+      quiet += TICK
+      if (entries.length > 0 || missed > 0) this.write(response, `data: ${JSON.stringify({ missed, entries })}\n\n`)
+      else if (quiet >= HEARTBEAT) this.write(response, ': still here\n\n')
+      else {
+        await sleep(TICK, undefined, { ref: false })
+        continue
+      }
+      quiet = 0
+      await sleep(TICK, undefined, { ref: false })
+    }
+  }
+
+  close (): void {
+    this.closed = true
+    for (const response of this.all) response.end()
+    this.all.clear()
+  }
+
+  private write (response: ServerResponse, text: string): void {
+    response.write(text)
+    if (response.writableLength <= BACKLOG) return
+    this.all.delete(response)
+    response.destroy()
+  }
+}

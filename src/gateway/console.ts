@@ -1,0 +1,48 @@
+/** What the console of a single process looks at. */
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { AdminState } from '../admin/server.js'
+import type { HostPort } from '../config/model.js'
+import { packageVersion } from '../config/paths.js'
+import type { ConsolePart } from '../console/process-part.js'
+import type { ConsoleSource, Description } from '../console/source.js'
+import type { Metrics } from '../telemetry/metrics.js'
+import type { Fleet } from './fleet.js'
+
+interface Seen {
+  readonly state: AdminState
+  readonly fleet: Fleet
+  readonly metrics: Pick<Metrics, 'snapshot'>
+  readonly main: () => HostPort
+}
+
+/** The one process, among those that decisions come from. */
+const THIS = 0
+
+export function consoleSource ({ decisions, series }: ConsolePart, { state, fleet, metrics, main }: Seen): ConsoleSource {
+  return {
+    version: packageVersion(),
+    workers: () => null,
+    ready: () => state.ready('all'),
+    config: () => fleet.config,
+    agents: () => fleet.snapshot.agents.all,
+    described: async () => await state.agents() as readonly Description[],
+    metrics: () => metrics.snapshot(),
+    decisions: async cursor => {
+      const { last, missed, entries } = decisions.since(cursor.get(THIS) ?? -1)
+      return { missed, entries, cursor: new Map([[THIS, last]]) }
+    },
+    series: async () => series.page(),
+    main
+  }
+}
+
+/** Where the main listener is reached from this machine: an address that stands for all of them cannot be dialled everywhere. */
+export function dialled (app: FastifyInstance, { host }: HostPort): HostPort {
+  const { port } = app.server.address() as AddressInfo
+  return { host: local(host), port }
+}
+
+export function local (host: string): string {
+  return host === '0.0.0.0' || host === '' ? '127.0.0.1' : host === '::' ? '::1' : host
+}

@@ -1,0 +1,89 @@
+/** What is kept of calls: refusals and findings always, the rest while somebody looks, never more than so many. */
+import t from 'tap'
+import type { Ended } from '../../src/console/decisions.js'
+import { Decisions, withFound } from '../../src/console/decisions.js'
+import { Ring } from '../../src/console/ring.js'
+import { violation } from '../../src/policy/violation.js'
+
+function ended (extra: Partial<Ended> = {}): Ended {
+  return { at: 1, agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', status: 200, seconds: 0.01, requestId: '1', traceId: null, port: 0, refusal: null, found: [], ...extra }
+}
+
+const REFUSED = ended({ outcome: 'rejected', refusal: { reason: 'PARSE_ERROR', message: 'is no JSON', rule: 'gateway/json' } })
+
+t.test('a ring keeps the newest', t => {
+  const ring = new Ring<number>(3)
+  for (const one of [1, 2, 3, 4, 5]) ring.push(one)
+  t.same([...ring.newest()], [5, 4, 3])
+  t.equal(ring.length, 3)
+  ring.clear()
+  ring.push(6)
+  t.same([...ring.newest()], [6])
+  t.end()
+})
+
+t.test('calls with nothing to tell are kept only while somebody looks', t => {
+  const decisions = new Decisions(10)
+  t.teardown(() => { decisions.close() })
+  decisions.add(ended())
+  decisions.add(REFUSED)
+  t.equal(decisions.watched, false)
+  const first = decisions.since(-1)
+  t.same(first.entries.map(one => one.outcome), ['rejected'])
+  t.equal(decisions.watched, true, 'who looked may look again')
+  decisions.add(ended())
+  decisions.add(ended({ outcome: 'client_aborted' }))
+  const second = decisions.since(first.last)
+  t.same(second.entries.map(one => one.outcome), ['forwarded', 'client_aborted'], 'in their order')
+  t.equal(second.missed, 0)
+  t.same(decisions.since(second.last).entries, [])
+  t.end()
+})
+
+t.test('what is not kept any more is counted, and plain calls push no refusal out', t => {
+  const decisions = new Decisions(3)
+  t.teardown(() => { decisions.close() })
+  const { last } = decisions.since(-1)
+  decisions.add(REFUSED)
+  for (let i = 0; i < 10; i++) decisions.add(ended())
+  const page = decisions.since(last)
+  t.same(page.entries.map(one => one.outcome), ['rejected', 'forwarded', 'forwarded', 'forwarded'])
+  t.equal(page.missed, 7)
+  t.equal(decisions.since(-1).missed, 0, 'who comes later has missed nothing')
+  t.end()
+})
+
+t.test('one page has no more than 500, the newest', t => {
+  const decisions = new Decisions(2_000)
+  t.teardown(() => { decisions.close() })
+  for (let i = 0; i < 700; i++) decisions.add({ ...REFUSED, requestId: String(i) })
+  const { entries } = decisions.since(-1)
+  t.equal(entries.length, 500)
+  t.equal(entries.at(-1)?.requestId, '699')
+  t.end()
+})
+
+t.test('findings are bounded in number and length', t => {
+  const one = violation('observe', 'EXTENSION_DATA_INVALID', 'x', 'r', `params.${'k'.repeat(1_000_000)}`, 'is required')
+  let found = withFound(null, { phase: 'request', violations: Array.from({ length: 40 }, () => one), edited: [] })
+  t.equal(found[0]?.violations.length, 20)
+  t.ok((found[0]?.violations[0]?.path.length ?? Infinity) <= 501)
+  const short = { phase: 'response' as const, violations: [{ ...one, path: 'x' }], edited: [] }
+  for (let i = 0; i < 100; i++) found = withFound(found, short)
+  t.equal(found.length, 20)
+  t.equal(found[1], short, 'what is short is kept as it is, not copied')
+  t.end()
+})
+
+t.test('an entry says what decided', t => {
+  const decisions = new Decisions(3)
+  t.teardown(() => { decisions.close() })
+  const observed = violation('observe', 'EXTENSION_DATA_INVALID', 'x', 'soft', 'params.a', 'must be string')
+  decisions.add(ended({ found: [{ phase: 'request', violations: [observed], edited: [] }] }))
+  decisions.add(ended({ found: [{ phase: 'request', violations: [observed], edited: ['x/soft'] }] }))
+  t.match(decisions.since(-1).entries, [
+    { outcome: 'observed', rule: 'x/soft', reason: 'EXTENSION_DATA_INVALID', message: null, mended: null, violations: [{ mode: 'observe', path: 'params.a' }] },
+    { outcome: 'edited', edited: ['x/soft'] }
+  ])
+  t.end()
+})

@@ -1,0 +1,49 @@
+/** What a caller would have to send instead, made of the refusal alone. */
+import t from 'tap'
+import type { EntryViolation } from '../../src/console/entry.js'
+import { mendedOf, stepsOf } from '../../src/console/mend.js'
+
+function broken (path: string, message: string, phase: EntryViolation['phase'] = 'request'): EntryViolation {
+  return { phase, mode: 'enforce', extension: 'x', rule: 'r', reason: 'EXTENSION_DATA_INVALID', path, message }
+}
+
+const REFUSAL = { reason: 'EXTENSION_DATA_INVALID', message: '', rule: 'x/r' } as const
+
+t.test('paths', t => {
+  t.same(stepsOf('params.message.parts[0].data["odd \\"name"].b'), ['params', 'message', 'parts', 0, 'data', 'odd "name', 'b'])
+  t.same(stepsOf(''), [])
+  for (const none of ['query parameter x', 'a..b', 'a[b]', 'a["unfinished']) t.equal(stepsOf(none), null, none)
+  t.end()
+})
+
+t.test('a missing extension is a header line', t => {
+  const mended = mendedOf({ ...REFUSAL, reason: 'EXTENSION_SUPPORT_REQUIRED', metadata: { missingExtensions: 'urn:a,urn:b' } }, [broken('header A2A-Extensions', 'must name the required extension urn:a')], '1.0')
+  t.same(mended, { headers: [{ name: 'A2A-Extensions', value: 'urn:a,urn:b' }], without: [], body: null, notes: [], allow: null, retryAfter: null })
+  t.match(mendedOf({ ...REFUSAL, metadata: { missingExtensions: 'urn:a' } }, [], '0.3')?.headers, [{ name: 'X-A2A-Extensions' }])
+  t.end()
+})
+
+t.test('a version is one header line, or one to leave out', t => {
+  t.match(mendedOf({ ...REFUSAL, metadata: { supportedVersions: '0.3,1.0' } }, [broken('header A2A-Version', 'no')], '1.0'), { headers: [{ name: 'A2A-Version', value: '1.0' }], notes: [] })
+  t.match(mendedOf({ ...REFUSAL, metadata: { supportedVersions: '0.3' } }, [broken('header A2A-Version', 'no')], '1.0'), { headers: [], without: ['A2A-Version'], notes: [] })
+  t.end()
+})
+
+t.test('data is an outline of what is expected where', t => {
+  const mended = mendedOf(REFUSAL, [broken('params.parts[0].data.a', 'is required'), broken('params.parts[0].data.c', 'is not a property the schema allows'), broken('query parameter', 'is odd')], '1.0')
+  t.match(mended?.notes, [{ path: 'query parameter', expected: 'is odd' }])
+  const [[, params] = []] = mended?.body?.members ?? []
+  const [[, parts] = []] = params?.members ?? []
+  t.equal(parts?.list, true)
+  const [[, part] = []] = parts?.members ?? []
+  t.match(part?.members[0]?.[1].members, [['a', { expected: 'is required', remove: false }], ['c', { expected: 'is not a property the schema allows', remove: true }]])
+  t.end()
+})
+
+t.test('waiting and verbs; nothing for what is not the caller\'s fault', t => {
+  t.match(mendedOf({ ...REFUSAL, retryAfter: 5 }, [], '1.0'), { retryAfter: 5 })
+  t.match(mendedOf({ ...REFUSAL, allow: 'POST' }, [], '1.0'), { allow: 'POST' })
+  t.equal(mendedOf(REFUSAL, [broken('result.a', 'is required', 'response')], '1.0'), null)
+  t.equal(mendedOf(REFUSAL, [], '1.0'), null)
+  t.end()
+})
