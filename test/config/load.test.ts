@@ -85,7 +85,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     publicUrl: 'https://agents.example.com/a',
     trustedProxies: ['10.0.0.0/8', 'fd00::/8', '192.0.2.1'],
     drainTimeout: 1500,
-    workers: 1
+    workers: 1,
+    console: { enabled: true, tryIt: false, decisions: 200, hosts: [] }
   })
   t.same(result.limits, {
     headers: 16384,
