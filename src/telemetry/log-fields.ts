@@ -2,7 +2,7 @@
 import type { DescribedTable } from './described.js'
 
 export const LOG_FIELDS = {
-  request_id: { type: 'string', when: 'about one request', meaning: 'number of the request in this process, in base 36; the same in the audit line' },
+  request_id: { type: 'string', when: 'about one request', meaning: 'of the process, and the number of the request in it in base 36: `1f0c9a3e-2k`; the same in the audit line' },
   agent: { type: 'string', when: 'about one agent', meaning: 'its name in the configuration; `other` where a request was for none' },
   trace_id: { type: 'string', when: '`request`, of a traced request', meaning: '32 hex digits' },
   operation: { type: 'string', when: '`request`', meaning: 'as the [metrics](metrics.md) label it' },
