@@ -1,5 +1,6 @@
 /** What the console of a gateway with workers looks at: cards and configuration are here, calls are theirs. Nobody is asked while nobody looks. */
 import { packageVersion } from '../config/paths.js'
+import { PAGE } from '../console/decisions.js'
 import { mergeSeries } from '../console/series.js'
 import type { ConsoleSource, Description } from '../console/source.js'
 import type { Fleet } from '../gateway/fleet.js'
@@ -14,9 +15,6 @@ interface Seen {
   readonly agents: () => Promise<unknown>
   readonly main: ReturnType<ConsoleSource['main']>
 }
-
-/** Entries of all workers together. */
-const PAGE = 500
 
 export function consoleOfCrew ({ crew, fleet, totals, ready, agents, main }: Seen): ConsoleSource {
   return {

@@ -1,4 +1,5 @@
 /** An agent's own card beside the one that the gateway serves, as lines of one JSON text. */
+import { isObject } from '../a2a/fields.js'
 import { clip } from './text.js'
 
 export type Mark = 'same' | 'added' | 'removed' | 'changed'
@@ -116,8 +117,4 @@ function identityOf (item: unknown): string {
   const { uri, id, protocolBinding, protocolVersion, transport, tenant } = item
   const named = uri ?? id ?? ((protocolBinding ?? transport) === undefined ? undefined : [protocolBinding, protocolVersion, transport, tenant])
   return JSON.stringify(named ?? item)
-}
-
-function isObject (value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

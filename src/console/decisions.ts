@@ -48,8 +48,8 @@ export interface DecisionPage {
 
 /** How long calls with nothing to tell are kept after somebody looked, ms. */
 const LOOKING = 5_000
-/** Entries of one page. */
-const PAGE = 500
+/** Entries of one page, of all processes together too. */
+export const PAGE = 500
 /** Findings of one call: a stream may have any number. */
 const FINDINGS = 20
 
@@ -69,10 +69,14 @@ export class Decisions {
     this.plain = new Ring(size)
   }
 
+  /** Asked before anything is made of a call: most are not wanted. */
+  wants (outcome: Outcome, found: readonly Found[] | null): boolean {
+    return this.watched || isNotable(outcome, found)
+  }
+
   add (ended: Ended): void {
-    const told = ended.outcome !== 'forwarded' || ended.found.length > 0
-    if (!told && !this.watched) return
-    const ring = told ? this.notable : this.plain
+    if (!this.wants(ended.outcome, ended.found)) return
+    const ring = isNotable(ended.outcome, ended.found) ? this.notable : this.plain
     ring.push({ number: ++this.count, ended })
   }
 
@@ -102,6 +106,10 @@ export class Decisions {
       this.plain.clear()
     }, LOOKING).unref()
   }
+}
+
+function isNotable (outcome: Outcome, found: readonly Found[] | null): boolean {
+  return outcome !== 'forwarded' || (found !== null && found.length > 0)
 }
 
 function newerThan (ring: Ring<Kept>, last: number): Kept[] {

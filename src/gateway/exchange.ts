@@ -54,7 +54,7 @@ export class Exchange {
   readonly services: Services
   readonly startedAt: number
   readonly span: RequestSpan
-  readonly id: string
+  private readonly number: number
   agent: Agent | null = null
   state: AgentState | null = null
   label: Label = 'Other'
@@ -90,10 +90,15 @@ export class Exchange {
     this.response = response
     this.services = services
     this.startedAt = performance.now()
-    this.id = `${PROCESS}-${(++lastId).toString(36)}`
+    this.number = ++lastId
     this.span = services.tracing.startRequest(request.headers, this.startedAt)
     services.live.add(this)
     response.on('close', () => { this.close() })
+  }
+
+  /** In logs and audit lines, which most requests have none of. */
+  get id (): string {
+    return `${PROCESS}-${this.number.toString(36)}`
   }
 
   get agentName (): string {
@@ -239,7 +244,7 @@ export class Exchange {
     this.span.end(outcome, response.statusCode)
     services.live.delete(this)
     const { decisions } = services
-    if (decisions !== null && (outcome !== 'forwarded' || this.found !== null || decisions.watched)) this.keep(decisions, outcome, seconds)
+    if (decisions !== null && decisions.wants(outcome, this.found)) this.keep(decisions, outcome, seconds)
     const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' && response.statusCode === 500 ? 'error' : 'info'
     if (!services.log.isLevelEnabled(level)) return
     services.log[level]({

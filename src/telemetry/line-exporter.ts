@@ -25,14 +25,17 @@ const BACKLOG = 4 * 1024 * 1024
 /** `OTEL_TRACES_EXPORTER=console`: one JSON line per span as it ends, for a look without a collector. */
 export class LineExporter implements SpanExporter {
   private readonly stream: Writable
+  private readonly onLost: (spans: number) => void
 
-  constructor (stream: Writable) {
+  constructor (stream: Writable, onLost: (spans: number) => void = () => {}) {
     this.stream = stream
+    this.onLost = onLost
   }
 
   export (spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
     for (const span of spans) {
       if (this.stream.writable && this.stream.writableLength <= BACKLOG) this.stream.write(`${JSON.stringify(lineOf(span))}\n`)
+      else this.onLost(1)
     }
     done({ code: 0 })
   }

@@ -14,7 +14,7 @@ import type { ExporterProtocol, Tracing, TracingOptions } from './span.js'
 const SERVICE_NAME = 'a2a-extension-gateway'
 /** Milliseconds a stop waits for the collector. */
 const SHUTDOWN_TIMEOUT = 5_000
-/** Spans sent at once, unless OTEL_BSP_MAX_EXPORT_BATCH_SIZE says otherwise. While a batch is written down no call goes on: the SDK's 512 take milliseconds. */
+/** Spans sent at once, unless OTEL_BSP_MAX_EXPORT_BATCH_SIZE says otherwise. While a batch is written down no call goes on (docs/performance.md). */
 const BATCH = 128
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio', 'parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio']
 
@@ -35,7 +35,7 @@ export async function createRecorder (options: TracingOptions, protocol: Exporte
 async function processorFor (protocol: ExporterProtocol, { log, env, stream = process.stdout, onLost }: TracingOptions): Promise<() => SpanProcessor> {
   if (protocol === 'console') {
     const { LineExporter } = await import('./line-exporter.js')
-    return () => new SimpleSpanProcessor(new LineExporter(stream))
+    return () => new SimpleSpanProcessor(new LineExporter(stream, onLost))
   }
   const { OTLPTraceExporter } = protocol === 'http/json'
     ? await import('@opentelemetry/exporter-trace-otlp-http')

@@ -7,11 +7,10 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 import type { Config } from '../../src/config/model.js'
-import { until } from './http.js'
+import { freePort, until } from './http.js'
 import { kindOf, only, problemsOf, VERSIONS } from './kubernetes.js'
 import type { Manifest, Tree } from './kubernetes.js'
 import { notRestricted } from './pod-security.js'
-import { freePort } from './redis.js'
 
 const MAIN = 'dist/src/main.js'
 

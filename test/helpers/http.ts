@@ -138,3 +138,13 @@ export async function listenFor (t: Test, server: Server, sockets: ReadonlySet<S
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
+
+/** One that nobody listens on now. */
+export async function freePort (): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

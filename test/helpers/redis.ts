@@ -51,15 +51,6 @@ export async function slowedRedis (t: Test, port: number, ms: number): Promise<n
   return (server.address() as AddressInfo).port
 }
 
-export async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 function answers (port: number): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))

@@ -16,7 +16,7 @@ import { parse, stringify } from 'yaml'
 import { FORTUNE_CONSENT } from '../../examples/eightball.js'
 import type { Service } from '../helpers/compose.js'
 import { commandOf, mounted, readCompose } from '../helpers/compose.js'
-import { rpc, until } from '../helpers/http.js'
+import { freePort, rpc, until } from '../helpers/http.js'
 import { MISSING, startPrometheus, until as soon } from '../helpers/prometheus.js'
 
 const COMPOSE_GO = 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2'
@@ -140,12 +140,3 @@ t.test('gateway and agents, as the file starts them: a call is refused, one is f
   })
   t.same(Object.fromEntries(outcomes.map(({ metric, value }) => [metric.outcome, value[1]])), { forwarded: '2', rejected: '2' })
 })
-
-async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}

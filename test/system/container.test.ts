@@ -11,10 +11,9 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { startDocker } from '../helpers/docker.js'
 import type { Docker } from '../helpers/docker.js'
-import { rpc, until } from '../helpers/http.js'
+import { freePort, rpc, until } from '../helpers/http.js'
 import { makeNodeImage } from '../helpers/node-image.js'
 import { fakeAgent } from '../helpers/raw.js'
-import { freePort } from '../helpers/redis.js'
 
 const BASE = 'a2a-test/node:24'
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { fakeAgent } from '../helpers/raw.js'
-import { freePort } from '../helpers/redis.js'
+import { freePort } from '../helpers/http.js'
 
 t.test('the production layout serves, reports its health and stops, as an unprivileged user without writing a file', async t => {
   if (spawnSync('setpriv', ['--version']).status !== 0) throw new Error('setpriv is missing; it is part of the Debian package util-linux')

@@ -3,7 +3,8 @@ import t from 'tap'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RedisStore } from '../../src/state/redis-store.js'
 import type { Lookup, TaskKey } from '../../src/state/store.js'
-import { freePort, startRedis } from '../helpers/redis.js'
+import { freePort } from '../helpers/http.js'
+import { startRedis } from '../helpers/redis.js'
 
 const key = (taskId: string, tenant: string | null = null): TaskKey => ({ agent: 'weather', tenant, taskId })
 const record = (fields: Record<string, string>): Map<string, string> => new Map(Object.entries(fields))

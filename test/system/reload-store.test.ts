@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { quietSdk, startAgent } from '../helpers/agents.js'
 import { approvalPolicy, approvals, callsOf, HITL, send } from '../helpers/approvals.js'
-import { until } from '../helpers/http.js'
-import { freePort, startRedis } from '../helpers/redis.js'
+import { freePort, until } from '../helpers/http.js'
+import { startRedis } from '../helpers/redis.js'
 import { serve } from '../helpers/serve.js'
 
 quietSdk()

@@ -303,6 +303,18 @@ t.test('OTEL_TRACES_EXPORTER: spans as lines, none, or a name that is no exporte
   await t.rejects(tracingTo({ OTEL_TRACES_EXPORTER: 'zipkin' }), { message: 'OTEL_TRACES_EXPORTER is "zipkin". It can be otlp (the default), console (a line per span on stdout) or none.' })
 })
 
+t.test('spans as lines that nobody reads any more are counted', async t => {
+  const stream = new PassThrough()
+  let lost = 0
+  const tracing = await createTracing({ enabled: true, version: '1', env: { OTEL_TRACES_EXPORTER: 'console' }, log: memoryLog().log, stream, onLost: spans => { lost += spans } })
+  tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  t.equal(lost, 0)
+  stream.end()
+  tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  await tracing.shutdown()
+  t.equal(lost, 1)
+})
+
 t.test('off: the client\'s trace id is known, its headers are left alone', async t => {
   const { log } = memoryLog()
   for (const env of [{}, { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }]) {
