@@ -38,7 +38,7 @@ export const LOG_FIELDS = {
   eventLoopUtilized: { type: 'number', when: 'calls are shed', meaning: '0 to 1' },
   heapUsed: { type: 'number', when: 'calls are shed', meaning: 'bytes' },
   rssBytes: { type: 'number', when: 'calls are shed', meaning: 'bytes' },
-  spans_lost: { type: 'number', when: 'the trace collector', meaning: 'spans it did not take since it last took some' },
+  spans_lost: { type: 'number', when: 'the trace collector', meaning: 'spans it did not take since it last took some, or that found no room to wait since that was last said' },
   sampler: { type: 'string', when: 'an unknown `OTEL_TRACES_SAMPLER`', meaning: 'what the variable says' },
   server: { type: 'string', when: 'the store of tasks', meaning: 'host and port' },
   reason: { type: 'string', when: 'the store of tasks', meaning: 'why it cannot be used' },

@@ -238,7 +238,7 @@ export const METRICS = {
     labels: {},
     present: 'only where something bounds it'
   },
-  trace_spans_lost_total: { type: 'counter', help: 'Spans that were not taken, by the collector or by who reads them as lines.', labels: {}, present: 'from the start' },
+  trace_spans_lost_total: { type: 'counter', help: 'Spans that were not taken, by the collector or by who reads them as lines, or that found no room to wait for it.', labels: {}, present: 'from the start' },
   audit_lines_lost_total: {
     type: 'counter',
     help: 'Audit lines that were dropped because what reads them was too slow.',

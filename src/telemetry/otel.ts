@@ -2,13 +2,14 @@
  * Tracing with the OpenTelemetry SDK. Loaded by `import()` from tracing.ts only when tracing is on. Contexts are passed by
  * hand and nothing is registered globally, so several gateways can live in one process.
  */
-import { BasicTracerProvider, BatchSpanProcessor, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import type { Resource } from '@opentelemetry/resources'
 import type { Log } from './log.js'
 import { RecordedSpan } from './recorded-span.js'
 import { ReportingExporter } from './reporting-exporter.js'
+import { SpanQueue } from './span-queue.js'
 import type { ExporterProtocol, Tracing, TracingOptions } from './span.js'
 
 const SERVICE_NAME = 'a2a-extension-gateway'
@@ -16,6 +17,8 @@ const SERVICE_NAME = 'a2a-extension-gateway'
 const SHUTDOWN_TIMEOUT = 5_000
 /** Spans sent at once, unless OTEL_BSP_MAX_EXPORT_BATCH_SIZE says otherwise. While a batch is written down no call goes on (docs/performance.md). */
 const BATCH = 128
+/** Spans that wait, unless OTEL_BSP_MAX_QUEUE_SIZE says otherwise; the SDK's own default. */
+const QUEUE = 2_048
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio', 'parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio']
 
 /** Starts the SDK: batches to OTLP, or lines; configured by the standard `OTEL_*` variables. */
@@ -40,7 +43,7 @@ async function processorFor (protocol: ExporterProtocol, { log, env, stream = pr
   const { OTLPTraceExporter } = protocol === 'http/json'
     ? await import('@opentelemetry/exporter-trace-otlp-http')
     : await import('@opentelemetry/exporter-trace-otlp-proto')
-  return () => new BatchSpanProcessor(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log, onLost), batches(env))
+  return () => new SpanQueue(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log, onLost), { size: queueSize(env), batch: batchSize(env), log, onLost })
 }
 
 /** What the SDK says of itself, then our name and version, then OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */
@@ -55,9 +58,14 @@ function resource (options: TracingOptions): Resource {
     .merge(detected)
 }
 
-/** What is said here outdoes the environment. */
-function batches (env: NodeJS.ProcessEnv): { maxExportBatchSize?: number } {
-  return env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE?.trim() ? {} : { maxExportBatchSize: BATCH }
+/** @returns undefined where the SDK reads it from the environment */
+function batchSize (env: NodeJS.ProcessEnv): number | undefined {
+  return env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE?.trim() ? undefined : BATCH
+}
+
+function queueSize (env: NodeJS.ProcessEnv): number {
+  const size = Number(env.OTEL_BSP_MAX_QUEUE_SIZE?.trim() || QUEUE)
+  return Number.isInteger(size) && size > 0 ? size : QUEUE
 }
 
 /** The SDK falls back to its default without a word where nobody listens to its diagnostics. */

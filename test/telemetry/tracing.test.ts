@@ -259,6 +259,41 @@ t.test('a collector that refuses is reported once, and a stop does not wait for 
   await until(() => lost === 3, 'each lost span to be counted')
 })
 
+t.test('spans for which there is no room are counted and reported once, and what had room arrives', async t => {
+  let held: (() => void) | null = null
+  const posts: Post[] = []
+  // The first post is answered when it is let go.
+  const server = createServer((req, res) => {
+    const chunks: Buffer[] = []
+    req.on('data', (chunk: Buffer) => chunks.push(chunk))
+    req.on('end', () => {
+      posts.push({ url: req.url ?? '', headers: req.headers, body: Buffer.concat(chunks) })
+      const answer = (): void => { res.writeHead(200, { 'content-type': 'application/json' }).end('{}') }
+      if (posts.length === 1) held = answer
+      else answer()
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { log, lines } = memoryLog()
+  let lost = 0
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2', OTEL_BSP_MAX_QUEUE_SIZE: '5' }
+  const tracing = await createTracing({ enabled: true, version: '1', env, log, onLost: spans => { lost += spans } })
+  const make = (n: number): void => { for (let i = 0; i < n; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200) }
+  make(2)
+  await until(() => held !== null, 'the first batch to be with the collector')
+  make(20)
+  t.equal(lost, 15)
+  t.same(lines.map(({ level, fields, message }) => ({ level, fields, message })), [{ level: 'warn', fields: { spans_lost: 1 }, message: 'There are more spans than the trace collector takes; what finds no room is lost.' }])
+  ;(held as (() => void) | null)?.()
+  await until(() => spansOf(posts).length >= 6, 'room to be made')
+  make(1)
+  await tracing.shutdown()
+  t.equal(spansOf(posts).length, 8)
+  t.equal(lost, 15)
+})
+
 t.test('a stop waits at most 5 seconds for a collector that does not answer', async t => {
   const server = createServer(() => {})
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
