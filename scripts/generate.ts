@@ -4,12 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { resultsPage } from '../bench/render.js'
 import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema.js'
+import { writeCatalogue } from './catalogue.js'
 import { catalogueGenerators } from './catalogue-pages.js'
 import { chartAlerts, chartSchema, prometheusRule } from './chart-schema.js'
 import { copyPage } from './console-page.js'
 import { configurationPage } from './configuration-page.js'
 import { dashboard } from './dashboard.js'
 import type { Generator } from './generator.js'
+import { writeMetaSchemas } from './meta-schemas.js'
 import { OBSERVABILITY_PAGES } from './observability-pages.js'
 import { policyPage } from './policy-page.js'
 import { refusalsPage } from './refusals-page.js'
@@ -59,6 +61,8 @@ function main (args: readonly string[]): number {
   if (!args.includes('--check')) {
     for (const file of generate()) console.log(`wrote ${file}`)
     writeValidators()
+    writeMetaSchemas()
+    writeCatalogue()
     copyPage()
     return 0
   }

@@ -1,12 +1,12 @@
 /** Writes the validators of our own schemas as code, for src/config/precompiled.ts. They are part of a build, not of the repository. */
-import { writeFileSync } from 'node:fs'
 import standalone from 'ajv/dist/standalone/index.js'
 import { PART, WHOLE, compile } from '../src/config/compile.js'
-import { digestOf, fileOf } from '../src/config/precompiled.js'
+import { digestOf } from '../src/config/precompiled.js'
 import type { Schema } from '../src/config/schema-kit.js'
 import { configSchema } from '../src/config/schema.js'
 import { POLICY } from '../src/config/validate.js'
 import { testFileSchema } from '../src/offline/test-schema.js'
+import { overwrite } from './overwrite.js'
 
 /** @returns a CommonJS module, of the shape `Precompiled` */
 export function validatorsModule (schema: Schema, part: string | null): string {
@@ -23,6 +23,8 @@ export function validatorsModule (schema: Schema, part: string | null): string {
 }
 
 export function writeValidators (): void {
-  writeFileSync(fileOf('configuration'), validatorsModule(configSchema, POLICY))
-  writeFileSync(fileOf('tests'), validatorsModule(testFileSchema, null))
+  overwrite('src/config/built/validators.js', "export const validatorsOf = name => name === 'tests' ? require('./tests.cjs') : require('./configuration.cjs')", {
+    configuration: validatorsModule(configSchema, POLICY),
+    tests: validatorsModule(testFileSchema, null)
+  })
 }

@@ -3,9 +3,7 @@
  * (measured: 440 of 880 ms of processor time). Whoever runs from the sources, or has changed a schema and not built, has none.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import { OPTIONS } from './compile.js'
 import type { Validators } from './compile.js'
 import { KEYWORDS } from './keywords.js'
@@ -25,16 +23,12 @@ export type Name = 'configuration' | 'tests'
 
 const require = createRequire(import.meta.url)
 
-/** Where a module of the build stands, beside this file. CommonJS: it is loaded while a caller waits, and requires parts of Ajv. */
-export function fileOf (name: Name): string {
-  return fileURLToPath(new URL(`${name}.validators.cjs`, import.meta.url))
-}
-
-/** @returns null when there is no module, or none made from just this schema by just this release of Ajv */
-export function precompiled (schema: Schema, file: string): Validators | null {
-  if (!existsSync(file)) return null
-  const made = require(file) as Precompiled
-  if (made.digest !== digestOf(schema)) return null
+/**
+ * @param made what the build has made of a schema of that name, if anything
+ * @returns null when it was not made from just this schema by just this release of Ajv
+ */
+export function precompiled (schema: Schema, made: Precompiled | null): Validators | null {
+  if (made === null || made.digest !== digestOf(schema)) return null
   made.use(KEYWORDS)
   return made
 }
@@ -45,5 +39,5 @@ export function digestOf (schema: Schema): string {
 }
 
 function ajvVersion (): string {
-  return (JSON.parse(readFileSync(require.resolve('ajv/package.json'), 'utf8')) as { version: string }).version
+  return (require('ajv/package.json') as { version: string }).version
 }

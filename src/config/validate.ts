@@ -1,4 +1,5 @@
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
+import { validatorsOf } from './built/validators.js'
 import { compile } from './compile.js'
 import type { Validators } from './compile.js'
 import { didYouMean, dotted, shown } from './diagnostics.js'
@@ -8,7 +9,7 @@ import { FORMATS } from './formats.js'
 import type { Fault } from './formats.js'
 import { forgetFaults } from './keywords.js'
 import { packageVersion } from './paths.js'
-import { fileOf, precompiled } from './precompiled.js'
+import { precompiled } from './precompiled.js'
 import type { Name } from './precompiled.js'
 import type { Schema } from './schema-kit.js'
 import { configSchema } from './schema.js'
@@ -33,12 +34,12 @@ export function validatePolicy (value: unknown): PathProblem[] {
 
 /** The same for any other file that is described in our schema kit. */
 export function validatorFor (schema: Schema, subject: string, name: Name): (value: unknown) => PathProblem[] {
-  const { whole } = precompiled(schema, fileOf(name)) ?? compile(schema, null)
+  const { whole } = precompiled(schema, validatorsOf(name)) ?? compile(schema, null)
   return value => run(whole, value, subject)
 }
 
 function compiled (): Validators {
-  validators ??= precompiled(configSchema, fileOf('configuration')) ?? compile(configSchema, POLICY)
+  validators ??= precompiled(configSchema, validatorsOf('configuration')) ?? compile(configSchema, POLICY)
   return validators
 }
 

@@ -2,22 +2,15 @@
  * JSON Schema for data that strangers send against schemas that strangers wrote. Drafts 07, 2019-09 and 2020-12 by `$schema`,
  * 2020-12 where it is absent. Compiled when a card or policy is loaded, never per request.
  */
-import { createRequire } from 'node:module'
-import type { Ajv, AnySchema, ErrorObject, Options, ValidateFunction } from 'ajv'
-import type * as Ajv07Module from 'ajv'
-import type * as Ajv2019Module from 'ajv/dist/2019.js'
-import type * as Ajv2020Module from 'ajv/dist/2020.js'
-import type * as Formats from 'ajv-formats'
-import { memberPath, visible } from '../a2a/fields.js'
-import { replaceKeywords, step, TooManySteps, withSteps } from './json-keywords.js'
-import type { Matcher } from './regexp.js'
-import { compilePattern } from './regexp.js'
+import type { AnySchema, ErrorObject, ValidateFunction } from 'ajv'
+import { memberPath } from '../a2a/fields.js'
+import { clip, create } from './ajv.js'
+import type { Draft } from './ajv.js'
+import { TooManySteps, withSteps } from './json-keywords.js'
+import { metaProblem } from './meta-schema.js'
 import type { SchemaProblem } from './schema-lint.js'
 import { lintSchema } from './schema-lint.js'
 import { parsePointer } from '../wire/json-pointer.js'
-
-// Ajv and its formats are loaded with the first schema: a start without any does without them (measured: 56 ms of processor time, 70 imported).
-const require = createRequire(import.meta.url)
 
 export interface DataViolation {
   /** Path from the validated value, to be appended to its own path: `.a[0]["odd name"]`, '' for the value itself. */
@@ -37,86 +30,12 @@ export type CompileResult = { readonly ok: true, readonly schema: CompiledSchema
 
 export const MAX_VIOLATIONS = 20
 
-export type Draft = '2020-12' | '2019-09' | 'draft-07'
-
-const META: Readonly<Record<Draft, string>> = {
-  '2020-12': 'https://json-schema.org/draft/2020-12/schema',
-  '2019-09': 'https://json-schema.org/draft/2019-09/schema',
-  'draft-07': 'http://json-schema.org/draft-07/schema'
-}
-
 const DRAFTS: ReadonlyMap<string, Draft> = new Map([
   ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
   ['https://json-schema.org/draft/2019-09/schema', '2019-09'],
   ['http://json-schema.org/draft-07/schema', 'draft-07'],
   ['https://json-schema.org/draft-07/schema', 'draft-07']
 ])
-
-/** Microseconds for a character and an instruction of the compiled pattern, at the worst (measured: 22 for a character of 1,000 instructions). */
-const PATTERN_STEP = 1 / 45
-
-/** Linear in the text, but a pattern that counts to 500 may take a hundred times as long as another. */
-const regExp = Object.assign((pattern: string): Matcher => {
-  const matcher = compilePattern(pattern)
-  const each = Math.max(8, matcher.size) * PATTERN_STEP
-  return {
-    test: text => {
-      step(1 + text.length * each)
-      return matcher.test(text)
-    },
-    toString: () => pattern
-  }
-}, { code: 'compilePattern' })
-
-const OPTIONS: Options = {
-  // `{required: ["constructor"]}` must not be met by Object.prototype.
-  ownProperties: true,
-  // Unknown keywords and formats are annotations (2020-12 §6.5): published schemas are full of them.
-  strictSchema: false,
-  strictTypes: false,
-  strictRequired: false,
-  strictTuples: false,
-  strictNumbers: true,
-  allowUnionTypes: true,
-  // The schema is checked against its meta-schema once, by a shared instance.
-  validateSchema: false,
-  // Without it Ajv cannot resolve "#" in a schema that has no $id. The instance holds this one schema only.
-  addUsedSchema: true,
-  // Larger ones would be compiled again at every reference.
-  inlineRefs: 10,
-  logger: false,
-  code: { regExp }
-}
-
-function create (draft: Draft, allErrors: boolean): Ajv {
-  const options = { ...OPTIONS, allErrors }
-  const ajv = newAjv(draft, options)
-  const { default: addFormats } = require('ajv-formats') as typeof Formats
-  addFormats.default(ajv as unknown as Parameters<typeof addFormats.default>[0])
-  // Not JSON Schema's; its expression is quadratic (measured: 19 s for 50,000 characters, where `uri` takes 5 ms).
-  ajv.addFormat('url', ajv.formats.uri ?? true)
-  replaceKeywords(ajv as unknown as Ajv)
-  return ajv as unknown as Ajv
-}
-
-function newAjv (draft: Draft, options: Options) {
-  switch (draft) {
-    case '2020-12': return new (require('ajv/dist/2020.js') as typeof Ajv2020Module).Ajv2020(options)
-    case '2019-09': return new (require('ajv/dist/2019.js') as typeof Ajv2019Module).Ajv2019(options)
-    case 'draft-07': return new (require('ajv') as typeof Ajv07Module).Ajv(options)
-  }
-}
-
-const metaValidators = new Map<Draft, Ajv>()
-
-function metaValidator (draft: Draft): Ajv {
-  let ajv = metaValidators.get(draft)
-  if (ajv === undefined) {
-    ajv = create(draft, false)
-    metaValidators.set(draft, ajv)
-  }
-  return ajv
-}
 
 /** Compiles an untrusted schema; every failure names the place in the schema. Nothing is fetched. */
 export function compileSchema (schema: unknown): CompileResult {
@@ -128,18 +47,6 @@ export function compileSchema (schema: unknown): CompileResult {
   if (lint !== null) return { ok: false, problem: lint }
   const invalid = metaProblem(schema, draft)
   return invalid === null ? compileLinted(schema, draft) : { ok: false, problem: invalid }
-}
-
-/** @returns where the schema breaks the rules of its draft, or null */
-export function metaProblem (schema: unknown, draft: Draft): SchemaProblem | null {
-  try {
-    const meta = metaValidator(draft)
-    if (meta.validate(META[draft], schema) === true) return null
-    const error = meta.errors?.[0]
-    return { pointer: error?.instancePath ?? '', message: `not valid against its meta-schema: ${clip(error?.message ?? 'unknown error')}` }
-  } catch (error) {
-    return { pointer: '', message: clip((error as Error).message) }
-  }
 }
 
 /**
@@ -254,11 +161,6 @@ function messageOf (error: ErrorObject): string {
     case 'false schema': return 'is not allowed here'
     default: return clip(error.message ?? `breaks "${error.keyword}"`)
   }
-}
-
-/** Words of the schema's author, who is a stranger too. */
-function clip (text: string): string {
-  return visible(text, 200)
 }
 
 function smallerThan (value: unknown, limit: number): boolean {

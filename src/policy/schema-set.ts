@@ -1,7 +1,9 @@
 /** Schemas from files: one, with whatever of its set it refers to. */
 import type { SchemaRef, SchemaSet } from '../config/model.js'
-import type { CompileResult, Draft } from './json-schema.js'
-import { compileLinted, draftOf, metaProblem } from './json-schema.js'
+import type { Draft } from './ajv.js'
+import type { CompileResult } from './json-schema.js'
+import { compileLinted, draftOf } from './json-schema.js'
+import { metaProblem } from './meta-schema.js'
 import { decodeFragment, FILE_LIMITS, lintDocuments } from './schema-lint.js'
 import { resolvePointer } from '../wire/json-pointer.js'
 

@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { loadCatalogue, readPolicy } from '../../src/config/catalogue.js'
+import { builtPolicies } from '../../scripts/catalogue.js'
+import { builtCatalogue } from '../../src/config/built/catalogue.js'
+import { catalogueFiles, loadCatalogue, readPolicy, unchanged } from '../../src/config/catalogue.js'
 import { ownUris } from '../../src/config/policy-checks.js'
 import { compileGlob } from '../../src/policy/glob.js'
 import { inlineSchemaProblems } from '../../src/policy/inline-schemas.js'
@@ -46,4 +48,26 @@ t.test('the catalogue', async t => {
     const pattern = catalogue[name]?.uriPattern
     if (pattern !== undefined) t.same(uris.filter(uri => compileGlob(pattern).test(uri)), [], `nor is the pattern of ${name} for another's`)
   }
+})
+
+t.test('what the build has read of a policy is what reading it says, until its file changes', async t => {
+  const built = builtPolicies()
+  const names: string[] = []
+  for (const [name, file] of catalogueFiles()) {
+    if (built[name] === undefined) continue
+    names.push(name)
+    t.strictSame(unchanged(built[name], file), readPolicy(file), name)
+  }
+  t.strictSame(names, Object.keys(loadCatalogue()), 'all of them')
+
+  const directory = mkdtempSync(join(tmpdir(), 'catalogue-'))
+  t.teardown(() => { rmSync(directory, { recursive: true }) })
+  const [[name, original] = ['', '']] = catalogueFiles()
+  const file = join(directory, 'p.yaml')
+  copyFileSync(original, file)
+  t.not(unchanged(built[name], file), null)
+  writeFileSync(file, `${readFileSync(original, 'utf8')}\n`)
+  t.equal(unchanged(built[name], file), null, 'a byte is enough')
+  t.equal(unchanged(undefined, file), null, 'a policy that was put there since')
+  t.strictSame(builtCatalogue(), {}, 'the sources have none')
 })

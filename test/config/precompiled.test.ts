@@ -1,14 +1,17 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { validatorsModule } from '../../scripts/validators.js'
+import { validatorsOf } from '../../src/config/built/validators.js'
 import { compile } from '../../src/config/compile.js'
 import { readYaml } from '../../src/config/document.js'
 import { forgetFaults } from '../../src/config/keywords.js'
 import { packageRoot } from '../../src/config/paths.js'
 import { precompiled } from '../../src/config/precompiled.js'
+import type { Precompiled } from '../../src/config/precompiled.js'
 import type { Schema } from '../../src/config/schema-kit.js'
 import { configSchema } from '../../src/config/schema.js'
 import { POLICY } from '../../src/config/validate.js'
@@ -19,19 +22,20 @@ import { ROWS, policyWith } from './rows.js'
 
 // What the build has compiled says what compiling says.
 
+const require = createRequire(import.meta.url)
 const directory = mkdtempSync(join(tmpdir(), 'precompiled-'))
 t.teardown(() => { rmSync(directory, { recursive: true }) })
 
-/** The module that the build writes, beside this package's modules: it requires parts of Ajv. */
-function built (name: string, schema: Schema, part: string | null): string {
+/** The module that the build writes, as if beside this package's modules: it requires parts of Ajv. */
+function built (name: string, schema: Schema, part: string | null): Precompiled {
   const file = join(directory, name)
   const local = validatorsModule(schema, part).replaceAll('require("', `require("${packageRoot()}/node_modules/`)
   writeFileSync(file, local)
-  return file
+  return require(file) as Precompiled
 }
 
-function found (schema: Schema, file: string) {
-  const validators = precompiled(schema, file)
+function found (schema: Schema, made: Precompiled) {
+  const validators = precompiled(schema, made)
   if (validators === null) throw new Error('not found')
   return validators
 }
@@ -88,11 +92,11 @@ t.test('files of tests', t => {
 })
 
 t.test('what is not there, or made from something else, is compiled anew', t => {
-  t.equal(precompiled(configSchema, join(directory, 'none.cjs')), null)
-  const file = join(directory, 'configuration.cjs')
-  t.equal(precompiled({ ...configSchema, maxProperties: 99 }, file), null, 'a schema that has changed since')
-  const other = join(directory, 'other.cjs')
-  writeFileSync(other, readFileSync(file, 'utf8').replace(/^exports\.digest = "../m, 'exports.digest = "zz'))
-  t.equal(precompiled(configSchema, other), null, 'a digest of anything else, such as another release of Ajv')
+  t.equal(precompiled(configSchema, null), null)
+  const made = built('again.cjs', configSchema, POLICY)
+  t.not(precompiled(configSchema, made), null)
+  t.equal(precompiled({ ...configSchema, maxProperties: 99 }, made), null, 'a schema that has changed since')
+  t.equal(precompiled(configSchema, { ...made, digest: `zz${made.digest.slice(2)}` }), null, 'a digest of anything else, such as another release of Ajv')
+  t.equal(validatorsOf('configuration'), null, 'the sources have none')
   t.end()
 })

@@ -1,0 +1,19 @@
+/** Writes the policies of the catalogue as JSON, read and checked, for src/config/catalogue.ts. They are part of a build, not of the repository. */
+import { readFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import type { BuiltPolicy } from '../src/config/built/catalogue.js'
+import { catalogueFiles, digestOf, readPolicy } from '../src/config/catalogue.js'
+import { overwrite } from './overwrite.js'
+
+/** A policy that JSON does not say all of, because it has schemas from files, is left to be read. */
+export function builtPolicies (): Record<string, BuiltPolicy> {
+  return Object.fromEntries(catalogueFiles().flatMap(([name, file]) => {
+    const policy = readPolicy(file)
+    const text = JSON.stringify(policy)
+    return isDeepStrictEqual(JSON.parse(text), policy) ? [[name, { digest: digestOf(readFileSync(file)), policy: text }]] : []
+  }))
+}
+
+export function writeCatalogue (): void {
+  overwrite('src/config/built/catalogue.js', "export const builtCatalogue = () => require('./policies.cjs')", { policies: `module.exports = ${JSON.stringify(builtPolicies(), null, 1)}\n` })
+}
