@@ -1,6 +1,9 @@
 /** What the primary starts as a worker. */
 import cluster from 'node:cluster'
+import { setEngineFlags } from '../engine.js'
 import { runWorker } from './worker.js'
+
+setEngineFlags()
 
 if (cluster.worker === undefined) throw new Error('this is started by the gateway itself')
 // Else Node would end the process the moment the primary is gone, with calls in flight.
