@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { build } from 'esbuild'
 import type { Plugin } from 'esbuild'
+import { packageRoot } from '../../src/config/paths.js'
 
 /** Packages that few starts need, or that are not there outside development. They are ours to name: found from here as from anywhere. */
 const APART = ['@opentelemetry/*', '@redis/client', 'pino-pretty']
@@ -15,6 +16,7 @@ const APART = ['@opentelemetry/*', '@redis/client', 'pino-pretty']
 export async function bundle (root: string, entries: Readonly<Record<string, string>>): Promise<string> {
   const { outputFiles, warnings } = await build({
     stdin: { contents: Object.entries(entries).map(([name, file]) => `exports.${name} = () => require('./${file}')`).join('\n'), resolveDir: root },
+    absWorkingDir: packageRoot(),
     bundle: true,
     write: false,
     platform: 'node',
@@ -22,11 +24,17 @@ export async function bundle (root: string, entries: Readonly<Record<string, str
     target: 'node20.20',
     charset: 'ascii',
     external: APART,
-    plugins: [ownModules(root)],
+    plugins: [ownModules(root), testsApart],
     logLevel: 'silent'
   })
   if (warnings.length > 0) throw new Error(warnings.map(({ text, location }) => `${location?.file ?? ''}:${location?.line ?? 0}: ${text}`).join('\n'))
   return `(function (exports, require, __filename, __dirname) { ${outputFiles[0]?.text ?? ''}\n})`
+}
+
+/** No gateway validates files of tests. */
+const testsApart: Plugin = {
+  name: 'tests-apart',
+  setup: ({ onResolve }) => { onResolve({ filter: /^\.\/tests\.cjs$/ }, () => ({ path: '../config/built/tests.cjs', external: true })) }
 }
 
 /** Our modules say where they are in terms of `import.meta`, and require packages as ECMAScript modules can: in the bundle it is `require` itself. */

@@ -1,0 +1,105 @@
+/** The one script of `serve`, as the build makes it, and what V8 has kept of it. */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Test } from 'tap'
+import { writeCache } from '../../src/bundled.js'
+import { packageRoot } from '../../src/config/paths.js'
+import { rpc, until } from '../helpers/http.js'
+import { fakeAgent } from '../helpers/raw.js'
+
+const root = packageRoot()
+if (!existsSync(join(root, 'dist/src/bundle'))) throw new Error('dist/ is not built: run "npm run build"')
+
+/** A package of its own, whose files a test may spoil. */
+const copy = mkdtempSync(join(tmpdir(), 'bundled-'))
+t.teardown(() => { rmSync(copy, { recursive: true }) })
+for (const name of ['dist/src', 'config', 'package.json']) cpSync(join(root, name), join(copy, name), { recursive: true })
+symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+const folder = join(copy, 'dist/src/bundle')
+const cache = join(folder, readdirSync(folder).find(name => name.endsWith('.cache')) ?? '')
+const script = cache.replace(/cache$/, 'cjs')
+const kept = readFileSync(cache)
+const env = { PATH: process.env.PATH }
+
+/** @returns whether V8 takes what was kept: `undefined` when it was given nothing */
+function taken (flags: readonly string[] = []): boolean | undefined {
+  const code = `import { readScript } from ${JSON.stringify(join(copy, 'dist/src/bundled.js'))}; console.log(readScript(${JSON.stringify(script)}).cachedDataRejected)`
+  const said = execFileSync(process.execPath, [...flags, '--input-type=module', '-e', code], { encoding: 'utf8', env }).trim()
+  return said === 'undefined' ? undefined : said === 'false'
+}
+
+/** Starts it, sends a call through it, stops it. */
+async function works (t: Test, flags: readonly string[] = []): Promise<void> {
+  const agent = await fakeAgent(t)
+  const args = [...flags, join(copy, 'dist/src/main.js'), 'serve', '--upstream', agent.url, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => { child.kill('SIGKILL') })
+  const exited = once(child, 'close')
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(output)
+    return output.includes('"msg":"listening"')
+  }, 'the gateway to listen', 60_000)
+  const line = output.split('\n').find(one => one.includes('"msg":"listening"')) ?? ''
+  const { url, admin } = JSON.parse(line) as { url: string, admin: string }
+  await until(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready', 60_000)
+  t.equal((await rpc(`${url}/rpc`)).status, 200)
+  t.equal((await fetch(`${admin}/console/`)).status, 200, 'what is loaded later is in it, and finds its files')
+  child.kill('SIGTERM')
+  t.same(await exited, [0, null], output)
+}
+
+t.test('what V8 has kept is taken', async t => {
+  t.equal(taken(), true)
+  await works(t)
+})
+
+t.test('made under other flags it is not, and the gateway starts', async t => {
+  t.equal(taken(['--max-old-space-size=300']), false)
+  await works(t, ['--max-old-space-size=300'])
+})
+
+t.test('nor is what is missing, cut off, damaged, or something else', async t => {
+  const damaged = Buffer.from(kept)
+  damaged[damaged.length >> 1] = (damaged[damaged.length >> 1] ?? 0) ^ 1
+  // Whole, as far as its checksum says.
+  const version = Buffer.from(kept.subarray(4))
+  version[4] = (version[4] ?? 0) ^ 1
+  const rows: readonly (readonly [string, Buffer | null, boolean | undefined])[] = [
+    ['missing', null, undefined],
+    ['empty', Buffer.alloc(0), undefined],
+    ['a few bytes', Buffer.alloc(3), undefined],
+    ['half of it', kept.subarray(0, kept.length >> 1), undefined],
+    ['one bit', damaged, undefined],
+    ['nothing of V8\'s', writeCache(Buffer.from('something else')), false],
+    ['another release of V8', writeCache(version), false]
+  ]
+  t.teardown(() => { writeFileSync(cache, kept) })
+  for (const [name, bytes, expected] of rows) {
+    rmSync(cache, { force: true })
+    if (bytes !== null) writeFileSync(cache, bytes)
+    t.equal(taken(), expected, name)
+    await works(t)
+  }
+})
+
+t.test('it stands in the place of modules that the compiler writes: compiling alone puts it out of force', async t => {
+  const modules = readdirSync(join(root, 'dist/src'), { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.js') && /^import \{ bundled \}/.test(readFileSync(join(root, 'dist/src', path), 'utf8')))
+  t.strictSame(modules.sort(), ['cli/serve.js', 'cluster/main.js'])
+  for (const path of modules) t.ok(existsSync(join(root, 'src', path.replace(/js$/, 'ts'))), path)
+})
+
+t.test('no package in it looks for files beside its own modules, but pino for those of transports, which the gateway has none of', async t => {
+  const packages = new Set<string>()
+  let at = ''
+  for (const line of readFileSync(script, 'latin1').split('\n').slice(1)) {
+    at = /^ *\/\/ \.?.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(line)?.[1] ?? (/^ *\/\/ .*dist\/src\//.test(line) ? '' : at)
+    if (at !== '' && /(?<!typeof )\b__dirname\b/.test(line)) packages.add(at)
+  }
+  t.strictSame([...packages].sort(), ['pino', 'thread-stream'])
+})
