@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { Script, constants } from 'node:vm'
+import { Script } from 'node:vm'
 import { crc32 } from 'node:zlib'
 import { setEngineFlags } from './engine.js'
 
@@ -18,7 +18,7 @@ export function readScript (file: string): Script {
   // Written in ASCII; as Latin-1 nothing has to be checked.
   const source = readFileSync(file, 'latin1')
   const cachedData = readCache(cacheOf(file))
-  return new Script(source, { filename: file, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER, ...cachedData === null ? {} : { cachedData } })
+  return new Script(source, { filename: file, ...cachedData === null ? {} : { cachedData } })
 }
 
 /** The script is a function of what a CommonJS module sees. */

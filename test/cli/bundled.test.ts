@@ -8,7 +8,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { writeCache } from '../../src/bundled.js'
 import { packageRoot } from '../../src/config/paths.js'
-import { rpc, until } from '../helpers/http.js'
+import { freePort, rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 
 const root = packageRoot()
@@ -23,7 +23,7 @@ const folder = join(copy, 'dist/src/bundle')
 const cache = join(folder, readdirSync(folder).find(name => name.endsWith('.cache')) ?? '')
 const script = cache.replace(/cache$/, 'cjs')
 const kept = readFileSync(cache)
-const env = { PATH: process.env.PATH }
+const env = { PATH: process.env.PATH, OTEL_TRACES_SAMPLER: 'always_off' }
 
 /** @returns whether V8 takes what was kept: `undefined` when it was given nothing */
 function taken (flags: readonly string[] = []): boolean | undefined {
@@ -33,9 +33,11 @@ function taken (flags: readonly string[] = []): boolean | undefined {
 }
 
 /** Starts it, sends a call through it, stops it. */
-async function works (t: Test, flags: readonly string[] = []): Promise<void> {
+async function works (t: Test, flags: readonly string[] = [], settings = ''): Promise<string> {
   const agent = await fakeAgent(t)
-  const args = [...flags, join(copy, 'dist/src/main.js'), 'serve', '--upstream', agent.url, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
+  const file = join(copy, 'gateway.yaml')
+  writeFileSync(file, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]\n${settings}`)
+  const args = [...flags, join(copy, 'dist/src/main.js'), 'serve', '--config', file]
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => { child.kill('SIGKILL') })
   const exited = once(child, 'close')
@@ -52,6 +54,7 @@ async function works (t: Test, flags: readonly string[] = []): Promise<void> {
   t.equal((await fetch(`${admin}/console/`)).status, 200, 'what is loaded later is in it, and finds its files')
   child.kill('SIGTERM')
   t.same(await exited, [0, null], output)
+  return output
 }
 
 t.test('what V8 has kept is taken', async t => {
@@ -62,6 +65,13 @@ t.test('what V8 has kept is taken', async t => {
 t.test('made under other flags it is not, and the gateway starts', async t => {
   t.equal(taken(['--max-old-space-size=300']), false)
   await works(t, ['--max-old-space-size=300'])
+})
+
+t.test('packages that few starts need are found beside it when they are', async t => {
+  const output = await works(t, [], `telemetry: {traces: {enabled: true}}\nstate: {store: "redis://127.0.0.1:${await freePort()}"}\n`)
+  t.match(output, /no connection to the store/)
+  t.match(output, /ECONNREFUSED/, 'what the client of Redis says')
+  t.notMatch(output, /Tracing is off/)
 })
 
 t.test('nor is what is missing, cut off, damaged, or something else', async t => {
