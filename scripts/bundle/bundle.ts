@@ -24,7 +24,7 @@ export async function bundle (root: string, entries: Readonly<Record<string, str
     target: 'node20.20',
     charset: 'ascii',
     external: APART,
-    // Such a package is required: code that V8 has kept no longer knows whose `import()` it calls (Node 20 and 22 refuse it).
+    // Such a package is required: code that V8 has kept no longer knows whose `import()` it calls (Node 20 refuses it).
     supported: { 'dynamic-import': false },
     plugins: [ownModules(root), testsApart],
     logLevel: 'silent'
@@ -46,7 +46,7 @@ function ownModules (root: string): Plugin {
     setup: ({ onLoad }) => {
       onLoad({ filter: /\.js$/ }, ({ path }) => {
         const within = relative(root, path)
-        if (within.startsWith('..') || path.includes('node_modules')) return undefined
+        if (within.startsWith('..')) return undefined
         const place = `require('node:path').join(__dirname, ${JSON.stringify(join('..', within).split(sep).join('/'))})`
         const contents = readFileSync(path, 'utf8')
           .replace(/^const require = createRequire\(import\.meta\.url\);?$/m, '')
