@@ -18,7 +18,7 @@ const NOT_MESSAGES = ['schema.ts', 'policy-schema.ts', 'rule-schema.ts', 'answer
 
 const SOURCES = [
   ...readdirSync(join(import.meta.dirname, '../../src/config')).filter(name => name.endsWith('.ts') && !NOT_MESSAGES.includes(name)).map(name => `src/config/${name}`),
-  'src/policy/inline-schemas.ts', 'src/policy/json-schema.ts', 'src/policy/schema-lint.ts', 'src/policy/regexp.ts', 'src/upstream/tls.ts', 'src/cli/configuration.ts'
+  'src/policy/inline-schemas.ts', 'src/policy/json-schema.ts', 'src/policy/meta-schema.ts', 'src/policy/schema-lint.ts', 'src/policy/regexp.ts', 'src/upstream/tls.ts', 'src/cli/configuration.ts'
 ]
 
 /** Sentences of these sources that no file provokes, and why. */
