@@ -5,6 +5,7 @@
 import type { JsonLimits } from '../wire/json.js'
 import { parseStrict } from '../wire/json.js'
 import { isJsonContentType } from '../wire/media-type.js'
+import type { Bytes } from '../wire/pieces.js'
 import { idToken, readEnvelope } from './envelope.js'
 import type { Reason } from './errors.js'
 import type { JsonObject } from './fields.js'
@@ -50,7 +51,7 @@ export interface Call {
 }
 
 export interface CallInput {
-  readonly bytes: Buffer
+  readonly bytes: Bytes
   readonly binding: Binding
   readonly version: Version
   readonly contentType: string | undefined

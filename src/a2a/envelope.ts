@@ -3,6 +3,8 @@
  * case variants are refused before anything is read from `params`.
  */
 import { memberSpan } from '../wire/json-span.js'
+import type { Bytes } from '../wire/pieces.js'
+import { lend } from '../wire/pieces.js'
 import type { FieldProblem, JsonObject } from './fields.js'
 import { Fields, FieldSet, isObject, own } from './fields.js'
 
@@ -50,10 +52,12 @@ export function readEnvelope (value: unknown): EnvelopeResult {
  * The `id` of a parsed body as the raw token the client wrote, so that an integer beyond 2^53 keeps its digits; `null` where the id
  * is absent or is neither string nor number (JSON-RPC 2.0 §5).
  */
-export function idToken (bytes: Buffer, value: unknown): string {
+export function idToken (bytes: Bytes, value: unknown): string {
   if (!isObject(value)) return 'null'
   const id = own(value, 'id')
   if (typeof id !== 'string' && typeof id !== 'number') return 'null'
-  const span = memberSpan(bytes, ['id'])
-  return span === null ? 'null' : bytes.toString('utf8', span.start, span.end)
+  return lend(bytes, whole => {
+    const span = memberSpan(whole, ['id'])
+    return span === null ? 'null' : whole.toString('utf8', span.start, span.end)
+  })
 }

@@ -19,6 +19,8 @@ import type { Tracer } from '../policy/trace.js'
 import type { HeaderList } from '../wire/header-list.js'
 import { readList } from '../wire/header-list.js'
 import { editJson } from '../wire/json-edit.js'
+import type { Bytes } from '../wire/pieces.js'
+import { whole } from '../wire/pieces.js'
 import type { RequestHead } from './head.js'
 import * as refusals from './refusals.js'
 import type { AgentState } from './state.js'
@@ -64,7 +66,7 @@ export function versionProblem (route: OperationRoute, asked: Asked): CallProble
  * @param problem of `versionProblem`: it comes before what is wrong with the body
  * @param query with its leading `?`, or ''
  */
-export function callOf (route: OperationRoute, problem: CallProblem | null, head: RequestHead, query: string, bytes: Buffer, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>): Call {
+export function callOf (route: OperationRoute, problem: CallProblem | null, head: RequestHead, query: string, bytes: Bytes, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>): Call {
   const { headers } = head
   const encoding = headers['content-encoding']
   const call = readCall({
@@ -133,8 +135,8 @@ export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>,
 }
 
 /** The body to forward: the very same bytes where nothing is changed. */
-export function bodyOf ({ decision }: { readonly decision: Pick<Decision, 'edits'> }, bytes: Buffer): Buffer {
-  return decision.edits.length === 0 ? bytes : editJson(bytes, decision.edits)
+export function bodyOf<T extends Bytes> ({ decision }: { readonly decision: Pick<Decision, 'edits'> }, bytes: T): T | Buffer {
+  return decision.edits.length === 0 ? bytes : editJson(whole(bytes), decision.edits)
 }
 
 /** The head to forward, without the headers that were taken out. */

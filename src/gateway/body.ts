@@ -1,9 +1,13 @@
-/** Reads a request body into one buffer, bounded in bytes and in time. */
+/** Reads a request body, bounded in bytes and in time. */
 import type { IncomingMessage } from 'node:http'
+import type { Bytes } from '../wire/pieces.js'
+import { Pieces } from '../wire/pieces.js'
 
-export type BodyResult = { readonly ok: true, readonly bytes: Buffer } | { readonly ok: false, readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
+export type BodyResult = { readonly ok: true, readonly bytes: Bytes } | { readonly ok: false, readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
 
 const EMPTY = Buffer.alloc(0)
+/** Bytes up to which pieces are joined: that costs less than keeping them apart. */
+const SMALL = 65_536
 
 export interface BodyLimits {
   /** Bytes. */
@@ -24,7 +28,11 @@ export function readBody (request: IncomingMessage, limits: BodyLimits, done: (r
   new BodyReader(request, limits, done).start()
 }
 
-/** Most bodies come in one piece, which is not copied. */
+/** Most bodies come in one piece, which is not copied, and large ones stay in pieces. */
+export function collected (chunks: readonly Buffer[], size: number): Bytes {
+  return chunks.length > 1 && size > SMALL ? new Pieces(chunks, size) : joined(chunks, size)
+}
+
 export function joined (chunks: readonly Buffer[], size: number): Buffer {
   const [first] = chunks
   return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size)
@@ -61,7 +69,7 @@ class BodyReader {
   }
 
   private readonly onEnd = (): void => {
-    this.finish({ ok: true, bytes: joined(this.chunks, this.size) })
+    this.finish({ ok: true, bytes: collected(this.chunks, this.size) })
   }
 
   private readonly onClose = (): void => {

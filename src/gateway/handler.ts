@@ -16,6 +16,8 @@ import type { TaskRecord } from '../policy/task-memory.js'
 import type { TaskKey } from '../state/store.js'
 import { forward } from '../upstream/forward.js'
 import type { TrustedProxies } from '../wire/forwarded.js'
+import type { Bytes } from '../wire/pieces.js'
+import { whole } from '../wire/pieces.js'
 import { joinPath } from '../wire/target.js'
 import type { Agent } from './agent.js'
 import { Answer, RELAYED } from './answers/answer.js'
@@ -103,7 +105,7 @@ interface Arrived {
   readonly problem: CallProblem | null
   readonly asked: Asked
   readonly query: string
-  readonly bytes: Buffer
+  readonly bytes: Bytes
 }
 
 function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, options: HandlerOptions): void {
@@ -212,7 +214,7 @@ function refuseWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOp
 }
 
 /** Forwards without reading: no negotiation, no rules. */
-function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Buffer): void {
+function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): void {
   if (!exchange.enter(agent)) return
   const { request, span } = exchange
   span.name(exchange.label)
@@ -232,12 +234,12 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
 function withoutBody (exchange: Exchange, options: HandlerOptions, then: () => void): void {
   if ((exchange.request.headers['content-length'] ?? '0') === '0') return then()
   read(exchange, options, bytes => {
-    if (bytes.toString('latin1').trim() === 'null') then()
+    if (whole(bytes).toString('latin1').trim() === 'null') then()
     else exchange.refuse(refusals.unexpectedBody('GET'), 'rejected')
   })
 }
 
-function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Buffer) => void): void {
+function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Bytes) => void): void {
   const { limits } = options
   readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
     if (!result.ok) {

@@ -4,9 +4,10 @@
  */
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import type { Pieces } from '../wire/pieces.js'
 import { GivenUp } from './failure.js'
 import type { Gate, Waiter } from './gate.js'
-import { inPieces, PIECE } from './pieces.js'
+import { cut, PIECE, streamOf } from './body-stream.js'
 import { VIA } from './via.js'
 
 export interface ForwardRequest {
@@ -20,7 +21,7 @@ export interface ForwardRequest {
   readonly path: string
   /** Flat list of names and values. */
   readonly headers: string[]
-  readonly body: Buffer | Readable | null
+  readonly body: Buffer | Pieces | Readable | null
 }
 
 /** What becomes of an answer. The receiver writes; the forwarder only carries. */
@@ -73,14 +74,12 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
     if (request === null) return true
     this.request = null
     const { headers, body } = request
-    const large = Buffer.isBuffer(body) && body.length > PIECE
-    if (large) headers.push('content-length', String(body.length))
     try {
       return request.dispatcher.dispatch({
         method: request.method as Dispatcher.HttpMethod,
         path: request.path,
         headers,
-        body: large ? inPieces(body) : body
+        body: bodyFor(body, headers)
       }, this)
     } catch (error) {
       this.onResponseError(null as unknown as Dispatcher.DispatchController, error as Error)
@@ -155,6 +154,13 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
     clearTimeout(this.total)
     this.total = null
   }
+}
+
+/** @param headers receives its length where undici cannot know it */
+function bodyFor (body: ForwardRequest['body'], headers: string[]): Buffer | Readable | null {
+  if (body === null || body instanceof Readable || (Buffer.isBuffer(body) && body.length <= PIECE)) return body
+  headers.push('content-length', String(body.length))
+  return streamOf(Buffer.isBuffer(body) ? cut(body) : body.pieces)
 }
 
 export function forward (request: ForwardRequest, receiver: Receiver): Forwarding {

@@ -7,6 +7,8 @@
  */
 import { isAscii } from 'node:buffer'
 import { BACKSLASH } from './json-bytes.js'
+import type { Bytes } from './pieces.js'
+import { part } from './pieces.js'
 
 /** Bytes from which a string is left out: a shorter one is parsed in less time than that takes. */
 export const LONG = 4_096
@@ -111,13 +113,14 @@ const HOLDERS = new WeakSet<object>()
 
 /** Puts properties in the place of the marks. */
 export class Unread {
-  private readonly bytes: Buffer
+  private readonly bytes: Bytes
   /** Null once its mark is found. */
   private readonly left: (LongString | null)[]
   private found = 0
   private strange = false
 
-  constructor (bytes: Buffer, left: readonly LongString[]) {
+  /** @param bytes must stay what they are */
+  constructor (bytes: Bytes, left: readonly LongString[]) {
     this.bytes = bytes
     this.left = [...left]
   }
@@ -153,10 +156,10 @@ export class Unread {
   }
 }
 
-function textOf (bytes: Buffer, { start, end, escapes }: LongString): string {
-  if (escapes) return JSON.parse(bytes.toString('utf8', start - 1, end + 1)) as string
-  const part = bytes.subarray(start, end)
-  return part.toString(isAscii(part) ? 'latin1' : 'utf8')
+function textOf (bytes: Bytes, { start, end, escapes }: LongString): string {
+  if (escapes) return JSON.parse(part(bytes, start - 1, end + 1).toString()) as string
+  const plain = part(bytes, start, end)
+  return plain.toString(isAscii(plain) ? 'latin1' : 'utf8')
 }
 
 /** Whether a member is a string that nobody has read yet. */

@@ -4,6 +4,8 @@ import { findDuplicate } from './json-duplicate.js'
 import { findFault } from './json-fault.js'
 import type { LongString } from './json-long.js'
 import { LONG, longString, Unread, withoutLong } from './json-long.js'
+import type { Bytes } from './pieces.js'
+import { lend } from './pieces.js'
 
 const PLAIN = 0
 const OPEN = 1
@@ -43,7 +45,15 @@ export type JsonResult = { readonly ok: true, readonly value: unknown } | { read
  *
  * @param bytes must not change while the value is used: strings longer than `long` bytes are read from it when somebody asks for them
  */
-export function parseStrict (bytes: Buffer, limits: JsonLimits, long = LONG): JsonResult {
+export function parseStrict (bytes: Bytes, limits: JsonLimits, long = LONG): JsonResult {
+  return Buffer.isBuffer(bytes) ? parse(bytes, bytes, limits, long) : lend(bytes, lent => parse(lent, bytes, limits, long))
+}
+
+/**
+ * @param bytes may be lent: nothing of them is kept
+ * @param kept the same, for what is read later
+ */
+function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): JsonResult {
   const ascii = isAscii(bytes)
   if (!ascii) {
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return refuse('bom', 0, 'the JSON begins with a byte order mark')
@@ -88,7 +98,7 @@ export function parseStrict (bytes: Buffer, limits: JsonLimits, long = LONG): Js
   try {
     if (left !== null) {
       value = JSON.parse(withoutLong(bytes, left, encoding))
-      const unread = new Unread(bytes, left)
+      const unread = new Unread(kept, left)
       const keys = countKeys(value, unread)
       if (unread.whole) return colons === keys ? { ok: true, value } : duplicateProblem(bytes)
     }

@@ -1,0 +1,109 @@
+/** What came in pieces is read as if it had come in one, and what is read of it later is its own. */
+import fc from 'fast-check'
+import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
+import t from 'tap'
+import { readCall } from '../../src/a2a/call.js'
+import { isUnread } from '../../src/wire/json-long.js'
+import { parseStrict } from '../../src/wire/json.js'
+import { lend, part, Pieces, whole } from '../../src/wire/pieces.js'
+import { anyJsonText } from './fixtures/json-text.js'
+
+const LIMITS = { depth: 64, members: 100_000 }
+const MIB = 1024 * 1024
+
+/** Cut at these offsets, each piece in memory of its own. */
+function cutAt (bytes: Buffer, offsets: readonly number[]): Pieces {
+  const at = [0, ...offsets.map(offset => offset % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]
+  return new Pieces(at.slice(1).map((end, i) => Buffer.from(bytes.subarray(at[i], end))), bytes.length)
+}
+
+const inPieces = (bytes: Buffer, size: number): Pieces => cutAt(bytes, Array.from({ length: Math.ceil(bytes.length / size) - 1 }, (_none, i) => (i + 1) * size))
+
+/** Takes the memory that is lent for other bytes. */
+function overwrite (size: number): void {
+  new Pieces([Buffer.alloc(size, 'Z')], size).lend(bytes => { equal(bytes[0], 0x5a) })
+}
+
+const OFFSETS = fc.array(fc.nat(5_000), { maxLength: 12 })
+
+t.test('any JSON, cut anywhere, is the value that it is in one piece; also once the memory is somebody else\'s', async () => {
+  fc.assert(fc.property(anyJsonText(), OFFSETS, fc.integer({ min: -1, max: 12 }), (text, offsets, long) => {
+    const bytes = Buffer.from(text)
+    const result = parseStrict(cutAt(bytes, offsets), LIMITS, long)
+    overwrite(bytes.length + 8)
+    same(result, parseStrict(bytes, LIMITS, long))
+  }))
+})
+
+t.test('what is no JSON is refused with the same words', async () => {
+  fc.assert(fc.property(anyJsonText(), fc.array(fc.tuple(fc.nat(2_000), fc.constantFrom(0, 9, 0x22, 0x2c, 0x3a, 0x5c, 0x7b, 0x7d, 0xc3, 0xff)), { maxLength: 3 }), OFFSETS, fc.constantFrom(0, 4_096), (text, faults, offsets, long) => {
+    const bytes = Buffer.from(text)
+    for (const [at, byte] of faults) bytes[at % bytes.length] = byte
+    same(parseStrict(cutAt(bytes, offsets), LIMITS, long), parseStrict(bytes, LIMITS, long))
+  }))
+})
+
+t.test('a call whose files come in pieces is the same call, and its files stay unread', async (t) => {
+  const file = 'QUJD'.repeat(100_000)
+  const prose = 'Zeile für Zeile “gelesen”.\n'.repeat(10_000)
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ raw: file, mediaType: 'application/octet-stream' }, { text: prose }] }
+  for (const id of ['7', '"\\u0041"', '123456789012345678901234567890'.slice(0, 16), '-0']) {
+    for (const text of [`{"jsonrpc":"2.0","id":${id},"method":"SendMessage","params":${JSON.stringify({ message })}}`, `{"jsonrpc":"2.0","params":${JSON.stringify({ message })},"method":"SendMessage","id":${id}}`]) {
+      const bytes = Buffer.from(text)
+      const input = { binding: 'JSONRPC', version: '1.0', contentType: 'application/json', restOperation: null, limits: LIMITS } as const
+      const call = readCall({ ...input, bytes: inPieces(bytes, 65_536) })
+      t.equal(call.problem, null)
+      overwrite(MIB)
+      t.equal(call.id(), id)
+      overwrite(MIB)
+      const objects = call.view?.message?.parts.map(({ fields: { object } }) => object) as Record<string, unknown>[]
+      t.ok(isUnread(objects[0] as object, 'raw'))
+      t.ok(isUnread(objects[1] as object, 'text'))
+      t.same(objects, message.parts)
+    }
+  }
+})
+
+t.test('bytes are lent, copied in part and joined as they are', async () => {
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), OFFSETS, fc.nat(300), fc.nat(300), (array, offsets, a, b) => {
+    const bytes = Buffer.from(array)
+    const start = Math.min(a, b, bytes.length)
+    const end = Math.min(Math.max(a, b), bytes.length)
+    for (const joined of [false, true]) {
+      const pieces = cutAt(bytes, offsets)
+      if (joined) same(whole(pieces), bytes)
+      same(lend(pieces, lent => Buffer.from(lent)), bytes)
+      const some = part(pieces, start, end)
+      overwrite(bytes.length + 8)
+      same(some, bytes.subarray(start, end))
+      same(lend(pieces, lent => Buffer.from(lent)), bytes, 'lent again')
+      same(pieces.whole(), bytes)
+    }
+  }))
+})
+
+t.test('nobody gets the memory that somebody looks at', async (t) => {
+  const [a, b] = ['a', 'b'].map(letter => inPieces(Buffer.alloc(300_000, letter), 65_536)) as [Pieces, Pieces]
+  a.lend(first => {
+    b.lend(second => {
+      t.ok(second.equals(Buffer.alloc(300_000, 'b')))
+      t.not(second.buffer, first.buffer)
+    })
+    t.ok(first.equals(Buffer.alloc(300_000, 'a')))
+  })
+  t.throws(() => a.lend(() => { throw new Error('thrown') }), /thrown/)
+  const memory = a.lend(bytes => bytes.buffer)
+  t.equal(inPieces(Buffer.alloc(200_000), 65_536).lend(bytes => bytes.buffer), memory, 'the same again, whatever went wrong')
+  t.ok(a.lend(bytes => bytes.equals(Buffer.alloc(300_000, 'a'))), 'filled anew')
+})
+
+t.test('a body beyond what is shared gets memory of its own', async (t) => {
+  for (const size of [4 * MIB - 1, 4 * MIB, 4 * MIB + 1, 9 * MIB]) {
+    const bytes = Buffer.alloc(size, 'abc')
+    const pieces = inPieces(bytes, 65_536)
+    t.ok(pieces.lend(lent => lent.equals(bytes)), String(size))
+    const before = pieces.lend(lent => lent.buffer)
+    const other = inPieces(Buffer.alloc(100_000), 65_536).lend(lent => lent.buffer)
+    t.equal(before === other, size <= 4 * MIB)
+  }
+})
