@@ -42,7 +42,7 @@ class BodyReader {
   private readonly request: IncomingMessage
   private readonly limits: BodyLimits
   private readonly done: (result: BodyResult) => void
-  private readonly chunks: Buffer[] = []
+  private chunks: Buffer[] = []
   private size = 0
   private timer: NodeJS.Timeout | null = null
   private finished = false
@@ -85,6 +85,8 @@ class BodyReader {
     this.request.off('close', this.onClose)
     // An error that comes after the decision is nobody's: the connection closes anyway.
     if (!result.ok) this.request.pause()
+    // Whatever keeps the reader must not keep the body.
+    this.chunks = []
     this.done(result)
   }
 }
