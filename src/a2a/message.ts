@@ -126,6 +126,13 @@ function mustBeWrapped ({ isData, data, dataPath, dataSteps }: PartView, problem
   }
 }
 
+/** Data of a part with a kind is the document itself, but ProtoJSON readers look for the document in it. */
+function mustBeUnwrapped ({ data, dataPath, dataSteps }: PartView, problems: FieldProblem[]): void {
+  if (dataSteps !== DATA || !isObject(data)) return
+  const inner = own(data, 'data')
+  if (typeof inner === 'object' && inner !== null) addProblem(problems, dataPath, 'holds a member "data" in a part with a kind, which some clients take for the whole document; leave "kind" out, and wrap the document as this binding has it')
+}
+
 /**
  * Reads an object that has parts and may list extensions.
  * @param steps keys from the root of the body to it
@@ -159,7 +166,10 @@ function viewParts (message: Fields, version: Version, proto: boolean, problems:
   const views: PartView[] = []
   for (let i = 0; i < list.length; i++) {
     const raw: unknown = list[i]
-    if (isObject(raw)) views.push(viewPart(raw, `${listPath}[${i}]`, i, version, nested || (proto && own(raw, 'kind') === undefined), problems))
+    if (!isObject(raw)) continue
+    const view = viewPart(raw, `${listPath}[${i}]`, i, version, nested || (proto && own(raw, 'kind') === undefined), problems)
+    if (proto) mustBeUnwrapped(view, problems)
+    views.push(view)
   }
   return { parts: views, list: { key: message.key(listField) ?? listField, length: list.length } }
 }

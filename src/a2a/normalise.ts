@@ -38,7 +38,7 @@ export function normaliseMessage (message: ContentView): JsonObject {
 /** `user` or `agent`, or what else is written there; null for none. ProtoJSON reads the numbers of an enum for its names. */
 export function roleOf (message: Fields): string | null {
   const role = message.get('role')
-  if (typeof role === 'string') return role.startsWith('ROLE_') ? role.slice(5).toLowerCase() : role
+  if (typeof role === 'string') return role === 'ROLE_USER' ? 'user' : role === 'ROLE_AGENT' ? 'agent' : role
   return role === 1 ? 'user' : role === 2 ? 'agent' : null
 }
 

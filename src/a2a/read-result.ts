@@ -61,7 +61,7 @@ function isRestError (body: JsonObject): boolean {
   return typeof own(body, 'code') === 'number' && typeof own(body, 'message') === 'string'
 }
 
-const RESULTS = ['task', 'message', 'msg', 'statusUpdate', 'artifactUpdate', 'tasks', 'status', 'artifact', 'artifacts', 'parts', 'content', 'metadata']
+const RESULTS = ['task', 'message', 'msg', 'statusUpdate', 'artifactUpdate', 'tasks', 'status', 'artifact', 'artifacts', 'history', 'parts', 'content', 'metadata']
 
 /** Whether somebody might take something of it for a result: clients of calls that succeed do not look for errors. */
 function holdsResult (body: JsonObject): boolean {

@@ -1,10 +1,9 @@
 /** Messages, tasks and their updates as agents of both generations and bindings write them: bare, by `kind`, or wrapped in a member of their name. */
 import type { JsonPath } from '../wire/json-edit.js'
 import type { FieldProblem, JsonObject } from './fields.js'
-import { addProblem, Fields, FieldSet, isObject, memberPath, own, snakeCase } from './fields.js'
+import { addProblem, Fields, FieldSet, isObject, memberPath, mustBeObject, mustBeTexts, own, snakeCase } from './fields.js'
 import type { ContentView } from './message.js'
 import { MESSAGE_FIELDS, viewContent } from './message.js'
-import { roleOf } from './normalise.js'
 import type { ResultKind, ResultView } from './result.js'
 import type { TaskState } from './task-state.js'
 import { taskStateOf } from './task-state.js'
@@ -25,6 +24,10 @@ const STATUS = new FieldSet(['state', 'message', 'timestamp'])
 const STATUS_PROTO = new FieldSet(['state', 'message', 'update', 'timestamp'])
 const UPDATE = new FieldSet(['taskId', 'contextId', 'status', 'artifact', 'append', 'lastChunk', 'final', 'metadata', 'kind'])
 const ARTIFACT = new FieldSet(['artifactId', 'name', 'description', 'parts', 'extensions', 'metadata'])
+
+const TASK_IDS = ['id', 'contextId'] as const
+const UPDATE_IDS = ['taskId', 'contextId'] as const
+const ARTIFACT_TEXTS = ['artifactId', 'name'] as const
 
 const FIELDS: Readonly<Record<ResultKind, FieldSet>> = { task: TASK, message: MESSAGE_FIELDS, statusUpdate: UPDATE, artifactUpdate: UPDATE }
 
@@ -137,7 +140,9 @@ class Result implements ResultView {
   readonly append: boolean
   private readonly version: Version
   private readonly proto: boolean
-  private past: readonly ContentView[] | null = null
+  private all: readonly ContentView[] | null = null
+  private agents: readonly ContentView[] | null = null
+  private odd: FieldProblem[] = []
 
   constructor (kind: ResultKind, fields: Fields, steps: JsonPath, { version, binding }: Style, problems: FieldProblem[]) {
     this.kind = kind
@@ -148,27 +153,41 @@ class Result implements ResultView {
     this.proto = version === '0.3' && binding === 'HTTP+JSON'
     this.taskId = idOf(fields, kind === 'task' ? 'id' : 'taskId')
     this.contextId = idOf(fields, 'contextId')
-    this.append = kind === 'artifactUpdate' && fields.get('append') === true
+    this.append = kind === 'artifactUpdate' && isAppended(fields, problems)
     // Whatever role it says: nobody but the agent answers.
     if (kind === 'message') this.message = this.content(fields, steps, problems)
+    else {
+      // Readers made by ts-proto take a list for metadata, and `String(5)` for an id.
+      mustBeObject(fields, 'metadata', problems)
+      mustBeTexts(fields, kind === 'task' ? TASK_IDS : UPDATE_IDS, problems)
+    }
     if (kind === 'task' || kind === 'statusUpdate') {
       const status = this.child(fields, 'status', this.proto ? STATUS_PROTO : STATUS, problems)
       if (status !== null) {
-        this.state = taskStateOf(status.get('state'))
+        this.state = stateOf(status, problems)
         this.status = this.statusMessage(status, [...steps, fields.key('status') ?? 'status'], problems)
       }
     }
-    if (kind === 'task') this.artifacts = this.list('artifacts', ARTIFACT, problems)
+    if (kind === 'task') this.artifacts = this.list('artifacts', ARTIFACT, problems, ARTIFACT_TEXTS)
     if (kind === 'artifactUpdate') {
       const artifact = this.child(fields, 'artifact', ARTIFACT, problems)
-      if (artifact !== null) this.artifacts = [this.content(artifact, [...steps, fields.key('artifact') ?? 'artifact'], problems)]
+      if (artifact !== null) this.artifacts = [this.content(artifact, [...steps, fields.key('artifact') ?? 'artifact'], problems, ARTIFACT_TEXTS)]
     }
   }
 
-  /** Read when first asked for: only redaction asks. What is odd there the client may have written, so it is no problem of the answer. */
+  /** Read when first asked for: only redaction asks. What is odd there the client may have written, so it is no problem of an answer that is only judged. */
   get history (): readonly ContentView[] {
-    this.past ??= this.kind === 'task' ? this.list('history', MESSAGE_FIELDS, []) : NOTHING
-    return this.past
+    this.all ??= this.kind === 'task' ? this.list('history', MESSAGE_FIELDS, this.odd) : NOTHING
+    return this.all
+  }
+
+  get past (): readonly ContentView[] {
+    this.agents ??= this.history.filter(({ fields }) => !this.isClients(fields))
+    return this.agents
+  }
+
+  get pastProblems (): readonly FieldProblem[] {
+    return this.odd
   }
 
   private statusMessage (status: Fields, steps: JsonPath, problems: FieldProblem[]): ContentView | null {
@@ -183,10 +202,18 @@ class Result implements ResultView {
 
   /** Null for what the client wrote: some agents begin a task with a status that repeats its message (adk-python). */
   private authored (message: Fields, steps: JsonPath, problems: FieldProblem[]): ContentView | null {
-    return roleOf(message) === 'user' ? null : this.content(message, steps, problems)
+    return this.isClients(message) ? null : this.content(message, steps, problems)
   }
 
-  private content (fields: Fields, steps: JsonPath, problems: FieldProblem[]): ContentView {
+  /** By the role as its generation and binding write it: in another spelling it is no role of the client to whoever reads it. */
+  private isClients (message: Fields): boolean {
+    const role = message.get('role')
+    if (this.version === '0.3' && role === 'user') return true
+    return (this.version === '1.0' || this.proto) && (role === 'ROLE_USER' || role === 1)
+  }
+
+  private content (fields: Fields, steps: JsonPath, problems: FieldProblem[], texts: readonly string[] = UPDATE_IDS): ContentView {
+    mustBeTexts(fields, texts, problems)
     return viewContent(fields, steps, this.version, problems, this.proto)
   }
 
@@ -195,7 +222,7 @@ class Result implements ResultView {
     return isObject(value) ? Fields.read(value, set, fields.pathOf(field), problems) : null
   }
 
-  private list (field: string, set: FieldSet, problems: FieldProblem[]): readonly ContentView[] {
+  private list (field: string, set: FieldSet, problems: FieldProblem[], texts?: readonly string[]): readonly ContentView[] {
     const values = this.fields.get(field)
     if (!Array.isArray(values) || values.length === 0) return NOTHING
     const path = this.fields.pathOf(field)
@@ -203,10 +230,24 @@ class Result implements ResultView {
     const found: ContentView[] = []
     for (let i = 0; i < values.length; i++) {
       const value: unknown = values[i]
-      if (isObject(value)) found.push(this.content(Fields.read(value, set, `${path}[${i}]`, problems), [...this.steps, key, i], problems))
+      if (isObject(value)) found.push(this.content(Fields.read(value, set, `${path}[${i}]`, problems), [...this.steps, key, i], problems, texts))
     }
     return found
   }
+}
+
+/** `["completed"]` is `completed` to readers that look it up in a table of texts. */
+function stateOf (status: Fields, problems: FieldProblem[]): TaskState | null {
+  const value = status.get('state')
+  if (value !== undefined && value !== null && typeof value !== 'string' && typeof value !== 'number') addProblem(problems, status.pathOf('state'), 'must be a string')
+  return taskStateOf(value)
+}
+
+/** `"false"` and 1 are true to readers made by ts-proto. */
+function isAppended (update: Fields, problems: FieldProblem[]): boolean {
+  const value = update.get('append')
+  if (value !== undefined && value !== null && typeof value !== 'boolean') addProblem(problems, update.pathOf('append'), 'must be true or false')
+  return value === true
 }
 
 /** Null and the empty string are ProtoJSON's absent. */

@@ -29,6 +29,10 @@ export interface ResultView {
   readonly append: boolean
   /** The messages of a task's history, whoever wrote them: never judged, only redacted. */
   readonly history: readonly ContentView[]
+  /** Those of them that the client did not write, by their role. */
+  readonly past: readonly ContentView[]
+  /** Members of the history that clients might read differently; known once it was read. */
+  readonly pastProblems: readonly FieldProblem[]
 }
 
 /** What the body of an answer, or the data of one event, holds. */

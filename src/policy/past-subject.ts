@@ -1,17 +1,12 @@
 /** What the agent wrote in the history of a task, as selectors look at it: agents repeat there what they said in statuses. Only for what is taken out. */
 import type { ContentView } from '../a2a/message.js'
-import { roleOf } from '../a2a/normalise.js'
 import type { ContentPlace, MetadataPlace } from '../config/model.js'
 import type { Holder } from './metadata.js'
 import { ResultSubject } from './result-subject.js'
 
 export class PastSubject extends ResultSubject {
-  private written: readonly ContentView[] | null = null
-
   override contents (places: readonly ContentPlace[]): readonly ContentView[] {
-    if (!places.includes('message')) return NOTHING
-    this.written ??= this.result.history.filter(content => roleOf(content.fields) !== 'user')
-    return this.written
+    return places.includes('message') ? this.result.past : NOTHING
   }
 
   override holders (places: readonly MetadataPlace[]): readonly Holder[] {

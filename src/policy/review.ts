@@ -161,6 +161,8 @@ class Review implements AnswerReview {
       judged.push(work)
       judgeResult(work, subject, turn, memory, judging, tracer)
     }
+    // What is taken out of a history that can be read in two ways may be taken out of the wrong one.
+    for (const problem of view.pastProblems) noteFault('answer-fields', this.enforces ? 'enforce' : 'observe', problem, judging.violations)
     if (memory !== null) {
       if (view.state !== null) memory.set(FIELDS.state, view.state)
       judging.taskId = this.taskId

@@ -194,6 +194,17 @@ t.test('what clients might read differently is a problem, and all of it is read'
     ['odd state', answer(NEW, 'GetTask', { id: 't', status: { State: 1 } }), 'result.status.State', 'is read as "state" by some agents; spell it "state" or leave it out', 1],
     ['status.message and update', answer(OLD_REST, 'GetTask', { id: 't', status: { message: {}, update: {} } }), 'status.update', 'stands beside "message", another spelling of the same field; send only "message"', 1],
     ['a part of an artifact', answer(NEW, 'GetTask', { id: 't', artifacts: [{ parts: [{ text: 'x', data: 1 }] }] }), 'result.artifacts[0].parts[0]', 'holds both "text" and "data"; a part has exactly one of text, raw, url, data', 1],
+    ['metadata of a Task that is a list', answer(NEW, 'GetTask', { ...task(NEW), metadata: [{ x: 1 }] }), 'result.metadata', 'must be an object', 1],
+    ['metadata of an update that is a text', answer(OLD, 'SubscribeToTask', { ...statusUpdate(OLD), metadata: 'x' }), 'result.metadata', 'must be an object', 1],
+    ['an id that is a number', answer(NEW, 'SendMessage', { task: { ...task(NEW), id: 5 } }), 'result.task.id', 'must be a string', 1],
+    ['a context that is a list', answer(OLD, 'GetTask', { ...task(OLD), contextId: ['c'] }), 'result.contextId', 'must be a string', 1],
+    ['the task of an update', answer(NEW_REST, 'SubscribeToTask', { artifact_update: { ...artifactUpdate(NEW), taskId: undefined, task_id: true } }), 'artifact_update.task_id', 'must be a string', 1],
+    ['the task of a Message', answer(OLD_REST, 'SendMessage', { message: { ...message(OLD_REST, 'agent', []), taskId: {} } }), 'message.taskId', 'must be a string', 1],
+    ['an artifact\'s id', answer(NEW, 'GetTask', { id: 't', artifacts: [{ artifactId: 7, parts: [] }] }), 'result.artifacts[0].artifactId', 'must be a string', 1],
+    ['a state that is a list', answer(OLD, 'GetTask', { id: 't', status: { state: ['completed'] } }), 'result.status.state', 'must be a string', 1],
+    ['append that is a text', answer(NEW, 'SubscribeToTask', { artifactUpdate: { ...artifactUpdate(NEW), append: 'false' } }), 'result.artifactUpdate.append', 'must be true or false', 1],
+    ['data in data of a part with a kind', answer(OLD_REST, 'GetTask', { id: 't', artifacts: [{ parts: [{ kind: 'data', data: { data: { x: 1 }, y: 1 } }] }] }), 'artifacts[0].parts[0].data', 'holds a member "data" in a part with a kind, which some clients take for the whole document; leave "kind" out, and wrap the document as this binding has it', 1],
+    ['data in data of a part with a kind of null', answer(OLD_REST, 'GetTask', { id: 't', artifacts: [{ parts: [{ kind: null, data: { data: [] } }] }] }), 'artifacts[0].parts[0].data', 'holds a member "data" in a part with a kind, which some clients take for the whole document; leave "kind" out, and wrap the document as this binding has it', 1],
     ['in the envelope', raw(NEW, 'SendMessage', { jsonrpc: '2.0', id: 7, result: { task: task(NEW) }, Result: 1 }), 'Result', 'is read as "result" by some agents; spell it "result" or leave it out', 1]
   ]
   for (const [name, view, path, words, count] of rows) {
@@ -202,7 +213,28 @@ t.test('what clients might read differently is a problem, and all of it is read'
     t.equal(view.fault, null, name)
   }
   const odd = { ...task(NEW), history: [{ parts: [{ text: 'x', data: 1 }], Metadata: {}, message_id: 1, messageId: 1 }] }
-  t.equal(only(answer(NEW, 'GetTask', odd)).history.length, 1, 'history is not the agent\'s alone, and never judged')
+  const view = only(answer(NEW, 'GetTask', odd))
+  t.same(view.pastProblems, [], 'history is not the agent\'s alone, and never judged')
+  t.equal(view.history.length, 1)
+  t.same(view.pastProblems.map(({ path }) => path), ['result.history[0].Metadata', 'result.history[0].message_id', 'result.history[0].parts[0]'], 'but whoever takes something out of it has to know')
+})
+
+t.test('the client wrote what says so in the words of its generation and binding', async t => {
+  const rows: readonly (readonly [Style, readonly unknown[], readonly unknown[]])[] = [
+    [OLD, ['user'], ['ROLE_USER', 1, 'User']],
+    [OLD_REST, ['user', 'ROLE_USER', 1], ['ROLE_User', 'USER', '1']],
+    [NEW, ['ROLE_USER', 1], ['user', 'ROLE_User', 'role_user', ['ROLE_USER']]],
+    [NEW_REST, ['ROLE_USER', 1], ['user', 2, null, undefined]]
+  ]
+  for (const [style, theirs, others] of rows) {
+    for (const role of [...theirs, ...others]) {
+      const said_ = { ...message(style, 'agent', []), role }
+      const { status, past, history } = only(answer(style, 'GetTask', { id: 't', status: { message: said_ }, history: [said_, message(style, 'agent', [])] }))
+      const name = `${said(style)}: ${JSON.stringify(role) ?? 'none'}`
+      t.equal(status === null, theirs.includes(role), name)
+      t.same([past.length, history.length], [theirs.includes(role) ? 1 : 2, 2], name)
+    }
+  }
 })
 
 t.test('the JSON-RPC envelope', async t => {
@@ -242,6 +274,7 @@ t.test('errors of HTTP+JSON', async t => {
     }
     t.match(raw(style, 'SendMessage', { error: {}, ...wrap(style, 'task', task(style)) }), { isError: false, results: [{ kind: 'task' }] }, 'a Task is no error, whatever else is there')
     t.match(raw(style, 'GetTask', { error: {}, ...task(style) }), { isError: false, results: [{ kind: 'task' }] })
+    t.match(raw(style, 'GetTask', { code: 5, message: 'm', id: 't', history: [message(style, 'agent', [])] }), { isError: false, results: [{ kind: 'task' }] }, 'a history makes it one')
   }
 })
 

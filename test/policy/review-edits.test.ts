@@ -71,6 +71,17 @@ t.test('what an active extension owns too stays', async t => {
   t.notMatch(text([]), 'application/own')
 })
 
+t.test('a history that clients read differently is no place to take something out of', async t => {
+  const odd = V1.raw(V1.taskOf('working', { history: [V1.message([{ text: 'a', data: { total: 1 } }], { metadata: { token: 1 } }, 'user')] }))
+  for (const [name, more] of [['redact', { redact: ['token'] }], ['strip', { owns: { metadata: ['own.*'] }, activation: { signals: ['header'] as const }, inactive: { response: 'strip' as const } }]] as const) {
+    const given = { operation: 'GetTask', taskId: 't1' } as const
+    const refused = judge(policyFor(more), odd, name === 'strip' ? { ...given, requested: [] } : given)
+    t.equal(refused.refusal?.rule, 'gateway/answer-fields', name)
+    t.match(judge(policyFor({ ...more, mode: 'observe' }), odd, given), { refusal: null }, name)
+  }
+  t.same(outcome(judge(policyFor({ response: [rule()] }), odd, { operation: 'GetTask', taskId: 't1' })), '', 'where nothing is taken out, it is not read')
+})
+
 t.test('redaction that is only observed is noted once', async t => {
   const history = [V1.message([V1.text('a')], { metadata: { token: 1 } }, 'user'), V1.message([V1.text('a')], { metadata: { token: 1 } }, 'user')]
   for (const policy of [policyFor({ redact: ['token'] }, { responses: 'observe' }), policyFor({ mode: 'observe', redact: ['token'] })]) {
