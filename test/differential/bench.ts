@@ -37,7 +37,7 @@ export async function benchFor (t: Test, kind: AgentKind): Promise<Bench> {
   const gateway = await gatewayFor(t, options)
   const { agents: [config], limits } = configOf(options)
   if (config === undefined) throw new Error('no agent')
-  const state = buildAgentState(await loaded(oracle.agent.cardUrl), { agent: config, maxExtensions: limits.extensions, publicBase: gateway.url, previous: null, secretOf: SECRET_HIDDEN })
+  const state = buildAgentState(await loadedCards(oracle.agent.cardUrl), { agent: config, maxExtensions: limits.extensions, publicBase: gateway.url, previous: null, secretOf: SECRET_HIDDEN })
   const connections = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(() => { connections.destroy() })
   return {
@@ -59,7 +59,7 @@ export async function benchFor (t: Test, kind: AgentKind): Promise<Bench> {
 }
 
 /** The cards as the gateway loads them: agents of both generations serve one for each. */
-async function loaded (url: string): Promise<Parameters<typeof buildAgentState>[0]> {
+export async function loadedCards (url: string): Promise<Parameters<typeof buildAgentState>[0]> {
   const one = async (headers: Record<string, string>) => {
     const bytes = Buffer.from(await (await fetch(url, { headers })).arrayBuffer())
     const value: unknown = JSON.parse(bytes.toString())

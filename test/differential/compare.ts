@@ -1,6 +1,7 @@
 /** Holds what the gateway read against what an agent read. */
 import { isDeepStrictEqual } from 'node:util'
 import type { MessageReading, PartReading, Reading } from './oracle.js'
+import { decoded, plain } from './plain.js'
 
 export interface Mismatch {
   /** `message.parts[0].value` */
@@ -53,16 +54,4 @@ function parts (path: string, gateway: PartReading, agent: PartReading, same: Sa
   // The gateway judges by every type that is stated; the agent goes by one of them.
   const unknown = agent.mediaTypes.filter(type => !gateway.mediaTypes.includes(type))
   same(`${path}.mediaType`, unknown.length === 0 ? [] : gateway.mediaTypes, unknown, agent)
-}
-
-/** Base64 has several texts for the same bytes. */
-function decoded (value: unknown): unknown {
-  return typeof value === 'string' ? Buffer.from(value, 'base64').toString('hex') : value
-}
-
-/** As JSON has it; null, nothing and an empty text are all ProtoJSON's absent, and so is metadata without members. */
-function plain (value: unknown): unknown {
-  if (value === undefined || value === null || value === '') return null
-  const copy: unknown = JSON.parse(JSON.stringify(value))
-  return typeof copy === 'object' && copy !== null && !Array.isArray(copy) && Object.keys(copy).length === 0 ? null : copy
 }

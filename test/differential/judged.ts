@@ -22,11 +22,11 @@ export function judgedOf ({ call, ruling, route }: Judgement): Reading | null {
 function messageOf (message: MessageView): MessageReading {
   const { fields, listed, parts, list } = message
   const found: (PartReading | null)[] = Array.from({ length: list?.length ?? 0 }, () => null)
-  for (const part of parts) found[part.index] = partOf(part)
+  for (const part of parts) found[part.index] = partReading(part)
   return { role: roleOf(fields), contextId: fields.get('contextId'), parts: found, metadata: fields.get('metadata'), extensions: listed }
 }
 
-function partOf (part: PartView): PartReading {
+export function partReading (part: PartView): PartReading {
   const plain = normalisePart(part)
   const kind = (['data', 'text', 'url', 'raw'] as const).find(member => member in plain) ?? null
   return { kind, value: kind === null ? undefined : plain[kind], mediaTypes: statedTypes(part).map(({ text }) => text), metadata: plain.metadata }

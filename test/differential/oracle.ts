@@ -130,12 +130,12 @@ function messageOf (message: Members, partOf: (part: Members) => PartReading): M
 
 const ROLES: ReadonlyMap<unknown, string> = new Map<unknown, string>([[1, 'user'], [2, 'agent']])
 
-function partOf10 (part: Members): PartReading {
+export function partOf10 (part: Members): PartReading {
   const content = part.content as { readonly $case: PartReading['kind'], readonly value: unknown } | undefined
   return { kind: content?.$case ?? null, value: Buffer.isBuffer(content?.value) ? content.value.toString('base64') : content?.value, mediaTypes: typesOf(part.mediaType), metadata: part.metadata }
 }
 
-function partOf03 (part: Members): PartReading {
+export function partOf03 (part: Members): PartReading {
   const { kind, metadata } = part
   if (kind === 'text' || kind === 'data') return { kind, value: part[kind], mediaTypes: [], metadata }
   const file = (kind === 'file' ? part.file ?? {} : {}) as Members

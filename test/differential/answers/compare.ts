@@ -1,0 +1,53 @@
+/** Holds what the gateway read of an answer against what a client read. */
+import { isDeepStrictEqual } from 'node:util'
+import type { PartReading } from '../oracle.js'
+import { decoded, plain } from '../plain.js'
+import type { ContentReading, ResultReading } from './reading.js'
+import { NO_CONTENT, NO_PART } from './reading.js'
+
+export interface Mismatch {
+  /** `artifacts[0].parts[1].value` */
+  readonly path: string
+  readonly gateway: unknown
+  readonly client: unknown
+  /** The client's part, where it is about one. */
+  readonly clientPart: PartReading | null
+  /** The whole result as both read it. */
+  readonly results: { readonly gateway: ResultReading, readonly client: ResultReading }
+}
+
+type Same = (path: string, one: unknown, other: unknown, clientPart?: PartReading) => void
+
+export function compareResults (gateway: ResultReading, client: ResultReading): Mismatch[] {
+  const found: Mismatch[] = []
+  const same: Same = (path, one, other, clientPart) => {
+    if (!isDeepStrictEqual(plain(one), plain(other))) found.push({ path, gateway: one, client: other, clientPart: clientPart ?? null, results: { gateway, client } })
+  }
+  for (const name of ['kind', 'taskId', 'contextId', 'state', 'append', 'metadata'] as const) same(name, gateway[name], client[name])
+  for (const name of ['message', 'status'] as const) {
+    const theirs = client[name]
+    // What the gateway takes for no message must hold nothing.
+    if (theirs !== null) contents(name, gateway[name] ?? NO_CONTENT, theirs, same)
+  }
+  for (const name of ['artifacts', 'history'] as const) {
+    for (let i = 0; i < client[name].length; i++) contents(`${name}[${i}]`, gateway[name][i] ?? NO_CONTENT, client[name][i] ?? NO_CONTENT, same)
+  }
+  return found
+}
+
+function contents (path: string, gateway: ContentReading, client: ContentReading, same: Same): void {
+  for (const name of ['id', 'taskId', 'contextId', 'metadata', 'extensions'] as const) same(`${path}.${name}`, gateway[name], client[name])
+  // A client that knows no such role has none.
+  if (client.role === 'user' || client.role === 'agent') same(`${path}.role`, gateway.role, client.role)
+  for (let i = 0; i < client.parts.length; i++) parts(`${path}.parts[${i}]`, gateway.parts[i] ?? NO_PART, client.parts[i] ?? NO_PART, same)
+}
+
+function parts (path: string, gateway: PartReading, client: PartReading, same: Same): void {
+  const value = gateway.kind === 'raw' ? decoded : (one: unknown) => one
+  same(`${path}.kind`, gateway.kind, client.kind, client)
+  same(`${path}.value`, value(gateway.value), value(client.value), client)
+  same(`${path}.metadata`, gateway.metadata, client.metadata, client)
+  // The gateway judges by every type that is stated; the client goes by one of them.
+  const unknown = client.mediaTypes.filter(type => !gateway.mediaTypes.includes(type))
+  same(`${path}.mediaType`, unknown.length === 0 ? [] : gateway.mediaTypes, unknown, client)
+}

@@ -1,0 +1,35 @@
+/** What the gateway read of an answer: everything that rules, activation, memory and redaction look at. */
+import type { ContentView } from '../../../src/a2a/message.js'
+import { normaliseResult } from '../../../src/a2a/normalise-result.js'
+import { roleOf } from '../../../src/a2a/normalise.js'
+import type { ResultView } from '../../../src/a2a/result.js'
+import { partReading } from '../judged.js'
+import type { ContentReading, PartReading, ResultReading } from './reading.js'
+import { NO_CONTENT } from './reading.js'
+
+export function judgedResult (view: ResultView): ResultReading {
+  const { kind, taskId, contextId, state, message, status, artifacts, history, append } = view
+  return {
+    kind,
+    taskId,
+    contextId,
+    state,
+    append: kind === 'artifactUpdate' ? append : undefined,
+    metadata: normaliseResult(view).metadata,
+    message: message === null ? null : messageOf(message),
+    status: status === null ? null : messageOf(status),
+    artifacts: artifacts.map(content => ({ ...contentOf(content), id: content.fields.get('artifactId') })),
+    history: history.map(messageOf)
+  }
+}
+
+function messageOf (content: ContentView): ContentReading {
+  const { fields } = content
+  return { ...contentOf(content), role: roleOf(fields), taskId: fields.get('taskId'), contextId: fields.get('contextId') }
+}
+
+function contentOf ({ fields, listed, parts, list }: ContentView): ContentReading {
+  const found: (PartReading | null)[] = Array.from({ length: list?.length ?? 0 }, () => null)
+  for (const part of parts) found[part.index] = partReading(part)
+  return { ...NO_CONTENT, metadata: fields.get('metadata'), extensions: listed, parts: found }
+}
