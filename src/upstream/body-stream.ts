@@ -47,7 +47,7 @@ class BodyStream extends EventEmitter {
         if (!this.paused) this.emit('end')
         return
       }
-      this.at++
+      if (++this.at === this.pieces.length) this.forget()
       sent += piece.length
       this.emit('data', piece)
     }
@@ -56,12 +56,18 @@ class BodyStream extends EventEmitter {
   destroy (error?: Error): this {
     if (this.destroyed) return this
     this.destroyed = true
-    this.pieces = NOTHING
+    this.forget()
     process.nextTick(() => {
       if (error !== undefined && error !== null) this.emit('error', error)
       this.emit('close')
     })
     return this
+  }
+
+  /** undici keeps a body until the answer is over. */
+  private forget (): void {
+    this.pieces = NOTHING
+    this.at = 0
   }
 
   /** undici knows a stream by it. */
