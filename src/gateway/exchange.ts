@@ -22,6 +22,7 @@ import type { Load } from './load.js'
 import { isStreaming } from './load.js'
 import type { Overload } from './overload.js'
 import type { Tasks } from './tasks.js'
+import { atEndOfTurn } from './turn.js'
 import type { Forwarding } from '../upstream/forward.js'
 
 /** What every exchange needs of the running gateway. */
@@ -77,6 +78,8 @@ export class Exchange {
   /** Where the call is counted while it is under way. */
   private load: Load | null = null
   private streaming = false
+  /** Whether the client has ever been slower than the agent. */
+  private slow = false
   /** Bytes of bodies that are held for it. */
   private holds = 0
   private outcome: Outcome | null = null
@@ -93,7 +96,7 @@ export class Exchange {
     this.number = ++lastId
     this.span = services.tracing.startRequest(request.headers, this.startedAt)
     services.live.add(this)
-    response.on('close', () => { this.close() })
+    response.on('close', () => { this.leave() })
   }
 
   /** In logs and audit lines, which most requests have none of. */
@@ -219,26 +222,36 @@ export class Exchange {
     else this.response.writeHead(status, phrase, headers)
   }
 
-  /** A client that has read what was waiting for it lets the agent go on. */
-  resumeOnDrain (): void {
-    this.response.on('drain', () => { this.forwarding?.resume() })
+  /** @returns false when the client reads too slowly: the agent goes on when it has read what waits for it */
+  write (chunk: Buffer): boolean {
+    const { response } = this
+    if (response.write(chunk)) return true
+    if (!this.slow) {
+      this.slow = true
+      response.on('drain', () => { this.forwarding?.resume() })
+    }
+    return false
   }
 
   /** The client's connection is done with this exchange, one way or the other. */
-  private close (): void {
+  private leave (): void {
     if (this.ended) return
     this.ended = true
     this.load?.leave(this.streaming)
-    this.services.heldBytes.give(this.holds)
-    const { response, services } = this
-    if (!response.writableFinished) {
+    if (!this.response.writableFinished) {
       this.settle('client_aborted')
       this.forwarding?.abort()
     }
+    const seconds = (performance.now() - this.startedAt) / 1_000
+    atEndOfTurn('record', this, () => { this.record(seconds) })
+  }
+
+  private record (seconds: number): void {
+    const { response, services } = this
+    services.heldBytes.give(this.holds)
     this.atEnd?.()
     this.atEnd = null
     const outcome = this.outcome ?? 'forwarded'
-    const seconds = (performance.now() - this.startedAt) / 1_000
     if (this.stream !== null) services.metrics.streamClosed(this.agentName)
     services.metrics.request(this.agentName, this.label, this.binding, this.version, outcome, seconds)
     this.span.end(outcome, response.statusCode)

@@ -27,6 +27,7 @@ import { serveCard } from './card.js'
 import type { Exchange } from './exchange.js'
 import { recordDecision } from './record.js'
 import type { Surface } from './surface.js'
+import { atEndOfTurn } from './turn.js'
 
 export interface HandlerOptions {
   readonly limits: Limits
@@ -248,10 +249,9 @@ function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Bytes)
       else if (result.why === 'timeout') exchange.refuse(refusals.tooSlow(limits.requestTimeout), 'rejected')
       return
     }
-    try {
-      then(result.bytes)
-    } catch (error) {
-      exchange.failed(error)
-    }
+    atEndOfTurn('decide', exchange, () => {
+      // The client may have left meanwhile.
+      if (!exchange.response.destroyed) then(result.bytes)
+    })
   })
 }

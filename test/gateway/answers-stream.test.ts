@@ -79,6 +79,8 @@ t.test('nothing wrong: the very bytes, cut anywhere, held or not; every event is
       seen.length = 0
       runs++
       const got = await call(gateway.url)
+      // What is only observed is judged once it has gone out.
+      await tick()
       return got.bytes.equals(bytes) && seen.join('|') === '0|{"a":"😀"}|b\nc||\u2028 last|open'
     }), { numRuns: 15 })
     t.equal(await gateway.metric(EVENTS), 5 * runs, kind)
@@ -189,6 +191,7 @@ t.test('an event above the limit is refused where that is enforced; elsewhere it
     }
     agent.end(`data: 3\ndata: ${'y'.repeat(300)}\n\ndata: 4\n\n`)
     await client.closed
+    await tick()
     t.equal(client.text(), `data: 1\n\n${large}data: 2\n\ndata: 3\ndata: ${'y'.repeat(300)}\n\ndata: 4\n\n`)
     t.same(seen, ['1', '2', '4'])
     t.equal(await gateway.metric(TOO_LARGE), 2)

@@ -2,6 +2,7 @@
 import type { Verdict } from '../../policy/answer.js'
 import { editJson } from '../../wire/json-edit.js'
 import type { Exchange } from '../exchange.js'
+import { atEndOfTurn } from '../turn.js'
 import { headersOfChanged } from '../../agent/answer-head.js'
 import { RelayedBody } from './relay.js'
 import type { Reviewing } from './reviewing.js'
@@ -28,7 +29,7 @@ export class HeldJson extends WholeBody {
   }
 
   override end (): void {
-    if (this.relay === null) super.end()
+    if (this.relay === null) atEndOfTurn('review', this.exchange, () => { super.end() })
     else this.relay.end()
   }
 
@@ -45,9 +46,10 @@ export class HeldJson extends WholeBody {
 
   protected override whole (bytes: Buffer): void {
     const verdict = this.reviewing.judge(bytes, false)
+    const act = (): void => { atEndOfTurn('answer', this.exchange, () => { this.act(verdict, bytes) }) }
     const written = this.reviewing.remember(verdict)
-    if (written === null) return this.act(verdict, bytes)
-    written.then(() => { this.act(verdict, bytes) }).catch((error: unknown) => { this.exchange.failed(error) })
+    if (written === null) return act()
+    written.then(act).catch((error: unknown) => { this.exchange.failed(error) })
   }
 
   private act (verdict: Verdict, bytes: Buffer): void {

@@ -1,6 +1,7 @@
 /** A JSON answer that waits for nothing: it goes on as it comes, and a copy is judged when it is whole. */
 import { joined } from '../body.js'
 import type { Exchange } from '../exchange.js'
+import { atEndOfTurn } from '../turn.js'
 import type { AnswerBody } from './body.js'
 import { RelayedBody } from './relay.js'
 import type { Exceeded } from './whole.js'
@@ -41,7 +42,7 @@ export class ObservedJson implements AnswerBody {
     if (this.chunks === null) return
     const bytes = joined(this.chunks, this.size)
     this.chunks = null
-    this.reviewing.remember(this.reviewing.judge(bytes, false))
+    atEndOfTurn('review', this.exchange, () => { this.reviewing.remember(this.reviewing.judge(bytes, false)) })
   }
 
   failed (tell: () => void): void {

@@ -4,17 +4,20 @@ import { SseDoubt } from '../../wire/sse-doubt.js'
 import type { SsePiece } from '../../wire/sse-split.js'
 import { SseSplitter } from '../../wire/sse-split.js'
 import type { Exchange } from '../exchange.js'
+import { atEndOfTurn } from '../turn.js'
 import type { AnswerBody } from './body.js'
 import { RelayedBody } from './relay.js'
 import type { Reviewing } from './reviewing.js'
 
 export class ObservedStream implements AnswerBody {
+  private readonly exchange: Exchange
   private readonly relay: RelayedBody
   private readonly reviewing: Reviewing
   private readonly splitter: SseSplitter
   private readonly doubt = new SseDoubt()
 
   constructor (exchange: Exchange, status: number, headers: string[], reviewing: Reviewing) {
+    this.exchange = exchange
     this.reviewing = reviewing
     this.splitter = new SseSplitter({ bytes: reviewing.limits.event, lines: EVENT_LINES })
     reviewing.pushEcho(headers)
@@ -22,15 +25,16 @@ export class ObservedStream implements AnswerBody {
   }
 
   data (chunk: Buffer): boolean {
-    const more = this.relay.data(chunk)
-    this.look(this.splitter.feed(chunk))
-    return more
+    atEndOfTurn('review', this.exchange, () => { this.look(this.splitter.feed(chunk)) })
+    return this.relay.data(chunk)
   }
 
   end (): void {
     this.relay.end()
-    this.look(this.splitter.end())
-    this.reviewing.remember(this.reviewing.judgeEnd())
+    atEndOfTurn('review', this.exchange, () => {
+      this.look(this.splitter.end())
+      this.reviewing.remember(this.reviewing.judgeEnd())
+    })
   }
 
   failed (tell: () => void): void {

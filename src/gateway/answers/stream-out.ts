@@ -16,7 +16,6 @@ export class StreamOut {
     if (valueOf(headers, 'x-accel-buffering') === null) headers.push('x-accel-buffering', 'no')
     exchange.begin(status, headers)
     exchange.response.flushHeaders()
-    exchange.resumeOnDrain()
   }
 
   /** @returns false when the client reads too slowly */
@@ -24,7 +23,7 @@ export class StreamOut {
     const { exchange } = this
     const events = this.counter.count(chunk)
     if (events > 0) exchange.services.metrics.streamEvents(exchange.agentName, events)
-    return exchange.response.write(chunk)
+    return exchange.write(chunk)
   }
 
   /** Whether the client has whole events only, so that something may follow. */

@@ -1,0 +1,91 @@
+/** The end of a turn: what waits for it, in which order it is done, and that a call is over when its client can know its answer. */
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import t from 'tap'
+import type { Exchange } from '../../src/gateway/exchange.js'
+import type { Kind } from '../../src/gateway/turn.js'
+import { atEndOfTurn } from '../../src/gateway/turn.js'
+import { gatewayFor, oneAgent } from '../helpers/gateway.js'
+import { MESSAGE, readAnswer, rpcBody } from '../helpers/http.js'
+import { fakeAgent } from '../helpers/raw.js'
+
+const turn = (): Promise<void> => new Promise(resolve => { setImmediate(resolve) })
+
+function exchanges (): { one: (name: string) => Exchange, failed: string[] } {
+  const failed: string[] = []
+  return { failed, one: name => ({ failed: (error: Error) => { failed.push(`${name}: ${error.message}`) } }) as unknown as Exchange }
+}
+
+t.test('kind by kind, each in the order in which it came, and nothing before the turn ends', async t => {
+  const done: string[] = []
+  const { one } = exchanges()
+  const job = (kind: Kind, name: string): void => { atEndOfTurn(kind, one(name), () => { done.push(`${kind} ${name}`) }) }
+  for (const name of ['a', 'b']) for (const kind of ['record', 'review', 'decide', 'answer'] as const) job(kind, name)
+  await Promise.resolve()
+  await new Promise<void>(resolve => { process.nextTick(resolve) })
+  t.same(done, [])
+  await turn()
+  t.same(done, ['answer a', 'answer b', 'decide a', 'decide b', 'review a', 'review b', 'record a', 'record b'])
+})
+
+t.test('what the end of an answer brings about is recorded in the same turn', async t => {
+  const done: string[] = []
+  const { one } = exchanges()
+  atEndOfTurn('answer', one('a'), () => {
+    done.push('answered')
+    // As Node tells of a response that is closed.
+    process.nextTick(() => { atEndOfTurn('record', one('a'), () => { done.push('recorded') }) })
+  })
+  await turn()
+  t.same(done, ['answered', 'recorded'])
+})
+
+t.test('work that brings work: of a later kind at once, of the same in the same turn or the next, none lost', async t => {
+  const done: string[] = []
+  const { one } = exchanges()
+  atEndOfTurn('decide', one('a'), () => {
+    done.push('decided')
+    atEndOfTurn('decide', one('a'), () => { done.push('again') })
+    atEndOfTurn('review', one('a'), () => { done.push('reviewed') })
+  })
+  atEndOfTurn('record', one('a'), () => {
+    done.push('recorded')
+    atEndOfTurn('answer', one('b'), () => { done.push('next turn') })
+  })
+  await turn()
+  t.same(done, ['decided', 'reviewed', 'again', 'recorded'])
+  await turn()
+  t.equal(done.at(-1), 'next turn')
+})
+
+t.test('work that fails ends its own exchange, and no other waits for it in vain', async t => {
+  const done: string[] = []
+  const { one, failed } = exchanges()
+  atEndOfTurn('decide', one('a'), () => { throw new Error('no') })
+  atEndOfTurn('decide', one('b'), () => { done.push('b') })
+  atEndOfTurn('record', one('c'), () => { throw new Error('neither') })
+  atEndOfTurn('record', one('d'), () => { done.push('d') })
+  await turn()
+  t.same(done, ['b', 'd'])
+  t.same(failed, ['a: no', 'c: neither'])
+})
+
+t.test('who has its answer may call again at once, where one call is all that is allowed, and finds it counted', async t => {
+  const agent = await fakeAgent(t, {})
+  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['concurrency: {requests: 1, streams: 1}']) })
+  const connection = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => { connection.destroy() })
+  const counted = 'a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'
+  const wrong: string[] = []
+  for (let i = 1; i <= 50; i++) {
+    const outgoing = request(`${gateway.url}/rpc`, { method: 'POST', agent: connection, headers: { 'content-type': 'application/json', 'a2a-version': '1.0' } })
+    outgoing.end(rpcBody('SendMessage', { message: MESSAGE }))
+    const [incoming] = await once(outgoing, 'response') as [IncomingMessage]
+    const answer = await readAnswer(incoming)
+    if (answer.status !== 200) wrong.push(`call ${i}: ${answer.status} ${answer.text}`)
+    const calls = await gateway.metric(counted)
+    if (calls !== i) wrong.push(`after call ${i}: ${calls} counted`)
+  }
+  t.same(wrong, [])
+})
