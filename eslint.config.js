@@ -41,6 +41,31 @@ export default [
     }
   },
   {
+    // Random input follows from one seed: a test that fails can be repeated.
+    files: ['test/**/*.ts'],
+    ignores: ['test/helpers/seed.ts'],
+    rules: {
+      'no-restricted-properties': ['error', ...[
+        ['fc', 'assert', 'check() and checkAsync() of test/helpers/seed.ts pass the seed and say how to repeat a failure.'],
+        ['fc', 'check', 'check() and checkAsync() of test/helpers/seed.ts pass the seed and say how to repeat a failure.'],
+        ['fc', 'sample', 'Use check() of test/helpers/seed.ts, which passes the seed.'],
+        ['Math', 'random', 'Use random() of test/helpers/seed.ts, which follows from the seed.']
+      ].map(([object, property, message]) => ({ object, property, message }))],
+      'no-restricted-imports': ['error', {
+        paths: [
+          { name: 'node:crypto', importNames: ['randomInt', 'randomBytes', 'randomFillSync', 'getRandomValues'], message: 'Use random() of test/helpers/seed.ts, which follows from the seed.' },
+          { name: 'fast-check', importNames: ['assert', 'check', 'sample'], message: 'Use check() of test/helpers/seed.ts, which passes the seed.' }
+        ]
+      }],
+      'no-restricted-syntax': ['error', ...[
+        "VariableDeclarator[id.name=/seed/i] MemberExpression[object.name='Date'][property.name='now']",
+        "Property[key.name=/seed/i] MemberExpression[object.name='Date'][property.name='now']",
+        "NewExpression[callee.name='Random'] MemberExpression[object.name='Date'][property.name='now']",
+        "MemberExpression[object.name='crypto'][property.name=/^random|^getRandom/]"
+      ].map(selector => ({ selector, message: 'Use SEED or random() of test/helpers/seed.ts, which follow from one seed.' }))]
+    }
+  },
+  {
     files: ['**/*.ts'],
     rules: {
       '@typescript-eslint/no-explicit-any': 'error',

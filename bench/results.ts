@@ -42,7 +42,7 @@ export interface Conditions {
   readonly cores: number
   /** Which cores, as taskset writes them; `null`: not pinned. */
   readonly pinned: { readonly proxy: string, readonly load: string } | null
-  /** Load averages of one minute, before the run. More than 0.5 or so: others used the machine. */
+  /** Cores in use before the run. More than 0.5 or so: others used the machine. */
   readonly loadBefore: number
   readonly tool: string
   readonly rounds: number

@@ -1,6 +1,7 @@
 /** One run: everybody started, the cases one after the other, everybody stopped. */
 import { execFileSync } from 'node:child_process'
-import { cpus, loadavg, release } from 'node:os'
+import { cpus, release } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { packageRoot } from '../src/config/paths.js'
 import type { Bench } from './bench.js'
 import { setUp } from './bench.js'
@@ -20,7 +21,7 @@ export interface RunOptions extends Omit<BenchOptions, 'out'>, Partial<Pick<Benc
 export async function run (options: RunOptions, say: (line: string) => void): Promise<Results> {
   const { only, rounds, seconds, quick, rate, pin = true, tool = toolInstalled() } = options
   const begin = performance.now()
-  const loadBefore = loadavg()[0] ?? 0
+  const loadBefore = await coresInUse()
   const kinds = KINDS.filter(({ name }) => options.parties === null || options.parties.includes(name)).map(kind => ({ kind, version: kind.version() }))
   const infos: PartyInfo[] = kinds.map(({ kind: { name, title }, version }) => ({ name, title, version }))
   const { place, tearDown } = await setUp({ pin })
@@ -40,6 +41,15 @@ export async function run (options: RunOptions, say: (line: string) => void): Pr
     await tearDown()
   }
   return { version: 1, conditions: conditions(bench, place.cores, loadBefore, (performance.now() - begin) / 1_000), parties: infos, measured: measured.map(rounded) }
+}
+
+/** How many cores others keep busy now, over a second: the system's own average would still know the build that has just ended. */
+async function coresInUse (): Promise<number> {
+  const spent = (): { busy: number, all: number } => cpus().reduce(({ busy, all }, { times: { user, nice, sys, idle, irq } }) => ({ busy: busy + user + nice + sys + irq, all: all + user + nice + sys + irq + idle }), { busy: 0, all: 0 })
+  const before = spent()
+  await sleep(1_000)
+  const after = spent()
+  return (after.busy - before.busy) / (after.all - before.all) * cpus().length
 }
 
 function conditions ({ tool, rounds, seconds }: Bench, pinned: Cores | null, loadBefore: number, took: number): Conditions {

@@ -5,8 +5,9 @@
  *     npm run soak -- [--minutes=10] [--seed=1]
  */
 import { writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { packageRoot } from '../src/config/paths.js'
 import { soak } from './soak/run.js'
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string', default: '1' } } })
@@ -16,7 +17,7 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
   process.exit(2)
 }
 const report = await soak({ seconds: minutes * 60, seed, memory: true, say: text => { console.log(text) } })
-writeFileSync(fileURLToPath(new URL('soak.json', import.meta.url)), `${JSON.stringify(report, null, 2)}\n`)
+writeFileSync(join(packageRoot(), 'bench/soak.json'), `${JSON.stringify(report, null, 2)}\n`)
 
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(2)} MiB`
 const { counts, trends, descriptors } = report

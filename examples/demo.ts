@@ -104,41 +104,41 @@ function help (): string {
   const unnamed = { data: { a: 3, b: 7 }, mediaType: 'application/json' }
   const question = { text: 'Oh magic 8-ball, will it rain today?' }
   return `
-Two agents made with the official SDK stand behind a gateway they know nothing of:
+Two agents built with the official SDK run behind the gateway, unchanged:
 
   ${gatewayUrl}/agents/eightball   its card requires ${FORTUNE_CONSENT}
-  ${gatewayUrl}/agents/fight       its card declares schemas for the data it takes and gives
+  ${gatewayUrl}/agents/fight       its card declares schemas for its input and output data
   ${gatewayUrl}/agents/fight-held  the same agent, with "responses: enforce"
 
 Paste these in another terminal.
 
-1. A call that activates what the card requires is forwarded:
+1. The gateway forwards a call that activates the required extension:
 
 ${send('eightball', question, FORTUNE_CONSENT)}
 
-2. Without it, the gateway refuses and says what to add:
+2. The gateway rejects a call without the extension, and says what to add:
 
 ${send('eightball', question)}
 
-3. Data that does not match the schema in the card never reaches the agent:
+3. The gateway rejects data that does not match the schema in the card:
 
 ${send('fight', { data: { a: 'Lion', b: 7 }, mediaType: COMPARISON })}
 
-4. Data that names no schema passes, and the agent makes an answer of it that breaks its own: a winner that is a number.
-While answers are only observed, it is recorded and forwarded:
+4. Data that names no schema passes. The agent's response breaks its own schema: the winner is a number.
+This agent's responses are observed, so the gateway records the violation and forwards the response:
 
 ${send('fight', unnamed)}
 
-5. Where they are enforced, it is refused:
+5. This agent's responses are enforced, so the gateway rejects the response:
 
 ${send('fight-held', unnamed)}
 
-Look at all of it, and try more, in a browser: ${adminUrl}/
+The console shows all calls, and can send more: ${adminUrl}/
 
 What the gateway counted:
 
 curl -s ${adminUrl}/metrics | grep -E 'a2a_gateway_(requests|violations)_total'
 
-Each finding leaves an audit line below. Stop with Ctrl-C.
+Each violation writes an audit line below. Stop with Ctrl-C.
 `
 }

@@ -20,23 +20,23 @@ export function catalogueGenerators (): Generator[] {
   ]
 }
 
-const INTRO = `# Extensions that the gateway knows
+const INTRO = `# Catalogue of extension policies
 
-A policy for each published extension whose requests, answers or cards can be checked. None is in force until an agent names it, but \`object-schemas\`:
+The catalogue has a policy for each published extension whose requests, responses or cards can be checked. Except \`object-schemas\`, a policy applies only to agents that list it:
 
 \`\`\`yaml
 agents:
   - name: shop
     upstream: {url: "http://127.0.0.1:9999"}
-    extensions: [object-schemas, x402]                      # record what breaks the rules, let it pass
+    extensions: [object-schemas, x402]                      # record violations, forward the request
   - name: bank
     path: /bank
     upstream: {url: "http://127.0.0.1:9998"}
-    extensions: [object-schemas, {x402: {mode: enforce}}]   # refuse it
+    extensions: [object-schemas, {x402: {mode: enforce}}]   # reject violations
 \`\`\`
 
-All but \`object-schemas\` only observe until told to enforce: specifications and implementations disagree often enough that a team should see
-first what its own clients send. Each page says where they do. An extension that the card requires stays required meanwhile, in the agent's mode.`
+All policies except \`object-schemas\` start in mode \`observe\`. Specifications and implementations often disagree, so a team should first see
+what its own clients send. Each page lists the differences. An extension that the card requires stays required, in the agent's mode.`
 
 function index (catalogue: readonly (readonly [string, PolicyConfig])[]): string {
   const rows = catalogue.map(([name, policy]) => `| [${policy.about?.title ?? name}](${name}.md) | \`${name}\` | ${uriOf(policy)} | ${checks(policy)} | ${policy.mode ?? 'the agent\'s'} |`)
@@ -52,14 +52,14 @@ function checks (policy: PolicyConfig): string {
   const { request = [], response = [], methods = {}, activation = {}, inactive } = policy
   const words = [
     ...request.map(({ id }) => `\`${id}\``),
-    ...response.length === 0 ? [] : [`of answers ${response.map(({ id }) => `\`${id}\``).join(', ')}`],
+    ...response.length === 0 ? [] : [`responses: ${response.map(({ id }) => `\`${id}\``).join(', ')}`],
     ...Object.keys(methods).length === 0 ? [] : [`parameters of ${Object.keys(methods).length === 1 ? 'a method' : `${Object.keys(methods).length} methods`}`],
     ...inactive?.request === 'reject' ? ['no data without activation'] : [],
     ...activation.requires === undefined ? [] : [`with \`${activation.requires.join('`, `')}\``],
     ...policy.card === undefined ? [] : ['the card'],
     ...Object.keys(policy).filter(key => !WORDED.has(key)).map(key => `\`${key}\``)
   ]
-  return words.length === 0 ? activation.default === 'inject' ? 'nothing; asked for on the client\'s behalf' : 'nothing' : words.join(', ')
+  return words.length === 0 ? activation.default === 'inject' ? 'nothing; the gateway requests it for the client' : 'nothing' : words.join(', ')
 }
 
 /** Keys of a policy that a page says in words; all others are shown as they stand. */
@@ -71,15 +71,15 @@ function page (name: string, policy: PolicyConfig): string {
   const sections = [
     `${made(`config/extensions/${name}.yaml and ${name}.test.yaml`)}\n\n# ${about.title ?? name}`,
     `${about.summary ?? ''}${about.source === undefined ? '' : `\n\nSpecification: <${about.source}>`}`,
-    ['| URI | |', '|---|---|', `| ${uriOf(policy)} | ${policy.uriPattern === undefined ? 'its own' : '`*` stands for any characters'} |`, ...aliases.map(({ uri, relation }) => `| \`${uri}\` | ${relation === 'same' ? 'the same' : 'counts where it is required'} |`)].join('\n'),
-    `To turn it on, name it in an agent's \`extensions\`:\n\n${yamlBlock({ extensions: ['object-schemas', ...name === 'object-schemas' ? [] : [{ [name]: { mode: 'enforce' } }]] })}`,
+    ['| URI | |', '|---|---|', `| ${uriOf(policy)} | ${policy.uriPattern === undefined ? 'its own' : '`*` stands for any characters'} |`, ...aliases.map(({ uri, relation }) => `| \`${uri}\` | ${relation === 'same' ? 'the same' : 'fulfils the requirement'} |`)].join('\n'),
+    `To enable the policy, list it in an agent's \`extensions\`:\n\n${yamlBlock({ extensions: ['object-schemas', ...name === 'object-schemas' ? [] : [{ [name]: { mode: 'enforce' } }]] })}`,
     `## When it is active\n\n${active(policy)}`,
-    ...list('Where texts and implementations differ', about.drift),
-    ...list('To know', about.notes),
+    ...list('Differences between specification and implementations', about.drift),
+    ...list('Notes', about.notes),
     ...cardWords(policy.card),
     ...request.length === 0 ? [] : ['## Rules', ...request.map(rule => ruleWords(rule))],
-    ...response.length === 0 ? [] : ['## Rules for answers', 'They act where the agent says `responses: enforce`; otherwise they are only recorded.', ...response.map(rule => responseRuleWords(rule))],
-    ...Object.keys(methods).length === 0 ? [] : ['## Methods', ...Object.entries(methods).map(([method, { need = 'active', params }]) => `### ${method}\n\n${NEEDS[need]}${params === undefined ? '' : ` Its \`params\` must hold to:\n\n${yamlBlock(params)}`}`)],
+    ...response.length === 0 ? [] : ['## Rules for responses', 'They reject and change responses if the agent has `responses: enforce`. Otherwise violations are only recorded.', ...response.map(rule => responseRuleWords(rule))],
+    ...Object.keys(methods).length === 0 ? [] : ['## Methods', ...Object.entries(methods).map(([method, { need = 'active', params }]) => `### ${method}\n\n${NEEDS[need]}${params === undefined ? '' : ` Its \`params\` must match:\n\n${yamlBlock(params)}`}`)],
     ...rest.map(([key, value]) => `## ${TITLES[key] ?? `\`${key}\``}\n\n${yamlBlock({ [key]: value })}`),
     ...examples(name)
   ]
@@ -88,7 +88,7 @@ function page (name: string, policy: PolicyConfig): string {
 
 /** Of keys that are shown as they stand. */
 const TITLES: Readonly<Record<string, string>> = {
-  routes: 'HTTP routes', inject: 'What the gateway adds', redact: 'Secrets', integrity: 'Forwarding', state: 'States of a task', correlate: 'From one message to the next', observe: 'What is reported', echo: 'The echo'
+  routes: 'HTTP routes', inject: 'Added by the gateway', redact: 'Secrets', integrity: 'Forwarding', state: 'States of a task', correlate: 'From one message to the next', observe: 'Reported values', echo: 'The echo'
 }
 
 function cardWords (card: PolicyConfig['card']): string[] {
@@ -96,24 +96,24 @@ function cardWords (card: PolicyConfig['card']): string[] {
   const { params, schema, onInvalid = 'warn' } = card
   return [
     '## The card',
-    ...params === undefined ? [] : [`\`params\` of the declaration must hold to:\n\n${yamlBlock(params)}`],
-    ...schema === undefined ? [] : [`The card as a whole, in one of its versions, must hold to:\n\n${yamlBlock(schema)}`],
-    onInvalid === 'warn' ? 'Otherwise there is a warning, and the card is used all the same.' : 'Otherwise the card is not used.'
+    ...params === undefined ? [] : [`\`params\` of the declaration must match:\n\n${yamlBlock(params)}`],
+    ...schema === undefined ? [] : [`The whole card, in one of its versions, must match:\n\n${yamlBlock(schema)}`],
+    onInvalid === 'warn' ? 'Otherwise the gateway warns, and still uses the card.' : 'Otherwise the gateway does not use the card.'
   ]
 }
 
-const NEEDS = { active: 'The caller must ask for the extension.', declared: 'The card must declare the extension.', none: 'Anybody may call it.' }
-const SIGNALS = { header: 'it is asked for', listed: '`message.extensions` lists it', evidence: 'its data is there', always: 'the card declares it' }
-const REQUIRED = { card: 'Clients must ask for it where the card says so.', always: 'Clients must ask for it.', never: 'Clients need not ask for it, whatever the card says.' }
+const NEEDS = { active: 'The client must request the extension.', declared: 'The card must declare the extension.', none: 'Any client may call it.' }
+const SIGNALS = { header: 'the client requests it', listed: '`message.extensions` lists it', evidence: 'the request contains its data', always: 'the card declares it' }
+const REQUIRED = { card: 'Clients must request it if the card requires it.', always: 'Clients must request it.', never: 'Clients do not have to request it, even if the card requires it.' }
 
 function active ({ activation = {}, inactive, owns = {}, request = [] }: PolicyConfig): string {
   const { signals, required = 'card', scope, requires, onMissing } = activation
   const owned = Object.entries(owns).flatMap(([kind, names]) => (names ?? []).map(one => `- \`${one}\` (${KINDS[kind as keyof typeof KINDS]})`))
   return [
-    `${signals === undefined ? request.length === 0 ? 'It asks nothing of requests.' : 'Its rules look at every request, asked for or not.' : `A request activates it where ${signals.map(signal => SIGNALS[signal]).join(', or ')}.`} ${activation.default === 'inject' ? `The gateway asks for it on the client's behalf${activation.expose === true ? ', and shows the client the agent\'s echo' : ''}.` : REQUIRED[required]}`,
-    ...scope === undefined ? [] : [`That is checked on ${scope === 'all' ? 'all operations' : 'operations that carry a message'}.`],
-    ...requires === undefined ? [] : [`It needs ${requires.map(one => `[\`${one}\`](${one}.md)`).join(', ')} beside it; ${onMissing === 'add' ? 'the gateway asks for what is missing' : 'without, the request is refused'}.`],
-    ...owned.length === 0 ? [] : [`To it belong${owned.some(one => one.includes('$uri')) ? ' (`$uri` stands for each of its URIs)' : ''}:\n\n${owned.join('\n')}\n\nWhere one of them is in a request, the rules run also if the extension is not active.${inactive?.request === undefined || inactive.request === 'forward' ? '' : ` Without activation they are subject to \`${inactive.request}\`.`}${inactive?.response === 'strip' ? ' Where the client did not activate it they are taken out of answers.' : ''}`]
+    `${signals === undefined ? request.length === 0 ? 'It has no rules for requests.' : 'Its rules apply to every request, with or without activation.' : `The extension is active if ${signals.map(signal => SIGNALS[signal]).join(', or ')}.`} ${activation.default === 'inject' ? `The gateway requests it for the client${activation.expose === true ? ', and the client gets the agent\'s echo' : ''}.` : REQUIRED[required]}`,
+    ...scope === undefined ? [] : [`This is checked for ${scope === 'all' ? 'all operations' : 'operations that carry a message'}.`],
+    ...requires === undefined ? [] : [`It requires ${requires.map(one => `[\`${one}\`](${one}.md)`).join(', ')}; ${onMissing === 'add' ? 'the gateway requests missing ones' : 'otherwise the request is rejected'}.`],
+    ...owned.length === 0 ? [] : [`The extension owns${owned.some(one => one.includes('$uri')) ? ' (`$uri` stands for each of its URIs)' : ''}:\n\n${owned.join('\n')}\n\nIf a request contains one of them, the rules also run without activation.${inactive?.request === undefined || inactive.request === 'forward' ? '' : ` Without activation, \`${inactive.request}\` applies to them.`}${inactive?.response === 'strip' ? ' They are removed from responses to clients that did not activate the extension.' : ''}`]
   ].join('\n\n')
 }
 
@@ -132,7 +132,7 @@ function examples (name: string): string[] {
   const items = isSeq(tests) ? tests.items.filter(isMap) : []
   const shown = (decision: string): string => items.flatMap((item, position) => item.getIn(['expect', 'decision']) === decision ? [example(item, position === 0 && isSeq(tests) ? tests.commentBefore : null)] : []).join('\n\n')
   const [accepted, refused] = [shown('forward'), shown('reject')]
-  return [...accepted === '' ? [] : [`## Let pass\n\n${accepted}`], ...refused === '' ? [] : [`## Refused, where it enforces\n\n${refused}`]]
+  return [...accepted === '' ? [] : [`## Accepted\n\n${accepted}`], ...refused === '' ? [] : [`## Rejected in mode enforce\n\n${refused}`]]
 }
 
 function example (item: YAMLMap, first: string | null | undefined): string {
@@ -141,7 +141,7 @@ function example (item: YAMLMap, first: string | null | undefined): string {
   const rules = expect.rule === undefined ? expect.violations ?? [] : [expect.rule]
   return [
     `**${name}**${rules.length === 0 ? '' : `: ${rules.map(rule => `\`${rule}\``).join(', ')}`}${comment === undefined ? '' : `. ${comment}`}`,
-    ...agent === undefined ? [] : [`With this in the agent's keys:\n\n${yamlBlock({ ...agent, mode: undefined })}`],
+    ...agent === undefined ? [] : [`With these keys of the agent:\n\n${yamlBlock({ ...agent, mode: undefined })}`],
     request.http === undefined ? yamlBlock(request) : recorded(request.http),
     ...expect.body === undefined ? [] : [`The agent gets:\n\n${yamlBlock(expect.body)}`]
   ].join('\n\n')

@@ -1,8 +1,6 @@
 /** The schema of the Helm chart's values: what the chart itself knows, and for `config` the schema of the configuration. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { packageRoot } from '../src/config/paths.js'
 import { configSchema } from '../src/config/schema.js'
+import { addressed } from './public-address.js'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -68,7 +66,7 @@ export function chartSchema (): string {
 
 const ALERTS = 'deploy/prometheus/alerts.yaml'
 const MADE = `# Made from ${ALERTS} by "npm run build". Edit that.\n`
-const alerts = (): string => readFileSync(join(packageRoot(), ALERTS), 'utf8')
+const alerts = (): string => addressed(ALERTS)
 
 /** The alerts as the chart has them: it can read no file outside of its folder. */
 export function chartAlerts (): string {

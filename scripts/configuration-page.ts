@@ -4,8 +4,8 @@ import { TABLE_HEAD, tableRows } from './schema-table.js'
 
 const INTRO = `# Configuration
 
-One YAML file, or none: \`a2a-gateway serve --upstream http://127.0.0.1:9999\` puts the gateway in front of one agent with
-every default below. The smallest file says the same:
+The gateway reads one YAML file, or none: \`a2a-gateway serve --upstream http://127.0.0.1:9999\` puts it in front of one agent with
+all default settings. The smallest file does the same:
 
 \`\`\`yaml
 version: 1
@@ -15,20 +15,20 @@ agents:
       url: http://127.0.0.1:9999
 \`\`\`
 
-\`a2a-gateway check --config gateway.yaml\` reports everything that is wrong with a file, in one go:
+\`a2a-gateway check --config gateway.yaml\` reports all problems of a file at once:
 
 \`\`\`text
 gateway.yaml:4:5: unknown key "lisen" in server (did you mean "listen"?)
 gateway.yaml:9:18: agents[0].upstream.timeouts.connect must be a duration, not the number 3 (add a unit, such as "3s")
 \`\`\`
 
-Every line is \`file:line:col: message (hint)\`. The gateway does not start with a file that has a problem. Editors with a YAML
+Every line is \`file:line:col: message (hint)\`. The gateway does not start with such a file. Editors with a YAML
 language server complete and check the file if it begins with
 \`# yaml-language-server: $schema=gateway.schema.json\`; \`a2a-gateway schema\` prints that schema.
 
 ## Where a value comes from
 
-A flag wins over an environment variable, and that over the file.
+A flag overrides an environment variable, which overrides the file.
 
 | flag | variable | key |
 |---|---|---|
@@ -42,7 +42,7 @@ A flag wins over an environment variable, and that over the file.
 ## Variables in the file
 
 \`\${VAR}\` in a value is replaced by the environment variable; without one, that is an error. \`\${VAR:-default}\` falls back when the
-variable is unset or empty. \`$$\` is a literal \`$\`; a \`$\` before anything else needs no care.
+variable is unset or empty. \`$$\` is a literal \`$\`; a \`$\` before any other character stays.
 
 \`\`\`yaml
 version: 1
@@ -55,18 +55,18 @@ agents:
     upstream: {url: "\${AGENT_URL:-http://127.0.0.1:9999}"}
 \`\`\`
 
-A value without quotes is read after replacement, so that \`\${JSON_DEPTH:-64}\` is a number; a value in quotes stays a string.
+A value without quotes is parsed after the replacement, so that \`\${JSON_DEPTH:-64}\` is a number; a value in quotes stays a string.
 A variable never adds keys or items. Inside \`{ }\` and \`[ ]\` quotes are needed. Keys are not replaced.
 
 ## Units and YAML
 
 Durations are a whole number and \`ms\`, \`s\`, \`m\` or \`h\`: \`1500ms\`, \`3s\`, \`0s\`. Sizes are a whole number and \`B\`, \`KiB\`, \`MiB\` or
 \`GiB\`: \`4MiB\`. The file is YAML 1.2 in UTF-8, one document, at most 1 MiB. Anchors and aliases work; tags, directives, merge
-keys and duplicate keys are refused.
+keys and duplicate keys are rejected.
 
 ## Keys
 
-The keys of a policy, \`extensions.<name>\`, have a page of their own: [policy-reference.md](policy-reference.md).
+The keys of a policy, \`extensions.<name>\`, are described in [policy-reference.md](policy-reference.md).
 
 `
 

@@ -4,4 +4,6 @@ export interface Generator {
   readonly file: string
   /** The whole content; the same on every machine. */
   readonly render: () => string
+  /** Keeps a part of a hand-written file current. Where the file is absent, as `.github` is in the build of the image, nothing is written. */
+  readonly edits?: true
 }

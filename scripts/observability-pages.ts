@@ -22,7 +22,7 @@ const row = (...cells: string[]): string => `| ${cells.map(cell => cell.replaceA
 function metricsPage (): string {
   const all: [string, MetricDefinition][] = Object.entries(METRICS)
   const rows = all.map(([name, { type, labels, help, more, present }]) =>
-    row(code(PREFIX + name), type, Object.keys(labels).map(code).join(' '), unitOf(name), [help.replace(/\.$/, ''), more, present === undefined ? undefined : `There ${present}`].filter(Boolean).join('. ')))
+    row(code(PREFIX + name), type, Object.keys(labels).map(code).join(' '), unitOf(name), [help.replace(/\.$/, ''), more, present === undefined ? undefined : `Present ${present}`].filter(Boolean).join('. ')))
   const values = new Map<string, { readonly label: string, readonly values: LabelValues, readonly metrics: string[] }>()
   for (const [name, { labels }] of all) {
     for (const [label, of] of Object.entries(labels)) {
@@ -36,10 +36,10 @@ function metricsPage (): string {
   const buckets = all.flatMap(([name, { buckets: bounds }]) => bounds === undefined ? [] : [row(code(PREFIX + name), bounds.join(', '))])
   return `${generatedFrom('src/telemetry/metric-definitions.ts', 'scripts/process-metrics.ts')}# Metrics
 
-All that \`/metrics\` on the admin listener has, in the text format 0.0.4 of Prometheus. How to watch with it: [observability.md](observability.md);
-what to be woken for: [alerts.md](alerts.md).
+The admin listener serves these metrics at \`/metrics\`, in Prometheus text format 0.0.4. [observability.md](observability.md) describes how to use them, and
+[alerts.md](alerts.md) describes the alerts.
 
-A counter has a sample once something was counted, a gauge once it was set, unless said otherwise. Durations are in seconds. Every histogram has \`_bucket\`, \`_sum\` and \`_count\`.
+A counter has a sample after its first count, and a gauge after its first value, unless the table says otherwise. Durations are in seconds. Every histogram has \`_bucket\`, \`_sum\` and \`_count\`.
 
 ## The gateway
 
@@ -49,11 +49,11 @@ ${rows.join('\n')}
 
 ## Labels
 
-Values come from the configuration, from cards or from closed sets, never from clients: what is unknown is \`other\`. They are cut at 200 characters.
+Values come from the configuration, from cards or from closed sets, never from clients: an unknown value is \`other\`. Values are cut at 200 characters.
 
-| label | of | values |
+| label | metrics | values |
 |---|---|---|
-${sorted.map(({ label, values: of, metrics }) => row(code(label), metrics.length > 4 ? `${metrics.length} of them` : metrics.map(code).join(' '), typeof of === 'string' ? of : of.map(code).join(' '))).join('\n')}
+${sorted.map(({ label, values: of, metrics }) => row(code(label), metrics.length > 4 ? `${metrics.length} metrics` : metrics.map(code).join(' '), typeof of === 'string' ? of : of.map(code).join(' '))).join('\n')}
 
 ## Buckets
 
@@ -63,7 +63,7 @@ ${buckets.join('\n')}
 
 ## The process
 
-Of Node and the operating system, made by prom-client. With workers: [several processes](observability.md#several-processes).
+Metrics of Node and the operating system, from prom-client. With workers, see [several processes](observability.md#several-processes).
 
 | name | type | labels | meaning |
 |---|---|---|---|
@@ -80,7 +80,7 @@ function unitOf (name: string): string {
   return name === 'observed_total' || name === 'observed_value' ? 'the policy\'s' : 'count'
 }
 
-function fields (table: DescribedTable, whenHead = 'there'): string {
+function fields (table: DescribedTable, whenHead = 'present'): string {
   const rows = Object.entries(table).map(([name, { type, when, meaning }]) => row(code(name), type, when ?? 'always', meaning))
   return `| field | type | ${whenHead} | meaning |\n|---|---|---|---|\n${rows.join('\n')}`
 }
@@ -88,13 +88,13 @@ function fields (table: DescribedTable, whenHead = 'there'): string {
 function logsPage (): string {
   return `${generatedFrom('src/telemetry/log-fields.ts', 'src/telemetry/audit-fields.ts')}# Log lines and audit lines
 
-Both go to stdout, one JSON object per line; \`"audit":true\` tells them apart. What they are for: [observability.md](observability.md).
+Log lines and audit lines go to stdout, one JSON object per line. Audit lines have \`"audit":true\`. [observability.md](observability.md) describes how to use them.
 
 ## Log
 
 ${fields(LINE_FIELDS)}
 
-Further fields, by what the line is about:
+Further fields, depending on the line:
 
 ${fields(LOG_FIELDS)}
 
@@ -102,7 +102,7 @@ Lines of the framework, from level \`warn\` on, may also have \`reqId\`, \`req\`
 
 ## Audit
 
-One line for each request, answer or event that breaks a rule. Off with \`telemetry.audit.enabled: false\`.
+One line for each request, response or event that breaks a rule. \`telemetry.audit.enabled: false\` switches audit lines off.
 
 ${fields(AUDIT_FIELDS)}
 
@@ -110,7 +110,7 @@ Each of \`violations\`:
 
 ${fields(VIOLATION_FIELDS)}
 
-Lines that were lost because the reader was too slow are counted in a line of its own:
+If the reader is too slow, lines are dropped, and a separate line counts them:
 
 ${fields(DROPPED_FIELDS)}
 `
@@ -120,30 +120,30 @@ function tracesPage (): string {
   const attributes = Object.entries(SPAN_ATTRIBUTES).map(([name, one]) => row(code(name), one.type, one.on, 'when' in one ? one.when : 'always', one.meaning))
   return `${generatedFrom('src/telemetry/span-attributes.ts')}# Spans
 
-What the gateway's traces hold. How to switch them on: [observability.md](observability.md#traces).
+This page lists the spans of the gateway's traces. [observability.md](observability.md#traces) describes how to enable them.
 
 ## Names
 
-| name | of |
+| name | span |
 |---|---|
 ${Object.entries(SPAN_NAMES).map(([name, of]) => row(name.includes(' ') ? name : code(name), of)).join('\n')}
 
-Each request is one span of kind SERVER, and a CLIENT span below it for the call to the agent. Spans have no events and no links. The status is \`ERROR\` on a SERVER
-span whose outcome is \`upstream_error\` or \`gateway_error\`, and on a CLIENT span without an answer or with a status from 400 on; else it is unset: a request that was
-refused is none of the gateway's errors.
+Each request has one span of kind SERVER, and a CLIENT span below it for the call to the agent. Spans have no events and no links. The status is \`ERROR\` on a SERVER
+span whose outcome is \`upstream_error\` or \`gateway_error\`, and on a CLIENT span without a response or with a status of 400 or more. Otherwise it is unset: a rejected
+request is not an error of the gateway.
 
 ## Attributes
 
-| attribute | type | on | there | meaning |
+| attribute | type | on | present | meaning |
 |---|---|---|---|---|
 ${attributes.join('\n')}
 
-Beside them are the attributes that policies name in \`observe.spanAttributes\`, on the SERVER span: values from answers, scalars only. None of them can be one of those above that are
-on SERVER spans.
+SERVER spans also have the attributes that policies define in \`observe.spanAttributes\`: values from responses, scalars only. A policy cannot use the name of an attribute above
+that is on SERVER spans.
 Strings are cut at 256 characters, lists at 64 elements.
 
 ## Resource
 
-\`service.name\` (\`a2a-extension-gateway\` unless \`OTEL_SERVICE_NAME\` says otherwise), \`service.version\`, \`telemetry.sdk.*\`, and what \`OTEL_RESOURCE_ATTRIBUTES\` adds.
+\`service.name\` (\`a2a-extension-gateway\` unless \`OTEL_SERVICE_NAME\` is set), \`service.version\`, \`telemetry.sdk.*\`, and the attributes of \`OTEL_RESOURCE_ATTRIBUTES\`.
 `
 }

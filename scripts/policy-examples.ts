@@ -4,8 +4,8 @@ export const POLICY_EXAMPLES: Readonly<Record<string, string>> = {
   uriPattern: 'uriPattern: https://acme.example/ext/*',
   aliases: `
 aliases:
-  - {uri: https://old.acme.example/delivery-window/v1, relation: same}       # asked of the agent under the card's URI
-  - {uri: https://acme.example/ext/delivery-window/v2, relation: satisfies}  # counts where v1 is required`,
+  - {uri: https://old.acme.example/delivery-window/v1, relation: same}       # the agent gets the card's URI
+  - {uri: https://acme.example/ext/delivery-window/v2, relation: satisfies}  # fulfils the requirement for v1`,
   about: `
 about:
   title: Delivery window
@@ -23,13 +23,13 @@ owns:
   inactive: `
 owns: {metadata: [$uri]}
 inactive:
-  request: reject                    # a window without asking for the extension is refused
-  response: strip                    # and taken out of answers to clients that did not ask for it`,
+  request: reject                    # reject a window without the extension
+  response: strip                    # remove it from responses to clients without the extension`,
   activation: `
 owns: {metadata: [$uri]}
 activation:
-  signals: [header, evidence]        # asking for it makes it active, and so does a window
-  required: always                   # whatever the card says
+  signals: [header, evidence]        # active if requested, or if there is a window
+  required: always                   # even if the card does not require it
   scope: messages
   requires: [object-schemas]
   onMissing: reject`,
@@ -45,7 +45,7 @@ routes:
 card:
   params: {type: object, required: [zones]}   # of the declaration in the card
   schema: {required: [skills]}                # of the whole card
-  onInvalid: refuse                           # the card is not used; default: warn`,
+  onInvalid: refuse                           # do not use the card; default: warn`,
   request: `
 request:
   - id: one-window
@@ -68,7 +68,7 @@ request:
     verdict: warn
   - id: no-change-on-the-way
     select: {metadata: {key: $uri}}
-    when: {taskState: [working]}              # the last state that the gateway saw; of other tasks onUnknown decides
+    when: {taskState: [working]}              # the last substate state that the gateway saw; onUnknown decides about unknown tasks
     count: {max: 0}`,
   response: `
 request: [{id: window, select: {metadata: {key: $uri}}, schema: {type: object}}]
@@ -86,17 +86,17 @@ response:
     on: [GetTask, SendStreamingMessage]
     select: {part: {in: [artifact], data: true, mediaType: application/json;schema=*}}
     schema: {fromCard: ["/schemas/{schema}"]}
-    chunked: false                            # what is appended is whole by itself
+    chunked: false                            # each appended chunk must satisfy the rule
     verdict: strip`,
   state: `
 state:
-  from: {metadata: {in: [message, status], key: $uri/phase}}   # what clients send, and what the agent answers
+  from: {metadata: {in: [message, status], key: $uri/phase}}   # in requests and in responses
   taskStates: {offered: [input-required], delivered: [completed]}
   transitions:
-    '': [offered]                             # the first
-    offered: [accepted]                       # or offered again: that is no move
+    '': [offered]                             # the first substate
+    offered: [accepted]                       # or offered again, which is no transition
     accepted: [delivered, offered]
-    delivered: []                             # the last
+    delivered: []                             # the last substate
   monotonic: {metadata: {in: [status], key: $uri/revision}}
   maxVisits: {offered: 3}
   onViolation: reject
@@ -119,12 +119,12 @@ observe:
   echo: 'echo: verify',
   inject: `
 owns: {metadata: [$uri/*]}
-inactive: {request: strip}                    # or a client that does not ask could send its own
+inactive: {request: strip}                    # otherwise clients could send their own value
 inject:
   - {metadata: $uri/zone, value: north}       # or fromSecret: {file: /run/secrets/zone}, {env: ZONE}
   - {metadata: $uri/tier, value: gold, existing: keep, when: {taskId: absent}}`,
   integrity: `
-integrity: verbatim                           # nothing about such a request is changed`,
+integrity: verbatim                           # the request is forwarded unchanged`,
   redact: `
 redact: [$uri/token, "$uri#/doors/*/code"]`
 }

@@ -4,11 +4,11 @@ import type { Schema } from '../src/config/schema-kit.js'
 import { POLICY_EXAMPLES } from './policy-examples.js'
 import { bounds, TABLE_HEAD, tableRows, type } from './schema-table.js'
 
-const INTRO = `# Policy vocabulary
+const INTRO = `# Policy reference
 
-A policy says what must hold for one extension. It stands under a name in \`extensions:\` of the configuration, or in the built-in catalogue, and works
-for the agents whose \`extensions\` list names it. [policy-guide.md](policy-guide.md) writes one step by step; [how-it-decides.md](how-it-decides.md)
-says in which order things are decided.
+A policy defines the rules of one extension. It has a name in \`extensions:\` of the configuration, or in the built-in catalogue, and applies to the agents
+whose \`extensions\` list names it. [policy-guide.md](policy-guide.md) writes a policy step by step. [how-it-decides.md](how-it-decides.md)
+describes the order of evaluation.
 
 \`\`\`yaml
 extensions:
@@ -20,7 +20,7 @@ extensions:
         schema: {type: object, required: [from, to]}
 \`\`\`
 
-Every example below stands under such a name.
+Every example below is the content of such a policy.
 `
 
 /** docs/policy-reference.md: every key of a policy, as the schema describes it, with an example. */

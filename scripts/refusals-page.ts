@@ -4,31 +4,31 @@ import type { Refusal } from '../src/a2a/errors.js'
 
 /** When each reason is given; a reason without an entry here does not compile. */
 const WHEN: Readonly<Record<Reason, string>> = {
-  EXTENSION_SUPPORT_REQUIRED: 'a required extension is not asked for',
-  EXTENSION_NOT_ALLOWED: 'policy forbids the extension: `unlistedExtensions: reject`, or a rule of class `forbidden`',
+  EXTENSION_SUPPORT_REQUIRED: 'the request does not name a required extension',
+  EXTENSION_NOT_ALLOWED: 'a policy forbids the extension: `unlistedExtensions: reject`, or a rule of class `forbidden`',
   EXTENSION_DATA_INVALID: 'data breaks its schema or rule',
-  CONTENT_TYPE_NOT_SUPPORTED: 'the body is not JSON in UTF-8, a DataPart is of no extension (`untaggedData: reject`), or the data names a schema that the card does not declare (reason `SCHEMA_UNUSABLE`: that the gateway could not compile)',
+  CONTENT_TYPE_NOT_SUPPORTED: 'the body is not JSON in UTF-8, a DataPart belongs to no extension (`untaggedData: reject`), or the data names a schema that the card does not declare (with reason `SCHEMA_UNUSABLE`: a schema that the gateway could not compile)',
   EXTENSION_CONFLICT: 'the data is not allowed in this situation; object-schemas: structured input on an existing task, reason `STRUCTURED_INPUT_TASK_RUNNING`',
   EXTENSION_DEPENDENCY_MISSING: 'an extension is active without another that it requires',
-  INVALID_AGENT_RESPONSE: 'the agent\'s answer breaks a rule, or cannot be read, where `responses: enforce` holds it to that; the task itself may have gone on',
-  VERSION_NOT_SUPPORTED: 'no interface at this address speaks the version asked for, or a 1.0 method came without `A2A-Version: 1.0`',
-  PARSE_ERROR: 'the body is not acceptable JSON: syntax, encoding, duplicate members, depth, number of members',
-  INVALID_REQUEST: 'the JSON-RPC envelope is wrong or ambiguous, a batch, too many extensions',
-  INVALID_PARAMS: 'members that gateway and agent could read differently; tenants or versions that contradict each other',
-  METHOD_NOT_FOUND: 'the JSON-RPC method is not one of the version',
+  INVALID_AGENT_RESPONSE: 'with `responses: enforce`, the agent\'s response breaks a rule or cannot be read; the task itself may have continued',
+  VERSION_NOT_SUPPORTED: 'no interface at this address supports the requested version, or a 1.0 method came without `A2A-Version: 1.0`',
+  PARSE_ERROR: 'the body is not accepted as JSON: syntax, encoding, duplicate members, depth, number of members',
+  INVALID_REQUEST: 'the JSON-RPC envelope is invalid or ambiguous or a batch, or there are too many extensions',
+  INVALID_PARAMS: 'gateway and agent could read members differently, a member has another JSON type than A2A gives it, or tenants or versions contradict each other',
+  METHOD_NOT_FOUND: 'the JSON-RPC method does not exist in the version',
   ROUTE_NOT_FOUND: 'the path is neither an operation of the agent\'s card nor a route of a policy',
-  METHOD_NOT_ALLOWED: 'the path is, with another HTTP method; `Allow` names it',
+  METHOD_NOT_ALLOWED: 'the path exists with another HTTP method, which `Allow` names',
   REQUEST_TOO_LARGE: 'the body is larger than `limits.body`',
   REQUEST_TIMEOUT: 'the body did not arrive within `limits.requestTimeout`',
-  BAD_REQUEST_TARGET: 'the path could be read in more than one way: dot segments, `//`, encoded slashes',
-  BAD_REQUEST_HEADER: 'a header that decides is sent twice, a GET has a body, a connection upgrade is asked for',
+  BAD_REQUEST_TARGET: 'the path can be read in more than one way: dot segments, `//`, encoded slashes',
+  BAD_REQUEST_HEADER: 'a header that matters to the decision is sent twice, a GET has a body, or the client requests a connection upgrade',
   CONTENT_ENCODING_NOT_SUPPORTED: 'the body is compressed',
-  LOOP_DETECTED: 'an upstream URL of the configuration leads back to the gateway: the request has been through it before',
+  LOOP_DETECTED: 'an upstream URL of the configuration points to the gateway: it has already handled this request',
   AGENT_NOT_READY: 'the gateway has no usable card of the agent',
-  OVERLOADED: 'the gateway has too much to do, or the agent has as much to do as it may; `Retry-After` says when to try again ([limits](limits.md))',
-  UPSTREAM_UNREACHABLE: 'the agent refuses the connection, its name does not resolve, its certificate is not accepted',
-  UPSTREAM_FAILED: 'the agent broke off, redirected, sent an error page (which keeps its status) or no HTTP',
-  UPSTREAM_TIMEOUT: 'the agent did not accept, answer or finish in time',
+  OVERLOADED: 'the gateway is overloaded, or the agent has reached its concurrency limit; `Retry-After` says when to retry ([limits](limits.md))',
+  UPSTREAM_UNREACHABLE: 'the agent refuses the connection, its name does not resolve, or its certificate is not accepted',
+  UPSTREAM_FAILED: 'the agent broke the connection, redirected, sent an error page (which keeps its status), or did not send HTTP',
+  UPSTREAM_TIMEOUT: 'the agent did not accept the connection, respond, or finish in time',
   INTERNAL_ERROR: 'a bug in the gateway'
 }
 
@@ -53,69 +53,69 @@ export function refusalsPage (): string {
   }
   return `<!-- Generated by scripts/generate.ts from src/a2a/errors.ts and scripts/refusals-page.ts. Edit those. -->
 
-# Refusals
+# Rejections
 
-A refusal comes in the caller's own binding and protocol version, before anything has reached the agent; but for \`INVALID_AGENT_RESPONSE\`, which stands
-in for an [answer](answers.md) that breaks a rule. Its message alone is enough to
-mend the request; the details say the same for programs. Values of the caller's data are never repeated in it.
+When the gateway rejects a request, the client gets an error in its own binding and protocol version, and the request does not reach the agent. The exception is
+\`INVALID_AGENT_RESPONSE\`, which replaces a [response](answers.md) that breaks a rule. The message alone is enough to fix the request. The details contain the same
+information for programs. The error never repeats values of the client's data.
 
-Every answer that the gateway made itself carries the header
+Every response that the gateway created itself has the header
 
 \`\`\`text
 gateway-decision: reject;rule="<extension>/<rule>"
 \`\`\`
 
-An answer without that header is the agent's; one with \`warn;rule="…"\` is too, and breaks a rule that says \`verdict: annotate\`. The extension is the policy's name, or the URI where no policy names it, or \`gateway\`.
+A response without this header is the agent's own. A response with \`warn;rule="…"\` is also the agent's, and breaks a rule with \`verdict: annotate\`. The extension is the policy's name, or the URI if there is no policy, or \`gateway\`.
 
 ## Shapes
 
-JSON-RPC, both versions. Protocol errors ride on HTTP 200, as A2A clients expect; infrastructure errors keep their HTTP status.
+JSON-RPC, both versions. Protocol errors use HTTP 200, as A2A clients expect; infrastructure errors keep their HTTP status.
 
 \`\`\`json
 ${pretty('JSONRPC', '1.0')}
 \`\`\`
 
-HTTP+JSON 1.0 (\`application/a2a+json\`, or \`application/json\` where the request was):
+HTTP+JSON 1.0 (\`application/a2a+json\`, or \`application/json\` if the request used it):
 
 \`\`\`json
 ${pretty('HTTP+JSON', '1.0')}
 \`\`\`
 
-HTTP+JSON 0.3, for which no text fixes a shape: \`code\`, \`message\` and \`data\` as in JSON-RPC, \`error\` as in HTTP+JSON 1.0, and \`type\`,
+HTTP+JSON 0.3, for which no specification defines a shape: \`code\`, \`message\` and \`data\` as in JSON-RPC, \`error\` as in HTTP+JSON 1.0, and \`type\`,
 the error's name. Each SDK reads one of them.
 
-Some callers get it in another form, because their SDK reads no other; all of this was measured with the official SDKs for JavaScript, Python
+Some clients get another form, because their SDK reads no other. This was measured with the official SDKs for JavaScript, Python
 and Go:
 
-- A JSON-RPC call that awaits an event stream (\`Accept: text/event-stream\`) gets the error as the only event of a stream. On plain JSON the Go
+- A JSON-RPC call that expects an event stream (\`Accept: text/event-stream\`) gets the error as the only event of a stream. On plain JSON the Go
   SDKs see an empty stream and no error at all, and 0.3 clients in JavaScript and Python lose the message. HTTP+JSON streams get plain JSON.
-- A 0.3 JSON-RPC call without \`A2A-Version\` gets \`error.data\` as an object, \`{"error": <message>, "details": […]}\`, where others get the list.
-- Whenever the HTTP status is not 200, the message is also the reason phrase of the status line, where HTTP/1.1 carries one.
+- A 0.3 JSON-RPC call without \`A2A-Version\` gets \`error.data\` as an object, \`{"error": <message>, "details": […]}\`, instead of the list.
+- If the HTTP status is not 200, the message is also the reason phrase of the HTTP/1.1 status line.
 
-## In the details
+## Details
 
 - \`google.rpc.ErrorInfo\`: \`reason\` of the table below; \`domain\` is \`${PROTOCOL_DOMAIN}\` for errors of the protocol and
   \`${GATEWAY_DOMAIN}\` for the gateway's own; \`metadata.extension\` and \`metadata.rule\` name the rule,
-  \`metadata.missingExtensions\` all that is missing, \`metadata.supportedVersions\` what to use instead.
-- \`google.rpc.BadRequest\`: every violation found, at most 20, each with a path from the root of the request, in the caller's own
+  \`metadata.missingExtensions\` all missing extensions, \`metadata.supportedVersions\` the versions to use instead.
+- \`google.rpc.BadRequest\`: all violations, at most 20, each with a path from the root of the request, in the client's own
   field names, or \`header <name>\`.
-- \`google.rpc.Help\`: a link to the extension's specification, where its URI is one.
+- \`google.rpc.Help\`: a link to the extension's specification, if its URI is a link.
 
 ## Reasons
 
-| reason | JSON-RPC | HTTP+JSON | whose | when |
+| reason | JSON-RPC | HTTP+JSON | defined by | cause |
 |---|---|---|---|---|
 ${rows.join('\n')}
 
-A missing extension is -32008 for 0.3 callers too, although 0.3 has no code of its own for it.
+0.3 clients also get -32008 for a missing extension, because 0.3 has no code for it.
 
-## What to do about one
+## How to fix a request
 
-| the message says | mend |
+| the message says | fix |
 |---|---|
-| requires an extension that the request does not ask for | send the header line that the message quotes, if the client does follow that extension |
+| requires an extension that the request does not ask for | send the header line that the message quotes, if the client supports the extension |
 | is required / must be … (the schema …) | change the data at that path; the schema is in the agent's card under \`schemas\` |
-| names a schema that the agent's card does not declare | use one of the names listed |
+| names a schema that the agent's card does not declare | use one of the listed names |
 | structured input is rejected because the message names a task | leave out \`taskId\` to start a new task |
 | a request without the header A2A-Version is A2A 0.3 | send \`A2A-Version: 1.0\` |
 | holds both "…" and "…" | send one spelling only |

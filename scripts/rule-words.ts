@@ -12,8 +12,8 @@ export function yamlBlock (value: unknown): string {
 /** Markdown: a heading, sentences, schemas as YAML. */
 export function ruleWords (rule: RuleConfig, level = '###'): string {
   const { on, select, error, verdict = 'reject', onUnknown } = rule
-  return words(rule, level, 'request', `Looks at ${selected(select)}${on === undefined ? '' : `, in ${any(on)}`}.`, [
-    ...onUnknown === 'reject' ? ['Where nobody can tell the state of the task, it applies.'] : [],
+  return words(rule, level, 'request', `Selects ${selected(select)}${on === undefined ? '' : `, in ${any(on)}`}.`, [
+    ...onUnknown === 'reject' ? ['If the state of the task is unknown, the rule applies.'] : [],
     consequence(verdict, error)
   ])
 }
@@ -21,24 +21,24 @@ export function ruleWords (rule: RuleConfig, level = '###'): string {
 /** The same of a rule for answers. */
 export function responseRuleWords (rule: ResponseRuleConfig, level = '###'): string {
   const { on, select, error, verdict = 'warn', chunked } = rule
-  return words(rule, level, 'result', `Looks at ${answered(select)}${on === undefined ? '' : `, in answers to ${any(on)}`}.`, [
-    ...chunked === false ? ['What a stream appends to an artifact is held to it too.'] : [],
-    ...verdict === 'reject' ? [`Otherwise the answer is refused${error?.reason === undefined ? '' : `, reason ${code(error.reason)}`}.${reads(error)}`] : [consequence(verdict, error)]
+  return words(rule, level, 'result', `Selects ${answered(select)}${on === undefined ? '' : `, in responses to ${any(on)}`}.`, [
+    ...chunked === false ? ['It also applies to data that a stream appends to an artifact.'] : [],
+    ...verdict === 'reject' ? [`Otherwise the response is rejected${error?.reason === undefined ? '' : `, reason ${code(error.reason)}`}.${reads(error)}`] : [consequence(verdict, error)]
   ])
 }
 
 function words (rule: RuleConfig | ResponseRuleConfig, level: string, subject: 'request' | 'result', looks: string, ends: readonly string[]): string {
   const { id, select, when, unless, schema } = rule
-  const lines = [`${level} ${id}`, '', looks, ...condition('Applies where', when, subject), ...condition('Does not apply where', unless, subject)]
+  const lines = [`${level} ${id}`, '', looks, ...condition('Applies if', when, subject), ...condition('Does not apply if', unless, subject)]
   const count = countWords(rule)
   if (count !== null) lines.push('', count)
   const source = sourceWords(schema)
   if (source !== null) lines.push('', source)
-  if (select.part?.match !== undefined) lines.push('', 'Parts are looked at that match:', '', yamlBlock(select.part.match))
+  if (select.part?.match !== undefined) lines.push('', 'Only parts that match:', '', yamlBlock(select.part.match))
   return [...lines, ...ends.flatMap(end => ['', end])].join('\n')
 }
 
-const EVENTS = { first: 'the first result of an answer', terminal: 'each result that is a message or ends its task', last: 'the last result of an answer' }
+const EVENTS = { first: 'the first result of a response', terminal: 'each result that is a message or ends its task', last: 'the last result of a response' }
 
 function answered ({ part, metadata, event }: AnswerSelectorConfig): string {
   if (event !== undefined) return EVENTS[event]
@@ -61,7 +61,7 @@ const PLACES = { message: 'the message', params: 'the request', part: 'each part
 
 function metadataWords ({ in: places, key, path, equals }: MetadataSelectorConfig, initial: NonNullable<MetadataSelectorConfig['in']> = ['message']): string {
   const where = `${code(key)} in the metadata of ${(places ?? initial).map(place => PLACES[place]).join(' or ')}`
-  return `${path === undefined ? '' : `${code(path)} in `}${where}${equals === undefined ? '' : `, where it is ${code(String(equals))}`}`
+  return `${path === undefined ? '' : `${code(path)} in `}${where}${equals === undefined ? '' : `, if it is ${code(String(equals))}`}`
 }
 
 function partWords ({ data, mediaType, dataKey, take }: PartSelectorConfig): string {
@@ -78,7 +78,7 @@ function condition (begin: string, config: ConditionConfig | undefined, subject:
     ...contextId === undefined ? [] : [`the message names ${contextId === 'present' ? 'a' : 'no'} context`],
     ...listed === undefined ? [] : [`the message ${listed ? 'lists' : 'does not list'} the extension in ${code('message.extensions')}`],
     ...taskState === undefined ? [] : [`the task is ${any(taskState)}`],
-    ...requestMatched === undefined ? [] : [`${code(requestMatched)} found something in the request`],
+    ...requestMatched === undefined ? [] : [`the rule ${code(requestMatched)} selected something in the request`],
     ...match === undefined ? [] : [`the ${subject} matches`]
   ]
   const sentence = `${begin} ${parts.join(', and ')}`
@@ -88,7 +88,7 @@ function condition (begin: string, config: ConditionConfig | undefined, subject:
 function countWords ({ count }: Pick<RuleConfig, 'count'>): string | null {
   if (count === undefined) return null
   const { min, max } = count
-  if (max === 0) return 'There must be none.'
+  if (max === 0) return 'There must be no such value.'
   if (min === max) return `There must be exactly ${min}.`
   const bounds = [...min === undefined ? [] : [`at least ${min}`], ...max === undefined ? [] : [`at most ${max}`]]
   return `There must be ${bounds.join(' and ')}.`
@@ -96,17 +96,17 @@ function countWords ({ count }: Pick<RuleConfig, 'count'>): string | null {
 
 function sourceWords (schema: RuleConfig['schema']): string | null {
   if (schema === undefined) return null
-  if (schema === true) return 'Any value is good.'
-  return `Each must hold to:\n\n${yamlBlock(schema)}`
+  if (schema === true) return 'Any value is valid.'
+  return `Each must match:\n\n${yamlBlock(schema)}`
 }
 
 function consequence (verdict: string, error: RuleConfig['error']): string {
   const { class: kind = 'invalid', undeclared, reason } = error ?? {}
   if (verdict !== 'reject') return `Otherwise: ${code(verdict)}.${reads(error)}`
-  const undefinedSchema = undeclared === undefined ? '' : `; where the card has no such schema, as ${code(undeclared)}`
-  return `Otherwise it is refused as ${code(kind)}${reason === undefined ? '' : `, reason ${code(reason)}`}${undefinedSchema}.${reads(error)}`
+  const undefinedSchema = undeclared === undefined ? '' : `; if the card has no such schema, as ${code(undeclared)}`
+  return `Otherwise the request is rejected as ${code(kind)}${reason === undefined ? '' : `, reason ${code(reason)}`}${undefinedSchema}.${reads(error)}`
 }
 
 function reads (error: RuleConfig['error']): string {
-  return error?.message === undefined ? '' : ` It reads: ${error.message}.`
+  return error?.message === undefined ? '' : ` Message: ${error.message}.`
 }

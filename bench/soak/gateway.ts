@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { packageRoot } from '../../src/config/paths.js'
 
-const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url))
+const MAIN = join(packageRoot(), 'dist/src/main.js')
 /** SIGWINCH, which nothing else means anything by, collects garbage, so that what is measured is what is held. */
 const COLLECT = 'data:text/javascript,process.on("SIGWINCH",()=>{globalThis.gc();globalThis.gc()})'
 

@@ -4,6 +4,7 @@
  */
 import type { JsonLimits } from '../wire/json.js'
 import { parseStrict } from '../wire/json.js'
+import type { InexactNumbers } from '../wire/json-number.js'
 import { isJsonContentType } from '../wire/media-type.js'
 import type { Bytes } from '../wire/pieces.js'
 import { idToken, readEnvelope } from './envelope.js'
@@ -46,6 +47,8 @@ export interface Call {
   readonly extensionBody: unknown
   /** Of requests that carry a message. */
   readonly view: RequestView | null
+  /** Numbers of the body that its doubles do not say; null for none. */
+  readonly inexact: InexactNumbers | null
   /** First thing wrong with the body as such. With it, the rest is read as far as it could be. */
   readonly problem: CallProblem | null
 }
@@ -76,7 +79,7 @@ function readRpcCall (input: CallInput): Call {
   const read = readEnvelope(parsed.value)
   if (!read.ok) {
     const { reason, path, message } = read.problem
-    return { version, operation: 'Other', method: null, id, idValue: null, request: null, extensionBody: undefined, view: null, problem: { reason, rule: 'envelope', path, message } }
+    return { version, operation: 'Other', method: null, id, idValue: null, request: null, extensionBody: undefined, view: null, inexact: null, problem: { reason, rule: 'envelope', path, message } }
   }
   const { envelope } = read
   const operation = operationOfMethod(envelope.method, version)
@@ -92,6 +95,7 @@ function readRpcCall (input: CallInput): Call {
     request: envelope.params === null ? null : { object: envelope.params, path: 'params' },
     extensionBody: undefined,
     view,
+    inexact: parsed.inexact ?? null,
     problem: operation === null ? unknownMethod(envelope.method, version) : null
   }
 }
@@ -119,23 +123,23 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   if (typeProblem !== null) return blank(input.version, operation, typeProblem)
   const parsed = parseStrict(bytes, input.limits)
   if (!parsed.ok) return blank(input.version, operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
-  if (operation === 'Extension') return readExtensionBody(input.version, parsed.value)
+  if (operation === 'Extension') return readExtensionBody(input.version, parsed.value, parsed.inexact ?? null)
   // The Go SDK sends `null` where there is nothing to say.
   if (parsed.value === null && !carriesMessage(operation)) return blank(input.version, operation, null)
   if (!isObject(parsed.value)) return blank(input.version, operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
   const body: JsonObject = parsed.value
   const view = carriesMessage(operation) ? viewRequest(body, '', input.version, 'HTTP+JSON') : null
-  return { version: input.version, operation, method: null, id: NO_ID, idValue: null, request: { object: body, path: '' }, extensionBody: undefined, view, problem: null }
+  return { version: input.version, operation, method: null, id: NO_ID, idValue: null, request: { object: body, path: '' }, extensionBody: undefined, view, inexact: parsed.inexact ?? null, problem: null }
 }
 
 /** The extension says what the body is; where it holds a message, that is read as every other. */
-function readExtensionBody (version: Version, body: unknown): Call {
-  const call = { ...blank(version, 'Extension', null), extensionBody: body }
+function readExtensionBody (version: Version, body: unknown, inexact: InexactNumbers | null): Call {
+  const call = { ...blank(version, 'Extension', null), extensionBody: body, inexact }
   return isObject(body) ? { ...call, request: { object: body, path: '' }, view: viewRequest(body, '', version, 'HTTP+JSON', true) } : call
 }
 
 function blank (version: Version, operation: Operation, problem: CallProblem | null): Call {
-  return { version, operation, method: null, id: NO_ID, idValue: null, request: null, extensionBody: undefined, view: null, problem }
+  return { version, operation, method: null, id: NO_ID, idValue: null, request: null, extensionBody: undefined, view: null, inexact: null, problem }
 }
 
 function contentTypeProblem (input: CallInput): CallProblem | null {

@@ -17,6 +17,8 @@ export interface UncarriedInterface {
   readonly binding: string
   readonly version: string
   readonly why: string
+  /** Of its URL, where the binding is one that the gateway could carry, or none. */
+  readonly path: string | null
 }
 
 /** An interface with its place in the raw card. `list` is null for the top level `url` of 0.3. */
@@ -77,7 +79,7 @@ function placeList (placed: PlacedInterface[], list: string, value: unknown, rea
   for (let i = 0; i < value.length; i++) {
     const entry: unknown = value[i]
     if (!isObject(entry)) {
-      placed.push(refuse(list, i, '', '', '', 'it is not an object'))
+      placed.push(refuse(list, i, { url: '', binding: '', version: '', why: 'it is not an object', path: null }))
       continue
     }
     const [binding, version] = read(entry)
@@ -89,11 +91,13 @@ function placeList (placed: PlacedInterface[], list: string, value: unknown, rea
 function place (list: string | null, index: number, entry: Json, bindingText: string | null, versionText: string, tenant: string | null): PlacedInterface {
   const text = entry['url']
   const shown = typeof text === 'string' ? shownUrl(text) : ''
-  const no = (why: string): PlacedInterface => refuse(list, index, shown, bindingText ?? '', versionText, why)
+  const path = typeof text === 'string' && URL.canParse(text) ? new URL(text).pathname : null
+  const no = (why: string, at = path): PlacedInterface =>
+    refuse(list, index, { url: shown, binding: shorten(bindingText ?? ''), version: shorten(versionText), why, path: at })
 
   if (bindingText === null) return no('it names no binding')
   const upper = bindingText.trim().toUpperCase()
-  if (upper !== 'JSONRPC' && upper !== 'HTTP+JSON') return no(`the gateway does not carry the binding "${shorten(bindingText)}"`)
+  if (upper !== 'JSONRPC' && upper !== 'HTTP+JSON') return no(`the gateway does not carry the binding "${shorten(bindingText)}"`, null)
   const version = readVersion(versionText)
   if (version === null) return no(`the gateway does not carry protocol version "${shorten(versionText)}"`)
   if (typeof text !== 'string' || text === '') return no('it has no URL')
@@ -103,8 +107,8 @@ function place (list: string | null, index: number, entry: Json, bindingText: st
   return { list, index, read: { binding: upper, version, url: new URL(text), text, tenant }, uncarried: null, warning }
 }
 
-function refuse (list: string | null, index: number, url: string, binding: string, version: string, why: string): PlacedInterface {
-  return { list, index, read: null, uncarried: { url, binding: shorten(binding), version: shorten(version), why }, warning: null }
+function refuse (list: string | null, index: number, uncarried: UncarriedInterface): PlacedInterface {
+  return { list, index, read: null, uncarried, warning: null }
 }
 
 /** First non-empty text under one of the keys. A number (`0.3`, `1.0` which JSON reads as 1) counts as its text. */

@@ -1,4 +1,7 @@
+import { posix } from 'node:path'
 import type { CardInterface } from './card-interfaces.js'
+import { canonicalPath, checkCardPath, isAtOrBelow, loosePath } from '../wire/target.js'
+import type { PathScope } from './path-scope.js'
 import type { Binding, Version } from './versions.js'
 
 /** An interface of the card with the path it has at the agent and the path it has at the gateway. */
@@ -10,7 +13,7 @@ export interface MappedInterface {
   readonly upstreamPath: string
   /** The path exactly as the card ends it, with or without slash: JSON-RPC is posted here, because redirects are not followed. */
   readonly dialPath: string
-  /** Relative to the agent's public path: empty, or `/x/y` without trailing slash. */
+  /** Relative to the agent's public path, as `canonicalPath` makes it: empty, or `/x/y` without trailing slash. */
   readonly publicPath: string
   /** The URL as the card writes it. */
   readonly url: string
@@ -20,36 +23,31 @@ export interface MappedInterface {
 export const CARD_PATHS: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 
 const AUTHORITY = /^https?:\/\/[^/?#]*/i
-const DOT_SEGMENT = /\/\.{1,2}(?:;[^/]*)?(?=\/|$)/
-/** Encoded slash, backslash, dot and control characters: gateway and agent may read them differently. */
-const UNSAFE_ESCAPE = /%(?:2f|5c|2e|[01][0-9a-f]|7f)/i
-const BROKEN_ESCAPE = /%(?![0-9a-f]{2})/i
-
 /**
  * Where each interface is served: its path relative to the path of `upstream.url` when it lies under it, its whole path
- * otherwise. The host in the card is ignored: agents often name one that only they can see.
+ * where `card.interfaces` allows that. Other interfaces are not routed. The host in the card is ignored: agents often name one that only they can see.
  * @returns the interfaces that can be routed, and a sentence for each that cannot or that lost its query string
  */
-export function mapInterfaces (interfaces: readonly CardInterface[], upstreamUrl: URL): { mapped: MappedInterface[], conflicts: string[] } {
+export function mapInterfaces (interfaces: readonly CardInterface[], scope: PathScope): { mapped: MappedInterface[], conflicts: string[] } {
   const conflicts: string[] = []
-  const mapped = mapEach(interfaces, upstreamUrl, conflicts).filter((one) => one !== null)
+  const mapped = mapEach(interfaces, scope, conflicts).filter((one) => one !== null)
   return { mapped, conflicts }
 }
 
 /** Like `mapInterfaces`, but keeps the places: null stands for an interface that cannot be routed. */
-export function mapEach (interfaces: readonly CardInterface[], upstreamUrl: URL, conflicts: string[]): (MappedInterface | null)[] {
-  const base = trimSlash(upstreamUrl.pathname)
+export function mapEach (interfaces: readonly CardInterface[], scope: PathScope, conflicts: string[]): (MappedInterface | null)[] {
+  const base = canonicalPath(scope.base)
   const taken = new Map<string, string>()
   return interfaces.map((one) => {
     const { url, text, binding, version, tenant } = one
     const shown = `${binding} ${version} ${url.origin}${url.pathname}`
-    const problem = pathProblem(text)
+    const upstreamPath = trimSlash(url.pathname)
+    const problem = checkCardPath(pathText(text)) ?? scope.problem(upstreamPath)
     if (problem !== null) {
       conflicts.push(`${shown} is not carried: ${problem}`)
       return null
     }
-    const upstreamPath = trimSlash(url.pathname)
-    const publicPath = publicPathOf(upstreamPath, base)
+    const publicPath = publicPathOf(canonicalPath(upstreamPath), base)
     if (CARD_PATHS.includes(publicPath)) {
       conflicts.push(`${shown} is not carried: the gateway serves the card at that path`)
       return null
@@ -70,22 +68,23 @@ export function publicUrlOf (mapped: MappedInterface, publicBase: string): strin
   return publicBase + mapped.publicPath + (pathText(mapped.url).endsWith('/') ? '/' : '')
 }
 
+/**
+ * The path of an interface below `base` as the most lenient agent reads it, for what is not carried because of how it is spelled.
+ * @returns null where it is not below it
+ */
+export function interfacePath (path: string, base: string): string | null {
+  // Decoded twice: what is spelled in two layers is not carried for that reason.
+  const loose = loosePath(posix.normalize(loosePath(loosePath(path)).replaceAll('\\', '/')))
+  const below = loosePath(base)
+  return isAtOrBelow(loose, below) ? loose.slice(below.length) : null
+}
+
 function publicPathOf (path: string, base: string): string {
-  if (base === '') return path
-  if (path === base) return ''
-  return path.startsWith(`${base}/`) ? path.slice(base.length) : path
+  return isAtOrBelow(path, base) ? path.slice(base.length) : path
 }
 
-function pathProblem (text: string): string | null {
-  const path = pathText(text)
-  if (path.includes('//')) return 'its path contains an empty segment'
-  if (DOT_SEGMENT.test(path)) return 'its path contains a dot segment'
-  if (UNSAFE_ESCAPE.test(path)) return 'its path contains an encoded slash, backslash, dot or control character'
-  if (BROKEN_ESCAPE.test(path)) return 'its path contains a broken percent escape'
-  return null
-}
-
-function pathText (text: string): string {
+/** Path of a URL as the card writes it. */
+export function pathText (text: string): string {
   const rest = text.replace(AUTHORITY, '')
   const end = rest.search(/[?#]/)
   return end === -1 ? rest : rest.slice(0, end)

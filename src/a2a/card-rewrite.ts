@@ -5,11 +5,13 @@ import { isObject, placeInterfaces, TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from '
 import type { CardInterface, PlacedInterface } from './card-interfaces.js'
 import { mapEach, publicUrlOf } from './card-map.js'
 import type { MappedInterface } from './card-map.js'
+import type { PathScope } from './path-scope.js'
 
 export interface RewriteOptions {
   /** The gateway's public URL with the agent's path, no trailing slash. */
   readonly publicBase: string
-  readonly upstreamUrl: URL
+  /** Interfaces at other paths are not served. */
+  readonly scope: PathScope
   /** `strip` removes signatures, which the rewriting breaks; `verbatim` serves the card untouched. */
   readonly signature: 'strip' | 'verbatim'
   /**
@@ -99,7 +101,7 @@ function publicUrls (placed: readonly PlacedInterface[], options: RewriteOptions
     interfaces.push(read)
   }
   const urls = new Map<string, Slot>()
-  mapEach(interfaces, options.upstreamUrl, []).forEach((target, i) => {
+  mapEach(interfaces, options.scope, []).forEach((target, i) => {
     if (target === null || options.routed?.(target) === false) return
     urls.set(places[i] ?? '', { url: publicUrlOf(target, options.publicBase), transport: null })
   })

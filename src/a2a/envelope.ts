@@ -6,7 +6,8 @@ import { memberSpan } from '../wire/json-span.js'
 import type { Bytes } from '../wire/pieces.js'
 import { lend } from '../wire/pieces.js'
 import type { FieldProblem, JsonObject } from './fields.js'
-import { Fields, FieldSet, isObject, own } from './fields.js'
+import { Fields, isObject, own } from './fields.js'
+import { RPC_REQUEST } from './members.js'
 
 export interface RpcEnvelope {
   readonly method: string
@@ -23,8 +24,6 @@ export interface EnvelopeProblem {
 
 export type EnvelopeResult = { readonly ok: true, readonly envelope: RpcEnvelope } | { readonly ok: false, readonly problem: EnvelopeProblem }
 
-const ENVELOPE = new FieldSet(['jsonrpc', 'id', 'method', 'params'])
-
 function bad (path: string, message: string, reason: EnvelopeProblem['reason'] = 'INVALID_REQUEST'): EnvelopeResult {
   return { ok: false, problem: { reason, path, message } }
 }
@@ -33,19 +32,19 @@ export function readEnvelope (value: unknown): EnvelopeResult {
   if (Array.isArray(value)) return bad('', 'Batch requests are not supported by A2A; send one JSON-RPC object per HTTP request.')
   if (!isObject(value)) return bad('', 'The body must be one JSON-RPC 2.0 object with "jsonrpc", "id", "method" and "params".')
   const problems: FieldProblem[] = []
-  Fields.read(value, ENVELOPE, '', problems)
+  Fields.read(value, RPC_REQUEST, '', problems)
   const first = problems[0]
-  if (first !== undefined) return bad(first.path, `Ambiguous envelope: the member ${first.path} ${first.message}.`)
-  if (own(value, 'jsonrpc') !== '2.0') return bad('jsonrpc', 'The member "jsonrpc" must be the string "2.0".')
-  const id = own(value, 'id')
-  if (id !== undefined && id !== null && typeof id !== 'string' && !(typeof id === 'number' && Number.isInteger(id))) {
-    return bad('id', 'The member "id" must be a string, an integer or null.')
+  if (first !== undefined) {
+    return first.message.startsWith('must be ')
+      ? bad(first.path, `The member "${first.path}" ${first.message}.`, first.path === 'params' ? 'INVALID_PARAMS' : 'INVALID_REQUEST')
+      : bad(first.path, `Ambiguous envelope: the member ${first.path} ${first.message}.`)
   }
+  if (own(value, 'jsonrpc') !== '2.0') return bad('jsonrpc', 'The member "jsonrpc" must be the string "2.0".')
   const method = own(value, 'method')
   if (typeof method !== 'string' || method === '') return bad('method', 'The member "method" must be a non-empty string.')
   const params = own(value, 'params')
-  if (params !== undefined && params !== null && !isObject(params)) return bad('params', 'The member "params" must be an object.', 'INVALID_PARAMS')
-  return { ok: true, envelope: { method, params: params ?? null, id: (id as string | number | null | undefined) ?? null } }
+  const id = own(value, 'id') as string | number | null | undefined
+  return { ok: true, envelope: { method, params: isObject(params) ? params : null, id: id ?? null } }
 }
 
 /**

@@ -1,4 +1,5 @@
 /** HTTP routes that extensions add beside the operations of A2A: which of them a path is. Built when a card is loaded. */
+import { loosePath } from '../wire/target.js'
 import type { Version } from './versions.js'
 
 /** A route that an agent offers to callers of these versions. */
@@ -53,11 +54,11 @@ export class ExtensionRoutes {
     return found.length === 0 ? null : { allow: [...new Set(found.flatMap(place => [...place.byVerb.keys()]))].sort().join(', ') }
   }
 
-  /** Whether an agent that reads paths leniently could take this one for a route. @param loose as `lenientPath` makes it */
+  /** Whether an agent that reads paths leniently could take this one for a route. @param loose as `loosePath` makes it */
   claims (loose: string): boolean {
     if (this.places.length === 0) return false
     const segments = loose.slice(1).split('/')
-    return this.places.some(place => fits(place.segments.map(segment => segment?.toLowerCase() ?? null), segments))
+    return this.places.some(place => fits(place.segments.map(segment => segment === null ? null : loosePath(segment)), segments))
   }
 }
 

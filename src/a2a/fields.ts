@@ -6,7 +6,8 @@
  * requests: such objects are refused, never guessed at.
  */
 
-import { isUnread } from '../wire/json-long.js'
+import { hasUnread, isUnread } from '../wire/json-long.js'
+import { accepts, ANY, OBJECT, typeProblem, typeProblemAt } from './json-types.js'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -19,19 +20,36 @@ export function own (object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
 
+/** One field of an object, and the JSON types that it may have. */
+export interface Member {
+  readonly field: string
+  /** Bits of `json-types.ts`. */
+  readonly types: number
+  /** The fields of an object that nothing else reads: they are checked with the object that holds it. */
+  readonly within: FieldSet | null
+}
+
+/** JSON types of a field; the fields of an object stand for OBJECT, and have them checked too. */
+export type MemberTable = Readonly<Record<string, number | FieldSet>>
+
 /** The known fields of one kind of object, prepared for look-up. */
 export class FieldSet {
-  /** Legal spelling, camelCase or snake_case, to the field's name. */
-  readonly spellings: ReadonlyMap<string, string>
+  readonly members: readonly Member[]
+  /** Legal spelling, camelCase or snake_case, to the field. */
+  readonly spellings: ReadonlyMap<string, Member>
   /** Letters only, lower case, to the field's name. */
   readonly folded: ReadonlyMap<string, string>
 
-  constructor (fields: readonly string[]) {
-    const spellings = new Map<string, string>()
+  constructor (table: MemberTable) {
+    const spellings = new Map<string, Member>()
     const folded = new Map<string, string>()
-    for (const field of fields) {
-      spellings.set(field, field)
-      spellings.set(snakeCase(field), field)
+    this.members = Object.entries(table).map(([field, of]) => {
+      return typeof of === 'number' ? { field, types: of, within: null } : { field, types: OBJECT, within: of }
+    })
+    for (const member of this.members) {
+      const { field } = member
+      spellings.set(field, member)
+      spellings.set(snakeCase(field), member)
       folded.set(fold(field), field)
     }
     this.spellings = spellings
@@ -69,19 +87,6 @@ export function addProblem (problems: FieldProblem[], path: string, message: str
   if (problems.length < MAX_PROBLEMS) problems.push({ path, message })
 }
 
-/** Null is absent to every reader; of anything else but a text, some make one, and others refuse it. */
-export function mustBeTexts (fields: Fields, names: readonly string[], problems: FieldProblem[]): void {
-  for (const name of names) {
-    const value = fields.peek(name)
-    if (value !== undefined && value !== null && typeof value !== 'string') addProblem(problems, fields.pathOf(name), 'must be a string')
-  }
-}
-
-export function mustBeObject (fields: Fields, name: string, problems: FieldProblem[]): void {
-  const value = fields.get(name)
-  if (value !== undefined && value !== null && !isObject(value)) addProblem(problems, fields.pathOf(name), 'must be an object')
-}
-
 /** For where some agents know only the one spelling, and others both. */
 export function mustBeCamelCase (fields: Fields, names: readonly string[], problems: FieldProblem[]): void {
   for (const name of names) {
@@ -105,27 +110,35 @@ export class Fields {
 
   /**
    * @param path of the object from the root of the request, '' for the root
-   * @param problems receives one entry per member that could be misread
+   * @param problems receives one entry per member that could be misread, or has a JSON type that A2A does not give it
    */
   static read (object: JsonObject, set: FieldSet, path: string, problems: FieldProblem[]): Fields {
     let aliases: Map<string, string> | null = null
+    const unread = hasUnread(object)
     // Without the list that Object.keys makes; what it would inherit, parsed JSON never has.
     for (const key in object) {
-      const field = set.spellings.get(key)
-      if (field === key) continue
-      if (field !== undefined) {
+      const member = set.spellings.get(key)
+      if (member === undefined) {
+        const variant = key.length > 64 ? undefined : set.folded.get(fold(key))
+        if (variant !== undefined) {
+          addProblem(problems, memberPath(path, key), `is read as "${variant}" by some agents; spell it "${variant}" or leave it out`)
+        }
+        continue
+      }
+      const { field, types, within } = member
+      if (field !== key) {
         if (Object.hasOwn(object, field)) {
           addProblem(problems, memberPath(path, key), `stands beside "${field}", another spelling of the same field; send only "${field}"`)
         } else {
           aliases ??= new Map()
           aliases.set(field, key)
         }
-        continue
       }
-      const variant = key.length > 64 ? undefined : set.folded.get(fold(key))
-      if (variant !== undefined) {
-        addProblem(problems, memberPath(path, key), `is read as "${variant}" by some agents; spell it "${variant}" or leave it out`)
-      }
+      if (types === ANY) continue
+      // A long string stays unread.
+      const value: unknown = unread && isUnread(object, key) ? '' : object[key]
+      if (!accepts(types, value)) addProblem(problems, memberPath(path, key) + typeProblemAt(types, value), typeProblem(types, value))
+      else if (within !== null && isObject(value)) Fields.read(value, within, memberPath(path, key), problems)
     }
     return new Fields(object, path, aliases)
   }

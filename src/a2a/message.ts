@@ -3,8 +3,11 @@
  * Rules see only this; paths name the client's own fields.
  */
 import type { FieldProblem, JsonObject } from './fields.js'
-import { addProblem, Fields, FieldSet, isObject, mustBeCamelCase, mustBeObject, mustBeTexts, own } from './fields.js'
-import { checkFile, FILE, isWrapped, WRAPPER, wrapperFlag } from './part-checks.js'
+import { addProblem, Fields, FieldSet, isObject, mustBeCamelCase, own } from './fields.js'
+import { ANY } from './json-types.js'
+import type { Members } from './members.js'
+import { membersOf } from './members.js'
+import { checkFile, isWrapped, WRAPPER, wrapperFlag } from './part-checks.js'
 import type { Binding, Version } from './versions.js'
 import type { JsonPath } from '../wire/json-edit.js'
 
@@ -63,15 +66,7 @@ export interface RequestView {
   readonly problems: readonly FieldProblem[]
 }
 
-const REQUEST = new FieldSet(['message', 'request', 'configuration', 'metadata', 'tenant'])
-export const MESSAGE_FIELDS = new FieldSet(['messageId', 'role', 'parts', 'content', 'contextId', 'taskId', 'referenceTaskIds', 'extensions', 'metadata', 'kind'])
-const PART = new FieldSet(['text', 'raw', 'url', 'data', 'file', 'kind', 'metadata', 'filename', 'mediaType'])
-const PART_METADATA = new FieldSet(['mediaType', 'mimeType'])
-
-const REQUEST_TEXTS = ['tenant'] as const
-const MESSAGE_TEXTS = ['taskId', 'contextId'] as const
-const PART_TEXTS = ['text', 'url', 'raw'] as const
-const PART_TYPES = ['mediaType'] as const
+const MESSAGE_IDS = ['taskId', 'contextId'] as const
 
 const MEMBERS_1_0 = ['text', 'raw', 'url', 'data'] as const
 const MEMBERS_0_3 = ['text', 'file', 'data'] as const
@@ -83,11 +78,8 @@ const MEMBERS_0_3 = ['text', 'file', 'data'] as const
  */
 export function viewRequest (request: JsonObject, path: string, version: Version, binding: Binding, foreign = false): RequestView {
   const problems: FieldProblem[] = []
-  const fields = Fields.read(request, REQUEST, path, problems)
-  if (!foreign) {
-    mustBeObject(fields, 'metadata', problems)
-    if (version === '1.0') mustBeTexts(fields, REQUEST_TEXTS, problems)
-  }
+  const members = membersOf(version, binding)
+  const fields = Fields.read(request, foreign ? members.extensionRequest : members.sendRequest, path, problems)
   const tenant = version === '1.0' ? fields.get('tenant') : undefined
   return {
     fields,
@@ -107,21 +99,20 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   const raw = request.get(field)
   if (!isObject(raw)) return null
   const key = request.key(field) ?? field
-  const content = viewContent(Fields.read(raw, MESSAGE_FIELDS, request.pathOf(field), problems), request.path === '' ? [key] : [request.path, key], version, problems)
-  mustBeTexts(content.fields, MESSAGE_TEXTS, problems)
+  const members = membersOf(version, binding)
+  const read = Fields.read(raw, members.message, request.pathOf(field), problems)
+  const content = viewContent(read, request.path === '' ? [key] : [request.path, key], members, problems)
   // Python's models read both, the JavaScript SDKs take the message for one without a task.
-  if (version === '0.3' && binding === 'JSONRPC') mustBeCamelCase(content.fields, MESSAGE_TEXTS, problems)
+  if (version === '0.3' && binding === 'JSONRPC') mustBeCamelCase(content.fields, MESSAGE_IDS, problems)
   if (version === '0.3' && content.list?.key === 'content') for (const part of content.parts) mustBeWrapped(part, problems)
   const { fields, path, steps, listed, parts, list } = content
   return { fields, path, steps, listed, parts, list, taskId: presence(fields.get('taskId')), contextId: presence(fields.get('contextId')) }
 }
 
-/** ProtoJSON of proto 0.3.0: data without the member is no data to the JavaScript SDKs, and a scalar in it neither. */
+/** ProtoJSON of proto 0.3.0: data without the member is no data to the JavaScript SDKs. */
 function mustBeWrapped ({ isData, data, dataPath, dataSteps }: PartView, problems: FieldProblem[]): void {
-  if (!isData || data === undefined || data === null) return
-  if (dataSteps === WRAPPED_DATA) {
-    if (typeof data !== 'object') addProblem(problems, dataPath, 'must be an object')
-  } else if (!isObject(data) || Object.keys(data).length > 0) {
+  if (!isData || data === undefined || data === null || dataSteps === WRAPPED_DATA) return
+  if (!isObject(data) || Object.keys(data).length > 0) {
     addProblem(problems, dataPath, 'must hold the document in a member "data", as this binding has it')
   }
 }
@@ -139,11 +130,9 @@ function mustBeUnwrapped ({ data, dataPath, dataSteps }: PartView, problems: Fie
  * @param proto whether parts without `kind` are ProtoJSON of proto 0.3.0, where data lies one level deeper also below `parts`: in answers of
  *   0.3 HTTP+JSON, whose artifacts have no `content`
  */
-export function viewContent (fields: Fields, steps: JsonPath, version: Version, problems: FieldProblem[], proto = false): ContentView {
+export function viewContent (fields: Fields, steps: JsonPath, members: Members, problems: FieldProblem[], proto = false): ContentView {
   const extensions = fields.get('extensions')
-  if (extensions !== undefined && extensions !== null && !(Array.isArray(extensions) && extensions.every(uri => typeof uri === 'string'))) addProblem(problems, fields.pathOf('extensions'), 'must be a list of strings')
-  mustBeObject(fields, 'metadata', problems)
-  const { parts, list } = viewParts(fields, version, proto, problems)
+  const { parts, list } = viewParts(fields, members, proto, problems)
   return { fields, path: fields.path, steps, listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : NONE, parts, list }
 }
 
@@ -152,7 +141,8 @@ export function presence (value: unknown): 'present' | 'absent' {
   return value === undefined || value === null || value === '' ? 'absent' : 'present'
 }
 
-function viewParts (message: Fields, version: Version, proto: boolean, problems: FieldProblem[]): Pick<MessageView, 'parts' | 'list'> {
+function viewParts (message: Fields, members: Members, proto: boolean, problems: FieldProblem[]): Pick<MessageView, 'parts' | 'list'> {
+  const { version } = members
   const parts = message.get('parts')
   const content = message.get('content')
   if (parts !== undefined && content !== undefined && version === '0.3') {
@@ -167,7 +157,8 @@ function viewParts (message: Fields, version: Version, proto: boolean, problems:
   for (let i = 0; i < list.length; i++) {
     const raw: unknown = list[i]
     if (!isObject(raw)) continue
-    const view = viewPart(raw, `${listPath}[${i}]`, i, version, nested || (proto && own(raw, 'kind') === undefined), problems)
+    const fields = Fields.read(raw, members.part, `${listPath}[${i}]`, problems)
+    const view = viewPart(fields, i, members, nested || (proto && own(raw, 'kind') === undefined), problems)
     if (proto) mustBeUnwrapped(view, problems)
     views.push(view)
   }
@@ -179,8 +170,9 @@ const DATA: readonly string[] = ['data']
 const WRAPPED_DATA: readonly string[] = ['data', 'data']
 const FLAGGED_DATA: readonly string[] = ['data', 'value']
 
-function viewPart (raw: JsonObject, path: string, index: number, version: Version, nested: boolean, problems: FieldProblem[]): PartView {
-  const part = Fields.read(raw, PART, path, problems)
+function viewPart (part: Fields, index: number, known: Members, nested: boolean, problems: FieldProblem[]): PartView {
+  const { path } = part
+  const { version } = known
   const members = version === '1.0' ? MEMBERS_1_0 : MEMBERS_0_3
   let present: string | null = null
   let several = false
@@ -193,26 +185,26 @@ function viewPart (raw: JsonObject, path: string, index: number, version: Versio
     if (several) addProblem(problems, path, `holds both "${present}" and "${member}"; a part has exactly one of ${members.join(', ')}`)
     present ??= member
   }
-  const kind = own(raw, 'kind')
+  const kind = own(part.object, 'kind')
   if (version === '0.3' && !several && kind !== present && (kind === 'text' || kind === 'file' || kind === 'data')) {
     if (present !== null) addProblem(problems, path, `says kind "${kind}" and carries "${present}"; make them agree`)
     // A text without its member is an empty one: writers leave empty members out.
     else if (kind === 'file' || (kind === 'data' && part.key('data') === null)) addProblem(problems, path, `says kind "${kind}" and carries none; add the member "${kind}"`)
   }
-  // Readers made by ts-proto take `String(["a"])`, which is "a", for the text.
-  mustBeTexts(part, PART_TEXTS, problems)
-  mustBeObject(part, 'metadata', problems)
   const isData = present === 'data' || (present === null && part.key('data') !== null)
   if (!isData) {
-    checkFile(part, problems)
-    if (version === '1.0') mustBeTexts(part, PART_TYPES, problems)
+    const metadata = part.get('metadata')
+    if (isObject(metadata)) Fields.read(metadata, known.partMetadata, part.pathOf('metadata'), problems)
+    checkFile(part, known, problems)
+    return { fields: part, path, index, isData: false, data: undefined, dataPath: part.pathOf('data'), dataSteps: DATA, mediaTypes: NONE, doubt: null }
   }
-  if (!isData) return { fields: part, path, index, isData: false, data: undefined, dataPath: part.pathOf('data'), dataSteps: DATA, mediaTypes: NONE, doubt: null }
   let data = part.get('data')
   let dataPath = part.pathOf('data')
   let dataSteps = DATA
   // 0.3 REST is ProtoJSON of DataPart { Struct data }: the document is one level deeper (reference §5.2).
   if (nested && isObject(data) && Object.hasOwn(data, 'data')) {
+    // Its other members are the client's own, whatever their spelling.
+    Fields.read({ data: data.data }, known.dataPart, dataPath, problems)
     data = data.data
     dataPath = `${dataPath}.data`
     dataSteps = WRAPPED_DATA
@@ -226,23 +218,20 @@ function viewPart (raw: JsonObject, path: string, index: number, version: Versio
   const doubt = version === '0.3' && !nested && kind !== 'data'
     ? 'carries "data" without kind "data", so some agents do not read it as data; set kind to "data"'
     : data === null || data === undefined ? 'carries null as data, which some agents read as no data; send a value' : null
-  return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, version, problems), doubt }
+  return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, known, problems), doubt }
 }
 
-function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[]): readonly StatedMediaType[] {
+function mediaTypesOf (part: Fields, { version, partMetadata }: Members, problems: FieldProblem[]): readonly StatedMediaType[] {
   if (part.get('mediaType') === undefined && part.get('metadata') === undefined) return NONE
   const found: StatedMediaType[] = []
   const add = (fields: Fields, field: 'mediaType' | 'mimeType', place: MediaTypePlace): void => {
     const value = fields.get(field)
-    if (value === undefined || value === null || value === '') return
-    if (typeof value === 'string') found.push({ text: value, path: fields.pathOf(field), place })
-    // `String(["a/b"])` is "a/b": readers made by ts-proto take it for the media type.
-    else addProblem(problems, fields.pathOf(field), 'must be a string')
+    if (typeof value === 'string' && value !== '') found.push({ text: value, path: fields.pathOf(field), place })
   }
   if (version === '1.0') add(part, 'mediaType', 'mediaType')
   const metadata = part.get('metadata')
   if (isObject(metadata)) {
-    const fields = Fields.read(metadata, PART_METADATA, part.pathOf('metadata'), problems)
+    const fields = Fields.read(metadata, partMetadata, part.pathOf('metadata'), problems)
     if (version === '1.0') add(fields, 'mediaType', 'metadata.mediaType')
     add(fields, 'mimeType', 'metadata.mimeType')
     if (version === '0.3') add(fields, 'mediaType', 'metadata.mediaType')
@@ -251,22 +240,23 @@ function mediaTypesOf (part: Fields, version: Version, problems: FieldProblem[])
   return found
 }
 
+/** The table has the types; here they are only looked up. */
+const STATED = new FieldSet({ mediaType: ANY, mimeType: ANY })
+
 /** The media types of any part; those of parts without data are only read where a policy asks for them. */
 export function statedTypes (part: PartView): readonly StatedMediaType[] {
   if (part.isData) return part.mediaTypes
   const found: StatedMediaType[] = []
   const add = (fields: Fields, field: 'mediaType' | 'mimeType', place: MediaTypePlace): void => {
-    const value = fields.get(field)
-    // A list of one text is that text to readers made by ts-proto.
-    const text = Array.isArray(value) ? String(value) : value
+    const text = fields.get(field)
     if (typeof text === 'string' && text !== '') found.push({ text, path: fields.pathOf(field), place })
   }
   add(part.fields, 'mediaType', 'mediaType')
   const file = part.fields.get('file')
-  if (isObject(file)) add(Fields.read(file, FILE, part.fields.pathOf('file'), []), 'mimeType', 'file.mimeType')
+  if (isObject(file)) add(Fields.read(file, STATED, part.fields.pathOf('file'), []), 'mimeType', 'file.mimeType')
   const metadata = part.fields.get('metadata')
   if (isObject(metadata)) {
-    const fields = Fields.read(metadata, PART_METADATA, part.fields.pathOf('metadata'), [])
+    const fields = Fields.read(metadata, STATED, part.fields.pathOf('metadata'), [])
     add(fields, 'mediaType', 'metadata.mediaType')
     add(fields, 'mimeType', 'metadata.mimeType')
   }

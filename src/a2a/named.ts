@@ -1,7 +1,8 @@
 /** Requests without a message that name their task or their tenant twice and differently, or where only some agents look. */
 import type { Call } from './call.js'
 import type { FieldProblem } from './fields.js'
-import { addProblem, Fields, FieldSet, isObject, mustBeCamelCase, mustBeObject, mustBeTexts } from './fields.js'
+import { addProblem, Fields, isObject, mustBeCamelCase } from './fields.js'
+import { membersOf } from './members.js'
 import type { Operation } from './operations.js'
 import { carriesMessage } from './operations.js'
 import { nameId, taskIdOfPath } from './task-id.js'
@@ -16,8 +17,6 @@ export interface Address {
   readonly query: string
 }
 
-const REQUEST = new FieldSet(['id', 'taskId', 'name', 'parent', 'tenant', 'metadata'])
-const TEXTS = ['id', 'taskId', 'name', 'parent', 'tenant'] as const
 const TASK_ID = ['taskId'] as const
 
 /** Operations whose request has the task as `id`; the others of tasks have it as `taskId`. */
@@ -46,9 +45,8 @@ function strayTenant ({ tenant, query }: Address): boolean {
 function ofBody ({ operation, version, request }: Call, address: Address | null): FieldProblem | null {
   if (request === null) return null
   const problems: FieldProblem[] = []
-  const fields = Fields.read(request.object, REQUEST, request.path, problems)
-  mustBeTexts(fields, TEXTS, problems)
-  mustBeObject(fields, 'metadata', problems)
+  const { taskRequest } = membersOf(version, address === null ? 'JSONRPC' : 'HTTP+JSON')
+  const fields = Fields.read(request.object, taskRequest, request.path, problems)
   if (version === '0.3' && address === null) mustBeCamelCase(fields, TASK_ID, problems)
   const text = (name: string): string | null => fields.get(name) as string | null | undefined || null
   const differ = (name: string, one: string | null, other: string | null, than: string): void => {

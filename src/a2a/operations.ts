@@ -111,18 +111,9 @@ function decode (text: string): string {
   }
 }
 
-/**
- * A path as the most lenient agent reads it: decoded, without matrix parameters (JAX-RS) and a last slash, letter case ignored (Express).
- * For finding what must not pass by unread; what is forwarded is matched as it stands.
- */
-export function lenientPath (path: string): string {
-  const loose = decode(path).replace(/;[^/]*/g, '').toLowerCase()
-  return loose.endsWith('/') ? loose.slice(0, -1) : loose
-}
-
 const WORDS: ReadonlyMap<string, string> = new Map(['extendedAgentCard', 'pushNotificationConfigs'].map(word => [word.toLowerCase(), word]))
 
-/** Whether a lenient path below an HTTP+JSON interface's base is an operation, whatever its verb. */
+/** Whether a path, as `loosePath` makes it, below an HTTP+JSON interface's base is an operation, whatever its verb. */
 export function isLenientRest (rest: string, version: Version, basePath: string): boolean {
   return matchRest('POST', rest.split('/').map(segment => WORDS.get(segment) ?? segment).join('/'), version, basePath) !== null
 }

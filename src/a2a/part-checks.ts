@@ -1,18 +1,15 @@
 /** What some readers take for a file or for wrapped data, and others do not. */
 import type { FieldProblem, JsonObject } from './fields.js'
-import { addProblem, Fields, FieldSet, isObject, mustBeTexts, own } from './fields.js'
+import { addProblem, Fields, isObject, own } from './fields.js'
+import type { Members } from './members.js'
 
-export const FILE = new FieldSet(['mimeType', 'name', 'uri', 'bytes', 'fileWithUri', 'fileWithBytes'])
-const FILE_TEXTS = ['mimeType', 'name', 'uri', 'bytes', 'fileWithUri', 'fileWithBytes'] as const
 const FILE_MEMBERS = ['uri', 'bytes', 'fileWithUri', 'fileWithBytes'] as const
 
 /** A file has one address or one content, under the name that its binding has for it. */
-export function checkFile (part: Fields, problems: FieldProblem[]): void {
+export function checkFile (part: Fields, members: Members, problems: FieldProblem[]): void {
   const raw = part.get('file')
-  if (raw === undefined || raw === null) return
-  if (!isObject(raw)) return addProblem(problems, part.pathOf('file'), 'must be an object')
-  const file = Fields.read(raw, FILE, part.pathOf('file'), problems)
-  mustBeTexts(file, FILE_TEXTS, problems)
+  if (!isObject(raw)) return
+  const file = Fields.read(raw, members.file, part.pathOf('file'), problems)
   const held = FILE_MEMBERS.filter(member => file.key(member) !== null)
   if (held.length > 1) addProblem(problems, file.path, `holds both "${held[0]}" and "${held[1]}"; a file has exactly one of ${FILE_MEMBERS.join(', ')}`)
 }

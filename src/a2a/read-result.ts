@@ -3,7 +3,8 @@
  * proto 1.0.1 SendMessageResponse and StreamResponse.
  */
 import type { FieldProblem, JsonObject } from './fields.js'
-import { Fields, FieldSet, isObject, isSameField, own } from './fields.js'
+import { Fields, isObject, isSameField, own } from './fields.js'
+import { membersOf, RPC_RESPONSE } from './members.js'
 import type { Operation } from './operations.js'
 import { isBareTask, isResult, readResult, readTask } from './result-shapes.js'
 import type { Place, Style } from './result-shapes.js'
@@ -19,8 +20,6 @@ export interface AnswerOptions extends Style {
 
 type Fault = { readonly path: string, readonly message: string }
 
-const ENVELOPE = new FieldSet(['jsonrpc', 'id', 'result', 'error'])
-
 /**
  * Reads the body of an answer, or the data of one event. Never throws. Answers of the operations for push notification configurations and of
  * GetExtendedAgentCard have no results; those of unknown methods and of extensions' routes have them where they look like it.
@@ -33,7 +32,7 @@ export function viewAnswer (value: unknown, options: AnswerOptions): AnswerView 
 function viewRpc (value: unknown, options: AnswerOptions): AnswerView {
   if (!isObject(value)) return faulty('', 'is no JSON-RPC 2.0 object')
   const problems: FieldProblem[] = []
-  Fields.read(value, ENVELOPE, '', problems)
+  Fields.read(value, RPC_RESPONSE, '', problems)
   if (own(value, 'jsonrpc') !== '2.0') return faulty('jsonrpc', 'must be the string "2.0"', problems)
   // Serialisers that write every member write null for the one of the two that is not meant.
   const error = own(value, 'error')
@@ -97,11 +96,9 @@ function wrapped (place: Place, options: AnswerOptions, updates: boolean, proble
   return faulty(place.path, options.version === '1.0' ? `${words}: it holds none of ${updates ? '"task", "message", "statusUpdate" and "artifactUpdate"' : '"task" and "message"'}` : words, problems)
 }
 
-const LIST = new FieldSet(['tasks'])
-
 function viewTasks (place: Place, options: AnswerOptions, problems: FieldProblem[]): AnswerView {
   if (!isObject(place.value)) return faulty(place.path, 'is no list of Tasks', problems)
-  const fields = Fields.read(place.value, LIST, place.path, problems)
+  const fields = Fields.read(place.value, membersOf(options.version, options.binding).taskList, place.path, problems)
   const tasks = fields.get('tasks')
   // ProtoJSON leaves empty lists out.
   if (tasks === undefined || tasks === null) return read(NONE, problems)

@@ -4,8 +4,11 @@ import { CARD_PATHS } from './card-map.js'
 import type { ExtensionRoute } from './extension-routes.js'
 import { ExtensionRoutes } from './extension-routes.js'
 import type { Operation } from './operations.js'
-import { isLenientRest, lenientPath, matchRest } from './operations.js'
+import { isLenientRest, matchRest } from './operations.js'
+import { PathScope } from './path-scope.js'
 import type { Binding, Version } from './versions.js'
+import { VERSIONS } from './versions.js'
+import { canonicalPath, isAtOrBelow, loosePath } from '../wire/target.js'
 
 export type Route =
   | { readonly kind: 'card' }
@@ -33,21 +36,32 @@ interface RpcAddress { readonly byVersion: ReadonlyMap<Version, string>, readonl
 
 interface RestAddress { readonly publicPath: string, readonly upstreamPath: string, readonly version: Version }
 
+/** What a router needs to know of the agent beside its interfaces. */
+interface RouterPlace {
+  readonly scope: PathScope
+  /** Paths below the base of interfaces that are not carried, as `loosePath` makes them. */
+  readonly uncarried: readonly string[]
+}
+
+const ROOT: RouterPlace = { scope: new PathScope({ upstreamUrl: new URL('http://agent') }), uncarried: [] }
+
 export class Router {
   private readonly rpc: ReadonlyMap<string, RpcAddress>
   /** Longest base first, so that the most specific interface wins. */
   private readonly rest: readonly RestAddress[]
   /** 0.2: public path of the extended card to its path at the agent. */
   private readonly legacyExtended: ReadonlyMap<string, string>
-  /** Addresses of JSON-RPC, card and 0.2 extended card, in lower case. */
+  /** Addresses of JSON-RPC, card and 0.2 extended card, and of interfaces that are not carried; as `loosePath` makes them. */
   private readonly claimed: ReadonlySet<string>
+  /** Bases of HTTP+JSON, in the same form; a card may have thousands. */
+  private readonly claimedBases: ReadonlyMap<string, ReadonlySet<Version>>
   private readonly extensions: ExtensionRoutes
-  private readonly upstreamBase: string
+  private readonly scope: PathScope
   /** Routes of `added` that no request reaches, because their paths are those of operations: `GET /tasks`. */
   readonly shadowed: readonly string[]
 
-  /** @param added routes of extensions; at the agent they lie below `upstreamBase`, its path without trailing slash */
-  constructor (interfaces: readonly MappedInterface[], legacyExtendedCard: boolean, added: readonly ExtensionRoute[] = [], upstreamBase = '') {
+  /** @param added routes of extensions; at the agent they lie below the base of the scope */
+  constructor (interfaces: readonly MappedInterface[], legacyExtendedCard: boolean, added: readonly ExtensionRoute[] = [], { scope, uncarried }: RouterPlace = ROOT) {
     const rpc = new Map<string, Map<Version, string>>()
     const rest: RestAddress[] = []
     const legacy = new Map<string, string>()
@@ -56,7 +70,8 @@ export class Router {
         const versions = rpc.get(one.publicPath) ?? new Map<Version, string>()
         if (!versions.has(one.version)) versions.set(one.version, one.dialPath)
         rpc.set(one.publicPath, versions)
-        if (legacyExtendedCard) legacy.set(parent(one.publicPath) + LEGACY_EXTENDED_CARD, parent(one.upstreamPath) + LEGACY_EXTENDED_CARD)
+        const extended = parent(one.upstreamPath) + LEGACY_EXTENDED_CARD
+        if (legacyExtendedCard && scope.problem(extended) === null) legacy.set(parent(one.publicPath) + LEGACY_EXTENDED_CARD, extended)
       } else if (!rest.some(known => known.publicPath === one.publicPath && known.version === one.version)) {
         rest.push({ publicPath: one.publicPath, upstreamPath: one.upstreamPath === '/' ? '' : one.upstreamPath, version: one.version })
       }
@@ -64,9 +79,15 @@ export class Router {
     this.rpc = new Map([...rpc].map(([path, byVersion]) => [path, { byVersion, versions: [...byVersion.keys()] }]))
     this.rest = rest.sort((a, b) => b.publicPath.length - a.publicPath.length)
     this.legacyExtended = legacy
-    this.claimed = new Set([...rpc.keys(), ...CARD_PATHS, ...legacy.keys()].map(path => path.toLowerCase()))
+    this.claimed = new Set([...rpc.keys(), ...CARD_PATHS, ...legacy.keys(), ...uncarried].map(loosePath))
+    const bases = new Map<string, Set<Version>>(uncarried.map(base => [base, new Set(VERSIONS)]))
+    for (const { publicPath, version } of rest) {
+      const base = loosePath(publicPath)
+      bases.set(base, new Set(bases.get(base)).add(version))
+    }
+    this.claimedBases = bases
     this.extensions = new ExtensionRoutes(added)
-    this.upstreamBase = upstreamBase
+    this.scope = scope
     this.shadowed = added.filter(({ verb, path }) => this.isOperation(verb, path.replace(/\{[^/]*\}/g, SOME_NAME))).map(({ verb, path }) => `${verb} ${path}`)
   }
 
@@ -76,11 +97,19 @@ export class Router {
    * @returns null for what is neither an operation of the agent's card nor a route of an extension
    */
   match (verb: string, path: string, version: Version): Route | null {
+    // Another agent's path could only be that of an interface above it: with a tenant, or a parameter of a route.
+    const route = this.find(verb, path, version)
+    return route !== null && 'upstreamPath' in route && this.scope.isForeign(route.upstreamPath) ? null : route
+  }
+
+  private find (verb: string, written: string, version: Version): Route | null {
+    // Of the same length: what is forwarded is cut from what was written.
+    const path = canonicalPath(written)
     const trimmed = path.endsWith('/') ? path.slice(0, -1) : path
     const rpc = this.rpc.get(trimmed)
     if (rpc !== undefined && verb === 'POST') return rpcRoute(rpc, version)
     if (CARD_PATHS.includes(path)) return verb === 'GET' || verb === 'HEAD' ? { kind: 'card' } : { kind: 'verb', binding: 'HTTP+JSON', version, allow: 'GET, HEAD' }
-    const rest = this.matchRest(verb, path, version)
+    const rest = this.matchRest(verb, path, written, version)
     if (rest !== null && rest.kind === 'operation') return rest
     const legacy = this.legacyExtended.get(path)
     if (legacy !== undefined && verb === 'GET') {
@@ -90,7 +119,7 @@ export class Router {
       if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath: firstPath(rpc) }
       return rest ?? { kind: 'verb', binding: 'JSONRPC', version, allow: 'POST' }
     }
-    return rest ?? this.matchExtension(verb, path, version)
+    return rest ?? this.matchExtension(verb, written, version)
   }
 
   /**
@@ -98,21 +127,22 @@ export class Router {
    * `passthrough` prefix may carry it past inspection.
    */
   claims (path: string): boolean {
-    const loose = lenientPath(path)
+    const loose = loosePath(path)
     if (this.claimed.has(loose) || this.extensions.claims(loose)) return true
-    return this.rest.some(({ publicPath, version }) => {
-      const base = publicPath.toLowerCase()
-      return under(loose, base) && isLenientRest(loose.slice(base.length), version, base)
-    })
+    for (let end = loose.lastIndexOf('/'); end >= 0; end = end === 0 ? -1 : loose.lastIndexOf('/', end - 1)) {
+      const base = loose.slice(0, end)
+      for (const version of this.claimedBases.get(base) ?? []) if (isLenientRest(loose.slice(end), version, base)) return true
+    }
+    return false
   }
 
   /** The version asked for first; a route that only another version has is an unsupported version, not an unknown path. */
-  private matchRest (verb: string, path: string, version: Version): Route | null {
+  private matchRest (verb: string, path: string, written: string, version: Version): Route | null {
     let mismatch: Route | null = null
     let unsupported: Route | null = null
     for (const address of this.rest) {
-      if (!under(path, address.publicPath)) continue
-      const rest = path.slice(address.publicPath.length)
+      if (!isAtOrBelow(path, address.publicPath)) continue
+      const rest = written.slice(address.publicPath.length)
       const found = matchRest(verb, rest, address.version, address.publicPath)
       if (found === null) continue
       if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath: address.upstreamPath + rest }
@@ -140,7 +170,7 @@ export class Router {
   private matchExtension (verb: string, path: string, version: Version): Route | null {
     const found = this.extensions.match(verb, path)
     if (found === null) return null
-    const upstreamPath = this.upstreamBase + path
+    const upstreamPath = this.scope.base + path
     if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath }
     if ('allow' in found) return { kind: 'verb', binding: 'HTTP+JSON', version, allow: found.allow }
     const { key, versions } = found
@@ -159,7 +189,7 @@ export class Router {
   }
 
   private isOperation (verb: string, path: string): boolean {
-    return this.rpc.has(path) || (verb === 'GET' && this.legacyExtended.has(path)) || this.matchRest(verb, path, '1.0') !== null
+    return this.rpc.has(path) || (verb === 'GET' && this.legacyExtended.has(path)) || this.matchRest(verb, path, path, '1.0') !== null
   }
 
   private versionsAt (publicPath: string): Version[] {
@@ -189,10 +219,6 @@ function rpcRoute (address: RpcAddress, version: Version): Route {
 
 function firstPath (address: RpcAddress): string {
   return address.byVersion.values().next().value ?? '/'
-}
-
-function under (path: string, base: string): boolean {
-  return path.startsWith(base) && (path.length === base.length || path.charCodeAt(base.length) === 0x2f)
 }
 
 function parent (path: string): string {

@@ -2,9 +2,11 @@
 import type { Call } from './call.js'
 import type { JsonObject } from './fields.js'
 import { Fields, FieldSet } from './fields.js'
+import { ANY } from './json-types.js'
 import type { Operation } from './operations.js'
 
-const REQUEST = new FieldSet(['id', 'taskId', 'name', 'parent', 'tenant'])
+/** The table has the types (`named.ts`); here they are only looked up. */
+const REQUEST = new FieldSet({ id: ANY, taskId: ANY, name: ANY, parent: ANY, tenant: ANY })
 
 /** Segments of an HTTP+JSON path after the task's id (spec 0.3.0 §3.5.6, 1.0.1 §5.3). Other operations name no task there. */
 const AFTER_ID: ReadonlyMap<Operation, number> = new Map<Operation, number>([

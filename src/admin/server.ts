@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import type { ConsoleHandler } from '../console/handler.js'
 import type { ConsoleSource } from '../console/source.js'
 import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
+import { hostProblem } from './host-guard.js'
 
 /** How many agents must be callable for a gateway to be ready. */
 export type Enough = 'all' | 'any'
@@ -22,9 +23,14 @@ export interface AdminOptions {
   readonly log: FastifyBaseLogger
   /** What the page under `/console/` shows; null where there is none. Default null. */
   readonly console?: ConsoleSource | null
+  /** Names, beside addresses and localhost, by which agents and console may be asked for. Default: none. */
+  readonly names?: ReadonlySet<string>
+  /** Serves probes and metrics only: `server.metrics`. Default false. */
+  readonly probesOnly?: boolean
 }
 
-const ENDPOINTS = ['/livez', '/readyz', '/metrics', '/agents']
+const PROBES = ['/livez', '/readyz', '/metrics']
+const NO_NAMES: ReadonlySet<string> = new Set()
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
@@ -32,7 +38,8 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  * console sends calls to agents, where that is turned on.
  */
 export function buildAdmin (options: AdminOptions): FastifyInstance {
-  const { state, metrics, log, console: source = null } = options
+  const { state, metrics, log, console: source = null, names = NO_NAMES, probesOnly = false } = options
+  const endpoints = probesOnly ? PROBES : [...PROBES, '/agents']
   const app = fastify({
     loggerInstance: log,
     // Probes and scrapes come every few seconds.
@@ -43,17 +50,18 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
     frameworkErrors: (_error, _request, reply) => { badRequest(reply as unknown as FastifyReply) }
   })
 
-  const handler = source === null ? null : lazily(source, app)
+  const notFound = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => reply.code(404).send({ error: 'not found', endpoints })
+  const handler = source === null || probesOnly ? null : lazily(source, app)
 
   // Before any body is read: nothing here takes one but the console, which reads for itself.
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
     if (handler !== null && /^\/(?:console(?:[/?]|$)|$|\?)/.test(request.url)) {
       reply.hijack()
-      return handler(request.raw, reply.raw)
+      return handler(request.raw, reply.raw, hostProblem(request.headers.host, names))
     }
     reply.header('cache-control', 'no-store')
     if (request.method === 'GET' || request.method === 'HEAD') return
-    if (!ENDPOINTS.includes(request.url.split('?', 1)[0] as string)) return notFound(request, reply)
+    if (!endpoints.includes(request.url.split('?', 1)[0] as string)) return notFound(request, reply)
     return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'method not allowed', allow: ['GET', 'HEAD'] })
   })
 
@@ -66,7 +74,9 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
     const { agents = 'all' } = request.query as { agents?: unknown }
     if (agents !== 'all' && agents !== 'any') return reply.code(400).send({ error: 'agents must be "all" or "any"' })
     const { ready, reasons } = state.ready(agents)
-    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', reasons })
+    // Problems name addresses. Whoever asks by any name, as probes may, learns which agent to look at.
+    const open = probesOnly || hostProblem(request.headers.host, names) !== null
+    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', reasons: open ? reasons.map(withoutDetails) : reasons })
   })
 
   app.get('/metrics', async (_request, reply) => {
@@ -74,9 +84,13 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
     return reply.header('content-type', metrics.contentType).send(text)
   })
 
-  app.get('/agents', async (_request, reply) => {
-    return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await state.agents(), null, 2) + '\n')
-  })
+  if (!probesOnly) {
+    app.get('/agents', async (request, reply) => {
+      const refused = hostProblem(request.headers.host, names)
+      if (refused !== null) return reply.code(refused.status).send({ error: refused.error })
+      return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await state.agents(), null, 2) + '\n')
+    })
+  }
 
   app.setNotFoundHandler(notFound)
   app.setErrorHandler((err, request, reply) => {
@@ -91,9 +105,9 @@ function lazily (source: ConsoleSource, app: FastifyInstance): ConsoleHandler['h
   let loading: Promise<ConsoleHandler> | null = null
   // Else the listener would wait for pages that are open.
   app.addHook('preClose', async () => { (await loading)?.close() })
-  return (request, response) => {
+  return (request, response, refused) => {
     loading ??= import('../console/handler.js').then(({ consoleHandler }) => consoleHandler(source, app.log))
-    loading.then(({ handle }) => { handle(request, response) }, (error: unknown) => {
+    loading.then(({ handle }) => { handle(request, response, refused) }, (error: unknown) => {
       app.log.error({ err: error }, 'the console cannot be loaded')
       response.destroy()
     })
@@ -105,6 +119,6 @@ function badRequest (reply: FastifyReply): void {
   reply.code(400).header('cache-control', 'no-store').send({ error: 'bad request' })
 }
 
-function notFound (_request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return reply.code(404).send({ error: 'not found', endpoints: ENDPOINTS })
+function withoutDetails (reason: string): string {
+  return reason.replace(/^(agent [a-z0-9-]+): .*$/s, '$1: not ready; /agents on the admin listener says why')
 }

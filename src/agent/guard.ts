@@ -3,7 +3,9 @@ import type { Refusal } from '../a2a/errors.js'
 import type { Router } from '../a2a/route.js'
 import type { AgentConfig } from '../config/model.js'
 import { duplicatedHeader } from '../wire/headers.js'
+import { isAtOrBelow, joinPath } from '../wire/target.js'
 import type { RequestHead } from './head.js'
+import { scopeOf } from './scope.js'
 import { badHost, chunksInHttp10, duplicateHeader, unexpectedBody, upgrade } from './refusals.js'
 
 /** The Go SDK sends the body `null` with every request that has nothing to say, GET included (measured): who reads the body looks at it. */
@@ -39,11 +41,17 @@ export function framingFault (head: RequestHead, httpVersion: string): Refusal |
 }
 
 /**
- * What is an operation of the card is inspected, whatever prefix covers it; while no card was ever seen, nobody can tell.
+ * What is an operation of the card is inspected, whatever prefix covers it; while no card was ever seen, nobody can tell. What another agent's
+ * `upstream.url` leads to is not this agent's to pass on.
  * @param router of the newest card ever used, null when there was none
+ * @param path as `checkTarget` has passed it
  */
 export function isPassthrough (config: AgentConfig, router: Router | null, path: string): boolean {
   const { passthrough, card } = config
-  if (passthrough.length === 0 || !passthrough.some(prefix => path === prefix || path.startsWith(`${prefix}/`))) return false
+  if (passthrough.length === 0) return false
+  const prefix = passthrough.find(one => isAtOrBelow(path, one))
+  if (prefix === undefined) return false
+  const scope = scopeOf(config)
+  if (scope.isForeign(joinPath(scope.base, path), scope.base + prefix)) return false
   return router === null ? card.onUnavailable === 'forward' : !router.claims(path)
 }

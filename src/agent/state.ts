@@ -4,7 +4,8 @@ import { readCard } from '../a2a/card.js'
 import type { CardAdditions } from '../a2a/card-additions.js'
 import { replacedByAdditions, withAdditions } from '../a2a/card-additions.js'
 import type { MappedInterface } from '../a2a/card-map.js'
-import { mapInterfaces } from '../a2a/card-map.js'
+import { interfacePath, mapInterfaces } from '../a2a/card-map.js'
+import type { PathScope } from '../a2a/path-scope.js'
 import type { RenderedCard, RewriteOptions } from '../a2a/card-rewrite.js'
 import { renderCard } from '../a2a/card-rewrite.js'
 import type { ExtensionRoute } from '../a2a/extension-routes.js'
@@ -13,11 +14,13 @@ import { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { VERSIONS } from '../a2a/versions.js'
 import type { AgentConfig, InjectionConfig } from '../config/model.js'
+import { scopeOf } from './scope.js'
 import type { CardFinding } from '../policy/card-checks.js'
 import { checkCards } from '../policy/card-checks.js'
 import type { AgentPolicy } from '../policy/compiled.js'
 import { compileAgentPolicy } from '../policy/compile.js'
-import { SchemaCache } from '../policy/schema-source.js'
+import type { KnownSchema } from '../policy/schema-source.js'
+import { SchemaCache, SchemaCollector } from '../policy/schema-source.js'
 
 export interface AgentState {
   readonly loaded: LoadedCards
@@ -55,36 +58,57 @@ export interface AgentStateOptions {
   readonly previous: AgentState | null
   /** JSON text of a secret that a policy injects. */
   readonly secretOf: (injection: InjectionConfig) => string
+  /** Schemas of the card that were compiled before, by key; without, all are compiled here and now. */
+  readonly ready?: ReadonlyMap<string, KnownSchema> | undefined
+}
+
+/**
+ * What the schemas of a card may cost (`costOf`) that a gateway compiles between two requests: about 30 ms. A card with more is compiled in a thread;
+ * most cards cost less, and start no thread.
+ */
+export const COMPILED_HERE = 100
+
+/**
+ * The schemas that a state of these cards would compile, by key. What is wrong with the cards is for `buildAgentState` to say.
+ * @param options those of the state to build
+ */
+export function schemasToCompile (loaded: LoadedCards, options: AgentStateOptions): ReadonlyMap<string, unknown> {
+  const collector = new SchemaCollector({ previous: options.previous?.cache })
+  try {
+    const cards = amendedCards(loaded, options.agent.card)
+    checkCards(options.agent, [...new Set([cards['1.0'], cards['0.3']])], collector)
+    policiesOf(cards, options, collector)
+  } catch {
+    return new Map()
+  }
+  return collector.found
 }
 
 /** @throws Error in plain words when the cards cannot be used */
 export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions): AgentState {
   // Taken apart: a closure that outlives this and knows `options` would keep the state before, and that the one before it.
-  const { agent, maxExtensions, publicBase, previous, secretOf } = options
-  const upstreamUrl = new URL(agent.upstream.url)
+  const { agent, publicBase, previous, ready } = options
+  const scope = scopeOf(agent)
   const additions: CardAdditions = { advertise: agent.card.advertise, schemas: agent.card.schemas }
   const documents = loaded.byVersion
-  const plain = amended(documents['0.3'].card, additions)
-  const cards: Record<Version, AgentCard> = { 0.3: plain, '1.0': documents['1.0'] === documents['0.3'] ? plain : amended(documents['1.0'].card, additions) }
-  const { mapped, conflicts } = mapInterfaces(distinct([...cards['1.0'].interfaces, ...cards['0.3'].interfaces]), upstreamUrl)
+  const cards = amendedCards(loaded, agent.card)
+  const { mapped, conflicts } = mapInterfaces(distinct([...cards['1.0'].interfaces, ...cards['0.3'].interfaces]), scope)
   if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
   const routed = new Set(mapped.map(routeKey))
   const rewrite: RewriteOptions = {
     publicBase,
-    upstreamUrl,
+    scope,
     signature: agent.card.signature,
     routed: one => routed.has(routeKey(one)),
     additions
   }
-  const cache = new SchemaCache(previous?.cache)
+  const cache = new SchemaCache({ previous: previous?.cache, ready, here: ready === undefined ? undefined : COMPILED_HERE })
   const findings = checkCards(agent, [...new Set([cards['1.0'], cards['0.3']])], cache)
   if (findings.some(finding => finding.refuses)) throw new CardRefused(findings)
-  const policyOf = (version: Version): AgentPolicy => compileAgentPolicy({
-    agent, maxExtensions, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache, secretOf
-  })
   const serve = (version: Version): RenderedCard => renderCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
-  const policy = { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
-  const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), upstreamUrl.pathname.replace(/\/$/, ''))
+  const policy = policiesOf(cards, options, cache)
+  const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
+  const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), { scope, uncarried })
   return {
     loaded,
     router,
@@ -107,6 +131,13 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   }
 }
 
+/** Paths of interfaces that are not carried, as the most lenient agent reads them: no `passthrough` prefix may carry calls there past inspection. */
+function uncarriedPaths (card: AgentCard, mapped: readonly MappedInterface[], scope: PathScope): string[] {
+  const carried = new Set(mapped.map(one => one.url))
+  const written = [...card.uncarried.map(one => one.path), ...card.interfaces.filter(one => !carried.has(one.text)).map(one => one.url.pathname)]
+  return written.filter(path => path !== null).map(path => interfacePath(path, scope.base)).filter(path => path !== null)
+}
+
 /** Routes that policies add, offered in the versions that the agent speaks. */
 function extensionRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): ExtensionRoute[] {
   return VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version => [...policies[version].routes.keys()].map(key => {
@@ -118,6 +149,18 @@ function extensionRoutes (interfaces: readonly MappedInterface[], policies: Read
 function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>>): string {
   const names = VERSIONS.flatMap(version => policies[version].routes.get(route) ?? []).map(one => one.policy)
   return unique(names).map(name => `policy "${name}"`).join(', ')
+}
+
+function policiesOf (cards: Readonly<Record<Version, AgentCard>>, { agent, maxExtensions, secretOf }: AgentStateOptions, cache: SchemaCache): Record<Version, AgentPolicy> {
+  const policyOf = (version: Version): AgentPolicy => compileAgentPolicy({
+    agent, maxExtensions, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache, secretOf
+  })
+  return { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
+}
+
+function amendedCards ({ byVersion }: LoadedCards, additions: CardAdditions): Record<Version, AgentCard> {
+  const plain = amended(byVersion['0.3'].card, additions)
+  return { 0.3: plain, '1.0': byVersion['1.0'] === byVersion['0.3'] ? plain : amended(byVersion['1.0'].card, additions) }
 }
 
 /** The card as clients see it, which is what requests are held to. */

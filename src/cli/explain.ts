@@ -1,9 +1,11 @@
 /** `explain`: what the gateway would make of recorded requests, without a gateway. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { buildAgentState } from '../agent/state.js'
+import type { AgentStateOptions } from '../agent/state.js'
+import { buildAgentState, schemasToCompile } from '../agent/state.js'
 import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
 import type { AgentConfig, Config } from '../config/model.js'
+import { cardCompiler, readySchemas } from '../gateway/card-compiler.js'
 import { CannotExplain } from '../offline/cannot-explain.js'
 import type { KnownAgent } from '../offline/explain.js'
 import { explainRequest } from '../offline/explain.js'
@@ -138,7 +140,8 @@ async function knownAgent (agent: AgentConfig, config: Config, card: string | nu
   const cards = await cardsOf(agent, config.limits)
   const { listen, publicUrl } = config.server
   try {
-    const state = buildAgentState(cards, { agent, maxExtensions: config.limits.extensions, publicBase: (publicUrl ?? `http://${listen.host}:${listen.port}`) + agent.path, previous: null, secretOf: SECRET_HIDDEN })
+    const options: AgentStateOptions = { agent, maxExtensions: config.limits.extensions, publicBase: (publicUrl ?? `http://${listen.host}:${listen.port}`) + agent.path, previous: null, secretOf: SECRET_HIDDEN }
+    const state = buildAgentState(cards, { ...options, ready: await readySchemas(await cardCompiler.write(schemasToCompile(cards, options))) })
     return { state, card: card ?? agent.card.file ?? cards.origin }
   } catch (error) {
     throw new CannotExplain(`agent ${agent.name}: ${(error as Error).message}`)

@@ -1,4 +1,4 @@
-/** `health`: asks the admin listener of a running gateway whether it is live. The container's HEALTHCHECK, where there is no shell and no curl. */
+/** `health`: checks through the admin listener whether a running gateway is alive. The container's HEALTHCHECK, where there is no shell and no curl. */
 import { get } from 'node:http'
 import type { Output } from './output.js'
 
@@ -24,7 +24,7 @@ export async function runHealth (args: { readonly admin: string | undefined }, i
       io.out('live')
       resolve(0)
     })
-    request.on('timeout', () => { request.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)) })
-    request.on('error', (error: NodeJS.ErrnoException) => { fail(error.code === 'ECONNREFUSED' ? 'nothing listens there; --admin HOST:PORT says where the gateway\'s admin listener is' : error.message) })
+    request.on('timeout', () => { request.destroy(new Error(`no response within ${TIMEOUT_MS} ms`)) })
+    request.on('error', (error: NodeJS.ErrnoException) => { fail(error.code === 'ECONNREFUSED' ? 'nothing listens there; set the gateway\'s admin listener with --admin HOST:PORT' : error.message) })
   })
 }

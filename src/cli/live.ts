@@ -1,13 +1,14 @@
 /** `check --live`: the agents' cards as they are now, and how they fit the configuration. */
 import type { CardFinding } from '../a2a/card-lint.js'
 import { visible } from '../a2a/fields.js'
-import { buildAgentState } from '../agent/state.js'
-import type { AgentState } from '../agent/state.js'
+import { buildAgentState, schemasToCompile } from '../agent/state.js'
+import type { AgentState, AgentStateOptions } from '../agent/state.js'
 import { diagnostic } from '../config/diagnostics.js'
 import type { Diagnostic } from '../config/diagnostics.js'
 import { loadCatalogue } from '../config/load.js'
 import type { AgentConfig, Config, PolicyConfig } from '../config/model.js'
 import { DEFAULT_POLICIES } from '../config/schema.js'
+import { cardCompiler, readySchemas } from '../gateway/card-compiler.js'
 import { lintCards } from '../policy/card-lint.js'
 import { SECRET_HIDDEN } from '../policy/inject.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
@@ -47,9 +48,12 @@ async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
     const known: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...config.extensions }
     let state: AgentState
     try {
-      state = buildAgentState(cards, { agent, maxExtensions: config.limits.extensions, publicBase: '', previous: null, secretOf: SECRET_HIDDEN })
+      const options: AgentStateOptions = { agent, maxExtensions: config.limits.extensions, publicBase: '', previous: null, secretOf: SECRET_HIDDEN }
+      // Within the limits of a gateway, in a thread as there.
+      const ready = await readySchemas(await cardCompiler.write(schemasToCompile(cards, options)))
+      state = buildAgentState(cards, { ...options, ready })
     } catch (error) {
-      return unusable(`card ${cards.origin}: ${(error as Error).message}`, 'the gateway would refuse every call')
+      return unusable(`card ${cards.origin}: ${(error as Error).message}`, 'the gateway would reject every call')
     }
     const all = [...oddities(state), ...lintCards({
       cards: { 0.3: cards.byVersion['0.3'].card, '1.0': cards.byVersion['1.0'].card },
@@ -57,7 +61,7 @@ async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
       byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],
       known
     })]
-    const shown = all.length <= MAX_FINDINGS ? all : [...all.slice(0, MAX_FINDINGS), { message: `${all.length - MAX_FINDINGS} more oddities not shown`, hint: 'mend these first' }]
+    const shown = all.length <= MAX_FINDINGS ? all : [...all.slice(0, MAX_FINDINGS), { message: `${all.length - MAX_FINDINGS} more warnings not shown`, hint: 'fix these first' }]
     return { findings: shown.map(({ message, hint }) => diagnostic(`agent ${agent.name}: card ${cards.origin}`, 0, 0, { message: `warning: ${message}`, hint })), usable: true }
   } catch (error) {
     return unusable(`upstream.tls: ${(error as Error).message}`, 'the files of upstream.tls changed while they were read')
@@ -70,5 +74,5 @@ function oddities (state: AgentState): CardFinding[] {
   return [
     ...state.cardWarnings,
     ...state.warnings.filter(message => !ofPolicies.includes(message))
-  ].map(message => ({ message: visible(message, LONGEST), hint: 'mend the card' }))
+  ].map(message => ({ message: visible(message, LONGEST), hint: 'fix the card' }))
 }

@@ -33,14 +33,14 @@ export function starterFile (options: StarterOptions): string {
   const inForce = new Map<string, CardExtension[]>(DEFAULT_POLICIES.map(name => [name, []]))
   for (const { extension, name } of known) if (name !== null) inForce.set(name, [...inForce.get(name) ?? [], extension])
   return [
-    comment(`Made by "a2a-gateway init" from the card of ${quote(card.name)} at ${origin}.`),
+    comment(`Created by "a2a-gateway init" from the card of ${quote(card.name)} at ${origin}.`),
     comment('Next: a2a-gateway check --live --config FILE, then a2a-gateway serve --config FILE. Every key is in docs/configuration.md.'),
     ...card.warnings.map(warning => comment(`The card: ${warning}`)),
     `version: ${CONFIG_VERSION}`,
     '',
     'server:',
     '  listen: ":8080"',
-    comment('The address that clients use; the served card points there.', 2),
+    comment('The address that clients use; the gateway writes it into the served card.', 2),
     comment('publicUrl: https://agents.example.com', 2),
     '',
     'agents:',
@@ -48,22 +48,22 @@ export function starterFile (options: StarterOptions): string {
     '    upstream:',
     `      url: ${scalar(upstream)}`,
     ...(cardUrl === null ? [] : ['    card:', `      url: ${scalar(cardUrl)}`]),
-    comment('enforce refuses what breaks a rule, observe only records it, off does not look.', 4),
+    comment('enforce rejects violations, observe only records them, off evaluates no rules.', 4),
     '    mode: enforce',
-    comment('The same for answers, which enforce holds only to policies that enforce too; docs/answers.md says more.', 4),
+    comment('The same for responses; enforce only acts for policies that enforce too. See docs/answers.md.', 4),
     '    responses: observe',
     ...modes(card).map(text => comment(text, 4)),
-    comment(extensions.length === 0 ? 'The card declares no extension.' : 'Policies in force. An extension without one is demanded where the card requires it, and its data is not looked at.', 4),
+    comment(extensions.length === 0 ? 'The card declares no extension.' : 'Policies in force. Without a policy, an extension is enforced if the card requires it, but its data is not validated.', 4),
     '    extensions:',
     ...[...inForce].flatMap(([name, declared]) => [
       ...declared.flatMap(extension => about(extension, card, catalogue[name])).map(text => comment(text, 6)),
-      ...(declared.length === 0 ? [comment('Takes effect as soon as the card declares it.', 6)] : []),
-      ...(catalogue[name]?.mode === 'observe' ? [comment(`Only records what breaks its rules; to refuse it, write "- ${name}: {mode: enforce}" instead.`, 6)] : []),
+      ...(declared.length === 0 ? [comment('Takes effect when the card declares the extension.', 6)] : []),
+      ...(catalogue[name]?.mode === 'observe' ? [comment(`Only records violations; to reject them, write "-  ${name}: {mode: enforce}" instead.`, 6)] : []),
       ...answerRules(catalogue[name]),
       `      - ${name}`
     ]),
-    ...unknown.flatMap(({ extension, name }) => [...about(extension, card).map(text => comment(text, 4)), comment(`No policy of the catalogue is for it. Write one below, then name it here: ${name}`, 4)]),
-    ...(unknown.length === 0 ? [] : ['', comment('Policies of your own; docs/policy-reference.md has every key. Take off the "# " from "extensions:" to the end.'), comment('extensions:')]),
+    ...unknown.flatMap(({ extension, name }) => [...about(extension, card).map(text => comment(text, 4)), comment(`The catalogue has no policy for it. Write one below, then list it here: ${name}`, 4)]),
+    ...(unknown.length === 0 ? [] : ['', comment('Your own policies; docs/policy-reference.md lists every key. Remove the "# " from "extensions:" to the end.'), comment('extensions:')]),
     ...unknown.flatMap(({ extension, name }) => skeleton(extension, name).map(line => comment(line)))
   ].map(line => `${line}\n`).join('')
 }
@@ -97,7 +97,7 @@ function about ({ uri, required, pointer, params }: CardExtension, card: AgentCa
 
 function answerRules (policy: PolicyConfig | undefined): string[] {
   const count = policy?.response?.length ?? 0
-  return count === 0 ? [] : [comment(`Rules for answers: ${count}. They only record as long as "responses" above says observe.`, 6)]
+  return count === 0 ? [] : [comment(`Response rules: ${count}. They only record violations while "responses" above is observe.`, 6)]
 }
 
 function modes ({ raw }: AgentCard): string[] {

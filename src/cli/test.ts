@@ -61,6 +61,6 @@ function runFile (file: string, options: RunOptions, env: NodeJS.ProcessEnv): Fi
   try {
     return runTests(loaded.tests, options)
   } catch (error) {
-    return { ok: false, problems: [diagnostic(file, 0, 0, { message: `the tests could not be run: ${(error as Error).message}`, hint: 'a fault of a2a-gateway; please report it' })] }
+    return { ok: false, problems: [diagnostic(file, 0, 0, { message: `the tests could not be run: ${(error as Error).message}`, hint: 'a bug in a2a-gateway; please report it' })] }
   }
 }

@@ -17,47 +17,47 @@ const HELP: Readonly<Record<string, Help>> = {
     does: 'runs the gateway',
     more: [
       CONFIG,
-      '--upstream URL           the agent, enough without a file; or A2A_GATEWAY_UPSTREAM',
-      '--listen HOST:PORT       where clients call, default 0.0.0.0:8080; or A2A_GATEWAY_LISTEN',
-      '--admin HOST:PORT        health, metrics, state, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN',
+      '--upstream URL           URL of the agent; enough without a file; or A2A_GATEWAY_UPSTREAM',
+      '--listen HOST:PORT       address for clients, default 0.0.0.0:8080; or A2A_GATEWAY_LISTEN',
+      '--admin HOST:PORT        address for health, metrics and state, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN',
       '',
-      'A2A_GATEWAY_LOG_LEVEL sets the log level, A2A_GATEWAY_WORKERS the number of processes, OTEL_* say where traces go. Flags win over variables, variables over the file.',
+      'A2A_GATEWAY_LOG_LEVEL sets the log level, A2A_GATEWAY_WORKERS the number of processes, OTEL_* configure traces. Flags override variables, variables override the file.',
       'Exit: 0 stopped by a signal, 1 could not start'
     ]
   },
   check: {
     synopsis: 'check [--config FILE] [--live]',
-    does: 'finds every problem of a configuration',
+    does: 'reports all problems of a configuration',
     more: [
       CONFIG,
-      '--live                   asks the agents for their cards too, and compares',
+      '--live                   also requests the agents\' cards, and compares them',
       '',
-      'Prints FILE:LINE:COLUMN: MESSAGE (HINT), a line each. Exit: 0 sound, warnings included; 1 there is a problem'
+      'Prints one line per problem: FILE:LINE:COLUMN: MESSAGE (HINT). Exit: 0 no problem, or warnings only; 1 there is a problem'
     ]
   },
   init: {
     synopsis: 'init URL [--output FILE]',
-    does: 'makes a configuration from the card of an agent',
+    does: 'creates a configuration from an agent\'s card',
     more: [
-      'URL                      of the agent, or of its card',
-      '--output FILE            the file to write, which must not exist; without it, standard output'
+      'URL                      URL of the agent or of its card',
+      '--output FILE            the file to create, which must not exist; default: standard output'
     ]
   },
   explain: {
     synopsis: 'explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--header \'NAME: VALUE\']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST',
-    does: 'says step by step what becomes of a recorded request and its answer',
+    does: 'explains how a recorded request and its response would be handled',
     more: [
       'REQUEST                  an .http file, captured JSON, a HAR file, or - for standard input',
       CONFIG,
-      '--card FILE              a card on disk, instead of asking the agent; enough without a configuration',
-      '--upstream URL           an agent with defaults, where there is no configuration',
-      '--agent NAME             whom the request is for, instead of by its address',
-      '--header \'NAME: VALUE\'   instead of the recorded headers of that name; may be repeated',
+      '--card FILE              a card on disk, instead of the agent\'s own; enough without a configuration',
+      '--upstream URL           an agent with default settings, without a configuration',
+      '--agent NAME             the agent of the request, instead of finding it by address',
+      '--header \'NAME: VALUE\'   replaces the recorded headers of that name; can be repeated',
       '--request NAME|NUMBER    one request of the file',
-      '--answer FILE            what the agent answered: status line, headers and body, or JSON, or an event stream',
-      '--json                   for machines',
+      '--answer FILE            the agent\'s response: status line, headers and body, or JSON, or an event stream',
+      '--json                   prints the explanation as JSON',
       '',
-      'Exit: 0 forwarded, 1 request or answer rejected, 2 could not be explained'
+      'Exit: 0 forwarded, 1 request or response rejected, 2 could not be explained'
     ]
   },
   test: {
@@ -68,14 +68,14 @@ const HELP: Readonly<Record<string, Help>> = {
       '--format tap|pretty      default: pretty on a terminal, else TAP',
       '--only TEXT              tests whose name contains TEXT',
       '',
-      'Exit: 0 all pass, 1 a test failed, 2 a file could not be used'
+      'Exit: 0 all tests passed, 1 a test failed, 2 a file could not be used'
     ]
   },
   schema: { synopsis: 'schema', does: 'prints the JSON Schema of the configuration, for editors', more: [] },
   health: {
     synopsis: 'health [--admin HOST:PORT]',
-    does: 'asks a running gateway whether it is live',
-    more: ['--admin HOST:PORT        its admin listener, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN', '', 'Exit: 0 live, 1 not']
+    does: 'checks whether a running gateway is alive',
+    more: ['--admin HOST:PORT        its admin listener, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN', '', 'Exit: 0 alive, 1 not alive']
   }
 }
 
@@ -85,11 +85,11 @@ export function usage (command: string | null): string {
   if (help === undefined) {
     const width = Math.max(...Object.keys(HELP).map(name => name.length))
     return [
-      `a2a-gateway ${packageVersion()} - enforces A2A AgentCard extensions in front of unmodified agents`,
+      `a2a-gateway ${packageVersion()} - enforces A2A extensions in front of agents, without changing them`,
       '',
       ...Object.entries(HELP).map(([name, { does }]) => `  a2a-gateway ${name.padEnd(width)}  ${does}`),
       '',
-      'a2a-gateway COMMAND --help says more of one. Also: --version',
+      'a2a-gateway COMMAND --help describes one command. Also: --version',
       'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL, _WORKERS; OTEL_* for traces'
     ].join('\n')
   }

@@ -2,6 +2,7 @@
 import type { LoadedCards } from '../a2a/loaded-cards.js'
 import type { AgentConfig } from '../config/model.js'
 import type { Agent } from '../gateway/agent.js'
+import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import { readDocument } from '../upstream/card-fetch.js'
 import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
 import type { HandedOut, Handout } from './messages.js'
@@ -12,13 +13,13 @@ export function sourceKey (name: string, upstream: string, card: Pick<AgentConfi
 }
 
 /** In the primary: what workers are told of an agent's card. */
-export function handoutOf ({ name, config, cards: { cards, status } }: Agent): Handout {
-  return { key: sourceKey(name, config.upstream.url, config.card), cards: cards === null ? null : packed(cards), status }
+export function handoutOf ({ name, config, cards: { cards, status, written } }: Agent): Handout {
+  return { key: sourceKey(name, config.upstream.url, config.card), cards: cards === null ? null : packed(cards, written), status }
 }
 
-function packed ({ byVersion, fetchedAt, origin }: LoadedCards): HandedOut {
+function packed ({ byVersion, fetchedAt, origin }: LoadedCards, written: WrittenSchemas): HandedOut {
   const [plain, v1] = [byVersion['0.3'], byVersion['1.0']]
-  return { plain: plain.bytes, v1: v1 === plain ? null : v1.bytes, fetchedAt, origin }
+  return { plain: plain.bytes, v1: v1 === plain ? null : v1.bytes, fetchedAt, origin, written }
 }
 
 const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null }
@@ -64,6 +65,9 @@ class HandedCard implements CardKeeper {
   private from: HandedOut | null = null
   private expired = false
   private lastStatus: CardStatus = NOTHING_YET
+  /** Cards that are being prepared, until they are used or newer ones are. */
+  private pending: { readonly from: HandedOut, readonly over: Promise<void> } | null = null
+  private readonly closing = new AbortController()
 
   constructor (all: HandedCards, options: CardSourceOptions) {
     this.all = all
@@ -76,10 +80,14 @@ class HandedCard implements CardKeeper {
     this.update()
   }
 
-  async refreshNow (): Promise<void> {}
+  async refreshNow (): Promise<void> {
+    await this.pending?.over
+  }
 
   async close (): Promise<void> {
     this.all.remove(this)
+    this.closing.abort()
+    this.pending = null
   }
 
   get status (): CardStatus {
@@ -104,19 +112,38 @@ class HandedCard implements CardKeeper {
     this.lastStatus = status
     const expired = status.state === 'expired'
     if (expired && !this.expired) this.options.onExpired()
-    if (!expired && cards !== null && (this.expired || cards !== this.from)) this.use(cards)
+    if (!expired && cards !== null && cards !== this.pending?.from && (this.expired || cards !== this.from)) this.use(cards)
     this.expired = expired
   }
 
   private use (from: HandedOut): void {
-    const { agent, log, onCards } = this.options
-    try {
+    this.pending = null
+    this.attempt(() => {
       const next = this.cards !== null && holds(this.cards, from) ? this.cards : this.unpack(from)
-      if (next !== this.cards || this.expired) onCards(next)
-      this.cards = next
-      this.from = from
+      const isNew = next !== this.cards || this.expired
+      const preparing = isNew ? this.options.prepare?.(next, this.closing.signal, from.written) ?? null : null
+      if (preparing === null) return this.put(from, next, isNew)
+      const over = preparing.then(() => {
+        if (this.pending?.from !== from) return
+        this.pending = null
+        this.attempt(() => { this.put(from, next, true) })
+      }, (error: unknown) => { this.attempt(() => { throw error }) })
+      this.pending = { from, over }
+    })
+  }
+
+  private put (from: HandedOut, cards: LoadedCards, isNew: boolean): void {
+    if (isNew) this.options.onCards(cards)
+    this.cards = cards
+    this.from = from
+  }
+
+  private attempt (what: () => void): void {
+    const { agent, log } = this.options
+    try {
+      what()
     } catch (error) {
-      log.error({ agent, err: error }, `agent ${agent}: the card that another process has read cannot be used here`)
+      if (!this.closing.signal.aborted) log.error({ agent, err: error }, `agent ${agent}: the card that another process has read cannot be used here`)
     }
   }
 

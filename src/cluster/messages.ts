@@ -1,5 +1,6 @@
 /** What the primary process and its workers say to each other. Structured clones: Maps, Buffers and numbers that are none arrive as they are. */
 import type { Config } from '../config/model.js'
+import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
 import type { SeriesPage } from '../console/series.js'
 import type { Lookup, TaskKey } from '../state/store.js'
@@ -22,6 +23,8 @@ export interface HandedOut {
   readonly v1: Uint8Array | null
   readonly fetchedAt: number
   readonly origin: string
+  /** What the primary has compiled of them, so that it is done once. */
+  readonly written: WrittenSchemas
 }
 
 /** What `/agents` shows of one agent. */

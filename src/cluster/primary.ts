@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import type { FastifyBaseLogger } from 'fastify'
-import { buildAdmin } from '../admin/server.js'
+import { AdminListeners, urlOf } from '../admin/listeners.js'
 import type { AdminState } from '../admin/server.js'
 import type { Config, HostPort } from '../config/model.js'
 import { packageVersion } from '../config/paths.js'
@@ -14,7 +14,7 @@ import { Fleet } from '../gateway/fleet.js'
 import { LiveExchanges } from '../gateway/live.js'
 import { Reloads } from '../gateway/reload.js'
 import type { Gateway } from '../gateway/start.js'
-import { listen, quietened, stateOf, urlOf } from '../gateway/start.js'
+import { quietened, stateOf } from '../gateway/start.js'
 import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics.js'
@@ -117,13 +117,13 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     return { ready: reasons.length === 0, reasons }
   }
   const source = config.server.console.enabled ? consoleOfCrew({ crew, fleet, totals, ready: () => ready('all'), agents, main: { host: local(at.host), port: at.port } }) : null
-  const admin = buildAdmin({ state: { live: () => !crew.hopeless, ready, agents }, metrics: totals, log: frameworkLog as unknown as FastifyBaseLogger, console: source })
+  const admin = new AdminListeners(config, { state: { live: () => !crew.hopeless, ready, agents }, metrics: totals, log: frameworkLog as unknown as FastifyBaseLogger, console: source })
 
   try {
-    const adminUrl = await listen(admin, config.server.admin)
+    const { adminUrl, metricsUrl } = await admin.listen()
     await fleet.start(url)
     await crew.start()
-    log.info({ url, publicUrl: config.server.publicUrl ?? url, admin: adminUrl, agents: config.agents.map(agent => agent.name), workers: size, version: packageVersion() }, 'listening')
+    log.info({ url, publicUrl: config.server.publicUrl ?? url, admin: adminUrl, ...metricsUrl === null ? {} : { metrics: metricsUrl }, agents: config.agents.map(agent => agent.name), workers: size, version: packageVersion() }, 'listening')
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
       live.draining = true
@@ -137,7 +137,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
       closing ??= stop()
       return closing
     }
-    return { url, adminUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: found => reloads.refuse(found), close }
+    return { url, adminUrl, metricsUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: found => reloads.refuse(found), close }
   } catch (error) {
     await Promise.allSettled([admin.close(), fleet.close()])
     metrics.close()

@@ -13,7 +13,7 @@ const HOLDERS = [...CONTENTS, 'task', 'event']
 
 const where = (description: string, places: readonly string[], initial: readonly string[]): Schema => ({ ...list(description, { type: 'string', enum: places }, initial), minItems: 1, maxItems: places.length })
 
-const parts = mapping('Parts that the agent wrote; every condition given must hold.', [], {
+const parts = mapping('Parts that the agent wrote; all given conditions must match.', [], {
   in: where('Whose parts: of a message, of the message of a task\'s `status`, of artifacts.', CONTENTS, CONTENTS),
   ...PART
 })
@@ -24,10 +24,10 @@ const metadata = mapping('Values in metadata.', ['key'], {
 })
 
 const select: Schema = {
-  ...mapping('Which values of a result the rule looks at; one of these.', [], {
+  ...mapping('The values of a result that the rule validates; use one of these keys.', [], {
     part: parts,
     metadata,
-    event: choice('The result itself, in the one shape of `when.match`: the `first` of an answer; each that is a message or ends its task (`terminal`); the `last`, of a stream when it ends cleanly.', ['first', 'terminal', 'last'])
+    event: choice('The result itself, in the shape of `when.match`: the `first` of a response; each result that is a message or ends its task (`terminal`); the `last` of a stream, when it ends without an error.', ['first', 'terminal', 'last'])
   }),
   minProperties: 1,
   maxProperties: 1
@@ -40,27 +40,27 @@ const EITHER = 'of requests too, whose places are `message`, `params` and `part`
 const eitherScalar = (description: string): Schema => ({ ...mapping(`${description} As \`select\` of a rule in \`response\`, without \`event\`; ${EITHER}.`, [], sides), minProperties: 1, maxProperties: 1 })
 const either: Schema = { ...mapping(`As \`select\` of a rule in \`response\`; ${EITHER}.`, [], { ...sides, event: select.properties?.event ?? {} }), minProperties: 1, maxProperties: 1 }
 
-export const responseRule = mapping('One rule; it needs `count` or `schema`, or both.', ['id', 'select'], {
+export const responseRule = mapping('One rule; needs `count` or `schema`, or both.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['result-is-valid'] },
   on: {
     type: 'array',
-    description: 'Operations whose answers the rule is for. Default: all that answer with messages and tasks.',
+    description: 'Operations whose responses the rule applies to. Default: all that respond with messages or tasks.',
     items: { type: 'string', enum: ANSWERING },
     minItems: 1,
     maxItems: ANSWERING.length,
     uniqueItems: true
   },
   select,
-  when: answerCondition('The rule applies only if all of these hold.'),
-  unless: answerCondition('The rule does not apply if all of these hold.'),
-  count: { ...occurrences, description: 'How many values may be selected, of a result that has one of the places selected from.' },
+  when: answerCondition('The rule applies only if all of these conditions match.'),
+  unless: answerCondition('The rule does not apply if all of these conditions match.'),
+  count: { ...occurrences, description: 'How many values the rule may select from a result that has one of the selected places.' },
   schema: source,
-  verdict: choice('`warn`: what breaks the rule is recorded and forwarded. `annotate`: forwarded, and the client is told, in the header `gateway-decision` or a comment of the stream. `strip`: it is removed (the value selected; the part, where parts are selected). `reject`: the answer is refused. Default: `warn`.', ['reject', 'warn', 'strip', 'annotate']),
-  chunked: flag('Whether what a stream appends to an artifact may be a piece, which alone breaks the rule: that is then only recorded. Default: true for rules on parts and those with `count.min`, else false.'),
+  verdict: choice('`warn`: violations are recorded and the response is forwarded. `annotate`: also, the header `gateway-decision` or a comment of the stream tells the client. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected). `reject`: the response is rejected. Default: `warn`.', ['reject', 'warn', 'strip', 'annotate']),
+  chunked: flag('Whether data that a stream appends to an artifact may be a chunk that breaks the rule alone. Violations of such chunks are then only recorded. Default: true for rules on parts and rules with `count.min`, else false.'),
   error: mapping('How the refusal reads.', [], { message: refusal.properties?.message ?? {}, reason: refusal.properties?.reason ?? {} })
 })
 
-const taskRefusal: Schema = { ...refusal, description: 'How the refusal reads. As `error` of a rule in `request`; that of an answer is of no class but its own.' }
+const taskRefusal: Schema = { ...refusal, description: 'Text of the rejection. As `error` of a rule in `request`, but without `class`.' }
 
 const MAX_SUBSTATES = 100
 
@@ -73,26 +73,26 @@ const bySubstate = (description: string, format: Format, value: Schema): Schema 
   maxProperties: MAX_SUBSTATES
 })
 
-export const taskStates = mapping('How a task moves through states of the extension\'s own, its substates. Needs one of `taskStates`, `transitions`, `monotonic` and `maxVisits`.', ['from'], {
-  from: eitherScalar('Where a message or a result tells the substate: a string.'),
-  taskStates: bySubstate('By substate, the states of A2A that a task may be in with it. Substates not listed may come with any.', 'substate', {
+export const taskStates = mapping('How a task moves through the extension\'s own states, its substates. Needs one of `taskStates`, `transitions`, `monotonic` and `maxVisits`.', ['from'], {
+  from: eitherScalar('Where a message or a result contains the substate, a string.'),
+  taskStates: bySubstate('By substate, the A2A states that the task may have with it. Substates that are not listed allow every state.', 'substate', {
     type: 'array', description: 'States of the task.', items: { type: 'string', enum: TASK_STATES }, minItems: 1, maxItems: TASK_STATES.length, uniqueItems: true
   }),
-  transitions: bySubstate('By substate, those that may follow; `\'\'` stands for none yet. After one that is not listed anything may follow; the same once more is no move.', 'substate-or-none', {
+  transitions: bySubstate('By substate, those that may follow; `\'\'` stands for no substate yet. Any substate may follow one that is not listed. The same substate again is no transition.', 'substate-or-none', {
     type: 'array', description: 'Substates that may follow.', items: { type: 'string', 'x-format': 'substate' }, maxItems: MAX_SUBSTATES, uniqueItems: true
   }),
-  monotonic: eitherScalar('A number, or a string that is one, that must not fall from one message or result of a task to the next.'),
-  maxVisits: bySubstate('By substate, how often a task may enter it.', 'substate', { type: 'integer', description: 'How often. From 1 to 1000000.', minimum: 1, maximum: 1000000 }),
-  onViolation: choice('`warn` records it; `reject` refuses the request or the answer, where it is enforced. Default: `warn`.', ['warn', 'reject']),
-  onUnknown: onUnknown('What is done about a task of which nothing is known: nothing (`allow`), or it is a violation (`reject`). Default: `allow`.'),
+  monotonic: eitherScalar('A number, or a numeric string, that must not decrease from one message or result of a task to the next.'),
+  maxVisits: bySubstate('By substate, how often the task may enter it.', 'substate', { type: 'integer', description: 'How often. From 1 to 1000000.', minimum: 1, maximum: 1000000 }),
+  onViolation: choice('`warn` records the violation; `reject` rejects the request or the response, if enforced. Default: `warn`.', ['warn', 'reject']),
+  onUnknown: onUnknown('For an unknown task: no check (`allow`), or a violation (`reject`). Default: `allow`.'),
   error: taskRefusal
 })
 
 const side = {
-  on: { ...choice('Whether the values are in a request or in an answer.', ['request', 'response']), examples: ['response'] },
+  on: { ...choice('Whether the values are in a request or in a response.', ['request', 'response']), examples: ['response'] },
   select: either,
   pick: {
-    description: 'JSON Pointers into each value, in which a step may be `*` for all; what they lead to is compared. Default: the values themselves.',
+    description: 'JSON Pointers into each value, in which a step may be `*` for all; they select the values to compare. Default: the selected values themselves.',
     type: ['string', 'array'],
     'x-format': 'pointer',
     items: { type: 'string', 'x-format': 'pointer' },
@@ -100,30 +100,30 @@ const side = {
     maxItems: 16,
     uniqueItems: true
   },
-  first: flag('Of several pointers, only what the first that leads anywhere finds. Default: false.')
+  first: flag('Of several pointers, use only the first one that finds a value. Default: false.')
 } as const satisfies Readonly<Record<string, Schema>>
 
-export const correlation = mapping('One thing in common. Values are compared as JSON, at most 1000 of them.', ['id', 'remember', 'check'], {
+export const correlation = mapping('One comparison. Values are compared as JSON, at most 1000 of them.', ['id', 'remember', 'check'], {
   id: { ...text('Its name, unique among the rules of the policy; a metric label.', 'name'), examples: ['answers-what-was-asked'] },
-  remember: mapping('What is remembered of a task: the last time that something was selected.', ['on', 'select'], side),
+  remember: mapping('The values to remember for a task: those of the last message or result in which something was selected.', ['on', 'select'], side),
   check: mapping('What is held to it.', ['on', 'select', 'relation'], {
     ...side,
-    relation: { ...choice('What is checked is part of what is remembered (`subset`), the same set (`equalSet`), one of it (`member`), or as many values (`sameLength`).', ['subset', 'equalSet', 'member', 'sameLength']), examples: ['subset'] }
+    relation: { ...choice('The checked values are a `subset` of the remembered ones, the same set (`equalSet`), one of them (`member`), or the same number of values (`sameLength`).', ['subset', 'equalSet', 'member', 'sameLength']), examples: ['subset'] }
   }),
-  when: answerCondition('Checked only if all of these hold, of the request or the result that is checked. As `when` of a rule in `request` or in `response`.'),
-  unless: answerCondition('Not checked if all of these hold. As `unless` there.'),
-  verdict: choice('`warn` records it; `reject` refuses the request or the answer, where it is enforced. Default: `reject`.', ['reject', 'warn']),
-  onUnknown: onUnknown('What is done where nothing is remembered: nothing (`allow`), or it is a violation (`reject`). Default: `allow`.'),
+  when: answerCondition('Checked only if the request or result matches all of these conditions. As `when` of a rule in `request` or in `response`.'),
+  unless: answerCondition('Not checked if all of these conditions match. As `unless` of a rule.'),
+  verdict: choice('`warn` records the violation; `reject` rejects the request or the response, if enforced. Default: `reject`.', ['reject', 'warn']),
+  onUnknown: onUnknown('If nothing is remembered: no check (`allow`), or a violation (`reject`). Default: `allow`.'),
   error: taskRefusal
 })
 
 const reported: Schema = { ...answered, description: 'Where the value is. As `select` of a rule in `response`, without `event`.' }
 
 export const observe: Schema = {
-  ...mapping('What is reported of the extension\'s data in answers. Values end up in traces and metrics: name none that is a secret.', [], {
+  ...mapping('Values to report from the extension\'s data in answers. Values end up in traces and metrics: name none that is a secret.', [], {
     spanAttributes: {
       type: 'object',
-      description: 'By name of the span attribute, where its value is: a number, a boolean, or a string of at most 256 characters.',
+      description: 'By name of the span attribute, the place of its value: a number, a boolean, or a string of at most 256 characters.',
       propertyNames: { type: 'string', 'x-format': 'attribute-name' },
       additionalProperties: answered,
       minProperties: 1,
@@ -131,12 +131,12 @@ export const observe: Schema = {
     },
     metrics: {
       type: 'array',
-      description: 'Numbers of the data: `a2a_gateway_observed_total` and `a2a_gateway_observed_value`.',
+      description: 'Numbers from the data, as `a2a_gateway_observed_total` and `a2a_gateway_observed_value`.',
       items: mapping('One metric.', ['name', 'type', 'from'], {
         name: { ...text('Value of the label `metric`, unique in the policy.', 'metric-name'), examples: ['tokens'] },
-        type: { ...choice('`counter`: what a task adds up to; what a later result says includes what an earlier one said, so that it is counted once. `gauge`: the last value.', ['counter', 'gauge']), examples: ['counter'] },
+        type: { ...choice('`counter`: the total of a task; a later result includes the earlier ones, so only the increase is counted. `gauge`: the last value.', ['counter', 'gauge']), examples: ['counter'] },
         from: reported,
-        by: mapping('Divides the metric by a string in the same result.', ['from', 'values'], {
+        by: mapping('Splits the metric by a string in the same result.', ['from', 'values'], {
           from: reported,
           values: {
             type: 'array',

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { describe } from './describe.js'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
+import type { HostPort } from './model.js'
 import { parseHostPort, trustsEveryone } from './formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from './layers.js'
@@ -48,10 +49,16 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
 }
 
 function listeners (server: Mapping): PathProblem[] {
-  const listen = typeof server.listen === 'string' ? parseHostPort(server.listen) : null
-  const admin = typeof server.admin === 'string' ? parseHostPort(server.admin) : null
-  if (listen === null || admin === null || listen.port === 0 || listen.port !== admin.port || listen.host !== admin.host) return []
-  return [fault(['server', 'admin'], 'server.listen and server.admin are the same address', 'the admin listener needs one of its own')]
+  const at = (key: string): HostPort | null => typeof server[key] === 'string' ? parseHostPort(server[key]) : null
+  const same = (one: string, other: string): boolean => {
+    const [a, b] = [at(one), at(other)]
+    return a !== null && b !== null && a.port !== 0 && a.port === b.port && a.host === b.host
+  }
+  return [
+    ...same('listen', 'admin') ? [fault(['server', 'admin'], 'server.listen and server.admin are the same address', 'the admin listener needs one of its own')] : [],
+    ...['listen', 'admin'].filter((key) => same(key, 'metrics'))
+      .map((key) => fault(['server', 'metrics'], `server.${key} and server.metrics are the same address`, 'the listener for metrics needs one of its own'))
+  ]
 }
 
 /** Names, and addresses under which agents are reached, are unique. */

@@ -29,6 +29,10 @@ export interface Config {
 export interface ServerConfig {
   readonly listen: HostPort
   readonly admin: HostPort
+  /** Of a listener for metrics and probes alone, or null. */
+  readonly metrics: HostPort | null
+  /** Host names that requests for agents and console may name, beside IP addresses, localhost and that of `admin`. */
+  readonly adminHosts: readonly string[]
   /** Absolute http(s) URL without trailing slash, or null: then `http://<listen>`. */
   readonly publicUrl: string | null
   /** IP addresses and CIDRs whose X-Forwarded-* headers count. */
@@ -57,7 +61,7 @@ export interface StateStoreConfig {
   readonly store: string
   /** How long a task is remembered after it was last seen, ms. */
   readonly ttl: number
-  /** Tasks remembered in memory; the one not seen for longest is forgotten first. */
+  /** Tasks remembered in memory; the least recently seen is forgotten first. */
   readonly maxTasks: number
   /** How long a server may take to answer, ms; then the task counts as unknown. */
   readonly timeout: number
@@ -127,6 +131,8 @@ export interface AgentConfig {
   readonly dependencies: Readonly<Record<string, PolicyConfig>>
   /** Path prefixes below the agent's path, without trailing slash, forwarded without inspection. */
   readonly passthrough: readonly string[]
+  /** Paths of its origin to which the `upstream.url` of other agents leads, below its own or those of `card.interfaces`; as `loosePath` makes them. */
+  readonly reservedPaths: readonly string[]
 }
 
 /** Where a policy, or one of its keys, comes from; each wins over those before it. */
@@ -160,6 +166,8 @@ export interface CardConfig {
   readonly maxStale: number
   readonly onUnavailable: 'reject' | 'forward'
   readonly signature: 'strip' | 'verbatim'
+  /** Path prefixes at the agent that interfaces may have besides the path of `upstream.url`; `/` is all. */
+  readonly interfaces: readonly string[]
   /** Extensions added to the served card, and enforced as if the agent declared them. */
   readonly advertise: readonly AdvertisedExtension[]
   /** Added to the card's own root key `schemas`, by name. */

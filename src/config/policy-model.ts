@@ -57,11 +57,11 @@ export interface PolicyConfig {
   readonly state?: TaskStateConfig
   /** What a later message of a task must have in common with an earlier one. */
   readonly correlate?: readonly CorrelationConfig[]
-  /** What is reported of the extension's data. */
+  /** Values to report from the extension's data. */
   readonly observe?: ObserveConfig
   /** What becomes of the header in which the agent says what it activated. Default passthrough. */
   readonly echo?: 'passthrough' | 'verify' | 'synthesize'
-  /** What the platform adds to requests in which the extension is active. */
+  /** Members that the platform adds to requests in which the extension is active. */
   readonly inject?: readonly InjectionConfig[]
   /** verbatim = a request in which the extension is active is neither edited nor added to. Default normal. */
   readonly integrity?: 'normal' | 'verbatim'

@@ -1,6 +1,7 @@
 import { resolve as resolvePath } from 'node:path'
 import { digest } from './digest.js'
 import { parseHostPort } from './formats.js'
+import { reservedPaths } from './reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
 import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig } from './model.js'
@@ -9,7 +10,7 @@ import { items, mapping } from './yaml-values.js'
 
 /** The file's value once validation has passed and filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
-  readonly server: Texts<ServerConfig, 'listen' | 'admin' | 'drainTimeout'>
+  readonly server: Texts<Omit<ServerConfig, 'metrics'>, 'listen' | 'admin' | 'drainTimeout'> & { readonly metrics: string | null }
   readonly limits: Texts<Limits, 'headers' | 'body' | 'response' | 'event' | 'card' | 'headersTimeout' | 'requestTimeout' | 'idleTimeout' | 'writeTimeout' | 'memory'>
   readonly shedding: Texts<SheddingConfig, 'eventLoopDelay' | 'heapUsed' | 'rss' | 'retryAfter'>
   readonly agents: readonly AgentFile[]
@@ -19,7 +20,7 @@ interface ConfigFile {
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'extensions' | 'policies' | 'dependencies'> {
+interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
   readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts'> & { readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>> }
   readonly card: Texts<CardConfig, 'refresh' | 'maxStale'>
@@ -34,10 +35,13 @@ interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'extensions'
  */
 export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, bundles: Config['bundles']): Config {
   const file = value as ConfigFile
+  const reserved = reservedPaths(file.agents.map(({ upstream, card }) => ({ url: new URL(upstream.url), allowed: card.interfaces })))
   const config: Omit<Config, 'hash'> = {
     server: {
       listen: hostPort(file.server.listen),
       admin: hostPort(file.server.admin),
+      metrics: file.server.metrics === null ? null : hostPort(file.server.metrics),
+      adminHosts: file.server.adminHosts,
       publicUrl: file.server.publicUrl === null ? null : new URL(file.server.publicUrl).href.replace(/\/+$/, ''),
       trustedProxies: file.server.trustedProxies,
       drainTimeout: duration(file.server.drainTimeout),
@@ -64,7 +68,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       rss: size(file.shedding.rss),
       retryAfter: duration(file.shedding.retryAfter)
     },
-    agents: file.agents.map((agent) => resolveAgent(agent, baseDir, layers)),
+    agents: file.agents.map((agent, index) => resolveAgent(agent, baseDir, layers, reserved[index] ?? [])),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     bundles,
     state: { ...file.state, ttl: duration(file.state.ttl), timeout: duration(file.state.timeout) },
@@ -73,7 +77,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
   return freeze({ ...config, hash: digest(config).slice(0, 12) })
 }
 
-function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers): AgentConfig {
+function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): AgentConfig {
   const { upstream, card } = agent
   const listed = agent.extensions.map((entry) => listItem(entry)).filter((item) => item !== null)
   // Where a policy of the list stands in the file matters to problems only.
@@ -98,7 +102,8 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers):
     card: { ...card, file: onDisk(card.file), refresh: duration(card.refresh), maxStale: duration(card.maxStale) },
     extensions: listed.map(({ name }) => name),
     policies: policies.map((policy) => resolved(policy, baseDir)),
-    dependencies: dependenciesOf(policies, layers, baseDir)
+    dependencies: dependenciesOf(policies, layers, baseDir),
+    reservedPaths: reserved
   }
 }
 

@@ -12,7 +12,7 @@ export const OPERATIONS: readonly string[] = [
 
 const CLASSES = ['invalid', 'unsupportedContent', 'conflict', 'extensionRequired', 'forbidden']
 
-const presence = (what: string): Schema => choice(`Whether the message carries a ${what}.`, ['present', 'absent'])
+const presence = (what: string): Schema => choice(`Whether the message has a ${what}.`, ['present', 'absent'])
 
 const inline = (description: string): Schema => ({ type: ['object', 'boolean'], description })
 
@@ -20,7 +20,7 @@ const CONDITIONS = {
   taskId: presence('taskId'),
   contextId: presence('contextId'),
   listed: flag('Whether `message.extensions` names the extension.'),
-  match: inline('JSON Schema that the request matches, in the one shape for all versions and bindings that docs/how-it-decides.md describes.')
+  match: inline('JSON Schema that the request matches, in the shape for all versions and bindings that docs/how-it-decides.md describes.')
 }
 
 const taskState = (description: string): Schema => ({ type: 'array', description, items: { type: 'string', enum: TASK_STATES }, minItems: 1, maxItems: TASK_STATES.length, uniqueItems: true })
@@ -29,25 +29,25 @@ const taskState = (description: string): Schema => ({ type: 'array', description
 export const condition = (description: string): Schema => ({ ...mapping(description, [], CONDITIONS), minProperties: 1 })
 
 const taskCondition = (description: string): Schema => ({
-  ...mapping(description, [], { ...CONDITIONS, taskState: taskState('The task that the message names is in one of these states: the last that the gateway saw.') }),
+  ...mapping(description, [], { ...CONDITIONS, taskState: taskState('The task that the message names was last seen in one of these states.') }),
   minProperties: 1
 })
 
 /** Of one result of an answer, or of whichever side is checked. */
 export const answerCondition = (description: string): Schema => ({
   ...mapping(description, [], {
-    taskId: choice('Whether the result tells a task\'s id.', ['present', 'absent']),
-    contextId: choice('Whether the result tells a contextId.', ['present', 'absent']),
+    taskId: choice('Whether the result has a task id.', ['present', 'absent']),
+    contextId: choice('Whether the result has a contextId.', ['present', 'absent']),
     listed: flag('Whether `extensions` of its message or artifacts names the extension.'),
-    taskState: taskState('The task is in one of these states, as the result tells it.'),
-    requestMatched: text('Name of a rule in `request` of the same policy that found something in the request, and let it pass.', 'name'),
-    match: inline('JSON Schema that the result matches, in the one shape that docs/how-it-decides.md describes.')
+    taskState: taskState('The result says that the task is in one of these states.'),
+    requestMatched: text('Name of a rule in `request` of the same policy that selected a value in the request and accepted it.', 'name'),
+    match: inline('JSON Schema that the result matches, in the shape that docs/how-it-decides.md describes.')
   }),
   minProperties: 1
 })
 
 const mediaType: Schema = {
-  description: 'Media types of the parts, any of which matches; of parts of every kind, unless `data` is true. A parameter value `*` matches any value and captures it under the parameter\'s name.',
+  description: 'Media types of the parts; one of them must match. Applies to parts of every kind, unless `data` is true. A parameter value `*` matches any value and captures it under the parameter\'s name.',
   type: ['string', 'array'],
   'x-format': 'media-type',
   items: { type: 'string', 'x-format': 'media-type' },
@@ -58,17 +58,17 @@ const mediaType: Schema = {
 
 /** What a metadata selector says beside where it looks. */
 export const MEMBER: Readonly<Record<string, Schema>> = {
-  key: { ...text('Name of the member; `*` stands for any characters, `$uri` or `$uri/...` for the extension\'s URI and what follows it.', 'name-pattern'), examples: ['$uri'] },
-  path: text('JSON Pointer into the value: what it leads to is the value selected.', 'pointer'),
+  key: { ...text('Name of the member; `*` stands for any characters, `$uri` or `$uri/...` stands for the extension\'s URI, with or without a suffix.', 'name-pattern'), examples: ['$uri'] },
+  path: text('JSON Pointer into the value; it selects the value it points to.', 'pointer'),
   equals: { type: ['string', 'number', 'boolean'], description: 'Only values equal to this.' }
 }
 
 /** What a part selector says beside where it looks. */
 export const PART: Readonly<Record<string, Schema>> = {
-  data: flag('Only parts that carry data.', false),
+  data: flag('Only parts with data.', false),
   mediaType,
-  dataKey: text('Members of the part\'s data object, each of which is a value; `*` stands for any characters.', 'name-pattern'),
-  match: inline('JSON Schema that the part matches, in the one shape of `when.match`.'),
+  dataKey: text('Members of the part\'s data object; each is a selected value. `*` stands for any characters.', 'name-pattern'),
+  match: inline('JSON Schema that the part matches, in the shape of `when.match`.'),
   take: choice('All matching parts, or the first. Not with `verdict: strip`.', ['first', 'all'], 'all')
 }
 
@@ -78,20 +78,20 @@ const metadataSelector = mapping('Values in metadata.', ['key'], {
 })
 
 const selector: Schema = {
-  ...mapping('Which values of the request the rule looks at; one of these.', [], {
-    part: mapping('Parts of the message; every condition given must hold.', [], PART),
+  ...mapping('The values of the request that the rule validates; use one of these keys.', [], {
+    part: mapping('Parts of the message; all given conditions must match.', [], PART),
     metadata: metadataSelector,
-    header: text('Name of a request header; each of its lines is a value, a string. A line with `_` for `-` cannot be judged, because some agents take the two for one: it breaks the rule.', 'header-name'),
-    pointer: text('JSON Pointer into the request object (`params` of JSON-RPC, the body of HTTP+JSON). Fields of the request, message and parts are named as in A2A 1.0, however the client spells them.', 'pointer')
+    header: text('Name of a request header; each of its lines is a string value. A line whose name has `_` instead of `-` breaks the rule, because some agents treat both names as the same.', 'header-name'),
+    pointer: text('JSON Pointer into the request object (`params` of JSON-RPC, the body of HTTP+JSON). Fields of the request, message and parts have their A2A 1.0 names, whatever the client\'s spelling.', 'pointer')
   }),
   minProperties: 1,
   maxProperties: 1
 }
 
 export const occurrences: Schema = {
-  ...mapping('How many values may be selected.', [], {
-    min: { type: 'integer', description: 'At least so many. Default: no lower bound. From 0 to 100000.', minimum: 0, maximum: 100000 },
-    max: { type: 'integer', description: 'At most so many; 0 forbids them. Default: no upper bound. From 0 to 100000.', minimum: 0, maximum: 100000 }
+  ...mapping('How many values the rule may select.', [], {
+    min: { type: 'integer', description: 'Minimum number. Default: no lower bound. From 0 to 100000.', minimum: 0, maximum: 100000 },
+    max: { type: 'integer', description: 'Maximum number; 0 forbids any. Default: no upper bound. From 0 to 100000.', minimum: 0, maximum: 100000 }
   }),
   minProperties: 1
 }
@@ -102,9 +102,9 @@ const alone = (key: string, value: Schema): Schema => ({
   then: { type: 'object', properties: { [key]: value }, additionalProperties: false }
 })
 
-const FILE = alone('file', text('A file, JSON or YAML, that holds one schema; relative to the configuration file.', 'file'))
-const REF = alone('ref', text('URI of a schema in one of `bundles`; a JSON Pointer may follow as its fragment.', 'uri'))
-const FROM_DISK = '`{file: path}`, a JSON or YAML file that holds it, or `{ref: URI}`, one of `bundles`'
+const FILE = alone('file', text('A JSON or YAML file with one schema; relative to the configuration file.', 'file'))
+const REF = alone('ref', text('URI of a schema in one of `bundles`; its fragment may be a JSON Pointer.', 'uri'))
+const FROM_DISK = '`{file: path}`, a JSON or YAML file that contains it, or `{ref: URI}`, one of `bundles`'
 
 export const diskSource = (description: string): Schema => ({ type: ['object', 'boolean'], description: `${description} Or ${FROM_DISK}.`, allOf: [FILE, REF] })
 
@@ -120,31 +120,31 @@ export const source: Schema = {
 }
 
 export const refusal = mapping('How the refusal reads.', [], {
-  class: choice('What kind of refusal. Default: `invalid`.', CLASSES),
-  undeclared: choice('What kind when `fromCard` finds no schema. Default: that of `class`.', CLASSES),
-  message: { type: 'string', description: 'What the caller is told. Default: a sentence made from the rule.', minLength: 1, maxLength: 500 },
-  reason: text('Reason of the ErrorInfo in the refusal. Default: that of the class.', 'reason')
+  class: choice('Kind of the rejection. Default: `invalid`.', CLASSES),
+  undeclared: choice('Kind of the rejection if `fromCard` finds no schema. Default: that of `class`.', CLASSES),
+  message: { type: 'string', description: 'Error message for the client. Default: a message generated from the rule.', minLength: 1, maxLength: 500 },
+  reason: text('Reason of the ErrorInfo in the error. Default: that of the class.', 'reason')
 })
 
 export const onUnknown = (description: string): Schema => choice(description, ['allow', 'reject'])
 
-export const rule = mapping('One rule; it needs `count` or `schema`, or both.', ['id', 'select'], {
+export const rule = mapping('One rule; needs `count` or `schema`, or both.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
   on: {
     type: 'array',
-    description: 'Operations that the rule is for, by their 1.0 names, or `all`. Default: those that carry a message.',
+    description: 'Operations that the rule applies to, by their 1.0 names, or `all`. Default: those that carry a message.',
     items: { type: 'string', enum: OPERATIONS },
     minItems: 1,
     maxItems: 100,
     uniqueItems: true
   },
   select: selector,
-  when: taskCondition('The rule applies only if all of these hold.'),
-  unless: taskCondition('The rule does not apply if all of these hold.'),
+  when: taskCondition('The rule applies only if all of these conditions match.'),
+  unless: taskCondition('The rule does not apply if all of these conditions match.'),
   count: occurrences,
   schema: source,
-  verdict: choice('`warn`: what breaks the rule is recorded and forwarded, whatever the mode. `strip`: it is removed (the value selected; the part, where parts are selected; the line of a header) and recorded. Default: `reject`.', ['reject', 'warn', 'strip']),
-  onUnknown: onUnknown('With `taskState`, of a task whose state nobody can tell: the rule does not apply (`allow`), or it does (`reject`). Default: `allow`.'),
+  verdict: choice('`warn`: violations are recorded and the request is forwarded, in every mode. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected; the line of a header) and recorded. Default: `reject`.', ['reject', 'warn', 'strip']),
+  onUnknown: onUnknown('With `taskState`, for a task whose state is unknown: the rule does not apply (`allow`), or it does (`reject`). Default: `allow`.'),
   error: refusal
 })
 

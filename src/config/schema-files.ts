@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { inexactConstant, inexactConstantMessage } from '../a2a/inexact-constants.js'
 import { parseStrict } from '../wire/json.js'
 import { describe } from './describe.js'
 import { didYouMean, dotted, shown } from './diagnostics.js'
@@ -186,7 +187,10 @@ function readSchema (path: string, file: string): { readonly schema: unknown, re
     return { schema: yaml.root?.value ?? null, bytes: bytes.length }
   }
   const json = parseStrict(bytes, LIMITS)
-  if (json.ok) return { schema: json.value, bytes: bytes.length }
+  if (json.ok) {
+    const constant = inexactConstant(json.value, json.inexact)
+    return constant === null ? { schema: json.value, bytes: bytes.length } : { message: `${file}: ${inexactConstantMessage(constant)}` }
+  }
   const { offset, message } = json.problem
   return { message: `${offset === null ? file : placed(file, positionOf(bytes, offset))}: ${message}` }
 }

@@ -9,24 +9,26 @@ export const CONFIG_VERSION = 1
 export const DEFAULT_POLICIES: readonly string[] = ['object-schemas']
 
 const server = section('Where the gateway listens.', {
-  listen: text('Address of the main listener, which serves the agents. `:8080` is every IPv4 interface; port 0 lets the system choose.', 'host-port', '0.0.0.0:8080'),
+  listen: text('Address of the main listener, which serves the agents. `:8080` means every IPv4 interface; with port 0, the system chooses a port.', 'host-port', '0.0.0.0:8080'),
   admin: text('Address of the admin listener: probes, metrics, state of the agents.', 'host-port', '127.0.0.1:9901'),
-  publicUrl: nullable('URL at which clients reach the main listener; served cards point here. `null`: `http://` and `listen`. Absolute, http or https, without query and fragment.', 'base-url'),
-  trustedProxies: list('IP addresses and CIDRs of proxies in front whose X-Forwarded-* headers count.', { type: 'string', 'x-format': 'proxy' }, []),
-  drainTimeout: duration('How long a stop waits for calls and streams in flight.', '20s', '0s', '1h'),
-  workers: { type: ['integer', 'string'], description: 'Processes that serve the main listener, 1 to 64. `auto`: one per processor that this process may use, by its affinity and the CPU limit of its container.', default: 1, minimum: 1, maximum: 64, 'x-format': 'workers' },
+  metrics: nullable('Address of a separate listener for `/metrics` and the probes, so that a network policy can open them without the console. `null`: no separate listener. The admin listener always serves them too.', 'host-port'),
+  adminHosts: list('Host names, without port, by which the admin listener serves `/agents` and the console; IP addresses, localhost and the name in `admin` always work. Other names get 403, because an attacker could rebind them (DNS rebinding). `/metrics` and the probes answer to any name.', { type: 'string', 'x-format': 'host' }, []),
+  publicUrl: nullable('URL at which clients reach the main listener; the gateway writes it into the cards it serves. `null`: `http://` and `listen`. Absolute, http or https, without query and fragment.', 'base-url'),
+  trustedProxies: list('IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts.', { type: 'string', 'x-format': 'proxy' }, []),
+  drainTimeout: duration('How long the gateway waits for calls and streams in flight when it stops.', '20s', '0s', '1h'),
+  workers: { type: ['integer', 'string'], description: 'Processes that serve the main listener, 1 to 64. `auto`: one per processor that the process may use, by its CPU affinity and the CPU limit of its container.', default: 1, minimum: 1, maximum: 64, 'x-format': 'workers' },
   console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
-    enabled: flag('Whether there is one.', true),
-    tryIt: flag('Whether calls to the agents can be sent from it, through the main listener.', false),
-    decisions: count('Refusals and findings that it can look back on, in each process.', 200, 1, 10000),
-    hosts: list('Host names under which browsers may ask for it, without port; IP addresses, localhost and the name in `admin` always may. Other names are refused, for they may be rebound by a stranger (DNS rebinding).', { type: 'string', 'x-format': 'host' }, [])
+    enabled: flag('Whether the console is served.', true),
+    tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
+    decisions: count('Number of rejections and violations that each process keeps for the console.', 200, 1, 10000),
+    hosts: list('Additional names, as in `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, [])
   })
 })
 
-const limits = section('What one request, one answer and one client may cost. More is refused.', {
+const limits = section('Limits for one request, one response and one client. The gateway rejects what exceeds them.', {
   headers: size('Request line and headers of a request.', '32KiB', '1KiB', '1MiB'),
   body: size('Body of a request.', '4MiB', '1B', '256MiB'),
-  response: size('Body of an answer that the gateway has to read whole.', '16MiB', '1B', '256MiB'),
+  response: size('Body of a response that the gateway has to read whole.', '16MiB', '1B', '256MiB'),
   event: size('One event of an event stream that the gateway has to read.', '1MiB', '1B', '64MiB'),
   card: size('An agent\'s card.', '1MiB', '1B', '16MiB'),
   jsonDepth: count('Nesting of JSON in a request.', 64, 1, 512),
@@ -34,39 +36,39 @@ const limits = section('What one request, one answer and one client may cost. Mo
   extensions: count('Extension URIs requested at once.', 64, 1, 1024),
   headersTimeout: duration('Time to receive the headers of a request; never more than `requestTimeout`.', '10s', '1ms', '1h'),
   requestTimeout: duration('Time to receive a whole request.', '30s', '1ms', '1h'),
-  idleTimeout: duration('How long a client\'s connection may stay open without a request.', '72s', '1s', '1h'),
-  writeTimeout: duration('A client that takes nothing of what waits for it for so long is disconnected; 0s waits for ever.', '60s', '0s', '1h'),
-  memory: size('Bodies of requests and of answers read whole that the process holds at once.', '128MiB', '1MiB', '64GiB'),
-  connections: count('Connections of clients at once; 0 is no limit.', 0, 0, 1000000)
+  idleTimeout: duration('How long a client connection may stay open without a request.', '72s', '1s', '1h'),
+  writeTimeout: duration('The gateway disconnects a client that reads nothing of a pending response for this long; 0s means no limit.', '60s', '0s', '1h'),
+  memory: size('Total size of the request bodies, and of the response bodies read whole, that the process holds at once.', '128MiB', '1MiB', '64GiB'),
+  connections: count('Client connections at once; 0 means no limit.', 0, 0, 1000000)
 })
 
 const shedding = section('When the process has more to do than it can, new calls are refused with 503 and Retry-After; those under way go on. Measured once a second.', {
-  eventLoopDelay: duration('How much later than due the process comes to do things, on average of a second and twice in a row; 0s does not look.', '1s', '0s', '1m'),
-  eventLoopUtilization: fraction('Share of a second that the process is busy; 0 does not look.', 0),
-  heapUsed: size('Memory of JavaScript objects; 0B does not look.', '0B', '0B', '64GiB'),
-  rss: size('Memory of the whole process; 0B does not look.', '0B', '0B', '64GiB'),
-  retryAfter: duration('What Retry-After tells clients, here and where too much is under way at once; in whole seconds.', '5s', '1s', '1h')
+  eventLoopDelay: duration('Delay of the event loop, averaged over one second, twice in a row; 0s disables the check.', '1s', '0s', '1m'),
+  eventLoopUtilization: fraction('Share of a second that the process is busy; 0 disables the check.', 0),
+  heapUsed: size('Memory of JavaScript objects; 0B disables the check.', '0B', '0B', '64GiB'),
+  rss: size('Memory of the whole process; 0B disables the check.', '0B', '0B', '64GiB'),
+  retryAfter: duration('Value of Retry-After, here and for calls that exceed a concurrency limit; in whole seconds.', '5s', '1s', '1h')
 })
 
 const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
-  url: { ...text('URL of the agent: absolute, http or https, without query, fragment and credentials. Its path is the base from which the agent\'s interfaces are mapped.', 'base-url'), examples: ['http://127.0.0.1:9999'] },
+  url: { ...text('URL of the agent: absolute, http or https, without query, fragment and credentials. Its path is the base of the agent\'s interfaces.', 'base-url'), examples: ['http://127.0.0.1:9999'] },
   timeouts: section('How long to wait for the agent.', {
     connect: duration('To open a connection.', '3s', '1ms', '5m'),
-    headers: duration('For the headers of its answer; 0s waits for ever.', '120s', '0s', '24h'),
-    idle: duration('Between two pieces of its answer; 0s waits for ever.', '0s', '0s', '24h'),
-    queue: duration('For a connection, while all `connections` are taken.', '5s', '1ms', '1h'),
-    total: duration('For the whole of its answer, to the last event of a stream; 0s waits for ever.', '0s', '0s', '24h')
+    headers: duration('For the headers of the response; 0s means no limit.', '120s', '0s', '24h'),
+    idle: duration('Between two chunks of the response; 0s means no limit.', '0s', '0s', '24h'),
+    queue: duration('For a free connection, when all `connections` are in use.', '5s', '1ms', '1h'),
+    total: duration('For the whole response, to the last event of a stream; 0s means no limit.', '0s', '0s', '24h')
   }),
-  connections: count('Connections to the agent at once; each call and each open stream holds one, further calls queue.', 2048, 1, 65535),
+  connections: count('Connections to the agent at once. Each call and each open stream uses one; further calls queue.', 2048, 1, 65535),
   tls: section('TLS towards an https agent. The agent\'s certificate is always verified. Paths are relative to the configuration file.', {
     ca: nullable('PEM file of certificate authorities to trust instead of the system\'s.', 'file'),
     cert: nullable('PEM file of the client certificate; needs `key`.', 'file'),
     key: nullable('PEM file of the client certificate\'s key; needs `cert`.', 'file'),
-    serverName: nullable('Name to expect in the agent\'s certificate. `null`: the host of the URL.', 'host')
+    serverName: nullable('Expected name in the agent\'s certificate. `null`: the host of the URL.', 'host')
   }),
   extensionHeader: section('How requested extensions are written for this agent.', {
-    spelling: choice('`A2A-Extensions` (v1), `X-A2A-Extensions` (v03), both, or by the version of the interface (auto).', ['auto', 'v1', 'v03', 'both'], 'auto'),
-    form: choice('One header line per extension, or one line joined by commas.', ['repeated', 'joined'], 'repeated')
+    spelling: choice('`A2A-Extensions` (v1), `X-A2A-Extensions` (v03), both, or the spelling of the interface\'s version (auto).', ['auto', 'v1', 'v03', 'both'], 'auto'),
+    form: choice('One header line per extension, or one line with a comma-separated list.', ['repeated', 'joined'], 'repeated')
   })
 })
 
@@ -75,26 +77,27 @@ export const advertisedSchema = mapping('One extension, an AgentExtension of the
   uri: { ...text('Its URI.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
   description: { type: 'string', description: 'How the agent uses it, for people. Default: none.', minLength: 1, maxLength: 1000 },
   required: { type: 'boolean', description: 'Whether clients must request it. Default: false.' },
-  params: { type: 'object', description: 'What else clients need to know. Default: none.' }
+  params: { type: 'object', description: 'Further information for clients. Default: none.' }
 })
 
 const card = section('The agent\'s AgentCard.', {
   url: nullable('Where to fetch the card. `null`: below the upstream URL, `/.well-known/agent-card.json`, then `/.well-known/agent.json`. Excludes `file`.', 'url'),
-  file: nullable('Card on disk, used instead of fetching; relative to the configuration file. Excludes `url`.', 'file'),
-  refresh: duration('Least time between two fetches; Cache-Control and ETag are honoured above it.', '60s', '10ms', '24h'),
-  maxStale: duration('How long a card stays in use after it could last be fetched.', '1h', '0s', '720h'),
-  onUnavailable: choice('Without a usable card: refuse calls (503), or forward them uninspected.', ['reject', 'forward'], 'reject'),
-  signature: choice('`strip`: the served card is rewritten and loses its signatures. `verbatim`: it is served untouched.', ['strip', 'verbatim'], 'strip'),
+  file: nullable('Card on disk, instead of fetching one; relative to the configuration file. Excludes `url`.', 'file'),
+  refresh: duration('Minimum time between two fetches; above it, Cache-Control and ETag apply.', '60s', '10ms', '24h'),
+  maxStale: duration('How long a card stays in use after its last successful fetch.', '1h', '0s', '720h'),
+  onUnavailable: choice('Without a usable card: reject calls (503), or forward them without any checks.', ['reject', 'forward'], 'reject'),
+  interfaces: list('Path prefixes at the agent, from the root of its origin, that interfaces of the card may have besides the path of `upstream.url`; `/` allows all. Interfaces at other paths are not carried: they could be another agent\'s.', { type: 'string', 'x-format': 'path' }, []),
+  signature: choice('`strip`: the gateway rewrites the served card and removes its signatures. `verbatim`: it serves the card unchanged.', ['strip', 'verbatim'], 'strip'),
   advertise: {
     type: 'array',
-    description: 'Extensions added to the served card, and enforced as if the agent declared them. One that it does declare is merged, and required if either says so. Not with `signature: verbatim`.',
+    description: 'Extensions that the gateway adds to the served card and enforces as if the agent declared them. If the agent declares one of them too, both are merged; it is required if either says so. Not with `signature: verbatim`.',
     default: [],
     items: { $ref: '#/$defs/advertised' },
     maxItems: 64
   },
   schemas: {
     type: 'object',
-    description: 'JSON Schemas by name, added to the root key `schemas` of the served card and to what `fromCard` finds there. They replace the card\'s own of the same name. Not with `signature: verbatim`.',
+    description: 'JSON Schemas by name, added to the root key `schemas` of the served card; `fromCard` finds them there. They replace the card\'s schemas of the same name. Not with `signature: verbatim`.',
     default: {},
     propertyNames: { type: 'string', 'x-format': 'schema-name' },
     additionalProperties: { type: ['object', 'boolean'], description: 'One JSON Schema.' },
@@ -109,16 +112,16 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   upstream,
   card,
   concurrency: section('What the agent may have to do at once. More is refused with 503 and Retry-After.', {
-    requests: count('Calls under way, other than streams.', 1024, 1, 1000000),
-    streams: count('Calls of streaming operations under way.', 1024, 1, 1000000)
+    requests: count('Calls in flight, without streams.', 1024, 1, 1000000),
+    streams: count('Calls of streaming operations in flight.', 1024, 1, 1000000)
   }),
-  mode: choice('`enforce` refuses violations, `observe` only records them, `off` does not look.', ['enforce', 'observe', 'off'], 'enforce'),
+  mode: choice('`enforce` rejects violations, `observe` only records them, `off` evaluates no rules.', ['enforce', 'observe', 'off'], 'enforce'),
   enforceOn: choice('Operations on which required extensions are checked: those that send messages, or all.', ['messages', 'all'], 'messages'),
-  unlistedExtensions: choice('Requested extensions that neither the card nor a policy names.', ['forward', 'strip', 'reject'], 'forward'),
-  unknownMethods: choice('Methods that are not operations of A2A.', ['reject', 'forward'], 'reject'),
-  untaggedData: choice('DataParts that no policy of the agent claims, by what it `owns` or by a `part` that one of its rules selects.', ['allow', 'reject'], 'allow'),
-  responses: choice('What becomes of what is found wrong with answers: `enforce` does what the rule says, `observe` only records it, `off` does not read them.', ['enforce', 'observe', 'off'], 'observe'),
-  extensions: list('Policies in force, each by its name in `extensions` or the built-in catalogue; or that name with keys that replace the policy\'s for this agent, as `{x: {mode: observe}}`.', {
+  unlistedExtensions: choice('What to do with requested extensions that neither the card nor a policy names.', ['forward', 'strip', 'reject'], 'forward'),
+  unknownMethods: choice('What to do with methods that are not operations of A2A.', ['reject', 'forward'], 'reject'),
+  untaggedData: choice('What to do with DataParts that no policy of the agent claims, by `owns` or by a `part` that one of its rules selects.', ['allow', 'reject'], 'allow'),
+  responses: choice('What to do with violations in responses: `enforce` does what the rule says, `observe` only records them, `off` does not read responses.', ['enforce', 'observe', 'off'], 'observe'),
+  extensions: list('Policies in force, each by its name in `extensions` or in the built-in catalogue. To change a policy for this agent, use the name with keys: `{x: {mode: observe}}`.', {
     type: ['string', 'object'],
     propertyNames: { type: 'string', 'x-format': 'name' },
     additionalProperties: { $ref: '#/$defs/policy' },
@@ -128,24 +131,24 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   passthrough: list('Path prefixes below the agent\'s path that are forwarded without inspection. They must not cover the card.', { type: 'string', 'x-format': 'path-prefix' }, [])
 })
 
-const state = section('What the gateway remembers of tasks, for policies that ask for their states.', {
-  store: text('`memory`, or the URL of a Redis or Valkey server that several gateways share: `redis://` or `rediss://`. A password in it is best substituted from the environment.', 'store', 'memory'),
-  ttl: duration('How long a task is remembered after it was last seen.', '24h', '1s', '720h'),
-  maxTasks: count('Tasks remembered in memory; the one not seen for longest is forgotten first.', 100000, 1, 10000000),
-  timeout: duration('How long a server may take to answer; then the task counts as unknown.', '100ms', '1ms', '10s'),
-  prefix: text('Put before the keys of a server.', 'store-prefix', 'a2a-gateway:')
+const state = section('State of tasks that the gateway remembers, for policies that use it.', {
+  store: text('`memory`, or the URL of a Redis or Valkey server that several gateways share: `redis://` or `rediss://`. Put a password into an environment variable.', 'store', 'memory'),
+  ttl: duration('How long the gateway remembers a task after it last saw the task.', '24h', '1s', '720h'),
+  maxTasks: count('Tasks remembered in memory; the least recently seen is forgotten first.', 100000, 1, 10000000),
+  timeout: duration('How long the server may take to respond; after that, the task counts as unknown.', '100ms', '1ms', '10s'),
+  prefix: text('Prefix of the keys on the server.', 'store-prefix', 'a2a-gateway:')
 })
 
-const telemetry = section('What the gateway reports.', {
+const telemetry = section('Logs, traces and audit lines.', {
   logs: section('Its own log, on stdout.', {
-    level: choice('Least severity logged.', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    level: choice('Minimum severity of log lines.', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     format: choice('`json` for machines, `pretty` for people.', ['json', 'pretty'], 'json')
   }),
   traces: section('OpenTelemetry traces, set up by the OTEL_* variables.', {
     enabled: flag('Whether to send traces.', false)
   }),
   audit: section('The audit log, on stdout.', {
-    enabled: flag('Whether to write one line per request that was rejected, broke an observed rule or was changed.', true)
+    enabled: flag('Whether to write one line for each request or response that was rejected, broke an observed rule or was changed.', true)
   })
 })
 
@@ -164,7 +167,7 @@ export const configSchema: Schema = {
     agents: { type: 'array', description: 'The agents served, at least one.', items: agent, minItems: 1, maxItems: 10000 },
     extensions: {
       type: 'object',
-      description: 'Policies by name. One without `uri` and `uriPattern` is laid over that of the built-in catalogue: its keys replace the catalogue\'s, those of `about`, `activation`, `card`, `inactive`, `methods` and `owns` one by one.',
+      description: 'Policies by name. A policy without `uri` and `uriPattern` changes the catalogue\'s policy of that name: its keys replace the catalogue\'s. In `about`, `activation`, `card`, `inactive`, `methods` and `owns`, single members are replaced.',
       default: {},
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: { $ref: '#/$defs/policy' },
@@ -172,7 +175,7 @@ export const configSchema: Schema = {
     },
     bundles: {
       type: 'object',
-      description: 'Sets of JSON Schemas on disk, by name, for `ref`. They may refer to each other; nothing is fetched.',
+      description: 'Sets of JSON Schemas on disk, by name, for `ref`. The schemas may refer to each other; the gateway fetches nothing.',
       default: {},
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: mapping('One set.', ['base', 'dir'], {

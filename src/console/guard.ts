@@ -1,6 +1,5 @@
-/** Who may ask for the console: nobody by a name that a stranger could rebind, no other site's pages. The admin listener itself is for operators only. */
+/** Who may ask for the console: no other site's pages. By which names: the admin listener's own check. The listener itself is for operators only. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { isIP } from 'node:net'
 
 /** What is refused, and how to mend it. */
 export interface Refused { readonly status: number, readonly error: string }
@@ -17,15 +16,6 @@ export const HEADERS: readonly (readonly [string, string])[] = [
   ['x-frame-options', 'DENY']
 ]
 
-/** @param known names that may be used: of the setting, and of the admin listener */
-export function hostProblem (host: string | undefined, known: ReadonlySet<string>): Refused | null {
-  const name = nameOf(host)
-  if (name === null) return { status: 400, error: 'the header Host is missing or not a host with an optional port' }
-  // A name that a stranger's page is loaded from can be made to lead here; an address cannot, nor a name that never leaves the machine.
-  if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || known.has(name)) return null
-  return { status: 403, error: `the console is not served under the name ${JSON.stringify(name.slice(0, 100))}; use the IP address or localhost, or add the name to server.console.hosts` }
-}
-
 /** Pages of other origins may not read, nor keep connections open. Browsers say where a request comes from; other programs do not. */
 export function readProblem (headers: IncomingHttpHeaders): Refused | null {
   const site = headers['sec-fetch-site']
@@ -40,10 +30,4 @@ export function writeProblem (headers: IncomingHttpHeaders): Refused | null {
   if (!same || (site !== undefined && site !== 'same-origin')) return { status: 403, error: 'this is for the console\'s own page only: send Origin with the scheme and host of the console' }
   if (!/^application\/json(?:;\s*charset=utf-8)?$/i.test(headers['content-type'] ?? '')) return { status: 415, error: 'send application/json' }
   return null
-}
-
-/** Lower case, without port, brackets and the dot of a full name. */
-function nameOf (host: string | undefined): string | null {
-  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(host ?? '')
-  return match === null ? null : (match[1] ?? match[2] ?? '').toLowerCase().replace(/\.$/, '')
 }

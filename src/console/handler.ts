@@ -5,7 +5,7 @@ import { diffOf } from './card-diff.js'
 import type { PageFile } from './files.js'
 import { readPage } from './files.js'
 import type { Refused } from './guard.js'
-import { HEADERS, hostProblem, readProblem, writeProblem } from './guard.js'
+import { HEADERS, readProblem, writeProblem } from './guard.js'
 import { matrixOf } from './matrix.js'
 import { overviewOf, statusOf } from './overview.js'
 import { policyLinesOf } from './policy-lines.js'
@@ -15,7 +15,8 @@ import { tryFormOf } from './try-form.js'
 import { Viewers } from './viewers.js'
 
 export interface ConsoleHandler {
-  handle (request: IncomingMessage, response: ServerResponse): void
+  /** @param refused what the admin listener found wrong with the name that was asked by */
+  handle (request: IncomingMessage, response: ServerResponse, refused: Refused | null): void
   /** Ends what is open, so that the listener can close. */
   close (): void
 }
@@ -28,8 +29,6 @@ const PREFIX = '/console/'
 
 export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>): ConsoleHandler {
   const viewers = new Viewers(source)
-  const { admin, console: { hosts } } = source.config().server
-  const known = new Set([admin.host, ...hosts].map(name => name.toLowerCase()))
   let files: ReadonlyMap<string, PageFile> | null = null
   let trying = 0
 
@@ -77,9 +76,8 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
     }
   }
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const answer = async (request: IncomingMessage, response: ServerResponse, refused: Refused | null): Promise<void> => {
     for (const [name, value] of HEADERS) response.setHeader(name, value)
-    const refused = hostProblem(request.headers.host, known)
     if (refused !== null) throw new Failure(refused)
     const [path = '', query = ''] = (request.url ?? '').split('?', 2)
     const method = request.method ?? 'GET'
@@ -113,9 +111,9 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
   }
 
   return {
-    handle: (request, response) => {
+    handle: (request, response, refused) => {
       response.on('error', () => {})
-      answer(request, response).catch((error: unknown) => {
+      answer(request, response, refused).catch((error: unknown) => {
         if (!(error instanceof Failure)) log.error({ err: error }, 'a request for the console failed')
         if (response.headersSent) return response.destroy()
         const { refused, headers } = error instanceof Failure ? error : new Failure({ status: 500, error: 'internal error' })

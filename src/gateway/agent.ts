@@ -2,18 +2,22 @@
 import type { LoadedCards } from '../a2a/loaded-cards.js'
 import type { Router } from '../a2a/route.js'
 import type { AgentState, AgentStateOptions } from '../agent/state.js'
-import { buildAgentState, CardRefused } from '../agent/state.js'
+import { buildAgentState, CardRefused, COMPILED_HERE, schemasToCompile } from '../agent/state.js'
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model.js'
 import type { CardFinding } from '../policy/card-checks.js'
 import type { Secrets } from '../config/secrets.js'
 import { modeOf } from '../policy/identity.js'
+import { costOf } from '../policy/schema-lint.js'
+import type { KnownSchema } from '../policy/schema-source.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import type { CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
 import { CardSource } from '../upstream/card-source.js'
 import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
+import type { WrittenSchemas } from './card-compiler.js'
+import { cardCompiler, readySchemas } from './card-compiler.js'
 import { describePolicy } from './describe-policy.js'
 import { Load } from './load.js'
 
@@ -45,6 +49,16 @@ export interface PastRefusal { readonly at: string, readonly rule: string, reado
 
 const KEPT_REFUSALS = 5
 
+/** What was compiled for cards before they are used. */
+interface Compiled {
+  readonly cards: LoadedCards
+  readonly written: WrittenSchemas
+  readonly ready: ReadonlyMap<string, KnownSchema>
+}
+
+const NOTHING_WRITTEN: WrittenSchemas = new Map()
+const NOTHING_READY: ReadonlyMap<string, KnownSchema> = new Map()
+
 export class Agent {
   readonly config: AgentConfig
   readonly name: string
@@ -65,6 +79,9 @@ export class Agent {
   private lastState: AgentState | null = null
   /** What policies last said of a card. */
   private found = ''
+  private compiled: Compiled | null = null
+  /** What was written for the card in use; kept where other processes use it too. */
+  private written: WrittenSchemas = NOTHING_WRITTEN
 
   constructor (options: AgentOptions) {
     const { config, metrics, log } = options
@@ -82,6 +99,7 @@ export class Agent {
       upstream: this.upstream,
       limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
       dispatcher: origin => this.pools.for(origin),
+      prepare: (cards, signal, elsewhere) => this.prepare(cards, this.lastState, signal, elsewhere as WrittenSchemas | undefined),
       onCards: cards => { this.use(cards, log) },
       onRefresh: outcome => {
         metrics.cardRefresh(config.name, outcome)
@@ -97,8 +115,8 @@ export class Agent {
   }
 
   /** For processes that do not ask the agent themselves. */
-  get cards (): { readonly cards: LoadedCards | null, readonly status: CardStatus } {
-    return { cards: this.source.handover()?.cards ?? null, status: this.source.status }
+  get cards (): { readonly cards: LoadedCards | null, readonly status: CardStatus, readonly written: WrittenSchemas } {
+    return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.written }
   }
 
   get lastRefusals (): readonly PastRefusal[] {
@@ -115,6 +133,14 @@ export class Agent {
   async start (): Promise<void> {
     this.source.start()
     await this.source.refreshNow()
+  }
+
+  /** Before `inherit`: compiles what this one needs of the card and the other one did not. What cannot be compiled is for `inherit` to notice. */
+  async prepareToInherit (predecessor: Agent): Promise<void> {
+    const handover = sameSource(this.config, predecessor.config) ? predecessor.source.handover() : null
+    if (handover === null || predecessor.lastState === null) return
+    await this.prepare(handover.cards, predecessor.lastState, new AbortController().signal)?.catch(() => {})
+    if (this.options.onCard !== undefined) this.written = new Map([...predecessor.written, ...this.compiled?.written ?? []])
   }
 
   /**
@@ -174,11 +200,37 @@ export class Agent {
     if (this.refusals.length > KEPT_REFUSALS) this.refusals.shift()
   }
 
-  private use (cards: LoadedCards, log: Log, previous = this.lastState): void {
+  private stateOptions (previous: AgentState | null): AgentStateOptions {
     const { config, limits, secrets } = this.options
-    const next = this.build(cards, { agent: config, maxExtensions: limits.extensions, publicBase: this.publicBase, previous, secretOf: secrets.of })
+    return { agent: config, maxExtensions: limits.extensions, publicBase: this.publicBase, previous, secretOf: secrets.of }
+  }
+
+  /**
+   * Compiles the schemas of cards before they are used, where they are too large to be compiled between two requests.
+   * @param elsewhere what another process has written of the same cards
+   */
+  private prepare (cards: LoadedCards, previous: AgentState | null, signal: AbortSignal, elsewhere = NOTHING_WRITTEN): Promise<void> | null {
+    const schemas = schemasToCompile(cards, this.stateOptions(previous))
+    let cost = 0
+    for (const schema of schemas.values()) cost += costOf(schema, COMPILED_HERE + 1)
+    if (cost <= COMPILED_HERE) return null
+    const compile = async (): Promise<void> => {
+      const missing = new Map([...schemas].filter(([key]) => !elsewhere.has(key)))
+      const written = new Map([...elsewhere, ...await cardCompiler.write(missing, signal)])
+      this.compiled = { cards, written, ready: await readySchemas(written) }
+    }
+    return compile()
+  }
+
+  private use (cards: LoadedCards, log: Log, previous = this.lastState): void {
+    const { config } = this.options
+    const compiled = this.compiled?.cards === cards ? this.compiled : null
+    this.compiled = null
+    const next = this.build(cards, { ...this.stateOptions(previous), ready: compiled?.ready ?? NOTHING_READY })
     this.state = next
     this.lastState = next
+    // A worker that starts later has compiled nothing: what was known before goes along as long as the card has it.
+    if (this.options.onCard !== undefined) this.written = writtenIn(next, new Map([...this.written, ...compiled?.written ?? []]))
     if (this.options.keeper !== undefined) return
     for (const warning of next.warnings) {
       if (previous === null || !previous.warnings.includes(warning)) log.warn({ agent: config.name }, `agent ${config.name}: ${warning}`)
@@ -237,6 +289,10 @@ export class Agent {
       lastRefusals: this.refusals
     }
   }
+}
+
+function writtenIn ({ cache }: AgentState, written: WrittenSchemas): WrittenSchemas {
+  return written.size === 0 ? NOTHING_WRITTEN : new Map([...written].filter(([key]) => cache.has(key)))
 }
 
 function sameSource (a: AgentConfig, b: AgentConfig): boolean {

@@ -21,11 +21,11 @@ export type ReloadReport =
 
 /** The new configuration with the old values of what only a restart can change. */
 export function inEffect (before: Config, after: Config): Config {
-  const { listen, admin, drainTimeout, workers, console } = before.server
+  const { listen, admin, metrics, adminHosts, drainTimeout, workers, console } = before.server
   const { telemetry } = before
   return {
     ...after,
-    server: { ...after.server, listen, admin, drainTimeout, workers, console },
+    server: { ...after.server, listen, admin, metrics, adminHosts, drainTimeout, workers, console },
     telemetry: { ...telemetry, logs: { ...telemetry.logs, level: after.telemetry.logs.level } }
   }
 }
@@ -81,7 +81,7 @@ function shortened (list: readonly string[]): string {
 
 function differences (a: Config, b: Config): string[] {
   const pairs: [string, unknown, unknown][] = [
-    ...(['listen', 'admin', 'publicUrl', 'trustedProxies', 'drainTimeout', 'workers', 'console'] as const).map((key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]),
+    ...(['listen', 'admin', 'metrics', 'adminHosts', 'publicUrl', 'trustedProxies', 'drainTimeout', 'workers', 'console'] as const).map((key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]),
     ...(Object.keys(a.limits) as (keyof Config['limits'])[]).map((key): [string, unknown, unknown] => [`limits.${key}`, a.limits[key], b.limits[key]]),
     ...(Object.keys(a.shedding) as (keyof Config['shedding'])[]).map((key): [string, unknown, unknown] => [`shedding.${key}`, a.shedding[key], b.shedding[key]]),
     ...(Object.keys(a.state) as (keyof Config['state'])[]).map((key): [string, unknown, unknown] => [`state.${key}`, a.state[key], b.state[key]]),

@@ -80,6 +80,7 @@ export class Fleet {
     const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     const next = this.prepare(config)
     const made = next.filter(agent => old.get(agent.name) !== agent)
+    await Promise.all(made.map(agent => old.get(agent.name)).map((predecessor, i) => predecessor === undefined ? null : made[i]?.prepareToInherit(predecessor)))
     const fresh = made.filter(agent => {
       const predecessor = old.get(agent.name)
       return predecessor === undefined || !agent.inherit(predecessor)

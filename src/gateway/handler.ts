@@ -6,6 +6,7 @@ import { taskIdOf, tenantOf } from '../a2a/task-id.js'
 import type { Version } from '../a2a/versions.js'
 import { mediaTypeOf } from '../agent/caller.js'
 import * as refusals from '../agent/refusals.js'
+import { scopeOf } from '../agent/scope.js'
 import type { AgentState } from '../agent/state.js'
 import type { Asked, OperationRoute, Ruling } from '../agent/steps.js'
 import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsAnswer, reviewFor, ruleOn, versionProblem } from '../agent/steps.js'
@@ -186,7 +187,9 @@ function withoutCard (exchange: Exchange, agent: Agent, surface: Surface, option
   if (card) exchange.label = 'AgentCard'
   if (!card && shed(exchange)) return
   if (card || agent.config.card.onUnavailable === 'reject') return refuseWithoutCard(exchange, agent, options)
-  const target = joinPath(agent.upstreamBase, surface.path) + surface.query
+  const path = joinPath(agent.upstreamBase, surface.path)
+  if (scopeOf(agent.config).isForeign(path)) return exchange.refuse(refusals.unknownRoute, 'rejected')
+  const target = path + surface.query
   if (exchange.request.method === 'GET') return passOn(exchange, agent, target, options, EMPTY)
   read(exchange, options, bytes => { passOn(exchange, agent, target, options, bytes) })
 }

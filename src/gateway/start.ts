@@ -1,10 +1,10 @@
 /** A whole gateway in one process: both listeners, agents, telemetry, and its graceful end. The main listener's part is also what a worker has. */
-import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { AdminState } from '../admin/server.js'
-import { buildAdmin } from '../admin/server.js'
-import type { Config, HostPort } from '../config/model.js'
+import { listen } from '../admin/listeners.js'
+import { AdminListeners } from '../admin/listeners.js'
+import type { Config } from '../config/model.js'
 import { packageVersion } from '../config/paths.js'
 import type { ConsolePart } from '../console/process-part.js'
 import { consolePart } from '../console/process-part.js'
@@ -46,6 +46,8 @@ export interface Gateway {
   /** Of the main listener, without trailing slash. */
   readonly url: string
   readonly adminUrl: string
+  /** Of the listener that `server.metrics` asks for; null without. */
+  readonly metricsUrl: string | null
   /**
    * Puts another configuration in force, all of it or nothing, without a request noticing. Says in the log what has changed, and what
    * needs a restart. Never rejects.
@@ -133,14 +135,14 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   metrics.configInfo(config.hash)
   const state = stateOf(fleet, live)
   const source = serving.console === null ? null : consoleSource(serving.console, { state, fleet, metrics, main: () => dialled(app, config.server.listen) })
-  const admin = buildAdmin({ state, metrics, log: serving.frameworkLog, console: source })
+  const admin = new AdminListeners(config, { state, metrics, log: serving.frameworkLog, console: source })
 
   try {
     const url = await listen(app, config.server.listen)
     const publicUrl = config.server.publicUrl ?? url
-    const adminUrl = await listen(admin, config.server.admin)
+    const { adminUrl, metricsUrl } = await admin.listen()
     await fleet.start(url)
-    log.info({ url, publicUrl, admin: adminUrl, agents: config.agents.map(agent => agent.name), version: packageVersion() }, 'listening')
+    log.info({ url, publicUrl, admin: adminUrl, ...metricsUrl === null ? {} : { metrics: metricsUrl }, agents: config.agents.map(agent => agent.name), version: packageVersion() }, 'listening')
     const reloads = new Reloads({ fleet, metrics, log, apply })
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
@@ -153,7 +155,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       closing ??= stop()
       return closing
     }
-    return { url, adminUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: problems => reloads.refuse(problems), close }
+    return { url, adminUrl, metricsUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: problems => reloads.refuse(problems), close }
   } catch (error) {
     await Promise.allSettled([app.close(), admin.close()])
     await serving.close()
@@ -197,16 +199,4 @@ async function drain (app: FastifyInstance, live: LiveExchanges, timeout: number
   app.server.closeAllConnections()
   await closed
   await app.close()
-}
-
-/** @returns the URL to reach the listener by: a wildcard address cannot be dialled everywhere, so it is named localhost */
-export async function listen (app: FastifyInstance, at: HostPort): Promise<string> {
-  await app.listen({ host: at.host, port: at.port })
-  const { port } = app.server.address() as AddressInfo
-  return urlOf({ host: at.host, port })
-}
-
-export function urlOf (at: HostPort): string {
-  const host = at.host === '0.0.0.0' || at.host === '::' || at.host === '' ? 'localhost' : at.host.includes(':') ? `[${at.host}]` : at.host
-  return `http://${host}:${at.port}`
 }

@@ -36,7 +36,7 @@ function doAll (): void {
 
 function record (): void {
   armed = false
-  // What has come between the two.
+  // What has come since.
   doAll()
   doKind('record')
 }

@@ -10,7 +10,7 @@ const texts = (description: string): Schema => ({ type: 'object', description, a
 const HTTP_STATUS = { type: 'integer', minimum: 200, maximum: 599 }
 
 const taskId = string('Default: that of the request, or one that is made up.')
-const contextId = string('Default: one that is made up.')
+const contextId = string('Default: a generated one.')
 
 /** @param message as in a request, @param part likewise */
 export function answerSchema (message: Schema, part: Schema): Schema {
@@ -20,7 +20,7 @@ export function answerSchema (message: Schema, part: Schema): Schema {
     timestamp: string('Time of the status.')
   })
   const artifact = mapping('An artifact.', ['parts'], {
-    artifactId: string('Default: one that is made up.'),
+    artifactId: string('Default: a generated one.'),
     name: string('Its name.'),
     description: string('What it is.'),
     parts: list('Its parts.', part),
@@ -65,7 +65,7 @@ export function answerSchema (message: Schema, part: Schema): Schema {
     error,
     http: string('A recorded answer, as it stands, relative to this file: status line, headers and body; or a body of JSON, or an event stream.'),
     extensions: uris('URIs of the header in which the agent says what it activated.'),
-    headers: texts('Further headers; null takes one away that would be sent.'),
+    headers: texts('Additional headers; null removes a header that would be sent.'),
     status: { ...HTTP_STATUS, description: 'HTTP status. Default 200, of errors that of their code.' }
   })
 }
@@ -78,7 +78,7 @@ export const answerExpectation: Schema = mapping('What must come of the answer. 
   message: string('Text that the refusal\'s message contains.'),
   status: { ...HTTP_STATUS, description: 'HTTP status that the client gets.' },
   event: { type: 'integer', minimum: 1, description: 'Of a stream: which event is refused, from 1.' },
-  violations: uris('Every rule that is violated, those that are only observed included, as `extension/rule`, in any order.'),
+  violations: uris('All violated rules, including observed ones, as `extension/rule`, in any order.'),
   edited: uris('`extension/rule` of everything that changes the answer, in any order.'),
   annotations: uris('`extension/rule` of everything that the client is told of, in any order.'),
   confirmed: uris('URIs that were asked for, with proof that the agent heeded; in any order, so for the other sets.'),

@@ -6,9 +6,9 @@ import type * as Ajv2019Module from 'ajv/dist/2019.js'
 import type * as Ajv2020Module from 'ajv/dist/2020.js'
 import type * as Formats from 'ajv-formats'
 import { visible } from '../a2a/fields.js'
-import { replaceKeywords, step } from './json-keywords.js'
-import type { Matcher } from './regexp.js'
-import { compilePattern } from './regexp.js'
+import { step } from './evaluation.js'
+import { replaceKeywords } from './json-keywords.js'
+import type { Matcher, Patterns } from './regexp.js'
 
 // Ajv and its formats are loaded with the first schema: a start without any does without them (measured: 56 ms of processor time, 70 imported).
 const require = createRequire(import.meta.url)
@@ -19,8 +19,8 @@ export type Draft = '2020-12' | '2019-09' | 'draft-07'
 const PATTERN_STEP = 1 / 45
 
 /** Linear in the text, but a pattern that counts to 500 may take a hundred times as long as another. */
-const regExp = Object.assign((pattern: string): Matcher => {
-  const matcher = compilePattern(pattern)
+export function countedPattern (pattern: string, patterns: Patterns): Matcher {
+  const matcher = patterns.compile(pattern)
   const each = Math.max(8, matcher.size) * PATTERN_STEP
   return {
     test: text => {
@@ -29,7 +29,7 @@ const regExp = Object.assign((pattern: string): Matcher => {
     },
     toString: () => pattern
   }
-}, { code: 'keywords.pattern' })
+}
 
 const OPTIONS: Options = {
   // `{required: ["constructor"]}` must not be met by Object.prototype.
@@ -47,13 +47,13 @@ const OPTIONS: Options = {
   addUsedSchema: true,
   // Larger ones would be compiled again at every reference.
   inlineRefs: 10,
-  logger: false,
-  code: { regExp }
+  logger: false
 }
 
-/** @param source whether its validators keep their code, for a build to write (meta-schema.ts) */
-export function create (draft: Draft, allErrors: boolean, source = false): Ajv {
-  const options = { ...OPTIONS, allErrors, code: { ...OPTIONS.code, source } }
+/** @param source whether its validators keep their code, to be written out (schema-code.ts, scripts/meta-schemas.ts) */
+export function create (draft: Draft, allErrors: boolean, patterns: Patterns, source = false): Ajv {
+  const regExp = Object.assign((pattern: string): Matcher => countedPattern(pattern, patterns), { code: 'keywords.pattern' })
+  const options: Options = { ...OPTIONS, allErrors, code: { regExp, source } }
   const ajv = newAjv(draft, options)
   const { default: addFormats } = require('ajv-formats') as typeof Formats
   addFormats.default(ajv as unknown as Parameters<typeof addFormats.default>[0])

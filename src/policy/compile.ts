@@ -6,7 +6,7 @@ import type { Identity } from './identity.js'
 import { identitiesOf, modeOf, Names } from './identity.js'
 import { isOffered } from './methods.js'
 import type { CardToSearch, SchemaCache, UnusableSchema } from './schema-source.js'
-import { compileMatcher, compileSource } from './schema-source.js'
+import { compileMatcher, compileSource, reportTo } from './schema-source.js'
 import { compileActivation, idle, isPlain } from './activation.js'
 import { compileAnswerSide, isSilent, notedRules } from './compile-answers.js'
 import { compileRule, supplyOf } from './compile-rule.js'
@@ -54,9 +54,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     else if (extension.mode === 'enforce') required[at] = extension
   }
 
-  const report = (problem: UnusableSchema): void => {
-    if (!unusable.some(known => known.pointer === problem.pointer)) unusable.push(problem)
-  }
+  const report = reportTo(unusable)
   const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
     const { uri, same, extension } = identity
     const mode = modeOf(agent.mode, policy)

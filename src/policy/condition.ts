@@ -1,6 +1,7 @@
 /** `when` and `unless` of a rule, compiled to one function over a request or over one result of an answer. */
 import { carriesMessage } from '../a2a/operations.js'
 import type { ConditionConfig, OnUnknown } from '../config/model.js'
+import { step } from './evaluation.js'
 import type { Matcher, SelectContext } from './select-kit.js'
 import type { RequestSubject, Subject } from './subject.js'
 
@@ -27,6 +28,7 @@ function compileOne (condition: ConditionConfig, context: SelectContext): (subje
   const states = condition.taskState === undefined ? null : new Set<string>(condition.taskState)
   const matched = condition.requestMatched === undefined ? null : `${context.policy}/${condition.requestMatched}`
   return subject => {
+    step(1 + (condition.listed === undefined ? 0 : context.uris.length * subject.listed.length / 100))
     if (condition.taskId !== undefined && condition.taskId !== subject.taskId) return false
     if (condition.contextId !== undefined && condition.contextId !== subject.contextId) return false
     if (condition.listed !== undefined && condition.listed !== context.uris.some(uri => subject.listed.includes(uri))) return false

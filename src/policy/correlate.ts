@@ -9,7 +9,9 @@ import { memberPath } from '../a2a/fields.js'
 import { parsePointer } from '../wire/json-pointer.js'
 import type { CompiledCorrelation, CompiledPolicy, CompiledSide } from './compiled.js'
 import { compileCondition } from './condition.js'
+import { InexactNumber, inexactPath, NOT_EXACT, step as charge } from './evaluation.js'
 import { jsonDigest } from './json-digest.js'
+import { keysOf } from './json-keywords.js'
 import { MAX_VALUES, readValues, writeValues } from './remembered-values.js'
 import type { Remembered } from './remembered-values.js'
 import type { Side } from './reasons.js'
@@ -81,7 +83,8 @@ function check (policy: CompiledPolicy, correlation: CompiledCorrelation, subjec
     return
   }
   const values = picked(correlation.check, selected)
-  const problem = problemOf(relation, values, before, WHOSE[correlation.remember.on])
+  const problem = compared(relation, values, before, WHOSE[correlation.remember.on])
+  if (problem?.fault === true) return add(problem.at?.path ?? first.path, problem.message, true)
   // It may have been said over another connection.
   const other = problem === null ? null : memory.elsewhere(field)
   if (other !== null && problemOf(relation, values, readValues(other), WHOSE[correlation.remember.on]) === null) return
@@ -91,9 +94,23 @@ function check (policy: CompiledPolicy, correlation: CompiledCorrelation, subjec
 /** For whoever reads the refusal. */
 const WHOSE = { request: 'the client sent earlier in this task', response: 'the agent sent earlier in this task' } as const
 
+/** Steps of a value that a pointer comes through, its path included. */
+const VALUE = 1
+
 interface Picked { readonly path: string, readonly value: unknown }
 
-interface Problem { readonly at: Picked | null, readonly message: string }
+/** `fault`: the values cannot be compared. */
+interface Problem { readonly at: Picked | null, readonly message: string, readonly fault?: true }
+
+function compared (relation: CompiledCorrelation['relation'], values: readonly Picked[], before: Remembered, whose: string): Problem | null {
+  try {
+    return problemOf(relation, values, before, whose)
+  } catch (error) {
+    if (!(error instanceof InexactNumber)) throw error
+    const at = values.find(one => inexactPath(one.value) !== null) ?? null
+    return { at, message: NOT_EXACT, fault: true }
+  }
+}
 
 /** @returns null where the relation holds */
 function problemOf (relation: CompiledCorrelation['relation'], values: readonly Picked[], before: Remembered, whose: string): Problem | null {
@@ -131,6 +148,7 @@ function picked ({ pick, first }: CompiledSide, selected: readonly Selected[]): 
 
 /** `*` stands for every item or member. */
 function walk (one: Picked, steps: readonly string[], depth: number, found: Picked[]): void {
+  charge(VALUE)
   const name = steps[depth]
   if (name === undefined) {
     found.push(one)
@@ -139,7 +157,7 @@ function walk (one: Picked, steps: readonly string[], depth: number, found: Pick
   const { value } = one
   if (name !== '*') return walkTo(one, name, steps, depth, found)
   if (typeof value !== 'object' || value === null) return
-  for (const key of Object.keys(value)) walkTo(one, key, steps, depth, found)
+  for (const key of keysOf(value)) walkTo(one, key, steps, depth, found)
 }
 
 function walkTo (one: Picked, key: string, steps: readonly string[], depth: number, found: Picked[]): void {

@@ -11,6 +11,7 @@ import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity } fr
 import { correlate } from './correlate.js'
 import type { Decision, DecisionRequest } from './decision.js'
 import { Edits, UNCHANGED } from './edits.js'
+import { evaluate, step, unevaluated } from './evaluation.js'
 import { inject } from './inject.js'
 import { checkAddition } from './methods.js'
 import { runRules } from './rules.js'
@@ -28,6 +29,19 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   const { requested, call } = request
   if (policy.mode === 'off') return { ...nothing(policy), refusal: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
+  try {
+    return evaluate(call.inexact, () => evaluateRequest(request, policy, tracer, violations))
+  } catch (error) {
+    const problem = unevaluated(error)
+    if (problem === null) throw error
+    // Fail closed: rules that were not reached are neither met nor broken.
+    violations.push(violation(policy.readMode, 'EXTENSION_DATA_INVALID', GATEWAY, 'steps', call.view?.message?.path ?? call.request?.path ?? '', problem))
+    return { ...nothing(policy), refusal: refusalOf(violations), violations, outbound: requested }
+  }
+}
+
+function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null, violations: Violation[]): Decision {
+  const { requested, call } = request
   const added = additions(request, policy)
   if (call.problem !== null && !(call.problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || added.length > 0))) {
     const mode = UNREAD.has(call.problem.rule) ? policy.readMode : policy.mode
@@ -43,6 +57,9 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   }
   if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
 
+  // Lists of URIs are compared with lists of URIs.
+  const uris = requested.length + (call.view?.message?.listed.length ?? 0)
+  if (uris > 0) step(uris * (4 + policy.declared.length + policy.required.length + policy.policies.length) / 50)
   const memory = policy.remembers ? memoryOf(request, policy) : null
   const subject = new RequestSubject(call, request.headers, memory === null ? null : taskStateOf(memory.get(FIELDS.state)))
   const toInject = notAsked(policy, requested)

@@ -1,4 +1,5 @@
 /** Patterns of names in which `*` stands for any characters. No regular expression: the time is linear in the name. */
+import { step } from './evaluation.js'
 
 export interface Glob {
   /** The only name that matches, or null for a pattern with `*`. */
@@ -44,6 +45,10 @@ export function compileName (pattern: string, uris: readonly string[]): Glob[] {
   return uris.map(uri => fromPieces([uri + first, ...rest]))
 }
 
+/** Steps of a key of the data that a pattern is tried on, and of a character of it. */
+const KEY = 0.2
+const CHARACTER = 1 / 100
+
 export interface NameMatch { readonly key: string, readonly exact: boolean }
 
 /** The object's own keys that any of the patterns matches; `exact` where the policy itself spells the key. */
@@ -56,7 +61,10 @@ export function matchingKeys (object: Readonly<Record<string, unknown>>, pattern
       seen.add(pattern.literal)
       continue
     }
-    for (const key of Object.keys(object)) {
+    const keys = Object.keys(object)
+    step(keys.length * KEY)
+    for (const key of keys) {
+      step(key.length * CHARACTER)
       if (seen.has(key) || !pattern.test(key)) continue
       seen.add(key)
       found.push({ key, exact: false })

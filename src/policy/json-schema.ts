@@ -2,12 +2,13 @@
  * JSON Schema for data that strangers send against schemas that strangers wrote. Drafts 07, 2019-09 and 2020-12 by `$schema`,
  * 2020-12 where it is absent. Compiled when a card or policy is loaded, never per request.
  */
-import type { AnySchema, ErrorObject, ValidateFunction } from 'ajv'
+import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv'
 import { memberPath } from '../a2a/fields.js'
 import { clip, create } from './ajv.js'
 import type { Draft } from './ajv.js'
-import { TooManySteps, withSteps } from './json-keywords.js'
+import { InexactNumber, inexactPath, infinitePath, MAX_STEPS, NOT_EXACT, stepsLeft, TooManySteps, withSteps } from './evaluation.js'
 import { metaProblem } from './meta-schema.js'
+import { Patterns } from './regexp.js'
 import type { SchemaProblem } from './schema-lint.js'
 import { lintSchema } from './schema-lint.js'
 import { parsePointer } from '../wire/json-pointer.js'
@@ -37,28 +38,31 @@ const DRAFTS: ReadonlyMap<string, Draft> = new Map([
   ['https://json-schema.org/draft-07/schema', 'draft-07']
 ])
 
-/** Compiles an untrusted schema; every failure names the place in the schema. Nothing is fetched. */
-export function compileSchema (schema: unknown): CompileResult {
+/**
+ * Compiles an untrusted schema; every failure names the place in the schema. Nothing is fetched.
+ * @param patterns compiles those of the schema, and has them afterwards
+ */
+export function compileSchema (schema: unknown, patterns = new Patterns()): CompileResult {
   if (typeof schema === 'boolean') return { ok: true, schema: { validate: () => schema ? null : [{ path: '', message: 'is not allowed here' }], matches: () => schema } }
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return failure('', 'a JSON Schema is an object or a boolean')
+  const checked = checkSchema(schema, patterns)
+  return 'message' in checked ? { ok: false, problem: checked } : compileLinted(checked.schema, checked.draft, patterns)
+}
+
+/** Whether a schema, other than a boolean, can be compiled: everything that is checked before it is. */
+export function checkSchema (schema: unknown, patterns: Patterns): SchemaProblem | { readonly schema: object, readonly draft: Draft } {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return { pointer: '', message: 'a JSON Schema is an object or a boolean' }
   const draft = draftOf(schema)
-  if (draft === null) return failure('/$schema', 'the "$schema" is not one of draft-07, 2019-09 and 2020-12')
-  const lint = lintSchema(schema)
-  if (lint !== null) return { ok: false, problem: lint }
-  const invalid = metaProblem(schema, draft)
-  return invalid === null ? compileLinted(schema, draft) : { ok: false, problem: invalid }
+  if (draft === null) return { pointer: '/$schema', message: 'the "$schema" is not one of draft-07, 2019-09 and 2020-12' }
+  return lintSchema(schema, patterns) ?? metaProblem(schema, draft) ?? { schema, draft }
 }
 
 /**
  * Compiles a schema that has been looked through.
  * @param documents what it may refer to, by URI
  */
-export function compileLinted (schema: object, draft: Draft, documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS): CompileResult {
+export function compileLinted (schema: object, draft: Draft, patterns: Patterns, documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS): CompileResult {
   try {
-    // Two validators: the first stops at the first error, so that bad data costs no more than good data; the second lists them all.
-    const quick = compileWith(draft, false, schema, documents)
-    const full = compileWith(draft, true, schema, documents)
-    return { ok: true, schema: { validate: value => run(quick, full, value), matches: value => matches(quick, value) } }
+    return { ok: true, schema: validatorOf(allErrors => compileWith(create(draft, allErrors, patterns), schema, documents)) }
   } catch (error) {
     return failure('', clip((error as Error).message))
   }
@@ -77,24 +81,28 @@ export function draftOf (schema: object): Draft | null {
   return typeof declared === 'string' ? DRAFTS.get(declared.replace(/#$/, '')) ?? null : null
 }
 
-/** A fresh instance per schema: one agent's `$id` can neither clash with another's nor be reached from it. */
-function compileWith (draft: Draft, allErrors: boolean, schema: object, documents: ReadonlyMap<string, unknown>): ValidateFunction {
-  const ajv = create(draft, allErrors)
+/** Two validators: the first stops at the first error, so that bad data costs no more than good data; the second lists them all. */
+export function validatorOf (compile: (allErrors: boolean) => ValidateFunction): CompiledSchema {
+  const quick = compile(false)
+  const full = compile(true)
+  return { validate: value => run(quick, full, value), matches: value => matches(quick, value) }
+}
+
+/** @param ajv a fresh instance per schema: one agent's `$id` can neither clash with another's nor be reached from it */
+export function compileWith (ajv: Ajv, schema: object, documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS): ValidateFunction {
   for (const [uri, document] of documents) ajv.addSchema(document as AnySchema, uri)
   const validate = ajv.compile(schema)
   if ('$async' in validate && validate.$async === true) throw new Error('asynchronous schemas are not supported')
   return validate
 }
 
-/** Steps that one validation may take: far above what honest data needs, and about a second. */
-export const MAX_STEPS = 1_000_000
 /** Data of more values than this is not walked a second time for a longer list of errors, nor one that takes more steps than this. */
 const FULL_LIST_LIMIT = 2_000
-const FULL_LIST_STEPS = 20_000
+const FULL_LIST_STEPS = 10_000
 
 function matches (validate: ValidateFunction, value: unknown): boolean | null {
   try {
-    return withSteps(MAX_STEPS, () => validate(value)) === true
+    return infinitePath(value) === null ? withSteps(MAX_STEPS, () => validate(value)) === true : null
   } catch {
     return null
   }
@@ -102,19 +110,31 @@ function matches (validate: ValidateFunction, value: unknown): boolean | null {
 
 function run (quick: ValidateFunction, full: ValidateFunction, value: unknown): readonly DataViolation[] | null {
   let first: readonly ErrorObject[]
+  if (stepsLeft() < 0) return NO_STEPS_LEFT
+  const infinite = infinitePath(value)
+  if (infinite !== null) return [{ path: pathTo(infinite), message: NOT_EXACT }]
   try {
     if (withSteps(MAX_STEPS, () => quick(value)) === true) return null
     first = quick.errors ?? []
   } catch (error) {
-    // Fail closed. Anything else than too many steps is recursion that consumes no data, or deeper than the stack.
-    return [{ path: '', message: error instanceof TooManySteps ? 'could not be validated: the schema takes too many steps on data like this' : 'could not be validated: the schema recurses without end, or the data is nested too deeply for it' }]
+    return [notValidated(error, value)]
   }
-  if (!smallerThan(value, FULL_LIST_LIMIT)) return describe(first)
+  // What a longer list costs must not be missing where the rules that follow are checked.
+  if (stepsLeft() < MAX_STEPS / 2 || !smallerThan(value, FULL_LIST_LIMIT)) return describe(first)
   try {
     return withSteps(FULL_LIST_STEPS, () => full(value)) === true ? describe(first) : describe(full.errors ?? first)
   } catch {
     return describe(first)
   }
+}
+
+const NO_STEPS_LEFT: readonly DataViolation[] = [{ path: '', message: 'could not be validated: too many steps were taken before its turn; send less data' }]
+
+/** Fail closed. Anything else than too many steps is recursion that consumes no data, or deeper than the stack. */
+function notValidated (error: unknown, value: unknown): DataViolation {
+  if (error instanceof InexactNumber) return { path: error.pointer === null ? pathTo(inexactPath(value) ?? []) : toPath(error.pointer), message: NOT_EXACT }
+  if (error instanceof TooManySteps) return { path: '', message: 'could not be validated: the schema takes too many steps on data like this' }
+  return { path: '', message: 'could not be validated: the schema recurses without end, or the data is nested too deeply for it' }
 }
 
 function describe (errors: readonly ErrorObject[]): DataViolation[] {
@@ -142,8 +162,12 @@ function pathOf (error: ErrorObject): string {
 }
 
 function toPath (pointer: string): string {
+  return pathTo(parsePointer(pointer).map(key => /^(?:0|[1-9]\d{0,9})$/.test(key) ? Number(key) : key))
+}
+
+function pathTo (keys: readonly (string | number)[]): string {
   let path = '\u0000'
-  for (const key of parsePointer(pointer)) path = /^(?:0|[1-9]\d{0,9})$/.test(key) ? `${path}[${key}]` : memberPath(path, key)
+  for (const key of keys) path = typeof key === 'number' ? `${path}[${key}]` : memberPath(path, key)
   return path.replace('\u0000', '')
 }
 
@@ -155,13 +179,27 @@ function messageOf (error: ErrorObject): string {
     case 'propertyNames': return 'is not a name the schema allows'
     case 'required': case 'dependentRequired': return 'is required'
     case 'additionalProperties': case 'unevaluatedProperties': return 'is not a property the schema allows'
-    case 'enum': return `must be one of ${clip(JSON.stringify(params.allowedValues))}`
-    case 'const': return `must be ${clip(JSON.stringify(params.allowedValue))}`
+    case 'enum': return `must be one of ${textOf(params.allowedValues)}`
+    case 'const': return `must be ${textOf(params.allowedValue)}`
     case 'uniqueItems': return 'must not hold equal items'
     case 'false schema': return 'is not allowed here'
     default: return clip(error.message ?? `breaks "${error.keyword}"`)
   }
 }
+
+/** Of lists and objects, which may be as large as a card, each once. */
+const texts = new WeakMap<object, string>()
+
+function textOf (value: unknown): string {
+  if (typeof value === 'string') return clip(JSON.stringify(value.slice(0, SHOWN)))
+  if (typeof value !== 'object' || value === null) return clip(JSON.stringify(value))
+  let text = texts.get(value)
+  if (text === undefined) texts.set(value, text = clip(JSON.stringify(value)))
+  return text
+}
+
+/** More than is shown of a text. */
+const SHOWN = 500
 
 function smallerThan (value: unknown, limit: number): boolean {
   const stack: unknown[] = [value]

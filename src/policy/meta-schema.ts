@@ -5,8 +5,10 @@
 import type { ValidateFunction } from 'ajv'
 import { clip, create } from './ajv.js'
 import type { Draft } from './ajv.js'
-import { areUnique, step } from './json-keywords.js'
+import { isInexact, step } from './evaluation.js'
+import * as keywords from './json-keywords.js'
 import { metaSchemas } from './built/meta-schemas.js'
+import { Patterns } from './regexp.js'
 import type { SchemaProblem } from './schema-lint.js'
 
 export const META: Readonly<Record<Draft, string>> = {
@@ -16,9 +18,10 @@ export const META: Readonly<Record<Draft, string>> = {
 }
 
 /** What code that the build has written calls. */
-export interface Keywords {
+export interface Keywords extends Pick<typeof keywords, 'areEqual' | 'areUnique' | 'chargeKey' | 'chargeProps' | 'isMultiple' | 'keysOf' | 'notExact'> {
   readonly step: typeof step
-  readonly areUnique: typeof areUnique
+  readonly isInexact: typeof isInexact
+  readonly values: (values: readonly unknown[]) => { has (value: unknown): boolean }
   readonly pattern: (pattern: string) => { test (text: string): boolean }
 }
 
@@ -26,8 +29,10 @@ export interface Keywords {
 export type MetaSchemas = Readonly<Record<Draft, (keywords: Keywords) => ValidateFunction>>
 
 export const KEYWORDS: Keywords = {
+  ...keywords,
   step,
-  areUnique,
+  isInexact,
+  values: values => new keywords.Values(values),
   // The meta-schemas' own are few and linear (test/policy/meta-schema.test.ts lists them): RE2 would be loaded for them alone.
   pattern: pattern => new RegExp(pattern, 'u')
 }
@@ -53,5 +58,5 @@ export function problemBy (validate: ValidateFunction, schema: unknown): SchemaP
 }
 
 export function compileMeta (draft: Draft): ValidateFunction {
-  return create(draft, false).getSchema(META[draft]) as ValidateFunction
+  return create(draft, false, new Patterns()).getSchema(META[draft]) as ValidateFunction
 }

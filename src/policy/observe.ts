@@ -2,6 +2,7 @@
 import type { ObserveConfig } from '../config/model.js'
 import type { Measure, ObservedAttribute } from './answer.js'
 import type { CompiledAnswers, CompiledMetric, CompiledPolicy } from './compiled.js'
+import { step } from './evaluation.js'
 import type { ResultSubject } from './result-subject.js'
 import { compileAnswerSelector } from './select-answer.js'
 import type { SelectContext } from './select-kit.js'
@@ -60,7 +61,9 @@ function isShown (value: unknown): value is string | number | boolean {
 /** What is no number that can be counted is left out. A larger one than this would make a counter useless for ever. */
 function numbersOf ({ from, type }: CompiledMetric, subject: ResultSubject): number[] {
   const found: number[] = []
-  for (const { value, ambiguous } of from.select(subject)) {
+  const selected = from.select(subject)
+  step(selected.length / 10)
+  for (const { value, ambiguous } of selected) {
     if (ambiguous !== null || typeof value !== 'number' || !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) continue
     if (type === 'gauge' || value >= 0) found.push(value)
   }

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import type * as Re2 from 're2js'
 import type { RE2JS } from 're2js'
 import { quoted, visible } from '../a2a/fields.js'
+import { patternSize } from './pattern-size.js'
 
 const require = createRequire(import.meta.url)
 
@@ -16,19 +17,116 @@ export interface Matcher {
   toString (): string
 }
 
+export type CompiledPattern = Matcher & { readonly size: number }
+
+/** Instructions, and character tables in instructions of the same memory, of one pattern (measured: up to 20 us each to compile, 100 bytes to keep). */
+export const MAX_PATTERN_SIZE = 5_000
+/** The same for all different patterns of one card. */
+export const MAX_PATTERNS_SIZE = 25_000
+/** RE2 copies the character tables of a pattern that begins with `^` for each instruction (measured: 14 MB for `^(?:\\p{L}{31}){31}$`); not of a group. */
+const MAX_COPIES = 500
+
+interface KnownPattern {
+  readonly size: number
+  /** Null until it is asked for. */
+  compiled: CompiledPattern | Error | null
+}
+
+/** Compiles each pattern once, and counts their sizes: those that are too large to be compiled too. */
+export class Patterns {
+  private readonly known = new Map<string, KnownPattern>()
+  private readonly limit: number
+  private sum = 0
+
+  /** @param limit of all patterns together; none for those of the operator */
+  constructor (limit = Number.POSITIVE_INFINITY) {
+    this.limit = limit
+  }
+
+  get exceeded (): boolean {
+    return this.sum > this.limit
+  }
+
+  /** In plain words, once `exceeded`. */
+  get problem (): string {
+    return `the patterns of the card compile to ${shown(this.sum)} instructions together, more than ${this.limit}`
+  }
+
+  /** In the order in which they were first named. */
+  get all (): readonly string[] {
+    return [...this.known.keys()]
+  }
+
+  /** Counts a pattern that need not be compiled. */
+  count (pattern: string): void {
+    this.of(pattern)
+  }
+
+  /** @throws Error in plain words when the pattern cannot be used */
+  compile (pattern: string): CompiledPattern {
+    const known = this.of(pattern)
+    known.compiled ??= this.exceeded ? new Error(this.problem) : attempt(pattern)
+    if (known.compiled instanceof Error) throw known.compiled
+    return known.compiled
+  }
+
+  /** @param patterns that another instance has; they count here too, and what is compiled is compiled for both */
+  adopt (patterns: Patterns): void {
+    for (const [pattern, one] of patterns.known) this.add(pattern, one)
+  }
+
+  /** Counts a pattern, which is compiled once for both. */
+  share (pattern: string, other: Patterns): void {
+    this.add(pattern, other.of(pattern))
+  }
+
+  private of (pattern: string): KnownPattern {
+    return this.known.get(pattern) ?? this.add(pattern, { size: sizeOf(pattern), compiled: null })
+  }
+
+  private add (pattern: string, one: KnownPattern): KnownPattern {
+    if (this.known.has(pattern)) return one
+    this.known.set(pattern, one)
+    this.sum += one.size
+    return one
+  }
+}
+
+function attempt (pattern: string): CompiledPattern | Error {
+  try {
+    return compilePattern(pattern)
+  } catch (error) {
+    return error as Error
+  }
+}
+
+function sizeOf (pattern: string): number {
+  const { instructions, tables } = patternSize(pattern)
+  return Math.ceil(instructions + tables)
+}
+
+function shown (size: number): string {
+  return size > 1e12 ? 'more than 10^12' : String(size)
+}
+
 /** Escapes that mean one thing to RE2 and another to ECMA-262 without the `u` flag, where `\Q` is a letter and `\u{61}` is 61 times one. */
 const RE2_ONLY = /\\(?:[QEAzaCpPk1-9]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2})|c(?![A-Za-z])|0\d)/
 
 /** @throws Error in plain words when the pattern cannot be used */
-export function compilePattern (pattern: string): Matcher & { readonly size: number } {
+export function compilePattern (pattern: string): CompiledPattern {
   if (!isEcma(pattern)) throw new Error(`the pattern ${quoted(pattern, 100)} is not a valid ECMA-262 regular expression`)
   const construct = unsupported(pattern)
   if (construct !== null) throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time: ${construct} is not supported`)
+  const size = sizeOf(pattern)
+  if (size > MAX_PATTERN_SIZE) {
+    throw new Error(`the pattern ${quoted(pattern, 100)} is too large: it compiles to ${shown(size)} instructions, more than ${MAX_PATTERN_SIZE}; repeat less, or shorter parts`)
+  }
   // With the first pattern: a start without any does without it (measured: 14 ms of processor time).
   const { RE2JS } = require('re2js') as typeof Re2
   let compiled: RE2JS
   try {
-    compiled = RE2JS.compile(RE2JS.translateRegExp(toRe2(pattern)))
+    const text = RE2JS.translateRegExp(toRe2(pattern))
+    compiled = RE2JS.compile(pattern.includes('^') && patternSize(pattern).copies > MAX_COPIES ? `(${text})` : text)
   } catch (error) {
     throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time: ${visible((error as Error).message.replace('error parsing regexp: ', ''), 100)}`)
   }

@@ -1,4 +1,5 @@
 /** Lists of values as a record keeps them: their number, and a digest of each. */
+import { InexactNumber } from './evaluation.js'
 import { jsonDigest } from './json-digest.js'
 
 /** Digests that are kept, and values that are compared; of longer lists only the length is known. */
@@ -12,7 +13,19 @@ export interface Remembered {
 
 /** `<length>:<digests, separated by commas>` */
 export function writeValues (values: readonly unknown[]): string {
-  return `${values.length}:${values.length > MAX_VALUES ? '' : values.map(jsonDigest).join(',')}`
+  return `${values.length}:${values.length > MAX_VALUES ? '' : values.map(digestOf).join(',')}`
+}
+
+/** No digest is like it, so nothing is ever equal to a number that cannot be compared exactly. */
+const UNEQUAL = 'inexact'
+
+function digestOf (value: unknown): string {
+  try {
+    return jsonDigest(value)
+  } catch (error) {
+    if (error instanceof InexactNumber) return UNEQUAL
+    throw error
+  }
 }
 
 export function readValues (text: string): Remembered {

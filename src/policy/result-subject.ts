@@ -92,11 +92,9 @@ export class ResultSubject implements Subject {
 
 /** Of the extensions that they list. */
 function unionOf (contents: readonly ContentView[]): readonly string[] {
-  let found: readonly string[] = NOTHING
-  for (const { listed } of contents) {
-    if (listed.length > 0) found = found.length === 0 ? listed : [...new Set([...found, ...listed])]
-  }
-  return found
+  const listing = contents.filter(({ listed }) => listed.length > 0)
+  // One set for all: a set for each content took 20 s where twenty thousand artifacts list an extension each.
+  return listing.length < 2 ? listing[0]?.listed ?? NOTHING : [...new Set(listing.flatMap(({ listed }) => listed))]
 }
 
 const NOTHING: readonly never[] = []

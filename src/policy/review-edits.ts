@@ -1,12 +1,16 @@
 /** What is to be taken out of one answer before the client sees it: collected while it is judged, settled at the end. */
 import type { JsonEdit, JsonPath } from '../wire/json-edit.js'
 import type { CompiledPolicy } from './compiled.js'
+import { step } from './evaluation.js'
 import type { ResultSubject } from './result-subject.js'
 import { ANSWER_CONTENTS } from './select-answer.js'
 import type { Violation } from './violation.js'
 import { note, violation } from './violation.js'
 
 const NONE: readonly never[] = []
+
+/** Steps of a removal, with what it costs to make it: its path is written as text twice. */
+const EDIT = 4
 
 interface Removal extends JsonEdit { readonly policy: CompiledPolicy, readonly rule: string }
 
@@ -37,6 +41,7 @@ export class AnswerEdits {
     const { removals } = this
     if (removals.length === 0) return
     this.removals = []
+    step(removals.length * EDIT)
     const kept = partsToKeep(removals, subjects)
     for (const one of removals) {
       const path = kept.size === 0 ? undefined : kept.get(keyOf(one.path))

@@ -2,7 +2,9 @@
 import { isObject, memberPath } from '../a2a/fields.js'
 import type { JsonPath } from '../wire/json-edit.js'
 import type { CompiledAnswers, CompiledPolicy, CompiledRedaction } from './compiled.js'
+import { step as charge } from './evaluation.js'
 import { matchingKeys } from './glob.js'
+import { keysOf } from './json-keywords.js'
 import type { Holder } from './metadata.js'
 import { FieldsHolder } from './metadata.js'
 import type { ResultSubject } from './result-subject.js'
@@ -36,6 +38,7 @@ export function redactHistory (policy: CompiledPolicy, answers: CompiledAnswers,
 interface Found { readonly at: JsonPath, readonly path: string }
 
 function placesOf ({ names, steps }: CompiledRedaction, holder: Holder): Found[] {
+  charge(1)
   const { metadata } = holder
   if (!isObject(metadata)) return []
   return matchingKeys(metadata, names).flatMap(({ key, exact }) => below(metadata[key], steps, { at: [...holder.steps(), key], path: memberPath(holder.path, key, exact ? NAME_LIMIT : undefined) }))
@@ -43,10 +46,11 @@ function placesOf ({ names, steps }: CompiledRedaction, holder: Holder): Found[]
 
 /** `*` stands for every item or member. */
 function below (value: unknown, steps: readonly string[], found: Found): Found[] {
+  charge(1)
   const [name, ...rest] = steps
   if (name === undefined) return [found]
   if (typeof value !== 'object' || value === null) return []
-  const keys = name === '*' ? Object.keys(value) : [name]
+  const keys = name === '*' ? keysOf(value) : [name]
   return keys.flatMap(key => {
     const inner = step(value, key)
     if (inner === undefined) return []

@@ -7,7 +7,7 @@ import type { Violation } from './violation.js'
 import { GATEWAY, note, refusalOf, violation } from './violation.js'
 
 /** Notes that an answer is none, or that clients might read it differently. */
-export function noteFault (rule: 'answer-json' | 'answer-envelope' | 'answer-fields', mode: Mode, { path, message }: FieldProblem, violations: Violation[]): void {
+export function noteFault (rule: 'answer-json' | 'answer-envelope' | 'answer-fields' | 'answer-steps', mode: Mode, { path, message }: FieldProblem, violations: Violation[]): void {
   note(violations, violation(mode, 'INVALID_AGENT_RESPONSE', GATEWAY, rule, path === '' ? BODY : path, message))
 }
 

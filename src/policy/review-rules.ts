@@ -1,9 +1,10 @@
 /** Runs one policy's response rules over one result of an answer. No extension has code of its own. */
 import type { Mode } from '../config/model.js'
 import type { CompiledAnswers, CompiledPolicy, CompiledResponseRule } from './compiled.js'
+import { unevaluated } from './evaluation.js'
 import type { ResultSubject } from './result-subject.js'
 import type { AnswerEdits } from './review-edits.js'
-import { broken, checkOne } from './rule-check.js'
+import { broken, checkOne, fault } from './rule-check.js'
 import { BODY, isMeantBy } from './select-answer.js'
 import type { Selected } from './select-kit.js'
 import type { Tracer } from './trace.js'
@@ -30,10 +31,22 @@ export function runResponseRules (policy: CompiledPolicy, answers: CompiledAnswe
       continue
     }
     const before = findings.violations.length
-    const selected = rule.select.select(subject)
-    const holds = judge(policy, answers, rule, subject, selected, findings)
+    const selected = selectedBy(policy, answers, rule, subject, findings)
+    const holds = selected !== null && judge(policy, answers, rule, subject, selected, findings)
     if (!holds && rule.verdict === 'annotate' && matters(rule, answers, subject)) findings.annotations.add(`${policy.name}/${rule.id}`)
-    tracer?.answerRule?.(policy, rule, subject.result, { selected: selected.length, found: findings.violations.slice(before) })
+    tracer?.answerRule?.(policy, rule, subject.result, { selected: selected?.length ?? 0, found: findings.violations.slice(before) })
+  }
+}
+
+/** @returns null where that takes too many steps, which breaks the rule: of a rule that strips, what it was to remove would stay */
+function selectedBy (policy: CompiledPolicy, answers: CompiledAnswers, rule: CompiledResponseRule, subject: ResultSubject, { violations }: Findings): readonly Selected[] | null {
+  try {
+    return rule.select.select(subject)
+  } catch (error) {
+    const problem = unevaluated(error)
+    if (problem === null) throw error
+    fault(policy, rule, rule.verdict === 'strip' && answers.acts ? 'enforce' : modeFor(rule, subject), 'invalid', subject.result.path === '' ? BODY : subject.result.path, problem, violations)
+    return null
   }
 }
 

@@ -1,11 +1,13 @@
 /** Reviews what an agent answers, by the policies of the request it answers. */
 import { viewAnswer } from '../a2a/read-result.js'
 import type { AnswerView, ResultView } from '../a2a/result.js'
+import type { InexactNumbers } from '../wire/json-number.js'
 import { parseStrict } from '../wire/json.js'
 import { INACTIVE } from './activation.js'
 import { Activations } from './activation-truth.js'
 import type { ActivationTruth, AnswerContext, AnswerReview, Measure, ObservedAttribute, Verdict } from './answer.js'
 import { correlate } from './correlate.js'
+import { evaluate, step, unevaluated } from './evaluation.js'
 import { observe } from './observe.js'
 import { PastSubject } from './past-subject.js'
 import { ResultSubject } from './result-subject.js'
@@ -40,6 +42,9 @@ const FORWARD: Verdict = { refusal: null, violations: NONE, edits: NONE, edited:
 const LIST = Buffer.from('extensions')
 const ESCAPE = Buffer.from('\\u')
 
+/** What is done for every result, whatever the rules are. */
+const RESULT_STEPS = 2
+
 class Review implements AnswerReview {
   private readonly context: AnswerContext
   private readonly works: readonly Work[]
@@ -54,7 +59,7 @@ class Review implements AnswerReview {
   private taskId: string | null
   /** The result that the answer ended with, so far; kept only where a rule asks for it. */
   private readonly judgesLast: boolean
-  private last: { readonly subject: ResultSubject, readonly judged: readonly Work[] } | null = null
+  private last: { readonly subject: ResultSubject, readonly judged: readonly Work[], readonly inexact: InexactNumbers | null } | null = null
   private first = true
   /** Whether the memory knows whose it is. */
   private recalls = false
@@ -101,12 +106,13 @@ class Review implements AnswerReview {
     // An answer to a notification, or an event that keeps a connection open: there is nothing to act upon.
     if (!this.reads || bytes.length === 0 || (stream && this.showsNothing(bytes))) return FORWARD
     const judging = new Judging(new AnswerEdits())
-    const view = this.read(bytes, stream, judging.violations)
-    if (view === null) return judging.verdict(null)
-    for (let i = 0; i < view.results.length; i++) {
-      this.result(view.results[i] as ResultView, !stream && i === view.results.length - 1 ? 'last' : 'within', judging)
-    }
-    return judging.verdict(this.memory)
+    const read = this.read(bytes, stream, judging.violations)
+    if (read === null) return judging.verdict(null)
+    const { results } = read.view
+    const done = this.withinSteps(read.inexact, judging, () => {
+      for (let i = 0; i < results.length; i++) this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', read.inexact, judging)
+    })
+    return judging.verdict(done ? this.memory : null)
   }
 
   /** An event where only a list of extensions could tell anything, and there is none: so are most (reading them all costs four times what passing them on does). */
@@ -116,15 +122,30 @@ class Review implements AnswerReview {
 
   end (): Verdict | null {
     if (this.last === null) return null
-    const { subject, judged } = this.last
+    const { subject, judged, inexact } = this.last
     this.last = null
     const judging = new Judging(null)
-    for (const { state, answers } of judged) runResponseRules(state.policy, answers, subject, 'afterwards', judging, this.context.tracer)
+    this.withinSteps(inexact, judging, () => {
+      for (const { state, answers } of judged) runResponseRules(state.policy, answers, subject, 'afterwards', judging, this.context.tracer)
+    })
     return judging.verdict(null)
   }
 
+  /** @returns whether all was judged */
+  private withinSteps (inexact: InexactNumbers | null, judging: Judging, run: () => void): boolean {
+    try {
+      evaluate(inexact, run)
+      return true
+    } catch (error) {
+      const message = unevaluated(error)
+      if (message === null) throw error
+      noteFault('answer-steps', this.enforces ? 'enforce' : 'observe', { path: '', message }, judging.violations)
+      return false
+    }
+  }
+
   /** @returns null where nothing of it is to be judged: it is none, or an error */
-  private read (bytes: Buffer, stream: boolean, violations: Violation[]): AnswerView | null {
+  private read (bytes: Buffer, stream: boolean, violations: Violation[]): { readonly view: AnswerView, readonly inexact: InexactNumbers | null } | null {
     const { limits, binding, version, operation, id } = this.context
     const mode = this.enforces ? 'enforce' : 'observe'
     const parsed = parseStrict(bytes, limits)
@@ -134,16 +155,17 @@ class Review implements AnswerReview {
     }
     const view = viewAnswer(parsed.value, { binding, version, operation, id, stream })
     if (view.fault !== null) noteFault('answer-envelope', mode, view.fault, violations)
-    if (view.isError && view.fault === null) return null
     for (const problem of view.problems) noteFault('answer-fields', mode, problem, violations)
-    return view
+    return view.isError && view.fault === null ? null : { view, inexact: parsed.inexact ?? null }
   }
 
-  private result (view: ResultView, turn: Turn, judging: Judging): void {
+  private result (view: ResultView, turn: Turn, inexact: InexactNumbers | null, judging: Judging): void {
     const { operation, decision, tracer } = this.context
     const subject = new ResultSubject(view, operation, decision.matched, this.first)
     this.first = false
-    for (const uri of subject.listed) this.activations.see(uri)
+    const { listed } = subject
+    step(RESULT_STEPS + listed.length)
+    for (const uri of listed) this.activations.see(uri)
     const past = this.strips && view.kind === 'task' ? new PastSubject(view, operation, decision.matched, false) : null
     const memory = this.memoryOf(view)
     const judged: Work[] = []
@@ -168,7 +190,7 @@ class Review implements AnswerReview {
       judging.taskId = this.taskId
     }
     judging.edits?.settle(past === null ? [subject] : [subject, past], judging.violations)
-    if (this.judgesLast && turn === 'within') this.last = { subject, judged }
+    if (this.judgesLast && turn === 'within') this.last = { subject, judged, inexact }
   }
 
   /** Several extensions may own the same, such as versions of one: what an active one owns as well is the client's. */
@@ -177,6 +199,7 @@ class Review implements AnswerReview {
     const owned = this.works.filter(other => other.state.active && !other.strips).flatMap(({ answers }) => answers.owned)
     const kept = new Set(owned.flatMap(one => subjects.flatMap(subject => one.select(subject).map(({ path }) => path))))
     const removed = found.filter(({ path }) => !kept.has(path))
+    step(removed.length)
     if (removed.length > 0) stripInactive(work, removed, judging)
   }
 

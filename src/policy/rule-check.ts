@@ -2,6 +2,7 @@
 import { quoted, visible } from '../a2a/fields.js'
 import type { ErrorClass, Mode } from '../config/model.js'
 import type { CompiledPolicy } from './compiled.js'
+import { step } from './evaluation.js'
 import type { Side } from './reasons.js'
 import { reasonOn } from './reasons.js'
 import type { CompiledSource } from './schema-source.js'
@@ -24,6 +25,7 @@ export interface CheckedRule {
  * @returns whether the value holds
  */
 export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
+  step(CHECK)
   if (one.ambiguous !== null) return fault(policy, rule, mode, 'invalid', one.path, `cannot be judged: ${one.ambiguous}`, violations)
   if (rule.schema === null) return true
   const found = rule.schema.find(one.captures)
@@ -48,6 +50,9 @@ function labelOf (name: string | null): string {
   return name === null ? 'its schema' : `the schema ${quoted(name, NAME)} of the agent's card`
 }
 
+/** Steps of a value, without what its schema costs. */
+const CHECK = 1
+
 /** Characters of a schema's name and pointer, and names of a card, that a message shows. */
 const NAME = 64
 const POINTER = 200
@@ -66,7 +71,7 @@ export function broken (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, p
 }
 
 /** The rule cannot be applied: its words for a broken rule would mislead. */
-function fault (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): false {
+export function fault (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): false {
   note(violations, violation(mode, reasonOn(rule.side, errorClass), policy.name, rule.id, path, message, policy.uri, reason))
   return false
 }

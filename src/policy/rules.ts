@@ -1,10 +1,12 @@
 /** Runs one policy's request rules over a request. No extension has code of its own. */
 import { carriesMessage } from '../a2a/operations.js'
+import type { Mode } from '../config/model.js'
 import type { CompiledPolicy, CompiledRule } from './compiled.js'
 import type { Edits } from './edits.js'
 import { conflict } from './edits.js'
+import { unevaluated } from './evaluation.js'
 import { isMeant as supplies } from './inject.js'
-import { broken, checkOne } from './rule-check.js'
+import { broken, checkOne, fault } from './rule-check.js'
 import type { Selected } from './select-kit.js'
 import type { RequestSubject } from './subject.js'
 import type { Tracer } from './trace.js'
@@ -27,13 +29,25 @@ export function runRules (policy: CompiledPolicy, subject: RequestSubject, activ
       tracer?.skipped(policy, rule, 'condition')
     } else {
       const before = violations.length
-      const selected = rule.select.select(subject)
-      const holds = strips
+      const selected = selectedBy(policy, rule, subject, strips ? policy.mode : rule.mode, violations)
+      const holds = selected !== null && (strips
         ? stripBroken(policy, rule, subject, selected, violations, edits)
-        : checkCount(policy, rule, subject, selected, active && edits !== null && edits.verbatim === null, violations) && checkValues(policy, rule, selected, violations)
+        : checkCount(policy, rule, subject, selected, active && edits !== null && edits.verbatim === null, violations) && checkValues(policy, rule, selected, violations))
       if (rule.noted && holds && selected.length > 0) matched?.add(`${policy.name}/${rule.id}`)
-      tracer?.judged(policy, rule, selected.length, violations.slice(before))
+      tracer?.judged(policy, rule, selected?.length ?? 0, violations.slice(before))
     }
+  }
+}
+
+/** @returns null where that takes too many steps, which breaks the rule: of a rule that strips, what it was to remove would stay */
+function selectedBy (policy: CompiledPolicy, rule: CompiledRule, subject: RequestSubject, mode: Mode, violations: Violation[]): readonly Selected[] | null {
+  try {
+    return rule.select.select(subject)
+  } catch (error) {
+    const problem = unevaluated(error)
+    if (problem === null) throw error
+    fault(policy, rule, mode, 'invalid', placeOf(subject), problem, violations)
+    return null
   }
 }
 

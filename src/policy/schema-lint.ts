@@ -3,7 +3,8 @@
  * refuses what the gateway will not do for a stranger (remote references, async validation, slow patterns) and says where.
  */
 import { quoted } from '../a2a/fields.js'
-import { compilePattern } from './regexp.js'
+import { patternSize } from './pattern-size.js'
+import { Patterns } from './regexp.js'
 import { escapePointer, resolvePointer } from '../wire/json-pointer.js'
 
 export interface SchemaProblem {
@@ -38,6 +39,7 @@ const META_SCHEMAS = ['https://json-schema.org/draft/2020-12/schema', 'https://j
 type Role = 'schema' | 'schemas' | 'map' | 'patterns' | 'constant' | 'other'
 
 interface Walk {
+  readonly patterns: Patterns
   readonly limits: SchemaLimits
   nodes: number
   /** Absolute URIs that stand for a schema inside this one. */
@@ -47,8 +49,8 @@ interface Walk {
 }
 
 /** @returns the first problem, or null when the schema may be compiled */
-export function lintSchema (schema: unknown): SchemaProblem | null {
-  const linted = lintDocuments(ROOT, new Map([[ROOT, schema]]), SCHEMA_LIMITS)
+export function lintSchema (schema: unknown, patterns = new Patterns()): SchemaProblem | null {
+  const linted = lintDocuments(ROOT, new Map([[ROOT, schema]]), SCHEMA_LIMITS, patterns)
   return 'message' in linted ? { pointer: linted.pointer, message: linted.message } : null
 }
 
@@ -56,15 +58,16 @@ export function lintSchema (schema: unknown): SchemaProblem | null {
  * The same for a schema that may refer to others, each by its URI.
  * @param entry URI of the schema itself
  * @param documents what there is, by URI without fragment; their own `$id` is not looked at
+ * @param patterns what compiles the patterns
  * @returns the first problem with the URI of its document, or the documents that the entry needs
  */
-export function lintDocuments (entry: string, documents: ReadonlyMap<string, unknown>, limits: SchemaLimits): SchemaProblem & { readonly uri: string } | ReadonlyMap<string, unknown> {
+export function lintDocuments (entry: string, documents: ReadonlyMap<string, unknown>, limits: SchemaLimits, patterns: Patterns): SchemaProblem & { readonly uri: string } | ReadonlyMap<string, unknown> {
   const needed = new Map<string, unknown>([[entry, documents.get(entry)]])
   const known = [...documents.keys(), ...META_SCHEMAS]
   let nodes = 0
   // A map goes on to what is added while it is walked.
   for (const [uri, schema] of needed) {
-    const walk: Walk = { limits, nodes, ids: new Set(known), references: [], problem: null }
+    const walk: Walk = { patterns, limits, nodes, ids: new Set(known), references: [], problem: null }
     visit(schema, 'schema', '', uri, 0, walk)
     nodes = walk.nodes
     if (walk.problem !== null) return { uri, ...walk.problem }
@@ -89,6 +92,7 @@ function visit (value: unknown, role: Role, pointer: string, base: string, depth
   if (walk.problem !== null) return
   if (++walk.nodes > walk.limits.nodes) return fail(walk, pointer, `the schema has more than ${walk.limits.nodes} values`)
   if (depth > walk.limits.depth) return fail(walk, pointer, `the schema is nested deeper than ${walk.limits.depth} levels`)
+  if (typeof value === 'number' && !Number.isFinite(value)) return fail(walk, pointer, 'the number is beyond the range of doubles')
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) visit(value[i], role === 'schemas' ? 'schema' : role === 'constant' ? role : 'other', `${pointer}/${i}`, base, depth + 1, walk)
@@ -141,7 +145,7 @@ function resolve (reference: string, base: string): string {
 
 function checkPattern (pattern: string, pointer: string, walk: Walk): void {
   try {
-    compilePattern(pattern)
+    walk.patterns.compile(pattern)
   } catch (error) {
     fail(walk, pointer, (error as Error).message)
   }
@@ -195,6 +199,31 @@ export function countValues (schema: unknown, limit: number): number {
     if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) stack.push(child)
   }
   return count
+}
+
+/** Instructions of a pattern that take as long to compile as a value of a schema. */
+const PATTERN_PART = 10
+
+/** About how long compiling a schema takes, in values of an ordinary one (0.3 ms each), up to `limit`. */
+export function costOf (schema: unknown, limit: number): number {
+  const stack: unknown[] = [schema]
+  let cost = 0
+  while (stack.length > 0 && cost < limit) {
+    const value = stack.pop()
+    cost++
+    if (typeof value !== 'object' || value === null) continue
+    for (const [key, child] of Object.entries(value)) {
+      stack.push(child)
+      if (key === 'pattern' && typeof child === 'string') cost += patternCost(child)
+      if (key === 'patternProperties' && typeof child === 'object' && child !== null) for (const pattern of Object.keys(child)) cost += patternCost(pattern)
+    }
+  }
+  return Math.min(cost, limit)
+}
+
+function patternCost (pattern: string): number {
+  const { instructions, tables } = patternSize(pattern)
+  return (instructions + tables) / PATTERN_PART
 }
 
 function resolveLocal (root: unknown, reference: string): unknown {

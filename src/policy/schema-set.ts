@@ -4,6 +4,7 @@ import type { Draft } from './ajv.js'
 import type { CompileResult } from './json-schema.js'
 import { compileLinted, draftOf } from './json-schema.js'
 import { metaProblem } from './meta-schema.js'
+import { Patterns } from './regexp.js'
 import { decodeFragment, FILE_LIMITS, lintDocuments } from './schema-lint.js'
 import { resolvePointer } from '../wire/json-pointer.js'
 
@@ -25,7 +26,8 @@ function compileNew (ref: string, set: SchemaSet): CompileResult {
   const first = set.documents.get(entry)?.schema
   if (fragment !== '' && resolvePointer(first, decodeFragment(fragment)) === undefined) return failure(entry, fragment, 'the pointer leads nowhere')
   const bare = new Map([...set.documents].map(([uri, { schema }]) => [uri, withoutNames(schema)]))
-  const needed = lintDocuments(entry, bare, FILE_LIMITS)
+  const patterns = new Patterns()
+  const needed = lintDocuments(entry, bare, FILE_LIMITS, patterns)
   if ('message' in needed) return failure(needed.uri, needed.pointer, needed.message)
   const draft = set.draft ?? draftOfDocument(first)
   if (draft === null) return failure(entry, '/$schema', 'the "$schema" is not one of draft-07, 2019-09 and 2020-12')
@@ -35,7 +37,7 @@ function compileNew (ref: string, set: SchemaSet): CompileResult {
     const invalid = metaProblem(schema, draft)
     if (invalid !== null) return failure(uri, invalid.pointer, invalid.message)
   }
-  const result = compileLinted({ $ref: ref }, draft, needed)
+  const result = compileLinted({ $ref: ref }, draft, patterns, needed)
   return result.ok ? result : failure(entry, result.problem.pointer, result.problem.message)
 }
 

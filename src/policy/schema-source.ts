@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import type { SchemaRef, SchemaSource } from '../config/model.js'
 import type { CompiledSchema, CompileResult } from './json-schema.js'
 import { compileSchema } from './json-schema.js'
-import { countValues, SCHEMA_LIMITS } from './schema-lint.js'
+import { MAX_PATTERNS_SIZE, Patterns } from './regexp.js'
+import { costOf, countValues, SCHEMA_LIMITS } from './schema-lint.js'
 import { compileRef } from './schema-set.js'
 import { valuesAt } from './values-at.js'
 import { escapePointer, resolvePointer } from '../wire/json-pointer.js'
@@ -32,32 +33,121 @@ export interface SourceContext {
 }
 
 export const MAX_SCHEMAS = 256
-/** Values in all schemas that one snapshot compiles: a value takes about 0.3 ms, and compiling stops everything else. */
+/** Values in all schemas that one snapshot compiles: a value takes about 0.3 ms. */
 export const MAX_VALUES = 10_000
+/** Pointers that are told of one card: it may hold any number of schemas that cannot be used. */
+const MAX_TOLD = 100
+
+/** A schema that is compiled, with what it counts for. */
+export interface KnownSchema {
+  readonly result: CompileResult
+  readonly values: number
+  /** Those of the schema; null for a schema of the operator, whose patterns do not count. */
+  readonly patterns: Patterns | null
+}
+
+/** The card as a whole asks for too much. */
+export class CardTooLarge extends Error {}
+
+/** A schema of the card is too large to be compiled here, and has not been compiled elsewhere. */
+export class SchemaNotReady extends Error {}
+
+export interface SchemaCacheOptions {
+  /** Of the snapshot before; what this one does not use again is forgotten with it. */
+  readonly previous?: SchemaCache | undefined
+  /** Compiled before, by key (`keyOf`). */
+  readonly ready?: ReadonlyMap<string, KnownSchema> | undefined
+  /** What schemas from the card may cost (`costOf`) that are compiled here and now, because everything else waits meanwhile; default: anything. */
+  readonly here?: number | undefined
+}
 
 /** Compiled schemas by content, so that a card that comes back unchanged, or with other changes, compiles nothing twice. */
 export class SchemaCache {
-  private readonly previous: ReadonlyMap<string, CompileResult>
-  private readonly current = new Map<string, CompileResult>()
+  private readonly previous: ReadonlyMap<string, KnownSchema>
+  private readonly ready: ReadonlyMap<string, KnownSchema>
+  private readonly current = new Map<string, KnownSchema>()
+  /** Of the card. */
+  private readonly patterns = new Patterns(MAX_PATTERNS_SIZE)
   private valuesLeft = MAX_VALUES
+  private hereLeft: number
 
-  /** @param previous the cache of the snapshot before; what this one does not use again is forgotten with it */
-  constructor (previous?: SchemaCache) {
-    this.previous = previous?.current ?? new Map()
+  constructor ({ previous, ready, here }: SchemaCacheOptions = {}) {
+    this.previous = previous?.current ?? NONE_KNOWN
+    this.ready = ready ?? NONE_KNOWN
+    this.hereLeft = here ?? Number.POSITIVE_INFINITY
   }
 
-  compile (schema: unknown): CompileResult {
-    const key = createHash('sha256').update(JSON.stringify(schema) ?? 'undefined').digest('base64')
-    const known = this.current.get(key) ?? this.previous.get(key)
-    const result = known ?? this.compileNew(schema)
-    if (this.current.size < MAX_SCHEMAS) this.current.set(key, result)
-    return result
-  }
-
-  private compileNew (schema: unknown): CompileResult {
+  /**
+   * @param fromCard whether the card holds it, rather than the configuration
+   * @throws CardTooLarge, SchemaNotReady
+   */
+  compile (schema: unknown, fromCard = false): CompileResult {
+    const key = keyOf(schema)
+    const known = this.current.get(key)
+    if (known !== undefined) return known.result
     if (this.current.size >= MAX_SCHEMAS) return tooMuch(`more than ${MAX_SCHEMAS} different schemas`)
-    this.valuesLeft -= countValues(schema, SCHEMA_LIMITS.nodes)
-    return this.valuesLeft < 0 ? tooMuch(`schemas of more than ${MAX_VALUES} values together`) : compileSchema(schema)
+    const before = this.previous.get(key) ?? this.ready.get(key)
+    this.valuesLeft -= before?.values ?? countValues(schema, SCHEMA_LIMITS.nodes)
+    if (this.valuesLeft < 0) return tooMuch(`schemas of more than ${MAX_VALUES} values together`)
+    const made = before ?? this.make(schema, fromCard, key)
+    if (fromCard && made.patterns !== null) {
+      this.patterns.adopt(made.patterns)
+      if (this.patterns.exceeded) throw new CardTooLarge(this.patterns.problem)
+    }
+    this.current.set(key, made)
+    return made.result
+  }
+
+  /** Whether the snapshot uses it. */
+  has (key: string): boolean {
+    return this.current.has(key)
+  }
+
+  protected make (schema: unknown, fromCard: boolean, _key: string): KnownSchema {
+    const values = countValues(schema, SCHEMA_LIMITS.nodes)
+    if (fromCard && this.hereLeft !== Number.POSITIVE_INFINITY && (this.hereLeft -= costOf(schema, this.hereLeft + 1)) < 0) throw new SchemaNotReady('a schema of the card is not compiled yet')
+    // A sum that is exceeded is noticed before anything large is compiled.
+    const patterns = new Patterns(fromCard ? MAX_PATTERNS_SIZE : undefined)
+    return { result: compileSchema(schema, patterns), values, patterns: fromCard ? patterns : null }
+  }
+}
+
+const NONE_KNOWN: ReadonlyMap<string, KnownSchema> = new Map()
+
+/** Goes through a card in the place of a cache, to find what has to be compiled for it. */
+export class SchemaCollector extends SchemaCache {
+  /** From the card and not known yet, by key. */
+  readonly found = new Map<string, unknown>()
+
+  protected override make (schema: unknown, fromCard: boolean, key: string): KnownSchema {
+    if (fromCard && typeof schema === 'object' && schema !== null) this.found.set(key, schema)
+    return { result: UNJUDGED, values: countValues(schema, SCHEMA_LIMITS.nodes), patterns: null }
+  }
+}
+
+const UNJUDGED: CompileResult = { ok: true, schema: { validate: () => null, matches: () => null } }
+
+const keys = new WeakMap<object, string>()
+
+/** By the content of a schema. */
+export function keyOf (schema: unknown): string {
+  const isObject = typeof schema === 'object' && schema !== null
+  let key = isObject ? keys.get(schema) : undefined
+  if (key === undefined) {
+    key = createHash('sha256').update(JSON.stringify(schema) ?? 'undefined').digest('base64')
+    if (isObject) keys.set(schema, key)
+  }
+  return key
+}
+
+/** Keeps what is told of a card's schemas within bounds. */
+export function reportTo (unusable: UnusableSchema[]): SourceContext['report'] {
+  const told = new Set<string>()
+  return problem => {
+    if (told.has(problem.pointer)) return
+    told.add(problem.pointer)
+    if (told.size <= MAX_TOLD) unusable.push(problem)
+    else unusable[MAX_TOLD] = { pointer: problem.pointer, message: `${problem.message} (and ${told.size - MAX_TOLD - 1} more schemas that cannot be used)` }
   }
 }
 
@@ -85,7 +175,7 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
     const at = segments.findIndex(segment => CAPTURE.test(segment))
     if (at < 0) {
       const schema = resolvePointer(card.raw, pointer)
-      if (schema !== undefined) fixed.push(compileEntry(schema, pointer, context))
+      if (schema !== undefined) fixed.push(compileEntry(schema, pointer, context, true))
       continue
     }
     capture = CAPTURE.exec(segments[at] as string)?.[1] ?? null
@@ -97,7 +187,7 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
       if (named.has(name)) continue
       const path = `${parent}/${escapePointer(name)}${rest}`
       const schema = resolvePointer(card.raw, path)
-      if (schema !== undefined) named.set(name, compileEntry(schema, path, context))
+      if (schema !== undefined) named.set(name, compileEntry(schema, path, context, true))
     }
   }
   return {
@@ -120,7 +210,7 @@ function always (entry: SchemaEntry): CompiledSource {
 function compileEnum (template: string, context: SourceContext): SchemaEntry {
   for (const card of context.cards) {
     const values = valuesAt(card.raw, template.replaceAll('{self}', String(card.self)))
-    if (values.length > 0) return compileEntry({ enum: values }, template, context)
+    if (values.length > 0) return compileEntry({ enum: values }, template, context, true)
   }
   return entryOf({ ok: false, problem: { pointer: '', message: 'the card lists no values there' } }, template, context)
 }
@@ -144,8 +234,8 @@ export function isSchemaRef (source: unknown): source is SchemaRef {
   return typeof source === 'object' && source !== null && 'set' in source && (source.set as { documents?: unknown } | null)?.documents instanceof Map
 }
 
-function compileEntry (schema: unknown, pointer: string, context: SourceContext): SchemaEntry {
-  return entryOf(context.cache.compile(schema), pointer, context)
+function compileEntry (schema: unknown, pointer: string, context: SourceContext, fromCard = false): SchemaEntry {
+  return entryOf(context.cache.compile(schema, fromCard), pointer, context)
 }
 
 function entryOf (result: CompileResult, pointer: string, context: SourceContext): SchemaEntry {

@@ -8,6 +8,7 @@ import type { JsonPath } from '../wire/json-edit.js'
 import type { MediaType, MediaTypePattern } from '../wire/media-type.js'
 import { compileMediaTypePattern, parseMediaType } from '../wire/media-type.js'
 import { compileGlob, matchingKeys } from './glob.js'
+import { step } from './evaluation.js'
 import type { SelectContext, Selected, Selector } from './select-kit.js'
 import { NAME_LIMIT, NO_CAPTURES, NOWHERE } from './select-kit.js'
 import type { Subject } from './subject.js'
@@ -60,6 +61,11 @@ export function partSteps (content: ContentView, part: PartView): JsonPath {
 }
 
 const WHOLE = [null] as const
+/** Steps of a part, of a value that is found, of a media type that is read for the first time, and of a character of it. */
+const PART = 0.3
+const FOUND = 0.5
+const TYPE = 2
+const CHARACTER = 1 / 20
 
 interface MatchedPart {
   readonly byType: Match
@@ -72,10 +78,12 @@ function compileMatch ({ data, mediaType, dataKey, match }: PartSelectorConfig, 
   const keys = dataKey === undefined ? null : [compileGlob(dataKey)]
   const matches = match === undefined ? null : context.matcher(match)
   return part => {
+    step(PART)
     if (data === true && !part.isData) return null
     const byType = types === null ? UNTYPED : byMediaType(part, types)
     if (byType === null) return null
     const values = keys === null ? WHOLE : isObject(part.data) ? matchingKeys(part.data, keys) : []
+    step(values.length * FOUND)
     if (values.length === 0) return null
     return matches !== null && matches(normalisePart(part)) === false ? null : { byType, values }
   }
@@ -137,6 +145,7 @@ class TypeReader {
   read (text: string): TypeReading {
     const known = this.known.get(text)
     if (known !== undefined) return known
+    step(TYPE + text.length * CHARACTER * this.patterns.length)
     const reading = this.readAnew(text)
     if (text.length > TYPE_LENGTH) return reading
     if (this.known.size >= TYPES_KEPT) this.known.clear()

@@ -1,5 +1,6 @@
 /** JSON Pointers into a request, by the field names of A2A 1.0. */
 import { isObject, isSameField, isSpelling, memberPath } from '../a2a/fields.js'
+import { step as charge } from './evaluation.js'
 import type { JsonPath } from '../wire/json-edit.js'
 import type { Selected, Selector } from './select-kit.js'
 import { descendPath, NAME_LIMIT, NOWHERE, plain, step } from './select-kit.js'
@@ -24,6 +25,9 @@ export function compilePointer (pointer: string, located: boolean): Selector {
   }
 }
 
+/** Steps of a key that is compared with a field's name, in any spelling. */
+const KEY = 1
+
 interface Place {
   readonly path: string
   readonly value: unknown
@@ -35,6 +39,7 @@ interface Place {
 
 /** Down from one place, by every key that some agent takes for the name. */
 function walk (subject: RequestSubject, steps: readonly string[], depth: number, place: Place, located: boolean, found: Selected[]): void {
+  charge(1)
   const name = steps[depth]
   if (name === undefined) {
     found.push(plain(place.path, place.value, located ? place.at : NOWHERE, place.ambiguous))
@@ -66,7 +71,9 @@ function waysOf (subject: RequestSubject, { value, isProtocol }: Place, name: st
   if (read !== null) return [read]
   // No field of A2A has an underscore.
   if (!isProtocol || !isObject(value) || name.includes('_')) return [[name]]
-  return Object.keys(value).filter(key => isSameField(key, name)).map(key => [key])
+  const keys = Object.keys(value)
+  charge(keys.length * KEY)
+  return keys.filter(key => isSameField(key, name)).map(key => [key])
 }
 
 /** How the message view has read a field, or null where it does not know of it. */
@@ -78,6 +85,7 @@ function readAs ({ call, message }: RequestSubject, object: unknown, name: strin
   else if (message === null) return null
   else if (object === message.fields.object) key = name === 'parts' && message.list !== null ? message.list.key : message.fields.key(name)
   else {
+    charge(message.parts.length / 100)
     const part = message.parts.find(one => one.fields.object === object)
     if (part === undefined) return null
     if (name === 'data' && part.isData) return [part.fields.key('data') ?? 'data', ...part.dataSteps.slice(1)]

@@ -1,6 +1,7 @@
 /** Selectors of the policy vocabulary, compiled to functions over a request or over one result of an answer. */
 import { isObject, memberPath } from '../a2a/fields.js'
 import type { MetadataSelectorConfig, SelectorConfig } from '../config/model.js'
+import { isInexact, NOT_EXACT, step as charge } from './evaluation.js'
 import type { Glob } from './glob.js'
 import { compileName, matchingKeys } from './glob.js'
 import type { Holder } from './metadata.js'
@@ -36,14 +37,20 @@ export function compileMetadata (config: MetadataSelectorConfig, context: Select
 }
 
 const MESSAGE = ['message'] as const
+/** Steps of an object that may carry metadata, and of a value that is found. */
+const HOLDER_STEPS = 1
+const FOUND_STEPS = 1
 
 function selectMetadata (holder: Holder, names: readonly Glob[], steps: readonly string[], equals: unknown, located: boolean, found: Selected[]): void {
+  charge(HOLDER_STEPS)
   if (!isObject(holder.metadata)) return
   for (const { key, exact } of matchingKeys(holder.metadata, names)) {
     const at: Steps | null = located ? [] : null
     const value = descend(holder.metadata[key], steps, at)
     if (value === undefined || (equals !== undefined && value !== equals)) continue
-    found.push(plain(descendPath(memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), steps), value, at === null ? NOWHERE : [...holder.steps(), key, ...at]))
+    charge(FOUND_STEPS)
+    const ambiguous = equals !== undefined && isInexact(value) ? NOT_EXACT : null
+    found.push(plain(descendPath(memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), steps), value, at === null ? NOWHERE : [...holder.steps(), key, ...at], ambiguous))
   }
 }
 

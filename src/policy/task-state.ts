@@ -6,6 +6,7 @@
  */
 import type { Mode, TaskStateConfig } from '../config/model.js'
 import type { CompiledPolicy, CompiledTaskState } from './compiled.js'
+import { isInexact, NOT_EXACT, step } from './evaluation.js'
 import { jsonDigest } from './json-digest.js'
 import { isLess, isNumber } from './numbers.js'
 import type { Side } from './reasons.js'
@@ -57,6 +58,10 @@ export function checkTaskState (policy: CompiledPolicy, subject: Subject, side: 
   if (state.monotonic !== null) check.monotonic(selectOn(state.monotonic, subject, side))
 }
 
+/** Steps of a substate, and of a number that is compared with the greatest. */
+const SUBSTATE = 5
+const NUMBER = 2
+
 class Check {
   private readonly policy: CompiledPolicy
   private readonly state: CompiledTaskState
@@ -75,6 +80,7 @@ class Check {
   }
 
   substate (one: Selected, taskState: string | null): void {
+    step(SUBSTATE)
     const { memory } = this
     if (one.ambiguous !== null) return this.fault(one.path, `cannot be judged: ${one.ambiguous}`)
     if (typeof one.value !== 'string') return this.fault(one.path, 'must be a string')
@@ -129,8 +135,10 @@ class Check {
     const { memory } = this
     let greatest: { readonly path: string, readonly text: string } | null = null
     for (const one of selected) {
+      step(NUMBER)
       const text = typeof one.value === 'number' ? String(one.value) : one.value
       if (one.ambiguous !== null) this.fault(one.path, `cannot be judged: ${one.ambiguous}`)
+      else if (isInexact(one.value)) this.fault(one.path, NOT_EXACT)
       else if (!isNumber(text)) this.fault(one.path, 'must be a number, or a string that is one')
       else if (greatest === null || isLess(greatest.text, text)) greatest = { path: one.path, text }
     }

@@ -2,6 +2,7 @@
 import { visible } from '../a2a/fields.js'
 import type { Mode, PartSelectorConfig, PolicyConfig } from '../config/model.js'
 import type { CompiledRule, DataClaim } from './compiled.js'
+import { step } from './evaluation.js'
 import type { SelectContext } from './select-kit.js'
 import { compilePartTest } from './select-part.js'
 import type { RequestSubject } from './subject.js'
@@ -34,6 +35,7 @@ export function dataClaim (policy: PolicyConfig, uri: string, rules: readonly Co
 
 export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { message }: RequestSubject, violations: Violation[]): void {
   if (message === null) return
+  step(message.parts.length)
   for (const part of message.parts) {
     if (!part.isData || claims.some(one => one.claims(part))) continue
     const declared = claims.length === 0 ? 'none of them describes data' : `tag it as one of them says: ${claims.map(one => one.words).join(', ')}`

@@ -5,23 +5,23 @@ import type { Described } from './described.js'
 type Member = keyof AuditEntry | 'audit' | 'time' | 'violations_omitted'
 
 export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
-  audit: { type: 'boolean', meaning: 'always true: tells the line from the log' },
+  audit: { type: 'boolean', meaning: 'always true; distinguishes the line from log lines' },
   time: { type: 'string', meaning: 'ISO 8601, UTC' },
-  phase: { type: 'string', meaning: 'what was judged: `request` or `response`' },
+  phase: { type: 'string', meaning: 'what was evaluated: `request` or `response`' },
   agent: { type: 'string', meaning: 'its name in the configuration' },
   operation: { type: 'string', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', meaning: '`JSONRPC` or `HTTP+JSON`' },
-  version: { type: 'string', meaning: 'of A2A' },
-  decision: { type: 'string', meaning: '`rejected`: refused; `edited`: something was removed; `observed`: let through' },
+  version: { type: 'string', meaning: 'A2A version' },
+  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded' },
   reason: { type: 'string', meaning: '[reason](refusals.md#reasons) of the violation that decided' },
-  extension: { type: 'string or null', meaning: 'the policy\'s name, or the URI where there is none' },
+  extension: { type: 'string or null', meaning: 'the policy\'s name, or the URI if there is no policy' },
   rule: { type: 'string or null', meaning: 'id of the rule' },
-  edited: { type: 'list', when: 'something was removed', meaning: '`policy/rule` of it, never what it was' },
-  violations: { type: 'list', meaning: 'all broken rules, 20 at most, see below' },
-  violations_omitted: { type: 'number', when: 'there are more than 20', meaning: 'how many more' },
-  lines_omitted: { type: 'number', when: 'a stream has more than 20 lines, in the last', meaning: 'of how many events the lines were left out' },
-  trace_id: { type: 'string or null', meaning: 'of the trace, the gateway\'s or else the client\'s' },
-  client: { type: 'string or null', meaning: 'address that the connection came from' },
+  edited: { type: 'list', when: 'something was removed', meaning: '`policy/rule` that removed it, never the removed data' },
+  violations: { type: 'list', meaning: 'all violations, at most 20, see below' },
+  violations_omitted: { type: 'number', when: 'more than 20 violations', meaning: 'how many more' },
+  lines_omitted: { type: 'number', when: 'the last line of a stream with more than 20', meaning: 'number of events whose lines were omitted' },
+  trace_id: { type: 'string or null', meaning: 'trace id of the gateway, or else of the client' },
+  client: { type: 'string or null', meaning: 'address of the client connection' },
   request_id: { type: 'string or null', meaning: 'as in the log' }
 }
 
@@ -30,15 +30,15 @@ export const VIOLATION_FIELDS: Readonly<Record<keyof AuditViolation, Described>>
   reason: { type: 'string', meaning: '[reason](refusals.md#reasons)' },
   extension: { type: 'string or null', meaning: 'the policy\'s name, or the URI' },
   rule: { type: 'string or null', meaning: 'id of the rule' },
-  path: { type: 'string or null', meaning: 'where in request or answer' },
-  message: { type: 'string', meaning: 'what is wrong, without the value that was found' }
+  path: { type: 'string or null', meaning: 'path in the request or response' },
+  message: { type: 'string', meaning: 'description of the violation, without the value' }
 }
 
 /** Of a line of its own, written when a slow reader can be written to again. */
 export const DROPPED_FIELDS: Readonly<Record<'audit' | 'time' | 'dropped', Described>> = {
   audit: AUDIT_FIELDS.audit,
   time: AUDIT_FIELDS.time,
-  dropped: { type: 'number', meaning: 'lines that were lost since the last one, because more than 4 MiB waited for the reader. Calls do not wait for it' }
+  dropped: { type: 'number', meaning: 'lines lost since the last line, because more than 4 MiB waited for the reader. Calls do not wait for the reader' }
 }
 
 /** A line as it is written: what is undefined is left out. */

@@ -63,216 +63,216 @@ const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Seconds: 10 µs to 50 ms, for the gateway's own decision. */
 export const DECISION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05]
 
-const agent = 'name of the agent in the configuration; `other` where the address is of none'
+const agent = 'name of the agent in the configuration; `other` if the address belongs to no agent'
 const served = 'name of the agent in the configuration'
 const operation = Object.keys(OPERATIONS)
-const extension = 'name of the policy; the URI in the card where there is none; 256 at most, then `other`'
-const rule = 'id of the rule, of the policy or built in'
+const extension = 'name of the policy, or the URI in the card if there is no policy; at most 256 for each agent, then `other`'
+const rule = 'id of the rule, from the policy or built in'
 const metric = 'name in the policy\'s `observe.metrics`'
-const by = 'value of the answer that the policy divides by, one of those it lists or `other`; empty where it does not'
+const by = 'value in the response, one of the policy\'s list or `other`; empty without `by`'
 
 /** Names without the prefix `a2a_gateway_`. */
 export const METRICS = {
   requests_total: {
     type: 'counter',
-    help: 'Requests by how they ended.',
-    more: '`rejected`: by the gateway; `client_aborted`: the client left; `upstream_error`: the agent failed; `gateway_error`: no card, or a fault of the gateway',
+    help: 'Requests, by outcome.',
+    more: '`rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent failed; `gateway_error`: no card, or an internal error of the gateway',
     labels: { agent, operation, binding: ['JSONRPC', 'HTTP+JSON'], version: ['0.3', '1.0'], outcome: OUTCOMES }
   },
   request_duration_seconds: {
     type: 'histogram',
-    help: 'Seconds from the request head to the end of the answer; for a stream, its whole life.',
+    help: 'Seconds from the head of the request to the end of the response; for a stream, to the end of the stream.',
     labels: { agent, operation, outcome: OUTCOMES },
     buckets: REQUEST_BUCKETS
   },
   decision_duration_seconds: {
     type: 'histogram',
-    help: 'Seconds the gateway took to scan, parse and decide on a request.',
-    more: 'What it adds to a call, but for the network and what is done with the answer',
+    help: 'Seconds that the gateway took to read, parse and evaluate a request.',
+    more: 'The latency that the gateway adds to a call, without the network and the work on the response',
     labels: { agent: served },
     buckets: DECISION_BUCKETS
   },
   upstream_duration_seconds: {
     type: 'histogram',
-    help: 'Seconds from dialling the agent to the headers of its answer.',
+    help: 'Seconds from calling the agent to the headers of its response.',
     labels: { agent: served, operation },
     buckets: REQUEST_BUCKETS
   },
   violations_total: {
     type: 'counter',
-    help: 'Broken rules, whether request or answer was refused (enforce) or let through (observe).',
-    more: '`mode="observe"` also where what breaks the rule was removed',
+    help: 'Violations of rules, by mode: enforce (request or response rejected) or observe (forwarded).',
+    more: 'Also `mode="observe"` if the data that breaks the rule was removed',
     labels: { agent: served, extension, rule, phase: PHASES, mode: VIOLATION_MODES }
   },
   activations_total: {
     type: 'counter',
-    help: 'Extensions asked for, by who asked and whether the answer proves them active.',
-    more: 'Each once per call, at its end. `source="gateway"`: injected. `confirmed`: by the header, by `extensions` of what the agent sent, or by the extension\'s data; `unexpected`: not asked for, under `source="client"`',
+    help: 'Requested extensions, by who requested them and whether the response proves them active.',
+    more: 'Each extension counts once per call, at the end of the call. `source="gateway"`: injected. `confirmed`: by the header, by `extensions` in the response, or by the extension\'s data; `unexpected`: not requested, with `source="client"`',
     labels: { agent: served, extension, source: SOURCES, echo: ECHOES }
   },
   refusals_total: {
     type: 'counter',
-    help: 'Requests and answers that the gateway refused, by rule as in the header gateway-decision.',
-    more: 'Failures of the agent that it answered for too',
-    labels: { agent, rule: '`gateway/…` of the [gateway\'s own](refusals.md), else `policy/rule`; 1024 of policies at most, then `other`' }
+    help: 'Requests and responses that the gateway rejected, by rule as in the header gateway-decision.',
+    more: 'Includes errors that the gateway sent because the agent failed',
+    labels: { agent, rule: '`gateway/…` for the [gateway\'s own rules](refusals.md), else `policy/rule`; at most 1024 rules of policies for each agent, then `other`' }
   },
   client_errors_total: {
     type: 'counter',
-    help: 'Connections of clients that brought no request, or were given up, by why.',
-    more: '`dropped`: more than `limits.connections`; `write_timeout`: took nothing for `limits.writeTimeout`. Clients that leave by themselves are not counted',
+    help: 'Client connections without a valid request, and connections that the gateway closed, by reason.',
+    more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`. Clients that disconnect are not counted',
     labels: { kind: CLIENT_ERRORS }
   },
   requests_active: {
     type: 'gauge',
-    help: 'Calls under way, other than streams.',
-    more: 'What `concurrency.requests` bounds',
+    help: 'Calls in flight, without streams.',
+    more: 'Limited by `concurrency.requests`',
     labels: { agent: served },
-    present: 'for each agent there is'
+    present: 'for each agent'
   },
   requests_limit: {
     type: 'gauge',
-    help: 'Calls that an agent may have under way, other than streams: concurrency.requests of each process.',
-    more: 'Times the processes',
+    help: 'Maximum number of calls in flight to an agent, without streams: concurrency.requests of each process.',
+    more: 'Multiplied by the number of processes',
     labels: { agent: served },
-    present: 'for each agent there is'
+    present: 'for each agent'
   },
-  streams_active: { type: 'gauge', help: 'Streams open now.', labels: { agent: served } },
+  streams_active: { type: 'gauge', help: 'Open streams.', labels: { agent: served } },
   streams_limit: {
     type: 'gauge',
-    help: 'Streams that an agent may have open: concurrency.streams of each process.',
-    more: 'Times the processes',
+    help: 'Maximum number of open streams of an agent: concurrency.streams of each process.',
+    more: 'Multiplied by the number of processes',
     labels: { agent: served },
-    present: 'for each agent there is'
+    present: 'for each agent'
   },
-  stream_events_total: { type: 'counter', help: 'Server-sent events relayed.', labels: { agent: served } },
+  stream_events_total: { type: 'counter', help: 'Forwarded server-sent events.', labels: { agent: served } },
   card_age_seconds: {
     type: 'gauge',
-    help: 'Seconds since the AgentCard in force was last read from the agent, or confirmed by it.',
+    help: 'Seconds since the gateway last loaded the AgentCard in force, or the agent confirmed it.',
     labels: { agent: served },
-    present: 'for each agent that has a card'
+    present: 'for each agent with a card'
   },
   card_max_stale_seconds: {
     type: 'gauge',
-    help: 'Age at which an AgentCard that nobody confirms is not used any more: card.maxStale.',
+    help: 'Age at which the gateway stops using an unconfirmed AgentCard: card.maxStale.',
     labels: { agent: served },
-    present: 'for each agent there is'
+    present: 'for each agent'
   },
   card_usable: {
     type: 'gauge',
-    help: 'Whether there is an AgentCard to decide by (1), or calls are refused or pass uninspected (0).',
-    more: 'Uninspected with `card.onUnavailable: forward`',
+    help: 'Whether the gateway has a usable AgentCard (1), or rejects calls or forwards them without checks (0).',
+    more: 'It forwards them with `card.onUnavailable: forward`',
     labels: { agent: served },
-    present: 'for each agent there is'
+    present: 'for each agent'
   },
   card_refreshes_total: {
     type: 'counter',
-    help: 'Attempts to read an AgentCard again.',
+    help: 'Attempts to refresh an AgentCard.',
     labels: { agent: served, outcome: CARD_OUTCOMES }
   },
   config_reloads_total: {
     type: 'counter',
-    help: 'Attempts to load the configuration again.',
-    more: '`invalid`: the last good one stays in force',
+    help: 'Attempts to reload the configuration.',
+    more: '`invalid`: the last good configuration stays in force',
     labels: { outcome: RELOAD_OUTCOMES },
-    present: 'from the start, both'
+    present: 'from the start, for both outcomes'
   },
   config_last_reload_successful: {
     type: 'gauge',
-    help: 'Whether the last attempt to load the configuration again went well (1), or an earlier one stays in force (0).',
+    help: 'Whether the last reload of the configuration succeeded (1), or an earlier configuration stays in force (0).',
     labels: {},
     present: 'from the start'
   },
   config_info: {
     type: 'gauge',
-    help: 'Always 1; hash names the configuration in force.',
-    labels: { hash: 'digest of the configuration that was loaded last; one sample' },
+    help: 'Always 1; hash identifies the configuration in force.',
+    labels: { hash: 'digest of the loaded configuration; one sample' },
     present: 'from the start'
   },
   build_info: {
     type: 'gauge',
-    help: 'Always 1; version of the gateway, and of the Node it runs on.',
-    labels: { version: 'of the gateway', node: 'of Node, such as `v24.1.0`' },
+    help: 'Always 1; version of the gateway and of Node.',
+    labels: { version: 'version of the gateway', node: 'version of Node, such as `v24.1.0`' },
     present: 'from the start'
   },
   upstream_errors_total: {
     type: 'counter',
     help: 'Calls to the agent that failed below HTTP, by kind.',
-    more: 'What the caller gets for each: [when the agent fails](running.md#when-the-agent-fails)',
+    more: 'The error that the client gets for each kind: [when the agent fails](running.md#when-the-agent-fails)',
     labels: { agent: served, kind: FAILURE_KINDS }
   },
   task_lookups_total: {
     type: 'counter',
-    help: 'Tasks that requests named, by whether the store knew them.',
-    more: 'Only where a policy follows tasks. `unavailable`: the store did not answer',
+    help: 'Lookups of the tasks that requests name, by result.',
+    more: 'Only if a policy follows tasks. `unavailable`: the store did not respond',
     labels: { agent: served, outcome: LOOKUP_OUTCOMES }
   },
   task_writes_total: {
     type: 'counter',
-    help: 'What was to be remembered of tasks, by whether the store kept it.',
+    help: 'Writes of task state to the store, by result.',
     labels: { agent: served, outcome: WRITE_OUTCOMES }
   },
   tasks_remembered: {
     type: 'gauge',
-    help: 'Tasks remembered in this process.',
+    help: 'Tasks that this process remembers.',
     labels: {},
     present: 'unless a server is the `state.store`'
   },
-  held_bytes: { type: 'gauge', help: 'Bytes of bodies that calls under way hold.', labels: {}, present: 'from the start' },
+  held_bytes: { type: 'gauge', help: 'Bytes of the bodies of calls in flight.', labels: {}, present: 'from the start' },
   held_limit_bytes: {
     type: 'gauge',
-    help: 'How many they may hold: limits.memory of each process.',
-    more: 'Times the processes',
+    help: 'Maximum of held bytes: limits.memory of each process.',
+    more: 'Multiplied by the number of processes',
     labels: {},
     present: 'from the start'
   },
   heap_limit_bytes: {
     type: 'gauge',
-    help: 'Size that the heap of Node may reach.',
-    more: '`nodejs_heap_size_used_bytes` is what it has',
+    help: 'Maximum size of Node\'s heap.',
+    more: '`nodejs_heap_size_used_bytes` is the used size',
     labels: {},
     present: 'from the start'
   },
   memory_limit_bytes: {
     type: 'gauge',
-    help: 'Memory that all processes may have together, where a container bounds it.',
+    help: 'Memory limit of all processes together, if a container sets one.',
     labels: {},
-    present: 'only where something bounds it'
+    present: 'only if there is a limit'
   },
-  trace_spans_lost_total: { type: 'counter', help: 'Spans that were not taken, by the collector or by who reads them as lines, or that found no room to wait for it.', labels: {}, present: 'from the start' },
+  trace_spans_lost_total: { type: 'counter', help: 'Spans lost because the collector, or the reader of span lines, did not accept them, or because the queue was full.', labels: {}, present: 'from the start' },
   audit_lines_lost_total: {
     type: 'counter',
-    help: 'Audit lines that were dropped because what reads them was too slow.',
-    more: 'Or is gone',
+    help: 'Audit lines dropped because their reader was too slow.',
+    more: 'Or because it has ended',
     labels: {},
     present: 'from the start'
   },
   observed_total: {
     type: 'counter',
-    help: 'What policies count in answers.',
+    help: 'Counters that policies define on data of responses.',
     more: '`type: counter` of `observe.metrics`',
     labels: { agent: served, extension, metric, by }
   },
   observed_value: {
     type: 'gauge',
-    help: 'The last value of what policies watch in answers.',
+    help: 'Gauges that policies define on data of responses, with the last value.',
     more: '`type: gauge` of `observe.metrics`',
     labels: { agent: served, extension, metric, by }
   },
   answers_unread_total: {
     type: 'counter',
-    help: 'Answers that policies look at and that could not be read, by why.',
-    more: 'Each event of a stream is an answer',
+    help: 'Responses with rules that the gateway could not read, by reason.',
+    more: 'Each event of a stream counts as a response',
     labels: { agent: served, reason: UNREAD_REASONS }
   },
   workers: {
     type: 'gauge',
-    help: 'Worker processes that serve now.',
+    help: 'Serving worker processes.',
     labels: {},
     present: 'with `server.workers` above 1'
   },
   worker_restarts_total: {
     type: 'counter',
-    help: 'Worker processes started in the place of one that ended.',
+    help: 'Worker processes started to replace one that ended.',
     labels: {},
     present: 'with `server.workers` above 1'
   }

@@ -7,6 +7,7 @@ import type * as Prometheus from 'prom-client'
 import type { Counter, Gauge, Metric, MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 import { CellTree, NumberCell, clipLabel } from './cells.js'
 import { Distribution } from './distribution.js'
+import { LabelShares } from './label-shares.js'
 import type * as Definitions from './metric-definitions.js'
 import { DECISION_BUCKETS, definitionOf } from './metric-definitions.js'
 import type { MetricName } from './metric-definitions.js'
@@ -20,9 +21,9 @@ type One<List extends readonly string[]> = List[number]
 export type Outcome = One<typeof Definitions.OUTCOMES>
 export type ClientError = One<typeof Definitions.CLIENT_ERRORS>
 
-/** Distinct `extension` label values in one process; the rest is `other`. */
+/** Distinct `extension` label values of one agent in one process; the rest is `other`. Each agent has its own: its card names them. */
 const EXTENSIONS = 256
-/** Distinct `rule` label values of refusals by policies in one process; the rest is `other`. The gateway's own are few, and always told apart. */
+/** Distinct `rule` label values of refusals by policies of one agent in one process; the rest is `other`. The gateway's own are few, and always told apart. */
 const RULES = 1_024
 export const PREFIX = 'a2a_gateway_'
 
@@ -71,10 +72,10 @@ export class Metrics {
   readonly contentType: string
   readonly vitals: Vitals
   private readonly registry: Registry
-  private readonly extensions: Set<string>
+  private readonly extensions: LabelShares
   private readonly ages: Map<string, () => number | null>
   private readonly active: Map<string, () => number | null>
-  private readonly rules: Set<string>
+  private readonly rules: LabelShares
   private readonly requests: CellTree<NumberCell>
   private readonly durations: Distribution
   private readonly decisions: Distribution
@@ -104,10 +105,10 @@ export class Metrics {
     const registry = new prometheus.Registry()
     this.registry = registry
     this.contentType = registry.contentType
-    this.extensions = new Set()
+    this.extensions = new LabelShares(EXTENSIONS)
     this.ages = new Map()
     this.active = new Map()
-    this.rules = new Set()
+    this.rules = new LabelShares(RULES)
     this.requests = this.counter('requests_total')
     this.durations = this.distribution('request_duration_seconds')
     this.decisions = this.distribution('decision_duration_seconds')
@@ -146,7 +147,7 @@ export class Metrics {
 
   /** @param rule as in the header `gateway-decision` */
   refusal (agent: string, rule: string): void {
-    this.refusals.at(agent, rule.startsWith('gateway/') ? rule : this.rule(rule)).value++
+    this.refusals.at(agent, rule.startsWith('gateway/') ? rule : this.rules.label(agent, rule)).value++
   }
 
   clientError (kind: ClientError): void {
@@ -170,11 +171,11 @@ export class Metrics {
   }
 
   violation (agent: string, extension: string, rule: string, phase: One<typeof Definitions.PHASES>, mode: One<typeof Definitions.VIOLATION_MODES>): void {
-    this.violations.at(agent, this.extension(extension), rule, phase, mode).value++
+    this.violations.at(agent, this.extensions.label(agent, extension), rule, phase, mode).value++
   }
 
   activation (agent: string, extension: string, source: One<typeof Definitions.SOURCES>, echo: One<typeof Definitions.ECHOES>): void {
-    this.activations.at(agent, this.extension(extension), source, echo).value++
+    this.activations.at(agent, this.extensions.label(agent, extension), source, echo).value++
   }
 
   streamOpened (agent: string): void {
@@ -239,7 +240,7 @@ export class Metrics {
   /** @param by '' where the policy does not divide the metric. Numbers that are not finite, and counters that would fall, are left out. */
   observed (agent: string, extension: string, metric: string, type: 'counter' | 'gauge', by: string, value: number): void {
     if (!Number.isFinite(value) || (type === 'counter' && value < 0)) return
-    const label = this.extension(extension)
+    const label = this.extensions.label(agent, extension)
     if (type === 'counter') this.observedTotals.at(agent, label, metric, by).value += value
     else this.observedValues.at(agent, label, metric, by).value = value
   }
@@ -285,24 +286,6 @@ export class Metrics {
     this.active.clear()
     this.remembered = () => null
     this.registry.clear()
-  }
-
-  /** The value to expose for an extension: the first {@link EXTENSIONS} of them, then `other`. */
-  private extension (uri: string): string {
-    const value = clipLabel(uri)
-    if (this.extensions.has(value)) return value
-    if (this.extensions.size >= EXTENSIONS) return 'other'
-    this.extensions.add(value)
-    return value
-  }
-
-  /** As {@link extension}, for rules. */
-  private rule (rule: string): string {
-    const value = clipLabel(rule)
-    if (this.rules.has(value)) return value
-    if (this.rules.size >= RULES) return 'other'
-    this.rules.add(value)
-    return value
   }
 
   private counter (name: MetricName): CellTree<NumberCell> {

@@ -1,8 +1,9 @@
 import { TraceFlags } from '@opentelemetry/api'
+import type { Context } from '@opentelemetry/api'
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import type { Context } from '@opentelemetry/api'
 import type { Log } from './log.js'
+import { LossReport } from './loss-report.js'
 
 export interface SpanQueueOptions {
   /** Spans that may wait. */
@@ -13,24 +14,21 @@ export interface SpanQueueOptions {
   readonly onLost?: ((spans: number) => void) | undefined
 }
 
-/** Milliseconds between two warnings about the same full queue. */
-const QUIET = 60_000
-
 /**
  * The SDK's queue, in front of which we count: a span that finds no room is lost, and the SDK tells nobody but its global diagnostics.
  * It has as much room as we say, and is given no more than that.
  */
 export class SpanQueue implements SpanProcessor {
-  private readonly options: SpanQueueOptions
+  private readonly size: number
+  private readonly losses: LossReport
   private readonly queue: BatchSpanProcessor
   /** Given to the SDK, and not yet to the exporter. */
   private waiting = 0
-  private lost = 0
-  private warnedAt = -Infinity
 
   constructor (exporter: SpanExporter, options: SpanQueueOptions) {
-    const { size, batch } = options
-    this.options = options
+    const { size, batch, log, onLost } = options
+    this.size = size
+    this.losses = new LossReport(log, 'There are more spans than the trace collector takes; what finds no room is lost.', onLost)
     this.queue = new BatchSpanProcessor(this.counting(exporter), { maxQueueSize: size, ...(batch === undefined ? {} : { maxExportBatchSize: Math.min(batch, size) }) })
   }
 
@@ -40,7 +38,7 @@ export class SpanQueue implements SpanProcessor {
 
   onEnd (span: ReadableSpan): void {
     if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return
-    if (this.waiting >= this.options.size) return this.full()
+    if (this.waiting >= this.size) return this.losses.add(1)
     this.waiting++
     this.queue.onEnd(span)
   }
@@ -62,16 +60,5 @@ export class SpanQueue implements SpanProcessor {
       forceFlush: async () => { await exporter.forceFlush?.() },
       shutdown: () => exporter.shutdown()
     }
-  }
-
-  private full (): void {
-    const { log, onLost } = this.options
-    this.lost++
-    onLost?.(1)
-    const now = performance.now()
-    if (now - this.warnedAt < QUIET) return
-    this.warnedAt = now
-    log.warn({ spans_lost: this.lost }, 'There are more spans than the trace collector takes; what finds no room is lost.')
-    this.lost = 0
   }
 }

@@ -5,6 +5,7 @@ import { readCard } from '../a2a/card.js'
 import { CARD_PATHS } from '../a2a/card-map.js'
 import type { CardDocument } from '../a2a/loaded-cards.js'
 import { VERSION_HEADER } from '../a2a/versions.js'
+import { inexactConstant, inexactConstantMessage } from '../a2a/inexact-constants.js'
 import { parseStrict } from '../wire/json.js'
 import { cacheLifetime, readValidators, single } from './card-cache.js'
 import type { Validators } from './card-cache.js'
@@ -167,6 +168,8 @@ export function readDocument (answer: CardAnswer & { kind: 'fetched' }, limits: 
     const as = contentType === '' || contentType.endsWith('json') ? '' : ` It answered ${status} with content type "${contentType}".`
     return `${from} does not hold a card: ${parsed.problem.message}.${as}`
   }
+  const constant = inexactConstant(parsed.value, parsed.inexact)
+  if (constant !== null) return `${from} does not hold a usable card: ${inexactConstantMessage(constant)}`
   const read = readCard(parsed.value)
   return read.ok ? { bytes, value: parsed.value, card: read.card } : `${from} does not hold a usable card: ${read.problem}`
 }

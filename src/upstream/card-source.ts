@@ -23,6 +23,11 @@ export interface CardSourceOptions {
   readonly limits: CardLimits
   /** The connections to an origin. Only origins named in the configuration are asked for. */
   readonly dispatcher: (origin: string) => Dispatcher
+  /**
+   * Compiles what new cards hold, away from requests; null when there is nothing to wait for. Rejects when it is too much: the old cards stay.
+   * @param elsewhere what another process has made of the same cards
+   */
+  readonly prepare?: ((cards: LoadedCards, signal: AbortSignal, elsewhere?: unknown) => Promise<void> | null) | undefined
   /** New cards, or the same ones after they expired. Throws when they cannot be used: the old ones stay. */
   readonly onCards: (cards: LoadedCards) => void
   readonly onRefresh: (outcome: RefreshOutcome) => void
@@ -73,6 +78,17 @@ export interface CardKeeper {
   readonly status: CardStatus
 }
 
+/** Preparing cards takes no more than one part in so many of the time, however often an agent changes its card. */
+const PREPARING_SHARE = 20
+/** At most, ms. */
+const LONGEST_WAIT = 600_000
+
+/** Cards as they came, to be used or to be refused. */
+interface Prepared {
+  readonly cards: LoadedCards
+  readonly problem: string | null
+}
+
 const NOTHING: KeptByVersion = { 0.3: null, '1.0': null }
 
 /** Keeps one agent's card: fetches, refreshes, retries while the agent is away, says when it has become too old. */
@@ -96,6 +112,8 @@ export class CardSource implements CardKeeper {
   #expiryTimer: NodeJS.Timeout | null = null
   #running: Promise<void> | null = null
   #abort: AbortController | null = null
+  /** The last ones that could not be prepared: they need not be tried again. */
+  #refused: Prepared | null = null
 
   constructor (options: CardSourceOptions) {
     this.#options = options
@@ -181,10 +199,14 @@ export class CardSource implements CardKeeper {
     clearTimeout(deadline)
     if (this.#closed) return
 
-    const outcome = load.ok ? this.#accept(load) : this.#fail(load.outcome, load.problem)
+    const begin = performance.now()
+    const prepared = load.ok ? await this.#prepare(load, abort.signal) : null
+    if (this.#closed) return
+
+    const outcome = !load.ok ? this.#fail(load.outcome, load.problem) : this.#accept(load, prepared as Prepared)
     const delays = { ...this.#options.config, random: this.#random }
     const delay = this.#failures > 0 ? nextRetry(this.#failures, delays) : nextRefresh(load.ok ? load.lifetime : null, delays)
-    this.#schedule(delay)
+    this.#schedule(Math.max(delay, Math.min(LONGEST_WAIT, (performance.now() - begin) * PREPARING_SHARE)))
     this.#options.onRefresh(outcome)
   }
 
@@ -194,13 +216,34 @@ export class CardSource implements CardKeeper {
     this.#refreshTimer = setTimeout(() => { this.refreshNow() }, delay).unref()
   }
 
-  #accept (load: CardLoad & { ok: true }): RefreshOutcome {
-    const { byVersion, origin } = load
-    const before = this.#cards?.byVersion
-    const changed = before === undefined || !same(before['0.3'], byVersion['0.3']) || !same(before['1.0'], byVersion['1.0'])
-    const fetchedAt = this.#now()
+  /** Waits for what new cards need. */
+  async #prepare ({ byVersion, origin }: CardLoad & { ok: true }, signal: AbortSignal): Promise<Prepared> {
+    const cards: LoadedCards = { byVersion, fetchedAt: this.#now(), origin }
+    if (!this.#isNew(cards) && !this.#expired) return { cards, problem: null }
+    const refused = this.#refused
+    if (refused !== null && sameCards(refused.cards, cards)) return { cards, problem: refused.problem }
+    this.#refused = null
+    try {
+      await this.#options.prepare?.(cards, signal)
+      return { cards, problem: null }
+    } catch (error) {
+      const prepared = { cards, problem: error instanceof Error ? error.message : 'unknown error' }
+      this.#refused = prepared
+      return prepared
+    }
+  }
+
+  #isNew (cards: LoadedCards): boolean {
+    return this.#cards === null || !sameCards(this.#cards, cards)
+  }
+
+  #accept (load: CardLoad & { ok: true }, { cards, problem }: Prepared): RefreshOutcome {
+    const { origin } = load
+    if (problem !== null) return this.#fail('invalid', `${origin} does not hold a usable card: ${problem}`)
+    const before = this.#cards
+    const changed = this.#isNew(cards)
+    const { fetchedAt } = cards
     if (changed || this.#expired) {
-      const cards = { byVersion, fetchedAt, origin }
       try {
         this.#options.onCards(cards)
       } catch (error) {
@@ -208,7 +251,7 @@ export class CardSource implements CardKeeper {
       }
       this.#cards = cards
     }
-    this.#logSuccess(load, changed, before === undefined)
+    this.#logSuccess(load, changed, before === null)
     this.#kept = load.kept
     this.#fetchedAt = fetchedAt
     this.#freshAt = performance.now()
@@ -279,6 +322,10 @@ export class CardSource implements CardKeeper {
     if (this.#expiryTimer !== null) clearTimeout(this.#expiryTimer)
     this.#expiryTimer = null
   }
+}
+
+function sameCards ({ byVersion: a }: LoadedCards, { byVersion: b }: LoadedCards): boolean {
+  return same(a['0.3'], b['0.3']) && same(a['1.0'], b['1.0'])
 }
 
 function same (a: CardDocument, b: CardDocument): boolean {

@@ -171,6 +171,11 @@ function textOf (bytes: Bytes, { start, end, escapes }: LongString): string {
   return plain.toString(isAscii(plain) ? 'latin1' : 'utf8')
 }
 
+/** Whether the object has, or had, members that are such strings: where it has none, `isUnread` need not be asked. */
+export function hasUnread (object: object): boolean {
+  return (object as Holder)[LEFT] !== undefined
+}
+
 /** Whether a member is a string that nobody has read yet. */
 export function isUnread (object: object, key: string): boolean {
   return (object as Holder)[LEFT] !== undefined && Object.getOwnPropertyDescriptor(object, key)?.get !== undefined

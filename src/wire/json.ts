@@ -4,12 +4,14 @@ import { findDuplicate } from './json-duplicate.js'
 import { findFault } from './json-fault.js'
 import type { LongString } from './json-long.js'
 import { LONG, longString, Unread, withoutLong } from './json-long.js'
+import { ALWAYS_EXACT, InexactNumbers, NUMERIC } from './json-number.js'
 import type { Bytes } from './pieces.js'
 import { lend } from './pieces.js'
 
 const PLAIN = 0
 const OPEN = 1
 const CLOSE = 2
+const NUMBER = 3
 /** What the scan does at each byte; one look-up where a chain of comparisons takes seven. */
 const KINDS = new Uint8Array(256)
 KINDS[QUOTE] = QUOTE
@@ -17,6 +19,7 @@ KINDS[COLON] = COLON
 KINDS[COMMA] = COMMA
 KINDS[OPEN_OBJECT] = KINDS[OPEN_ARRAY] = OPEN
 KINDS[CLOSE_OBJECT] = KINDS[CLOSE_ARRAY] = CLOSE
+for (const character of '-0123456789') KINDS[character.charCodeAt(0)] = NUMBER
 
 export interface JsonLimits {
   /** Objects and arrays open at once; `[]` has depth 1. */
@@ -33,7 +36,8 @@ export interface JsonProblem {
   readonly message: string
 }
 
-export type JsonResult = { readonly ok: true, readonly value: unknown } | { readonly ok: false, readonly problem: JsonProblem }
+/** `inexact` where a number of the text may be another than its double. */
+export type JsonResult = { readonly ok: true, readonly value: unknown, readonly inexact?: InexactNumbers } | { readonly ok: false, readonly problem: JsonProblem }
 
 /**
  * Reads JSON that no other parser may read differently: RFC 8259 in UTF-8 without byte order mark, within the limits,
@@ -67,6 +71,7 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): J
   let colons = 0
   let members = 0
   let left: LongString[] | null = null
+  let tokens: number[] | null = null
   while (i < length) {
     const kind = KINDS[bytes[i] ?? 0]
     if (kind === PLAIN) {
@@ -85,6 +90,13 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): J
       i = skipSpace(bytes, i + 1)
       if (bytes[i] !== CLOSE_OBJECT && bytes[i] !== CLOSE_ARRAY) members++
     } else {
+      if (kind === NUMBER) {
+        const start = i
+        let parts = 0
+        for (let part = 1; part !== 0; part = NUMERIC[bytes[++i] ?? 0] as number) parts |= part
+        if (i - start > ALWAYS_EXACT || parts > 1) (tokens ??= []).push(start, i)
+        continue
+      }
       if (kind === COLON) colons++
       else if (kind === COMMA) members++
       else depth--
@@ -100,13 +112,17 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): J
       value = JSON.parse(withoutLong(bytes, left, encoding))
       const unread = new Unread(kept, left)
       const keys = countKeys(value, unread)
-      if (unread.whole) return colons === keys ? { ok: true, value } : duplicateProblem(bytes)
+      if (unread.whole) return colons === keys ? accepted(value, kept, tokens) : duplicateProblem(bytes)
     }
     value = JSON.parse(bytes.toString(encoding))
   } catch {
     return syntaxProblem(bytes) // V8's message quotes the text, so it is not used
   }
-  return colons === countKeys(value, null) ? { ok: true, value } : duplicateProblem(bytes)
+  return colons === countKeys(value, null) ? accepted(value, kept, tokens) : duplicateProblem(bytes)
+}
+
+function accepted (value: unknown, bytes: Bytes, tokens: readonly number[] | null): JsonResult {
+  return tokens === null ? { ok: true, value } : { ok: true, value, inexact: new InexactNumbers(bytes, tokens) }
 }
 
 /**

@@ -49,6 +49,39 @@ export function splitTarget (target: string): { path: string, query: string } {
   return mark === -1 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark) }
 }
 
+/**
+ * Checks a path that a card names as {@link checkTarget} checks that of a request, so that whatever is carried can be requested, and has one
+ * reading. Written beyond ASCII it is the same path as its percent-encoded form.
+ * @param path as it is written: parsing would hide dot segments
+ */
+export function checkCardPath (path: string): string | null {
+  return path === '' ? null : checkTarget(canonicalPath(encodeBeyondAscii(path)))
+}
+
+/**
+ * The one spelling of a path that routing, passthrough and cards compare: hexadecimal digits in upper case, and nothing encoded that needs no
+ * encoding (RFC 3986 §6.2.2). A path that {@link checkTarget} passes keeps its length.
+ */
+export function canonicalPath (path: string): string {
+  return path.includes('%') ? path.replace(/%([0-9a-f]{2})/gi, canonicalEscape) : path
+}
+
+/**
+ * A path as the most lenient server reads it: decoded, without matrix parameters (JAX-RS) and a last slash, letter case (Express) and forms of a
+ * character (UTR 15) ignored. For finding what must not pass unread; what is forwarded is matched as {@link canonicalPath} has it.
+ */
+export function loosePath (path: string): string {
+  const decoded = decodedOf(path).replace(/;[^/]*/g, '')
+  // Both cases: a Greek sigma at the end of a word has a lower case of its own, and is the same letter to who ignores case.
+  const loose = decoded.normalize('NFKC').toUpperCase().toLowerCase()
+  return loose.endsWith('/') ? loose.slice(0, -1) : loose
+}
+
+/** Whether a path is a base, or lies below it by whole segments. The root is ''. */
+export function isAtOrBelow (path: string, base: string): boolean {
+  return path.startsWith(base) && (path.length === base.length || path.charCodeAt(base.length) === SLASH)
+}
+
 /** Joins a base path without trailing slash (the root is '') and a rest that is empty or begins with `/`. Never empty. */
 export function joinPath (base: string, rest: string): string {
   const path = base + rest
@@ -103,6 +136,29 @@ function isDecodable (path: string): boolean {
     return true
   } catch {
     return false
+  }
+}
+
+function canonicalEscape (escape: string, hex: string): string {
+  const byte = Number.parseInt(hex, 16)
+  return isUnreserved(byte) ? String.fromCharCode(byte) : escape.toUpperCase()
+}
+
+function encodeBeyondAscii (path: string): string {
+  try {
+    // eslint-disable-next-line no-control-regex
+    return path.replace(/[^\u0000-\u007f]+/g, encodeURIComponent)
+  } catch {
+    return path
+  }
+}
+
+/** As it stands where its escapes are not UTF-8. */
+function decodedOf (path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
   }
 }
 

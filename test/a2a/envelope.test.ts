@@ -34,13 +34,13 @@ t.test('odd envelopes are refused with the member and the remedy', async t => {
     ['jsonrpc number', call({ jsonrpc: 2 }), { reason: 'INVALID_REQUEST', path: 'jsonrpc', message: 'The member "jsonrpc" must be the string "2.0".' }],
     ['no method', { jsonrpc: '2.0', id: 1 }, { reason: 'INVALID_REQUEST', path: 'method', message: 'The member "method" must be a non-empty string.' }],
     ['empty method', call({ method: '' }), { reason: 'INVALID_REQUEST', path: 'method', message: 'The member "method" must be a non-empty string.' }],
-    ['method list', call({ method: ['SendMessage'] }), { reason: 'INVALID_REQUEST', path: 'method', message: 'The member "method" must be a non-empty string.' }],
+    ['method list', call({ method: ['SendMessage'] }), { reason: 'INVALID_REQUEST', path: 'method', message: 'The member "method" must be a string.' }],
     ['params array', call({ params: [] }), { reason: 'INVALID_PARAMS', path: 'params', message: 'The member "params" must be an object.' }],
     ['params string', call({ params: '{}' }), { reason: 'INVALID_PARAMS', path: 'params', message: 'The member "params" must be an object.' }]
   ]
   for (const [name, value, problem] of rows) t.same(bad(value), problem, name)
   for (const id of [1.5, true, {}, [], Number.POSITIVE_INFINITY]) {
-    t.same(bad(call({ id })), { reason: 'INVALID_REQUEST', path: 'id', message: 'The member "id" must be a string, an integer or null.' }, JSON.stringify(id))
+    t.same(bad(call({ id })), { reason: 'INVALID_REQUEST', path: 'id', message: 'The member "id" must be a string or an integer.' }, JSON.stringify(id))
   }
 })
 

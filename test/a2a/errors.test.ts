@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { validateHeaderValue } from 'node:http'
 import type { Caller, Reason, Refusal } from '../../src/a2a/errors.js'
 import { decisionHeader, GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRefusal } from '../../src/a2a/errors.js'
+import { check } from '../helpers/seed.js'
 
 interface Row { readonly rpc: number, readonly rpcHttp: number, readonly http: number, readonly status: string, readonly domain: string }
 const row = (rpc: number, http: number, status: string, domain = GATEWAY_DOMAIN): Row => ({ rpc, rpcHttp: 200, http, status, domain })
@@ -132,7 +133,7 @@ t.test('decisionHeader is a legal header value that says the rule', async t => {
   t.equal(decisionHeader('https://x.test/v1/required'), 'reject;rule="https://x.test/v1/required"')
   t.equal(decisionHeader('a "b\\\r\né'), 'reject;rule="a%20%22b%5C%0D%0A%C3%A9"')
   t.ok(decisionHeader('x'.repeat(100_000)).length < 1_000, 'clipped')
-  t.equal(fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 700 }), rule => {
+  t.equal(check('a2a/errors/decision-header', fc.property(fc.string({ unit: 'binary', maxLength: 700 }), rule => {
     const value = decisionHeader(rule)
     validateHeaderValue('gateway-decision', value)
     return /^reject;rule="[\x21\x23-\x5b\x5d-\x7e]*"$/.test(value)

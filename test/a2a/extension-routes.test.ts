@@ -3,6 +3,7 @@ import t from 'tap'
 import type { MappedInterface } from '../../src/a2a/card-map.js'
 import type { ExtensionRoute } from '../../src/a2a/extension-routes.js'
 import { routeKey } from '../../src/a2a/extension-routes.js'
+import { PathScope } from '../../src/a2a/path-scope.js'
 import { Router } from '../../src/a2a/route.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
 
@@ -15,7 +16,7 @@ function router (added: readonly (string | ExtensionRoute)[], interfaces = BOTH)
     if (typeof one !== 'string') return one
     const [verb = '', path = ''] = one.split(' ')
     return { verb, path, versions: VERSIONS }
-  }), '/up')
+  }), { scope: new PathScope({ upstreamUrl: new URL('http://agent.test/up') }), uncarried: [] })
 }
 
 t.test('a route is found by verb and path, below the path of the upstream', async t => {

@@ -6,6 +6,7 @@ import { viewAnswer } from '../../src/a2a/read-result.js'
 import type { AnswerOptions } from '../../src/a2a/read-result.js'
 import type { AnswerView, ResultView } from '../../src/a2a/result.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
+import { check } from '../helpers/seed.js'
 
 type Json = Record<string, unknown>
 interface Style { readonly version: Version, readonly binding: Binding }
@@ -145,7 +146,7 @@ t.test('no result is a fault where the operation has one', async t => {
 
 t.test('what may be missing may be missing', async t => {
   for (const style of STYLES) {
-    for (const value of [{ id: 't' }, { status: {} }, { id: 't', status: null, artifacts: null, history: null }, { id: '', contextId: '', status: { state: null, message: null }, artifacts: [null, 7] }]) {
+    for (const value of [{ id: 't' }, { status: {} }, { id: 't', status: null, artifacts: null, history: null }, { id: '', contextId: '', status: { state: null, message: null }, artifacts: [] }]) {
       t.match(only(answer(style, 'GetTask', value)), { kind: 'task', contextId: null, state: null, status: null, artifacts: [], history: [] })
       t.match(only(answer(style, 'SendMessage', wrap(style, 'task', { ...kind(style, 'task'), ...value }))), { kind: 'task', state: null })
     }
@@ -166,11 +167,11 @@ t.test('other spellings of the same', async t => {
   t.equal(only(answer(NEW, 'SendMessage', status(1))).status, null, 'ROLE_USER by its number')
   t.not(only(answer(NEW, 'SendMessage', status(2))).status, null)
   t.match(only(answer(OLD_REST, 'SendMessage', { msg: message(OLD_REST, 'agent', [part(OLD_REST, 'x')]) })), { kind: 'message', path: 'msg', message: { parts: [{}] } })
-  t.match(only(answer(OLD_REST, 'GetTask', { id: 't', status: { update: message(OLD_REST, 'agent', [data(OLD_REST, 1)]) } })).status, { path: 'status.update', steps: ['status', 'update'] })
+  t.match(only(answer(OLD_REST, 'GetTask', { id: 't', status: { update: message(OLD_REST, 'agent', [data(OLD_REST, { a: 1 })]) } })).status, { path: 'status.update', steps: ['status', 'update'] })
   t.match(only(answer(OLD_REST, 'SendMessage', task(OLD))), { kind: 'task', path: '', artifacts: [{ parts: [{}, { data: { data: 1 }, doubt: null }] }, {}] }, '0.3 HTTP+JSON as JSON-RPC writes it')
   t.match(only(answer(OLD, 'SendMessage', { task: task(OLD) })), { kind: 'task', path: 'result.task' }, '0.3 JSON-RPC wrapped')
   t.match(only(answer(OLD, 'SendMessage', { ...task(OLD), message: message(OLD, 'agent', []) })), { kind: 'task' }, 'where kind is the rule, other members are nothing')
-  t.match(only(answer(NEW, 'Other', message(OLD, 'agent', [data(OLD, 1)]))), { kind: 'message', message: { parts: [{ doubt: null }] } }, 'what says its kind is of 0.3')
+  t.match(only(answer(NEW, 'Other', message(OLD, 'agent', [data(OLD, { a: 1 })]))), { kind: 'message', message: { parts: [{ doubt: null }] } }, 'what says its kind is of 0.3')
   const { kind: _task, ...bareTask } = task(OLD)
   const { kind: _message, ...bareMessage } = message(OLD, 'agent', [])
   const { kind: _status, ...bareStatus } = statusUpdate(OLD)
@@ -183,7 +184,6 @@ t.test('what clients might read differently is a problem, and all of it is read'
   const rows: readonly (readonly [string, AnswerView, string, string, number])[] = [
     ['two members', answer(NEW, 'SendMessage', both), 'result.message', 'stands beside "task"; an answer has exactly one of them', 2],
     ['two members, HTTP+JSON', answer(NEW_REST, 'SendMessage', both), 'message', 'stands beside "task"; an answer has exactly one of them', 2],
-    ['one of them no object', answer(NEW, 'SendMessage', { task: 'x', message: message(NEW, 'agent', []) }), 'result.message', 'stands beside "task"; an answer has exactly one of them', 1],
     ['one that is no answer here', answer(NEW, 'SendMessage', { task: task(NEW), statusUpdate: {} }), 'result.statusUpdate', 'stands beside "task"; an answer has exactly one of them', 1],
     ['message and msg', answer(OLD_REST, 'SendMessage', { message: message(OLD_REST, 'agent', []), msg: message(OLD_REST, 'agent', []) }), 'msg', 'stands beside "message"; an answer has exactly one of them', 2],
     ['kind and a member', answer(OLD_REST, 'SendMessage', { ...task(OLD), message: message(OLD_REST, 'agent', []) }), 'message', 'stands beside "kind"; an answer has exactly one of them', 2],
@@ -212,7 +212,7 @@ t.test('what clients might read differently is a problem, and all of it is read'
     t.equal(view.results.length, count, name)
     t.equal(view.fault, null, name)
   }
-  const odd = { ...task(NEW), history: [{ parts: [{ text: 'x', data: 1 }], Metadata: {}, message_id: 1, messageId: 1 }] }
+  const odd = { ...task(NEW), history: [{ parts: [{ text: 'x', data: 1 }], Metadata: {}, message_id: 'm', messageId: 'm' }] }
   const view = only(answer(NEW, 'GetTask', odd))
   t.same(view.pastProblems, [], 'history is not the agent\'s alone, and never judged')
   t.equal(view.history.length, 1)
@@ -221,9 +221,9 @@ t.test('what clients might read differently is a problem, and all of it is read'
 
 t.test('the client wrote what says so in the words of its generation and binding', async t => {
   const rows: readonly (readonly [Style, readonly unknown[], readonly unknown[]])[] = [
-    [OLD, ['user'], ['ROLE_USER', 1, 'User']],
+    [OLD, ['user'], ['ROLE_USER', 'User']],
     [OLD_REST, ['user', 'ROLE_USER', 1], ['ROLE_User', 'USER', '1']],
-    [NEW, ['ROLE_USER', 1], ['user', 'ROLE_User', 'role_user', ['ROLE_USER']]],
+    [NEW, ['ROLE_USER', 1], ['user', 'ROLE_User', 'role_user']],
     [NEW_REST, ['ROLE_USER', 1], ['user', 2, null, undefined]]
   ]
   for (const [style, theirs, others] of rows) {
@@ -324,7 +324,7 @@ const odd = fc.letrec<{ value: unknown, object: unknown }>(tie => ({
 t.test('nothing makes it throw', async t => {
   const bodies = STYLES.flatMap(style => [task(style), wrap(style, 'task', task(style)), wrap(style, 'message', message_(style)), wrap(style, 'statusUpdate', statusUpdate(style)), { tasks: [task(style)] }].map(result => body(style, result)))
   const mutated = fc.tuple(fc.constantFrom(...bodies), fc.array(fc.tuple(fc.nat(), fc.oneof(fc.jsonValue(), odd)), { minLength: 1, maxLength: 4 })).map(([value, changes]) => mutate(value, changes))
-  t.equal(fc.assert(fc.property(fc.oneof(fc.jsonValue(), odd, odd.map(result => ({ jsonrpc: '2.0', id: 7, result })), mutated), options, (value, options) => visit(viewAnswer(json(value), options))), { numRuns: 3000 }), undefined)
+  t.equal(check('a2a/read-result/never-throws', fc.property(fc.oneof(fc.jsonValue(), odd, odd.map(result => ({ jsonrpc: '2.0', id: 7, result })), mutated), options, (value, options) => visit(viewAnswer(json(value), options))), { numRuns: 3000 }), undefined)
 })
 
 /** Puts values where others were. */

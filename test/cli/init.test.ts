@@ -17,6 +17,7 @@ import { starterFile } from '../../src/cli/starter.js'
 import { formatDiagnostic, loadCatalogue, parseConfig } from '../../src/config/load.js'
 import type { Config, PolicyConfig } from '../../src/config/model.js'
 import { startAgent } from '../helpers/agents.js'
+import { check } from '../helpers/seed.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 
 const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
@@ -64,8 +65,8 @@ t.test('agents of every SDK, by their address or that of their card', async t =>
     t.same([code, err], [0, ''], kind)
     const config = accepted(out)
     t.match(config.agents, [{ name: 'order-desk', upstream: { url: `${agent.url}/` }, mode: 'enforce', card: { url: null }, extensions: ['object-schemas'] }])
-    t.match(out, `      # "${OBJECT_SCHEMAS}", required: Typed input.\n      #   its params: "schemas"\n      #   schemas that the card declares: "order"\n      # Rules for answers: 2. They only record as long as "responses" above says observe.\n      - object-schemas\n`)
-    t.match(out, '    # "https://example.com/ext/loyalty/v1.2", not required\n    #   its params: "tiers"\n    # No policy of the catalogue is for it. Write one below, then name it here: loyalty\n')
+    t.match(out, `      # "${OBJECT_SCHEMAS}", required: Typed input.\n      #   its params: "schemas"\n      #   schemas that the card declares: "order"\n      # Response rules: 2. They only record violations while "responses" above is observe.\n      - object-schemas\n`)
+    t.match(out, '    # "https://example.com/ext/loyalty/v1.2", not required\n    #   its params: "tiers"\n    # The catalogue has no policy for it. Write one below, then list it here: loyalty\n')
     t.match(out, '# The agent takes "text/plain", "application/json".')
     t.match(uncommented(out), { extensions: { loyalty: { uri: 'https://example.com/ext/loyalty/v1.2' } }, agents: [{ extensions: ['loyalty', 'object-schemas'] }] })
     t.same(accepted((await init(agent.cardUrl)).out).agents, config.agents, 'the address of the card is as good')
@@ -134,7 +135,7 @@ t.test('hostile cards', async t => {
 t.test('any card', async t => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...HOSTILE), fc.webUrl())
   const extension = fc.record({ uri: text, required: fc.boolean(), description: text, params: fc.dictionary(text, text) })
-  fc.assert(fc.property(text, fc.array(extension, { maxLength: 5 }), fc.array(text, { maxLength: 3 }), (name, extensions, modes) => {
+  check('cli/init/any-card', fc.property(text, fc.array(extension, { maxLength: 5 }), fc.array(text, { maxLength: 3 }), (name, extensions, modes) => {
     const value = { name, url: 'http://a.test/', defaultInputModes: modes, capabilities: { extensions } }
     const out = starter(value)
     accepted(out)
@@ -149,7 +150,7 @@ t.test('any card', async t => {
 
 t.test('what is in the catalogue and only observes', async t => {
   const out = starter({ url: 'http://a.test/', extensions: [{ uri: 'urn:watched' }], defaultInputModes: Array.from({ length: 12 }, (_, index) => `a/${index}`) }, { watched: { uri: 'urn:watched', mode: 'observe' } }, 'http://cards.test/${x}.json')
-  t.match(out, '      # Only records what breaks its rules; to refuse it, write "- watched: {mode: enforce}" instead.\n      - watched\n')
+  t.match(out, '      # Only records violations; to reject them, write "-  watched: {mode: enforce}" instead.\n      - watched\n')
   t.match(out, '"a/9" and 2 more.')
   t.match(out, '\n    responses: observe\n')
   t.match(out, '# The card: extensions are declared at the root of the card')
@@ -159,7 +160,7 @@ t.test('what is in the catalogue and only observes', async t => {
 t.test('what has rules for answers', async t => {
   const rule = { id: 'r', select: { part: {} }, count: { min: 1 } }
   const out = starter({ url: 'http://a.test/', extensions: [{ uri: 'urn:two' }] }, { two: { uri: 'urn:two', response: [rule, { ...rule, id: 's' }] } })
-  t.match(out, '      # Rules for answers: 2. They only record as long as "responses" above says observe.\n      - two\n')
+  t.match(out, '      # Response rules: 2. They only record violations while "responses" above is observe.\n      - two\n')
 })
 
 t.test('object-schemas is there from the beginning, and a policy for a pattern once', async t => {

@@ -58,7 +58,7 @@ t.test('agents of the SDKs', async t => {
   t.same(lines, [
     `agent dual: card ${dual}/.well-known/agent-card.json: warning: defaultInputModes[0] names the schema "oder", which the card does not declare (did you mean "order"?)`,
     `agent dual: card ${dual}/.well-known/agent-card.json: warning: no input or output mode names the schema "order" at "/capabilities/extensions/0/params/schemas/order" (clients learn of it by application/json;schema=NAME in defaultInputModes or the modes of a skill)`,
-    `agent old: card ${old}/.well-known/agent-card.json: warning: schema at /schemas/order/pattern cannot be used: the pattern "(?=x)" cannot run in linear time: look-ahead (?= is not supported; data that names it is refused (mend the card)`,
+    `agent old: card ${old}/.well-known/agent-card.json: warning: schema at /schemas/order/pattern cannot be used: the pattern "(?=x)" cannot run in linear time: look-ahead (?= is not supported; data that names it is refused (fix the card)`,
     `agent old: card ${old}/.well-known/agent-card.json: warning: the key "schemas" at the root of the card is no field of AgentCard: parsers with types drop it (it could live in /capabilities/extensions/0/params/schemas)`,
     `agent old: card ${old}/.well-known/agent-card.json: warning: policy "two" is for "urn:two", which the card does not declare (it declares "${OBJECT_SCHEMAS}")`,
     'g.yaml: ok: 3 agents, 2 policies'
@@ -74,12 +74,12 @@ t.test('cards written by hand', async t => {
   const { code, lines } = await check(t, `  - {name: a, upstream: {url: "${url}"}}\n`)
   const before = `agent a: card ${url}/.well-known/agent-card.json: warning: `
   t.same(lines.map(line => line.replace(before, '')), [
-    'capabilities.extensions[0]: "urn:a,b" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (mend the card)',
-    'capabilities.extensions[1]: "urn:c??\\u202e" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (mend the card)',
-    'capabilities.extensions[2] has no URI and is ignored (mend the card)',
-    'extensions are declared at the root of the card; they belong in "capabilities.extensions" (mend the card)',
-    'extensions[0] (urn:root): "required" is not a boolean and is read as true (mend the card)',
-    'HTTP+JSON 1.0 http://a.test//x is not carried: its path contains an empty segment (mend the card)',
+    'capabilities.extensions[0]: "urn:a,b" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (fix the card)',
+    'capabilities.extensions[1]: "urn:c??\\u202e" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (fix the card)',
+    'capabilities.extensions[2] has no URI and is ignored (fix the card)',
+    'extensions are declared at the root of the card; they belong in "capabilities.extensions" (fix the card)',
+    'extensions[0] (urn:root): "required" is not a boolean and is read as true (fix the card)',
+    'HTTP+JSON 1.0 http://a.test//x is not carried: the path holds an empty segment ("//") (fix the card)',
     'the interface GRPC 1.0 http://a.test:9/ is not carried: the gateway does not carry the binding "GRPC" (it is left out of the served card)',
     'only the card for 0.3 declares "urn:root" (each client is held to the card of its version)',
     'only the card for 1.0 declares "urn:twin" (each client is held to the card of its version)',
@@ -104,10 +104,10 @@ t.test('an agent that cannot be reached, or whose card cannot be used, is a fail
   t.equal(lines.length, 54)
   t.same(lines.slice(0, 3), [
     'agent away: card http://127.0.0.1:1/.well-known/agent-card.json cannot be reached: connection refused (ECONNREFUSED) (card.url or card.file says where the card is)',
-    `agent unrouted: card ${unrouted.url}/.well-known/agent-card.json: no interface of the card can be routed: JSONRPC 0.3 http://a.test/.well-known/agent-card.json is not carried: the gateway serves the card at that path (the gateway would refuse every call)`,
+    `agent unrouted: card ${unrouted.url}/.well-known/agent-card.json: no interface of the card can be routed: JSONRPC 0.3 http://a.test/.well-known/agent-card.json is not carried: the gateway serves the card at that path (the gateway would reject every call)`,
     `agent none: card ${none.url}/.well-known/agent-card.json does not hold a usable card: the card names no interface: it has neither "supportedInterfaces" nor "url" (card.url or card.file says where the card is)`
   ])
-  t.equal(lines.at(-1), `agent odd: card ${odd.url}/.well-known/agent-card.json: warning: 10 more oddities not shown (mend these first)`)
+  t.equal(lines.at(-1), `agent odd: card ${odd.url}/.well-known/agent-card.json: warning: 10 more warnings not shown (fix these first)`)
 })
 
 t.test('many agents are asked side by side, not all at once', async t => {

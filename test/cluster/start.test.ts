@@ -6,8 +6,8 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { oneAgent } from '../helpers/gateway.js'
 import { fakeAgent } from '../helpers/raw.js'
+import { MAIN } from '../helpers/paths.js'
 
-const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 const ANY_PORT = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
 
 async function ended (t: Test, args: readonly string[], env: NodeJS.ProcessEnv): Promise<{ readonly code: number, readonly errors: string }> {

@@ -86,6 +86,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     trustedProxies: ['10.0.0.0/8', 'fd00::/8', '192.0.2.1'],
     drainTimeout: 1500,
     workers: 1,
+    metrics: null,
+    adminHosts: [],
     console: { enabled: true, tryIt: false, decisions: 200, hosts: [] }
   })
   t.same(result.limits, {
@@ -116,7 +118,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       tls: { ca: join(directory, 'pem/ca.pem'), cert: join(directory, 'pem/cert.pem'), key: join(directory, 'pem/key.pem'), serverName: 'agent.internal' },
       extensionHeader: { spelling: 'both', form: 'joined' }
     },
-    card: { url: null, file: join(directory, 'card.json'), refresh: 5000, maxStale: 7200000, onUnavailable: 'forward', signature: 'verbatim', advertise: [], schemas: {} },
+    card: { url: null, file: join(directory, 'card.json'), refresh: 5000, maxStale: 7200000, onUnavailable: 'forward', signature: 'verbatim', interfaces: [], advertise: [], schemas: {} },
     concurrency: { requests: 4, streams: 3 },
     mode: 'observe',
     enforceOn: 'all',
@@ -127,7 +129,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     extensions: ['own'],
     policies: [{ name: 'own', policy: result.extensions.own, layers: ['file'], from: { uri: 'file', mode: 'file', 'activation.required': 'file', 'activation.default': 'file', 'activation.expose': 'file', request: 'file', response: 'file' } }],
     dependencies: {},
-    passthrough: ['/static', '/docs/v1']
+    passthrough: ['/static', '/docs/v1'],
+    reservedPaths: []
   })
   t.same([result.agents[1]?.path, result.agents[1]?.host, result.agents[1]?.upstream.timeouts.idle], ['', null, 300000])
   t.same(result.extensions.own?.activation, { required: 'always', default: 'inject', expose: true })

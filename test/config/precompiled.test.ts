@@ -97,6 +97,6 @@ t.test('what is not there, or made from something else, is compiled anew', t => 
   t.not(precompiled(configSchema, made), null)
   t.equal(precompiled({ ...configSchema, maxProperties: 99 }, made), null, 'a schema that has changed since')
   t.equal(precompiled(configSchema, { ...made, digest: `zz${made.digest.slice(2)}` }), null, 'a digest of anything else, such as another release of Ajv')
-  t.equal(validatorsOf('configuration'), null, 'the sources have none')
+  t.equal(validatorsOf('configuration')?.digest, made.digest, 'the build has put its validators in place')
   t.end()
 })

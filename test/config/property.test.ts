@@ -6,6 +6,7 @@ import { CHECKS } from '../../src/cli/configuration.js'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 import type { LoadResult } from '../../src/config/load.js'
 import { configSchema } from '../../src/config/schema.js'
+import { check } from '../helpers/seed.js'
 
 // Whatever the text is, loading returns a result and never throws; a problem always has a place and a sentence.
 
@@ -33,20 +34,20 @@ const configLike = fc.tuple(
 ).map(([agents, server, limits, extensions]) => ({ version: 1, agents, ...Object.fromEntries([server, limits]), extensions }))
 
 t.test('any value that YAML can write', t => {
-  fc.assert(fc.property(tree, (value) => wellFormed(parse(stringify(value)))), { numRuns: 200 })
+  check('config/property/any-value', fc.property(tree, (value) => wellFormed(parse(stringify(value)))), { numRuns: 200 })
   t.ok(true, 'never threw')
   t.end()
 })
 
 t.test('anything shaped like a configuration', t => {
-  fc.assert(fc.property(configLike, fc.string(), (value, variable) => wellFormed(parse(stringify(value), { A: variable }, variable))), { numRuns: 300 })
+  check('config/property/any-configuration', fc.property(configLike, fc.string(), (value, variable) => wellFormed(parse(stringify(value), { A: variable }, variable))), { numRuns: 80 })
   t.ok(true, 'never threw')
   t.end()
 })
 
 t.test('any text', t => {
   const indicators = fc.array(fc.constantFrom(...'[]{}:,-?&*!|>\'"%@`#\n $\t~<=', '\n  ', '- ', ': ', '? ', 'a', '&a', '*a', '<<', '${', '---\n', '...\n', '\u0002', '\u001f', '\ufeff'), { maxLength: 60 }).map((list) => list.join(''))
-  fc.assert(fc.property(fc.oneof(indicators, fc.string({ unit: 'binary' })), (text) => wellFormed(parse(text))), { numRuns: 1000 })
+  check('config/property/any-text', fc.property(fc.oneof(indicators, fc.string({ unit: 'binary' })), (text) => wellFormed(parse(text))), { numRuns: 1000 })
   t.ok(true, 'never threw')
   t.end()
 })

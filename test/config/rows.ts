@@ -1,8 +1,8 @@
 /* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
 import { packageVersion } from '../../src/config/paths.js'
-import { join } from 'node:path'
 import { CHECKS } from '../../src/cli/configuration.js'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
+import { inTests } from '../helpers/paths.js'
 
 // Every sentence that `check` prints of a configuration, as printed: file:line:col: message (hint), with the file that provokes it.
 // messages.test.ts runs them; provoked.test.ts fails when a sentence of the sources is in none of them.
@@ -14,10 +14,10 @@ export const policyWith = (lines: string) => `${agentWith('extensions: [p]')}ext
 const ruleWith = (lines: string) => policyWith(`request:\n  - id: r\n    select: {part: {}}\n${lines.split('\n').map((line) => `    ${line}`).join('\n')}`)
 
 /** Certificates and keys, right and wrong ones. */
-const FIXTURES = join(import.meta.dirname, '..', 'fixtures', 'tls')
+const FIXTURES = inTests('fixtures/tls')
 
 /** What is printed of a file that lies beside this one, `ca.pem` and the like beside the fixtures. */
-export function lines (text: string, env: NodeJS.ProcessEnv = {}, baseDir = text.includes('.pem') ? FIXTURES : import.meta.dirname): string[] {
+export function lines (text: string, env: NodeJS.ProcessEnv = {}, baseDir = text.includes('.pem') ? FIXTURES : inTests('config')): string[] {
   const result = parseConfig(text, { file: 'g.yaml', baseDir, env, checks: CHECKS })
   return (result.ok ? result.warnings : result.problems).map(formatDiagnostic)
 }
@@ -65,7 +65,7 @@ const SCHEMA: readonly Row[] = [
   ['url missing', 'version: 1\nagents: [{name: a, upstream: {}}]\n', 'g.yaml:2:30: agents[0].upstream.url is required (such as "url: http://127.0.0.1:9999")'],
   ['unknown key, near', `${AGENT}sever: {}\n`, 'g.yaml:5:1: unknown key "sever" (did you mean "server"?)'],
   ['unknown key, spelling', agentWith('card: {max_stale: 1h}'), 'g.yaml:5:12: unknown key "max_stale" in agents[0].card (did you mean "maxStale"?)'],
-  ['unknown key, far', `${AGENT}server: {x: 1}\n`, 'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, publicUrl, trustedProxies, drainTimeout, workers, console)'],
+  ['unknown key, far', `${AGENT}server: {x: 1}\n`, 'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, publicUrl, trustedProxies, drainTimeout, workers, console)'],
   ['key of a later version', agentWith('identity: observe'), 'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, card, concurrency, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, responses, extensions, passthrough)'],
   ['null section', `${AGENT}server:\n`, 'g.yaml:5:8: server must be a mapping, not null (give it a value, or remove the key for the default)'],
   ['list for mapping', `${AGENT}server: []\n`, 'g.yaml:5:9: server must be a mapping, not a list'],
@@ -242,6 +242,8 @@ const LAYERS: readonly Row[] = [
 ]
 
 const CHECKED: readonly Row[] = [
+  ['the listener for metrics where agents are', `${AGENT}server: {listen: ":80", metrics: "0.0.0.0:80"}\n`, 'g.yaml:5:34: server.listen and server.metrics are the same address (the listener for metrics needs one of its own)'],
+  ['the listener for metrics where the admin listener is', `${AGENT}server: {admin: ":81", metrics: ":81"}\n`, 'g.yaml:5:33: server.admin and server.metrics are the same address (the listener for metrics needs one of its own)'],
   ['same listeners', `${AGENT}server: {listen: ":80", admin: "0.0.0.0:80"}\n`, 'g.yaml:5:32: server.listen and server.admin are the same address (the admin listener needs one of its own)'],
   ['same name', `${AGENT}  - {name: a, path: /b, upstream: {url: "http://h"}}\n`, 'g.yaml:5:12: agents[0] and agents[1] have the same name, "a"'],
   ['same path', `${AGENT}  - {name: b, upstream: {url: "http://h"}}\n`, 'g.yaml:5:5: agents[0] and agents[1] have the same host and path, / (give each its own)'],
@@ -294,7 +296,7 @@ const USABLE: readonly Row[] = [
   ['look-behind in a name', ruleWith('schema: {patternProperties: {"(?<!x)": true}}'), 'g.yaml:12:48: extensions.p.request[0].schema cannot be used: /patternProperties/(?<!x): the pattern "(?<!x)" cannot run in linear time: look-behind (?<! is not supported'],
   ['back-reference', ruleWith('schema: {pattern: \'(a)\\1\'}'), 'g.yaml:12:27: extensions.p.request[0].schema cannot be used: /pattern: the pattern "(a)\\\\1" cannot run in linear time: back-reference \\1 is not supported'],
   ['repeat count', ruleWith('schema: {pattern: "a{2,1001}"}'), 'g.yaml:12:27: extensions.p.request[0].schema cannot be used: /pattern: the pattern "a{2,1001}" cannot run in linear time: repeat count over 1000 {2,1001} is not supported'],
-  ['repeat counts that multiply', ruleWith('schema: {pattern: "((a{100}){100}){100}"}'), 'g.yaml:12:27: extensions.p.request[0].schema cannot be used: /pattern: the pattern "((a{100}){100}){100}" cannot run in linear time: invalid repeat count: `{100}`'],
+  ['repeat counts that multiply', ruleWith('schema: {pattern: "((a{100}){100}){100}"}'), 'g.yaml:12:27: extensions.p.request[0].schema cannot be used: /pattern: the pattern "((a{100}){100}){100}" is too large: it compiles to 1020202 instructions, more than 5000; repeat less, or shorter parts'],
   ['no regular expression', ruleWith('schema: {pattern: "("}'), 'g.yaml:12:27: extensions.p.request[0].schema cannot be used: /pattern: the pattern "(" is not a valid ECMA-262 regular expression'],
   ['values', ruleWith(`schema: {enum: [${Array.from({ length: 5_000 }, (_, i) => i).join(', ')}]}`), 'g.yaml:12:28903: extensions.p.request[0].schema cannot be used: /enum/4998: the schema has more than 5000 values'],
   ['levels', ruleWith(`schema:\n${Array.from({ length: 70 }, (_, i) => `${' '.repeat(i + 1)}not:\n`).join('')}${' '.repeat(71)}{}`), 'g.yaml:78:75: extensions.p.request[0].schema cannot be used: /not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not/not: the schema is nested deeper than 64 levels'],

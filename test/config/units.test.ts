@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { duration, formatDuration, formatSize, readDuration, readSize, size } from '../../src/config/units.js'
+import { check } from '../helpers/seed.js'
 
 t.test('durations are milliseconds', t => {
   for (const [text, value] of [['0s', 0], ['1500ms', 1500], ['3s', 3000], ['10m', 600_000], ['1h', 3_600_000]] as const) {
@@ -26,7 +27,7 @@ t.test('sizes are bytes, binary units only', t => {
 })
 
 t.test('what is written is read back', t => {
-  fc.assert(fc.property(fc.nat({ max: 999_999_999 }), (amount) => duration(formatDuration(amount)) === amount && size(formatSize(amount)) === amount))
+  check('config/units/read-back', fc.property(fc.nat({ max: 999_999_999 }), (amount) => duration(formatDuration(amount)) === amount && size(formatSize(amount)) === amount))
   t.same([formatDuration(0), formatDuration(90_000), formatDuration(7_200_000), formatDuration(1001)], ['0s', '90s', '2h', '1001ms'])
   t.same([formatSize(0), formatSize(1024), formatSize(1025), formatSize(1024 ** 3)], ['0B', '1KiB', '1025B', '1GiB'])
   t.end()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../../src/config/paths.js'
 import { policyLinesOf } from '../../src/console/policy-lines.js'
 import { configOf } from '../helpers/gateway.js'
-import { hostProblem } from '../../src/console/guard.js'
+import { hostProblem } from '../../src/admin/host-guard.js'
 import { call, rpc } from '../helpers/http.js'
 import { consoleFor, REQUIRED } from './kit.js'
 
@@ -76,7 +76,7 @@ t.test('names that a stranger could rebind are refused, addresses and known name
     for (const path of ['', 'api/status', 'api/decisions', 'main.js']) {
       const answer = await api(path, { headers: ['host', host] })
       t.equal(answer.status, 403, `${host} ${path}`)
-      t.match(answer.json(), { error: /server\.console\.hosts/ })
+      t.match(answer.json(), { error: /server\.adminHosts/ })
     }
   }
   t.equal((await api('', { headers: ['host', 'a b'] })).status, 400)

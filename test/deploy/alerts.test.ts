@@ -4,6 +4,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { everyMetric, TARGET_LABELS } from '../helpers/every-metric.js'
 import { namesOf } from '../helpers/promql.js'
+import { publicPage } from '../../scripts/public-address.js'
 
 interface Rule { record?: string, alert?: string, expr: string, labels?: Record<string, string>, annotations?: Record<string, string> }
 interface RuleTest { name: string, alert_rule_test?: { alertname: string, exp_alerts: unknown[] }[] }
@@ -45,7 +46,7 @@ t.test('each alert says how bad it is, what is so, and where its page is', async
     t.match(alert, /^A2AGateway[A-Z]/)
     t.match(labels?.severity, /^(critical|warning|info)$/, alert)
     t.same(Object.keys(annotations ?? {}), ['summary', 'description', 'runbook_url'], alert)
-    t.equal(annotations?.runbook_url, `docs/alerts.md#${alert.toLowerCase()}`)
+    t.equal(annotations?.runbook_url, `${publicPage('docs/alerts.md')}#${alert.toLowerCase()}`)
   }
 })
 

@@ -115,7 +115,7 @@ t.test('Prometheus scrapes services that are there, and has the rules; Grafana f
     const [host = ''] = target.split(':')
     if (host !== 'localhost') t.ok(find(host).networks?.includes('telemetry'), target)
   }
-  t.match(config.scrape_configs[0], { job_name: /a2a-gateway/, static_configs: [{ targets: ['gateway:9901'] }] })
+  t.match(config.scrape_configs[0], { job_name: /a2a-gateway/, static_configs: [{ targets: ['gateway:9902'] }] })
   const grafana = find('grafana')
   const { datasources } = parse(readFileSync(mounted(grafana, '/etc/grafana/provisioning/datasources/prometheus.yaml'), 'utf8')) as { datasources: { url: string }[] }
   for (const { url } of datasources) t.ok(find(new URL(url).hostname).networks?.some(network => grafana.networks?.includes(network)), url)

@@ -1,7 +1,8 @@
 /** Holds what the gateway read against what an agent read. */
 import { isDeepStrictEqual } from 'node:util'
 import type { MessageReading, PartReading, Reading } from './oracle.js'
-import { decoded, plain } from './plain.js'
+import type { Same } from './same.js'
+import { NO_PART, plain, sameParts } from './same.js'
 
 export interface Mismatch {
   /** `message.parts[0].value` */
@@ -32,9 +33,6 @@ export function compare (gateway: Reading, agent: Reading): Mismatch[] {
 }
 
 const EMPTY: MessageReading = { role: undefined, contextId: undefined, parts: [], metadata: undefined, extensions: [] }
-const NO_PART: PartReading = { kind: null, value: undefined, mediaTypes: [], metadata: undefined }
-
-type Same = (path: string, one: unknown, other: unknown, agentPart?: PartReading) => void
 
 function messages (gateway: MessageReading, agent: MessageReading, same: Same): void {
   // An agent that knows no such role has none; a policy that asks for one is not satisfied by an unknown one either.
@@ -43,15 +41,5 @@ function messages (gateway: MessageReading, agent: MessageReading, same: Same): 
   same('message.metadata', gateway.metadata, agent.metadata)
   same('message.extensions', gateway.extensions, agent.extensions ?? [])
   const length = Math.max(gateway.parts.length, agent.parts.length)
-  for (let i = 0; i < length; i++) parts(`message.parts[${i}]`, gateway.parts[i] ?? NO_PART, agent.parts[i] ?? NO_PART, same)
-}
-
-function parts (path: string, gateway: PartReading, agent: PartReading, same: Same): void {
-  const value = gateway.kind === 'raw' ? decoded : (one: unknown) => one
-  same(`${path}.kind`, gateway.kind, agent.kind, agent)
-  same(`${path}.value`, value(gateway.value), value(agent.value), agent)
-  same(`${path}.metadata`, gateway.metadata, agent.metadata, agent)
-  // The gateway judges by every type that is stated; the agent goes by one of them.
-  const unknown = agent.mediaTypes.filter(type => !gateway.mediaTypes.includes(type))
-  same(`${path}.mediaType`, unknown.length === 0 ? [] : gateway.mediaTypes, unknown, agent)
+  for (let i = 0; i < length; i++) sameParts(`message.parts[${i}]`, gateway.parts[i] ?? NO_PART, agent.parts[i] ?? NO_PART, same)
 }

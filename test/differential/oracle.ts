@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import type { Operation } from '../../src/a2a/operations.js'
 import { startAgent } from '../helpers/agents.js'
 import type { AgentKind, TestAgent } from '../helpers/agents.js'
+import { elementsOf } from './same.js'
 
 export const OPTIONAL = ['https://e.test/a', 'https://e.test/b'] as const
 
@@ -124,7 +125,7 @@ function taskOf (kind: AgentKind, operation: Operation, params: Members): unknow
 }
 
 function messageOf (message: Members, partOf: (part: Members) => PartReading): MessageReading {
-  const parts = Array.isArray(message.parts) ? message.parts as Members[] : []
+  const parts = elementsOf(message.parts) as readonly (Members | null)[]
   return { role: ROLES.get(message.role) ?? message.role, contextId: message.contextId, parts: parts.map(part => part === null || typeof part !== 'object' ? null : partOf(part)), metadata: message.metadata, extensions: message.extensions }
 }
 

@@ -6,6 +6,7 @@ import type { Operation } from '../../src/a2a/operations.js'
 import { methodOfOperation } from '../../src/a2a/operations.js'
 import type { Form } from '../security/kit.js'
 import { bodyOf, dataPart, FORMS, messageOf, methodOf, textPart } from '../security/kit.js'
+import { inTests } from '../helpers/paths.js'
 
 export interface OddRequest {
   readonly name: string
@@ -54,7 +55,7 @@ interface Entry {
 type FormName = keyof typeof FORM_NAMES
 
 const FORM_NAMES = { rpc10: 0, rpc03: 1, rest10: 2, rest03: 3 } as const
-const FOLDER = join(import.meta.dirname, 'corpus')
+const FOLDER = inTests('differential', 'corpus')
 
 export function corpus (): OddRequest[] {
   const found: OddRequest[] = []

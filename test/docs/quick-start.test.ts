@@ -5,12 +5,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { startEightball } from '../../examples/eightball.js'
 import { packageRoot } from '../../src/config/paths.js'
+import { freePorts } from '../helpers/http.js'
 
 const PAGE = readFileSync(join(packageRoot(), 'docs', 'quick-start.md'), 'utf8')
 const MARK = '@@@ done'
@@ -29,14 +28,6 @@ function steps (): Step[] {
 /** `…` is whatever it is. */
 function matcher (shown: string): RegExp {
   return new RegExp(`^${shown.split('…').map(piece => piece.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('[^]*?')}$`)
-}
-
-async function freePorts (count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map(server => once(server, 'listening')))
-  const ports = servers.map(server => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map(server => new Promise(resolve => { server.close(resolve) })))
-  return ports
 }
 
 t.test('the page, pasted', { timeout: 240_000 }, async t => {

@@ -7,16 +7,18 @@ import { packageRoot } from '../../src/config/paths.js'
 const page = readFileSync(join(packageRoot(), 'docs/security.md'), 'utf8')
 const scenarios = readdirSync(join(packageRoot(), 'test/hostile/scenarios'))
 
-t.test('every promise names a test, and every test is there', async t => {
-  const [, table = ''] = page.split('## Promises')
-  const rows = (table.split('## ')[0] ?? '').split('\n').filter(line => line.startsWith('| ')).slice(1)
-  t.ok(rows.length >= 10)
-  for (const row of rows) {
-    const named = [...row.matchAll(/`(test\/[\w./-]+\.ts)`/g)].map(([, file = '']) => file)
-    t.ok(named.length > 0, row)
-    for (const file of named) t.ok(existsSync(join(packageRoot(), file)), file)
-    for (const [, list = ''] of row.matchAll(/scenarios\.test\.ts` \(([^)]*)\)/g)) {
-      for (const [, name = ''] of list.matchAll(/`([a-z-]+)\*?`/g)) t.ok(scenarios.some(file => file.startsWith(name)), name)
+for (const [heading, least] of [['Promises', 10], ['Threats', 6]] as const) {
+  t.test(`${heading}: every row names a test, and every test is there`, async t => {
+    const [, table = ''] = page.split(`## ${heading}\n`)
+    const rows = (table.split('## ')[0] ?? '').split('\n').filter(line => line.startsWith('| ')).slice(1)
+    t.ok(rows.length >= least)
+    for (const row of rows) {
+      const named = [...row.matchAll(/`(test\/[\w./-]+\.ts)`/g)].map(([, file = '']) => file)
+      t.ok(named.length > 0, row)
+      for (const file of named) t.ok(existsSync(join(packageRoot(), file)), file)
+      for (const [, list = ''] of row.matchAll(/scenarios\.test\.ts` \(([^)]*)\)/g)) {
+        for (const [, name = ''] of list.matchAll(/`([a-z-]+)\*?`/g)) t.ok(scenarios.some(file => file.startsWith(name)), name)
+      }
     }
-  }
-})
+  })
+}

@@ -202,6 +202,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'card_refreshes_total outcome not_modified': 'test/upstream/card-source.test.ts',
   // Lines of several processes, whose fields test/cluster/workers.test.ts holds to the table.
   'log worker': 'test/cluster/workers.test.ts',
+  'log metrics': 'test/admin/hosts.test.ts',
   'log workers': 'test/cluster/workers.test.ts',
   'log of': 'test/cluster/workers.test.ts',
   'log pid': 'test/cluster/workers.test.ts',
@@ -253,7 +254,7 @@ t.test('what gateways tell under traffic of every kind', async t => {
     t.same(untold([...table.keys()], sampled), [], 'each of the table has a sample')
     t.same(labels.filter(({ metric, label }) => table.get(metric)?.labels.includes(label) !== true), [], 'each label too')
     for (const [label, of, values] of rowsOf('metrics.md', 'Labels').map(([first, second = '', third]) => [named(first)[0] ?? '', second, third] as const)) {
-      const metrics = /^\d+ of them$/.test(of) ? [...table].filter(([, one]) => one.labels.includes(label)).map(([name]) => name) : named(of).map(name => `a2a_gateway_${name}`)
+      const metrics = /^\d+ metrics$/.test(of) ? [...table].filter(([, one]) => one.labels.includes(label)).map(([name]) => name) : named(of).map(name => `a2a_gateway_${name}`)
       t.ok(metrics.length > 0 && metrics.every(metric => table.get(metric)?.labels.includes(label) === true), `${label}: ${of}`)
       if (values?.replaceAll(/`[^`]*`/g, '').trim() !== '') continue
       const seen = new Set(labels.filter(one => one.label === label && metrics.includes(one.metric)).map(({ value }) => value))

@@ -3,11 +3,12 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { ROOT } from '../helpers/paths.js'
 
-const demo = fileURLToPath(new URL('../../dist/examples/demo.js', import.meta.url))
+const demo = join(ROOT, 'dist/examples/demo.js')
 const run = promisify(execFile)
 
 interface Answer { result?: unknown, error?: { code: number, message: string, data?: unknown } }

@@ -2,25 +2,15 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { packageRoot } from '../../src/config/paths.js'
-import { until } from '../helpers/http.js'
+import { freePorts, until } from '../helpers/http.js'
+import { MAIN } from '../helpers/paths.js'
 
 const PAGE = readFileSync(join(packageRoot(), 'docs/policy-guide.md'), 'utf8')
 /** Ports that the page names: gateway, admin, agent. Each stands for a free one. */
 const PORTS = ['8080', '9901', '9999']
-
-async function freePort (): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return String(port)
-}
 
 interface Step { readonly kind: 'file' | 'command', readonly text: string, readonly name: string }
 
@@ -64,12 +54,12 @@ t.test('the guide', { timeout: 300_000 }, async t => {
     chmodSync(join(bin, name), 0o755)
   }
   writeFileSync(join(bin, 'curl.mjs'), CURL)
-  tool('a2a-gateway', fileURLToPath(new URL('../../dist/src/main.js', import.meta.url)))
+  tool('a2a-gateway', MAIN)
   tool('curl', join(bin, 'curl.mjs'))
   const env: NodeJS.ProcessEnv = { PATH: `${bin}${delimiter}${process.env.PATH}` }
 
-  const ports = new Map<string, string>()
-  for (const port of PORTS) ports.set(port, await freePort())
+  const free = await freePorts(PORTS.length)
+  const ports = new Map(PORTS.map((port, i) => [port, String(free[i])]))
   const local = (text: string): string => text.replace(/(?<=127\.0\.0\.1:|listen\()\d+/g, port => ports.get(port) ?? port)
   const admin = `http://127.0.0.1:${ports.get('9901')}`
 

@@ -7,6 +7,7 @@ import { quietSdk, startAgent } from '../helpers/agents.js'
 import type { AgentOptions, TestAgent } from '../helpers/agents.js'
 import { connect } from '../helpers/sdk-clients.js'
 import { clients, runMatrix, transports } from './matrix.js'
+import { inTests } from '../helpers/paths.js'
 
 quietSdk()
 
@@ -25,7 +26,7 @@ agents:
 telemetry:
   logs: {level: silent}
   audit: {enabled: false}
-`, { file: 'test.yaml', baseDir: import.meta.dirname, env: {} })
+`, { file: 'test.yaml', baseDir: inTests('e2e'), env: {} })
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
   const gateway = await startGateway(parsed.config)
   return { cardUrl: `${gateway.url}/agents/echo/.well-known/agent-card.json`, close: () => gateway.close() }

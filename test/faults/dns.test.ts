@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import { gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { until } from '../helpers/http.js'
+import { random } from '../helpers/seed.js'
 import { ask, errors, faultsConfig, isOwn } from './calls.js'
 import { answer, faultyAgent } from './faulty-agent.js'
 import type { FaultyAgent } from './faulty-agent.js'
@@ -76,7 +77,8 @@ t.test('a connection that is never idle does not keep to an old address for ever
 t.test('an agent that comes and goes: whoever is not refused gets the own answer', async t => {
   const agent = await faultyAgent(t)
   const gateway = await gatewayFor(t, { yaml: faultsConfig(agent.url, 'enforce', ', connections: 4') })
-  agent.fault = { act: ({ socket, good }) => { setTimeout(() => { answer(socket, good) }, Math.random() * 10) } }
+  const chance = random('faults/dns')
+  agent.fault = { act: ({ socket, good }) => { setTimeout(() => { answer(socket, good) }, chance.below(10)) } }
   const forms = ['unary JSON-RPC', 'REST', 'SSE', 'SSE over REST'] as const
   const stop = new AbortController()
   const seen = { own: 0, refused: 0, broken: 0 }

@@ -2,9 +2,10 @@
 import t from 'tap'
 import { soak } from '../../bench/soak/run.js'
 import { trendOf } from '../../bench/soak/trend.js'
+import { SEED } from '../helpers/seed.js'
 
 t.test('a short soak breaks no promise', async t => {
-  const { counts, broken, faults, reloads } = await soak({ seconds: 15, seed: 7, memory: false, say: text => { t.comment(text) } })
+  const { counts, broken, faults, reloads } = await soak({ seconds: 15, seed: SEED, memory: false, say: text => { t.comment(text) } })
   t.same(broken, [])
   t.same([counts.lost, counts.crossed], [0, 0])
   t.ok(counts.own > 20 && counts.refused > 0 && counts.left > 0, JSON.stringify(counts))

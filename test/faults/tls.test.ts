@@ -13,8 +13,9 @@ import { plainCard } from '../helpers/raw.js'
 import { call, JSON_TYPE, MESSAGE, rpcBody, until, V1 } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
 import { errors } from './calls.js'
+import { inTests } from '../helpers/paths.js'
 
-const FIXTURES = join(import.meta.dirname, '../fixtures/tls')
+const FIXTURES = inTests('fixtures/tls')
 const pair = (name: string): { key: Buffer, cert: Buffer } => ({ key: readFileSync(join(FIXTURES, `${name}.key.pem`)), cert: readFileSync(join(FIXTURES, `${name}.pem`)) })
 
 /** Answers with the id it was called with; hangs up after each answer, so that every call meets the certificate. */

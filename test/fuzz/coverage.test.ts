@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
+import { inTests } from '../helpers/paths.js'
 
 /** What has no types to check is stripped of them: the engine, beside a toy with a secret. */
 function workshop (): string {
   const directory = mkdtempSync(join(tmpdir(), 'fuzz-'))
   for (const name of ['coverage', 'fuzz', 'minimise', 'mutate', 'random', 'target']) {
-    const source = readFileSync(new URL(`./engine/${name}.ts`, import.meta.url), 'utf8')
+    const source = readFileSync(inTests('fuzz', `engine/${name}.ts`), 'utf8')
     writeFileSync(join(directory, `${name}.js`), ts.transpileModule(source, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, verbatimModuleSyntax: true } }).outputText)
   }
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}')

@@ -3,6 +3,7 @@
  * test/fuzz/regressions; `--corpus` also replaces test/fuzz/corpus by the inputs that reach furthest. Exits 1 when something was found.
  */
 import { Worker } from 'node:worker_threads'
+import { newSeed, SEED } from '../helpers/seed.js'
 import { readInputs, saveInput } from './engine/files.js'
 import type { Progress } from './engine/fuzz.js'
 import { TARGETS } from './targets/index.js'
@@ -15,7 +16,7 @@ const HANG_SECONDS = 20
 const args = process.argv.slice(2)
 const option = (name: string): string | undefined => args.find(one => one.startsWith(`--${name}=`))?.slice(name.length + 3)
 const seconds = Number(option('seconds') ?? 60)
-const seed = Number(option('seed') ?? Date.now() % 1_000_000)
+const seed = Number(option('seed') ?? (process.env.A2A_TEST_SEED === undefined ? newSeed() : SEED))
 const names = args.filter(one => !one.startsWith('--'))
 const unknown = names.filter(name => TARGETS[name] === undefined)
 if (unknown.length > 0 || !Number.isFinite(seconds) || !Number.isInteger(seed)) {

@@ -5,9 +5,9 @@
 import t from 'tap'
 import { readInputs } from './engine/files.js'
 import { fuzz } from './engine/fuzz.js'
+import { runs, SEED } from '../helpers/seed.js'
 import { TARGETS } from './targets/index.js'
 
-const SEED = 20261121
 /** By executions and not by time: what is tried must not depend on the machine. */
 const EXECUTIONS: Readonly<Record<string, number>> = { config: 60, policy: 60, card: 150 }
 const OTHERS = 500
@@ -23,7 +23,7 @@ for (const [name, load] of Object.entries(TARGETS)) {
         t.error(error, `the input ${input.name} (${JSON.stringify(input.bytes.toString('latin1').slice(0, 200))})`)
       }
     }
-    const limit = target.seeds.length + inputs.length + (EXECUTIONS[name] ?? OTHERS)
+    const limit = target.seeds.length + inputs.length + runs(EXECUTIONS[name] ?? OTHERS)
     const { found, executions } = fuzz(target, { seed: SEED, corpus: inputs.map(({ bytes }) => bytes), coverage: null, done: now => now.executions >= limit })
     for (const { bytes, message } of found) t.fail(`${JSON.stringify(bytes.toString('latin1'))}: ${message}`)
     t.comment(`seed ${SEED}, ${inputs.length} inputs kept, ${executions} executions`)

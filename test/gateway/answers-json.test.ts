@@ -9,6 +9,7 @@ import type { AnswerReview } from '../../src/policy/answer.js'
 import { call, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { broken, FORWARD, REMEMBER, review, reviewed } from '../helpers/reviewed.js'
+import { checkAsync } from '../helpers/seed.js'
 
 const JSON_HEADERS = { 'content-type': 'application/json', etag: '"agent"', digest: 'x' }
 const BODY = '{"jsonrpc":"2.0","id":7, "result":{"task":{"id":"t","metadata":{"secret":1,"n":1.0}}}}\n'
@@ -31,7 +32,7 @@ t.test('nothing wrong: the very bytes and headers, in whatever pieces they come,
   for (const [name, make] of [['held', review], ['observed', observed]] as const) {
     const seen: string[] = []
     const gateway = await reviewed(t, { agent: agent.url, review: () => make({ seen } as never) })
-    await fc.assert(fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { minLength: 1, maxLength: 20 }), async arrays => {
+    await checkAsync('gateway/answers-json/pieces', fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { minLength: 1, maxLength: 20 }), async arrays => {
       chunks = arrays.map(one => Buffer.from(one))
       seen.length = 0
       const got = await call(gateway.url)

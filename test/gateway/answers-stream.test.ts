@@ -12,6 +12,7 @@ import { call, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import type { Reviewed, ReviewedOptions } from '../helpers/reviewed.js'
 import { broken, FORWARD, REMEMBER, review, reviewed } from '../helpers/reviewed.js'
+import { checkAsync } from '../helpers/seed.js'
 
 const SSE = { 'content-type': 'text/event-stream' }
 const EVENTS = 'a2a_gateway_stream_events_total{agent="other"}'
@@ -74,7 +75,7 @@ t.test('nothing wrong: the very bytes, cut anywhere, held or not; every event is
     const gateway = await reviewed(t, { agent: agent.url, review: () => make[kind]({ seen }) })
     const everywhere = Array.from({ length: bytes.length - 1 }, (_, i) => i + 1)
     let runs = 0
-    await fc.assert(fc.asyncProperty(fc.oneof({ weight: 1, arbitrary: fc.constant(everywhere) }, { weight: 5, arbitrary: fc.subarray(everywhere, { minLength: 0, maxLength: 12 }) }), async some => {
+    await checkAsync('gateway/answers-stream/cut-anywhere', fc.asyncProperty(fc.oneof({ weight: 1, arbitrary: fc.constant(everywhere) }, { weight: 5, arbitrary: fc.subarray(everywhere, { minLength: 0, maxLength: 12 }) }), async some => {
       cuts = some
       seen.length = 0
       runs++

@@ -1,5 +1,5 @@
 /** Large bodies of many callers at once, in any pieces, changed or not, broken off or not: each reaches the agent as its caller sent it, and no other. */
-import { createHash, randomInt } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
@@ -8,6 +8,7 @@ import t from 'tap'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { until } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
+import { random } from '../helpers/seed.js'
 
 const URI = 'https://x.test/ext/v1'
 const KIB = 1_024
@@ -23,7 +24,7 @@ const POLICY = [
   'limits: {body: 16MiB}'
 ]
 
-interface Sent { readonly body: Buffer, readonly expected: Buffer, readonly asks: boolean }
+interface Sent { readonly name: string, readonly body: Buffer, readonly expected: Buffer, readonly asks: boolean }
 
 let serial = 0
 
@@ -32,34 +33,36 @@ function bodyOf (size: number, edited: boolean): Sent {
   const name = `call-${++serial}`
   const letter = LETTERS[serial % LETTERS.length] as string
   const text = letter.repeat(Math.min(TEXT, Math.max(1, size >> 1)))
-  const random = createHash('sha512').update(name).digest('hex')
-  const file = random.repeat(Math.ceil(size / random.length)).slice(0, Math.max(1, size - text.length - 330))
+  const noise = createHash('sha512').update(name).digest('hex')
+  const file = noise.repeat(Math.ceil(size / noise.length)).slice(0, Math.max(1, size - text.length - 330))
   const written = (x: string): Buffer => Buffer.from(`{"jsonrpc":"2.0","method":"SendMessage","params":{"message":{"messageId":"${name}","role":"ROLE_USER","metadata":{"${URI}":{"text":"${text}"}${x}},"parts":[{"raw":"${file}"},{"text":"é\\n${name}"}]}},"id":"${name}"}`)
-  return edited ? { body: written(',"x":1'), expected: written(''), asks: false } : { body: written(''), expected: written(''), asks: true }
+  return edited ? { name, body: written(',"x":1'), expected: written(''), asks: false } : { name, body: written(''), expected: written(''), asks: true }
 }
 
 const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 /** Sends it in pieces of any size, as the gateway reads them. @returns the answer's body; null where the client leaves midway */
-async function send (url: string, { body, asks }: Sent, leaves: boolean): Promise<string | null> {
+async function send (url: string, { name, body, asks }: Sent, leaves = false): Promise<string | null> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  const chunked = randomInt(2) === 0
+  // Of each body its own: what others draw depends on which of them is first.
+  const chance = random(`gateway/bodies-apart ${name}`)
+  const chunked = chance.chance(2)
   const answer: Buffer[] = []
   socket.on('data', chunk => answer.push(chunk))
   socket.on('error', () => {})
   const closed = once(socket, 'close')
   socket.write(`POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\nconnection: close\r\n${asks ? `a2a-extensions: ${URI}\r\n` : ''}${chunked ? 'transfer-encoding: chunked' : `content-length: ${body.length}`}\r\n\r\n`)
-  const end = leaves ? randomInt(body.length) : body.length
-  const piece = [1 + randomInt(3_000), 65_536, 65_537, 200_000, body.length][randomInt(5)] as number
+  const end = leaves ? chance.below(body.length) : body.length
+  const piece = chance.pick([1 + chance.below(3_000), 65_536, 65_537, 200_000, body.length])
   for (let at = 0; at < end; at += piece) {
     const some = body.subarray(at, Math.min(end, at + piece))
     if (chunked) socket.write(`${some.length.toString(16)}\r\n`)
     if (!socket.write(some) && !socket.destroyed) await Promise.race([once(socket, 'drain'), closed])
     if (chunked) socket.write('\r\n')
-    if (randomInt(4) === 0) await turn()
+    if (chance.chance(4)) await turn()
   }
   if (leaves) {
-    await sleep(randomInt(10))
+    await sleep(chance.below(10))
     socket.resetAndDestroy()
     return null
   }
@@ -84,17 +87,18 @@ t.test('hundreds of bodies at once stay apart', async t => {
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['extensions: [ext]'], POLICY) })
   const sent = new Set<string>()
   const work = SIZES.flatMap(size => [-1, 0, 1].flatMap(more => Array.from({ length: size > KIB * KIB ? 2 : 8 }, () => size + more)))
-  const next = work.map(size => ({ size, order: randomInt(1_000_000) })).sort((a, b) => a.order - b.order).map(({ size }) => size)
+  const chance = random('gateway/bodies-apart')
+  const next = chance.shuffled(work).map(size => ({ body: bodyOf(size, chance.chance(3)), leaves: chance.chance(4) }))
   let wrong = ''
   await Promise.all(Array.from({ length: 16 }, async () => {
-    for (let size = next.pop(); size !== undefined; size = next.pop()) {
-      const body = bodyOf(size, randomInt(3) === 0)
+    for (let one = next.pop(); one !== undefined; one = next.pop()) {
+      const { body, leaves } = one
       sent.add(digest(body.expected))
-      const answer = await send(gateway.url, body, randomInt(4) === 0)
+      const answer = await send(gateway.url, body, leaves)
       agent.received.length = 0
       const id = `"id":"${/"id":"(.+)"\}$/.exec(body.body.toString('latin1'))?.[1]}"`
       if (answer === null || (answer.startsWith('HTTP/1.1 200') && answer.includes(digest(body.expected)) && answer.includes(id))) continue
-      wrong ||= `${size} bytes, ${id}: ${answer.slice(0, 600)}`
+      wrong ||= `${body.body.length} bytes, ${id}: ${answer.slice(0, 600)}`
     }
   }))
   t.equal(wrong, '')
@@ -103,11 +107,12 @@ t.test('hundreds of bodies at once stay apart', async t => {
 
 t.test('an agent that reads slowly gets every byte, and one that answers early ends nobody else\'s call', async t => {
   let early = 0
+  const chance = random('gateway/bodies-apart slow')
   const slow = async (incoming: IncomingMessage): Promise<Buffer> => {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) {
       chunks.push(chunk as Buffer)
-      if (randomInt(8) === 0) await sleep(2)
+      if (chance.chance(8)) await sleep(2)
     }
     return Buffer.concat(chunks)
   }

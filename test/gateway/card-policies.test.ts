@@ -97,8 +97,7 @@ t.test('a card that a policy refuses is not used: the last good one stays, and w
   t.match((await about(gateway)).card.problem, /does not hold a usable card: policy "consent" \(.*\): of the card, capabilities\.extensions\[0\]\.params\.scopes is required/)
   t.match(await cardOf(gateway), { name: '{"scopes":[]}' })
   t.equal((await rpc(`${gateway.url}/rpc`)).json().error, undefined)
-  t.ok(await gateway.metric('a2a_gateway_card_refreshes_total{agent="agent",outcome="invalid"}') > 0)
-  await new Promise(resolve => setTimeout(resolve, 100))
+  await until(async () => await gateway.metric('a2a_gateway_card_refreshes_total{agent="agent",outcome="invalid"}') > 3, 'the card to be loaded again and again')
   t.equal(await gateway.metric(SAMPLE('enforce')), 1, 'tried again and again, counted once')
   params = { scopes: ['x'] }
   await until(async () => (await about(gateway)).card.problem === null)

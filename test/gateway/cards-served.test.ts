@@ -109,8 +109,8 @@ t.test('sub-paths, hosts and a public URL with a path', async t => {
     yaml: [
       'server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, publicUrl: "https://agents.example.com/gw"}',
       'agents:',
-      `  - {name: x, path: /agents/x, upstream: {url: "${agent.url}"}}`,
-      `  - {name: y, path: /agents/x, host: y.example, upstream: {url: "${agent.url}/rest"}}`
+      `  - {name: x, path: /agents/x, upstream: {url: "${agent.url}"}, card: {interfaces: [/rest]}}`,
+      `  - {name: y, path: /agents/x, host: y.example, upstream: {url: "${agent.url}/rest"}, card: {interfaces: [/rpc]}}`
     ].join('\n')
   })
   const x = await call(`${gateway.url}/agents/x${CARD}`)
@@ -169,7 +169,7 @@ t.test('a broken card is one log line and 503', async t => {
     const agent = await changing(t)
     agent.card = card
     const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['card: {refresh: 20ms}'], ['telemetry: {logs: {level: warn}}']) }, false)
-    await new Promise(resolve => setTimeout(resolve, 300))
+    await until(async () => await gateway.metric('a2a_gateway_card_refreshes_total{agent="agent",outcome="invalid"}') > 3, 'the card to be loaded again and again')
     t.equal((await rpc(`${gateway.url}/rpc`)).status, 503, card)
     t.equal(gateway.logs().length, 1, JSON.stringify(gateway.logs()))
     t.equal(agent.calls, 0)

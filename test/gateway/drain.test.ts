@@ -5,11 +5,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import t from 'tap'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, open, readAnswer, rpc, rpcBody, until, V1 } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
+import { MAIN } from '../helpers/paths.js'
 
 const server = (drainTimeout: string): readonly string[] => [`server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}}`]
 const STREAM = rpcBody('SendStreamingMessage', { message: MESSAGE })
@@ -118,8 +118,6 @@ t.test('a gateway that nobody uses stops at once', async t => {
   await gateway.close()
   t.ok(Date.now() - begun < 10_000)
 })
-
-const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 
 t.test('SIGTERM under load: every call in flight is answered, and the exit code is 0', async t => {
   const CALLS = 60

@@ -12,6 +12,7 @@ import { fakeAgent, plainCard } from '../helpers/raw.js'
 import type { FakeAgent } from '../helpers/raw.js'
 import { connect } from '../helpers/sdk-clients.js'
 import type { ClientKind, Transport } from '../helpers/sdk-clients.js'
+import { random } from '../helpers/seed.js'
 
 quietSdk()
 
@@ -79,13 +80,14 @@ t.test('URLs are rewritten in every binding and version, ids keep their digits, 
 })
 
 t.test('two callers never get each other\'s card', async t => {
+  const chance = random('gateway/extended-card')
   const { agent, gateway } = await behind(t, (request, response) => {
     const user = request.headers.authorization ?? 'nobody'
     setTimeout(() => {
       const card = JSON.stringify(plainCard(agent.url, { name: user }))
       response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'public, max-age=999', etag: '"same"' })
       response.end(request.url === '/rpc' ? `{"jsonrpc":"2.0","id":1,"result":${card}}` : card)
-    }, Math.random() * 30)
+    }, chance.below(30))
   })
   await Promise.all(Array.from({ length: 40 }, async (_, i) => {
     for (const [name, got] of await everyWay(gateway, ['authorization', `user-${i}-end`])) {

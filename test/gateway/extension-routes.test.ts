@@ -26,7 +26,7 @@ const BODY = '{"command" : "ls",  "n": 1.0e2, "big": 12345678901234567890}'
 
 interface Options { readonly agent?: string, readonly base?: string, readonly path?: string, readonly card?: (url: string) => unknown, readonly answer?: NonNullable<Parameters<typeof fakeAgent>[1]>['answer'] }
 
-async function behind (t: Test, { agent: keys = '', base = '', path = '/', card = url => plainCard(url, { capabilities: { extensions: [{ uri: U }] } }), answer }: Options = {}): Promise<{ agent: FakeAgent, gateway: TestGateway, url: string }> {
+async function behind (t: Test, { agent: keys = '', base = '', path = '/', card = url => plainCard(`${url}${base}`, { capabilities: { extensions: [{ uri: U }] } }), answer }: Options = {}): Promise<{ agent: FakeAgent, gateway: TestGateway, url: string }> {
   const agent = await fakeAgent(t, { card, answer: answer ?? ((_request, response) => { response.writeHead(201, { 'content-type': 'application/json', 'a2a-extensions': U, 'x-own': '1' }).end('{ "done":true }') }) })
   const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, path: ${path}, upstream: {url: "${agent.url}${base}"}, extensions: [dev-tool]${keys}}]\n${POLICY}` })
   return { agent, gateway, url: gateway.url + path.replace(/\/$/, '') }

@@ -10,8 +10,8 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { rpc, until } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
+import { MAIN } from '../helpers/paths.js'
 
-const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
 
 interface Line { readonly level: string, readonly msg: string, readonly url?: string }

@@ -7,6 +7,7 @@ import t from 'tap'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import { JSON_TYPE, MESSAGE, open, readAnswer, rpcBody, until, V1 } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
+import { random } from '../helpers/seed.js'
 
 const RELOADS = 100
 const CALLERS = 20
@@ -30,11 +31,12 @@ function valid (url: string, i: number): string {
 
 t.test('a reload storm under load', async t => {
   const load = new AbortController()
+  const chance = random('gateway/reload-storm')
   let cards = 0
   const agent = await fakeAgent(t, {
     answer: (request, response: ServerResponse) => {
       if (!request.body.includes('SendStreamingMessage')) {
-        setTimeout(() => { response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"result":{}}') }, Math.random() * 20)
+        setTimeout(() => { response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"result":{}}') }, chance.below(20))
         return
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' })

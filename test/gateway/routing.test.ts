@@ -28,7 +28,7 @@ t.test('unknown addresses are 404 in shape, known ones with another verb 405 wit
     else t.match(got.json(), { error: { code: 405, details: [{ reason: 'METHOD_NOT_ALLOWED' }] } })
   }
   for (const method of ['PROPFIND', 'TRACE', 'QUERY', 'LINK']) {
-    t.match(await rawExchange(gateway.url, `${method} /rpc HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`, 3_000), /^HTTP\/1\.1 40[045] /, method)
+    t.match(await rawExchange(gateway.url, `${method} /rpc HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`), /^HTTP\/1\.1 40[045] /, method)
   }
   t.equal(agent.received.length, 0)
 })

@@ -2,16 +2,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
-import { rpc, until } from '../helpers/http.js'
+import { freePort, freePorts, rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
+import { MAIN } from '../helpers/paths.js'
 
-const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
 
 interface Run { readonly output: () => string, readonly errors: () => string, readonly exited: Promise<number | null>, readonly stop: (signal: NodeJS.Signals) => void }
@@ -30,14 +28,6 @@ async function ended (t: Test, args: readonly string[], env: NodeJS.ProcessEnv =
   const child = run(t, args, env)
   const code = await child.exited
   return { code, out: child.output(), err: child.errors() }
-}
-
-async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => { server.close(resolve) })
-  return port
 }
 
 function configFile (t: Test, text: string): string {
@@ -97,15 +87,14 @@ t.test('a schema that does not compile keeps it from starting, with its place', 
 
 t.test('--upstream alone stands in front of one agent; health asks it; SIGINT stops it', async t => {
   const agent = await fakeAgent(t)
-  const listen = `127.0.0.1:${await freePort()}`
-  const admin = `127.0.0.1:${await freePort()}`
+  const [listen, admin] = (await freePorts(2)).map(port => `127.0.0.1:${port}`) as [string, string]
   const child = run(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', admin])
   await listening(child)
   await until(async () => (await fetch(`http://${admin}/readyz`)).ok)
   t.equal((await rpc(`http://${listen}/rpc`)).status, 200)
   t.match(await ended(t, ['health', '--admin', admin]), { code: 0, out: 'live\n' })
   t.match(await ended(t, ['health'], { A2A_GATEWAY_ADMIN: admin }), { code: 0 })
-  t.match(await ended(t, ['health', '--admin', `127.0.0.1:${await freePort()}`]), { code: 1, err: /nothing listens there; --admin HOST:PORT/ })
+  t.match(await ended(t, ['health', '--admin', `127.0.0.1:${await freePort()}`]), { code: 1, err: /nothing listens there; set the gateway's admin listener with --admin HOST:PORT/ })
   t.match(await ended(t, ['health', '--admin', 'nonsense::x']), { code: 1 })
 
   const taken = await ended(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', '127.0.0.1:0'])
@@ -120,7 +109,7 @@ t.test('--upstream alone stands in front of one agent; health asks it; SIGINT st
 
 t.test('flags win over the environment, the environment over the file', async t => {
   const agent = await fakeAgent(t)
-  const [fromFile, fromEnvironment, fromFlag, admin] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
+  const [fromFile, fromEnvironment, fromFlag, admin] = await freePorts(4)
   const file = configFile(t, `version: 1\nserver: {listen: "127.0.0.1:${fromFile}", admin: "127.0.0.1:${admin}"}\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\ntelemetry: {logs: {level: error}}\n`)
   const env = { A2A_GATEWAY_CONFIG: file, A2A_GATEWAY_UPSTREAM: agent.url, A2A_GATEWAY_LOG_LEVEL: 'info' }
   for (const [args, more, port] of [[[], {}, fromFile], [[], { A2A_GATEWAY_LISTEN: `127.0.0.1:${fromEnvironment}` }, fromEnvironment], [['--listen', `127.0.0.1:${fromFlag}`], { A2A_GATEWAY_LISTEN: `127.0.0.1:${fromEnvironment}` }, fromFlag]] as const) {

@@ -86,7 +86,7 @@ export async function startTraffic (t: Test): Promise<Traffic> {
       say('odd', 'large', [USAGE]),
       say('odd', 'die').catch(() => {}),
       ...[1, 2, 3, 4].map(() => say('narrow', 'hello')),
-      rawExchange(gateway.url, 'no HTTP at all\r\n\r\n', 500)
+      rawExchange(gateway.url, 'no HTTP at all\r\n\r\n', { until: 'close' })
     ])
     rounds++
     const before = await gateway.metric(/^a2a_gateway_config_reloads_total\{outcome="invalid"\}/)

@@ -50,6 +50,8 @@ export function approvalPolicy (onUnknown: 'allow' | 'reject'): string[] {
   ]
 }
 
+let serial = 0
+
 export interface Sent {
   readonly text?: string
   readonly taskId?: string
@@ -63,7 +65,7 @@ export function sending ({ text = 'yes', taskId, approved, tenant }: Sent): Reco
   return {
     ...(tenant === undefined ? {} : { tenant }),
     message: {
-      messageId: `m-${Math.random()}`,
+      messageId: `m-${++serial}`,
       role: 'ROLE_USER',
       parts: [{ text }],
       ...(taskId === undefined ? {} : { taskId }),

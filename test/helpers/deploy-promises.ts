@@ -72,7 +72,8 @@ export function configured (t: Test, all: readonly Manifest[]): Config {
   const portOf = (name: RegExp): number => gateway.ports.find((one: Tree) => name.test(one.name)).containerPort
   t.equal(portOf(/^(?:http|gateway)$/), server.listen.port)
   t.equal(portOf(/admin$/), server.admin.port)
-  t.equal(server.admin.host, '0.0.0.0', 'probes reach it')
+  t.equal(portOf(/metrics$/), server.metrics?.port)
+  t.equal(server.metrics?.host, '0.0.0.0', 'probes reach it')
   const stops = [gateway, ...pod.containers].map((one: Tree) => one.lifecycle?.preStop?.sleep?.seconds ?? 0)
   t.ok(Math.max(...stops) >= 5, 'Services hear that the Pod goes before it does')
   t.ok(pod.terminationGracePeriodSeconds >= Math.max(...stops) + server.drainTimeout / 1_000 + 10, 'Kubernetes waits longer than a drain takes')
@@ -86,15 +87,18 @@ export function configured (t: Test, all: readonly Manifest[]): Config {
 export async function probed (t: Test, all: readonly Manifest[]): Promise<void> {
   const gateway = gatewayOf(podOf(only(all, 'Deployment')))
   const folder = mkdtempSync(join(tmpdir(), 'probed-'))
-  writeFileSync(join(folder, 'gateway.yaml'), only(all, 'ConfigMap').data['gateway.yaml'])
+  const metrics = `127.0.0.1:${await freePort()}`
   const admin = `127.0.0.1:${await freePort()}`
+  const configured: string = only(all, 'ConfigMap').data['gateway.yaml']
+  writeFileSync(join(folder, 'gateway.yaml'), configured.replace('0.0.0.0:9902', metrics))
   const child = spawn(process.execPath, [MAIN, 'serve', '--config', join(folder, 'gateway.yaml'), '--listen', '127.0.0.1:0', '--admin', admin], { env: { PATH: process.env.PATH }, stdio: 'ignore' })
   const exited = once(child, 'exit')
   t.teardown(async () => { child.kill('SIGKILL'); await exited; rmSync(folder, { recursive: true }) })
-  const ask = async (probe: Tree): Promise<number> => (await fetch(`http://${admin}${String(probe.httpGet.path)}`)).status
+  const ask = async (probe: Tree): Promise<number> => (await fetch(`http://${metrics}${String(probe.httpGet.path)}`)).status
   await until(async () => await ask(gateway.livenessProbe).catch(() => 0) === 200, 'the gateway to be alive', 60_000)
   t.equal(await ask(gateway.startupProbe), 200, 'it has started although no agent is there')
   t.equal(await ask(gateway.readinessProbe), 503)
-  t.equal((await fetch(`http://${admin}/metrics`)).status, 200)
-  for (const probe of ['livenessProbe', 'startupProbe', 'readinessProbe']) t.equal(gateway[probe].httpGet.port, gateway.ports.find((one: Tree) => /admin$/.test(one.name)).name, probe)
+  t.equal((await fetch(`http://${metrics}/metrics`)).status, 200)
+  for (const path of ['/agents', '/console/']) t.equal((await fetch(`http://${metrics}${path}`)).status, 404, `${path} is not there`)
+  for (const probe of ['livenessProbe', 'startupProbe', 'readinessProbe']) t.equal(gateway[probe].httpGet.port, gateway.ports.find((one: Tree) => /metrics$/.test(one.name)).name, probe)
 }

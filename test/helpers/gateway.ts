@@ -29,7 +29,7 @@ export function oneAgent (upstream: string, extra: readonly string[] = [], root:
   return ['agents:', '  - name: agent', `    upstream: {url: "${upstream}"}`, ...extra.map(line => `    ${line}`), ...root].join('\n')
 }
 
-/** Starts it and closes it with the test. Fails when a card cannot be loaded within 5 s, unless `waitReady` is false. */
+/** Starts it and closes it with the test. Fails when a card cannot be loaded within 30 s, unless `waitReady` is false. */
 export async function gatewayFor (t: Test, options: GatewayOptions, waitReady = true): Promise<TestGateway> {
   const env = options.env ?? {}
   const config = configOf(options)
@@ -71,7 +71,7 @@ function withDefaults (yaml: string): string {
 }
 
 async function ready (adminUrl: string): Promise<void> {
-  for (const end = Date.now() + 5_000; ;) {
+  for (const end = Date.now() + 30_000; ;) {
     const response = await fetch(`${adminUrl}/readyz`)
     const text = await response.text()
     if (response.ok) return

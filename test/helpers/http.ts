@@ -139,12 +139,19 @@ export async function listenFor (t: Test, server: Server, sockets: ReadonlySet<S
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** One that nobody listens on now. */
+/**
+ * Ports that nobody listens on now, all different. Only for a port that must be known before its server starts: one that is written into a
+ * configuration, an environment or a page's command, or that is to refuse connections. Another process can take it meanwhile: whoever can, listens
+ * on port 0 and reads the port.
+ */
+export async function freePorts (count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map(async server => await once(server, 'listening')))
+  const ports = servers.map(server => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map(async server => await once(server.close(), 'close')))
+  return ports
+}
+
 export async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  return (await freePorts(1))[0] as number
 }

@@ -2,10 +2,9 @@
 import type { Test } from 'tap'
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve as resolvePath } from 'node:path'
+import { freePort } from './http.js'
 
 export const MISSING = 'not found: install the Debian package "prometheus" (apt-get install -y prometheus)'
 
@@ -78,12 +77,4 @@ export async function until<T> (what: string, seconds: number, ask: () => Promis
     if (Date.now() > end) throw new Error(`no ${what} within ${seconds} s`)
     await new Promise(resolve => setTimeout(resolve, 200))
   }
-}
-
-async function freePort (): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }

@@ -6,21 +6,92 @@ import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
 import type { Test } from 'tap'
 
-/** Sends exact bytes and returns everything the peer answers until it closes, or for `timeout` ms. */
-export async function rawExchange (url: string, bytes: string | Buffer, timeout = 1_000): Promise<string> {
+export interface ExchangeOptions {
+  /** Responses to wait for, not counting interim ones (1xx); 1 unless given. */
+  readonly responses?: number
+  /** A request that asks to close the connection, sent after the responses: shows that the peer is through with all bytes before it. */
+  readonly last?: string
+  /** Returns when the peer has closed the connection, whatever it sent before: for bytes that need not get a response. */
+  readonly until?: 'close'
+  /** Milliseconds after which the exchange fails. */
+  readonly timeout?: number
+}
+
+/**
+ * Sends exact bytes and returns all bytes that the peer sends. Returns when the expected responses are complete; where the last of them has no
+ * length or says `connection: close`, when the peer has closed, so that one response too many is in the result. Fails when the peer closes
+ * earlier, or is silent.
+ */
+export async function rawExchange (url: string, bytes: string | Buffer, { responses = 1, last, until, timeout = 20_000 }: ExchangeOptions = {}): Promise<string> {
   const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  const chunks: Buffer[] = []
-  socket.on('data', chunk => chunks.push(chunk))
-  socket.on('error', () => {})
-  await once(socket, 'connect')
-  socket.write(bytes)
-  await new Promise<void>(resolve => {
-    const timer = setTimeout(resolve, timeout)
-    socket.once('close', () => { clearTimeout(timer); resolve() })
+  const request = Buffer.from(bytes as string)
+  const socket = connect(Number(port), hostname, () => { socket.write(request) })
+  return await new Promise<string>((resolve, reject) => {
+    let received: Buffer = Buffer.alloc(0)
+    let end = 0
+    let complete = 0
+    let closes = until === 'close'
+    const read = (closed: boolean): void => {
+      while (complete < responses) {
+        const response = readResponse(received, end, request, closed)
+        if (response === null) return
+        end = response.end
+        closes ||= response.closes
+        if (response.status >= 200 || response.status === 101) complete++
+      }
+    }
+    const finish = (problem: string | null): void => {
+      clearTimeout(timer)
+      socket.destroy()
+      const text = received.toString('latin1')
+      if (problem === null) resolve(text)
+      else reject(new Error(`${problem}, ${complete} of ${responses} responses are complete: ${JSON.stringify(text.slice(0, 500))} to ${JSON.stringify(request.toString('latin1', 0, 200))}`))
+    }
+    const timer = setTimeout(() => { finish(`after ${timeout} ms`) }, timeout)
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk])
+      read(false)
+      if (complete < responses || closes) return
+      if (last === undefined) return finish(null)
+      closes = true
+      socket.write(last)
+    })
+    socket.on('error', () => {}) // 'close' follows.
+    socket.once('close', () => {
+      read(true)
+      finish(complete === responses || until === 'close' ? null : 'the connection is closed')
+    })
   })
-  socket.destroy()
-  return Buffer.concat(chunks).toString('latin1')
+}
+
+/** The response at `at`, RFC 9112 section 6.3; null while it is not complete. `closed`: no more bytes follow. */
+function readResponse (bytes: Buffer, at: number, request: Buffer, closed: boolean): { status: number, end: number, closes: boolean } | null {
+  const body = bytes.indexOf('\r\n\r\n', at) + 4
+  if (body === 3) return null
+  const head = bytes.toString('latin1', at, body)
+  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0)
+  if (status === 0) return null
+  const closes = /^connection:.*\bclose\b/im.test(head)
+  const method = /^[A-Z]*/.exec(request.toString('latin1', 0, 16))?.[0]
+  if (status < 200 || status === 204 || status === 304 || method === 'HEAD' || (method === 'CONNECT' && status < 300)) return { status, end: body, closes }
+  if (/^transfer-encoding:.*\bchunked\b/im.test(head)) {
+    for (let chunk = body; ;) {
+      const line = bytes.indexOf('\r\n', chunk)
+      if (line === -1) return null
+      const size = parseInt(bytes.toString('latin1', chunk, line), 16)
+      if (size === 0) {
+        // Trailer lines and an empty one.
+        const end = bytes.indexOf('\r\n\r\n', line)
+        return end === -1 ? null : { status, end: end + 4, closes }
+      }
+      chunk = line + 2 + size + 2
+      if (!(chunk <= bytes.length)) return null
+    }
+  }
+  const length = /^content-length: *(\d+)/im.exec(head)?.[1]
+  if (length === undefined) return closed ? { status, end: bytes.length, closes: true } : null
+  const end = body + Number(length)
+  return end <= bytes.length ? { status, end, closes } : null
 }
 
 export interface RawRequest {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
+import { ROOT } from './paths.js'
 
 export interface Sentence {
   /** `src/config/checks.ts:12`. */
@@ -12,7 +13,6 @@ export interface Sentence {
   readonly pattern: RegExp
 }
 
-const ROOT = join(import.meta.dirname, '..', '..')
 const TWO_WORDS = /[A-Za-z]{2,}[^A-Za-z\s]*\s+[^A-Za-z\s]*[A-Za-z]/
 
 /**

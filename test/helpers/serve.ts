@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { until } from './http.js'
-
-const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
+import { MAIN } from './paths.js'
 
 export interface Line { readonly level: string, readonly msg: string, readonly url?: string, readonly admin?: string, readonly reason?: string, readonly pid?: number, readonly of?: number, readonly worker?: number, readonly request_id?: string }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
 import type { Bytes } from './bytes.js'
+import { inTests } from '../helpers/paths.js'
 
 export interface Scenario {
   /** What is done, as a sentence; the name of the test. */
@@ -124,7 +125,7 @@ export interface PromisedRequest {
   readonly headers?: Readonly<Record<string, string | readonly string[] | null>>
 }
 
-const FOLDER = join(import.meta.dirname, 'scenarios')
+const FOLDER = inTests('hostile', 'scenarios')
 
 const closed = (required: readonly string[], properties: Record<string, unknown>): object => ({ type: 'object', required, properties, additionalProperties: false })
 const bytes = { $ref: '#/$defs/bytes' }

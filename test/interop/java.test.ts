@@ -1,11 +1,11 @@
 /** The JDK's HttpClient offers `Upgrade: h2c` with its first request; a proxy must let the offer pass by. */
 import t from 'tap'
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startAgent } from '../helpers/agents.js'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { MESSAGE, rpcBody } from '../helpers/http.js'
+import { inTests } from '../helpers/paths.js'
 
 t.setTimeout(120_000)
 
@@ -13,7 +13,7 @@ t.test('a call of java.net.http.HttpClient', async t => {
   const agent = await startAgent({ kind: 'v1' })
   t.teardown(() => agent.close())
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
-  const program = join(import.meta.dirname, 'java/Post.java')
+  const program = inTests('interop', 'java/Post.java')
   const { stdout } = await promisify(execFile)('java', [program, `${gateway.url}/a2a/jsonrpc`, rpcBody('SendMessage', { message: MESSAGE })], { timeout: 100_000 })
     .catch((error: Error) => { throw new Error(`install a JDK, 17 or later (Debian: default-jdk-headless)\n${error.message}`) })
   const lines = stdout.trim().split('\n')

@@ -8,14 +8,14 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePort } from '../helpers/http.js'
+import { inTests } from '../helpers/paths.js'
 
 const run = promisify(execFile)
-const HERE = import.meta.dirname
+const HERE = inTests('interop')
 const CACHE = join(HERE, '../../node_modules/.cache/interop')
 
 /** The first use downloads and compiles; a machine may be slow at both. */
@@ -132,14 +132,6 @@ export async function startForeignAgent (t: Test, sdk: Sdk, args: readonly strin
     output: () => output,
     calls: () => output.split('\n').filter(line => /\b(?:GET|POST|DELETE) \//.test(line) && !line.includes('/.well-known/'))
   }
-}
-
-export async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }
 
 // ---- clients ----

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { readCard } from '../../src/a2a/card.js'
 import { mapInterfaces } from '../../src/a2a/card-map.js'
+import { PathScope } from '../../src/a2a/path-scope.js'
 import type { MappedInterface } from '../../src/a2a/card-map.js'
 import type { PlainRequest } from '../../src/agent/judge.js'
 import { headOf } from '../../src/agent/head.js'
@@ -99,7 +100,7 @@ for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
       const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
       const read = readCard(cardAt(origin))
       if (!read.ok) throw new Error(read.problem)
-      const { mapped } = mapInterfaces(read.card.interfaces, new URL(origin))
+      const { mapped } = mapInterfaces(read.card.interfaces, new PathScope({ upstreamUrl: new URL(origin) }))
       const sdk = await connect({ client, cardUrl: `${origin}/.well-known/agent-card.json`, transport: binding, extensions: URIS })
       const variant = { version, binding }
       for (const { name, call, spec, only } of CALLS) {

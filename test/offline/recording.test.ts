@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Recordings } from '../../src/offline/recording.js'
 import { loadRecording, pickRequest, readRecording, RecordingError } from '../../src/offline/recording.js'
+import { check } from '../helpers/seed.js'
 
 // A recording gives what was on the wire: the request line, the headers in order, the body's bytes.
 
@@ -222,7 +223,7 @@ t.test('whatever the bytes, nothing but a RecordingError is thrown', t => {
   const text = fc.oneof(fc.array(fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: 'binary', maxLength: 4 })), { maxLength: 40 }).map(list => list.join('')), fc.json())
   const bytes = fc.oneof(text.map(one => Buffer.from(one)), fc.uint8Array({ maxLength: 64 }).map(one => Buffer.from(one)))
   let kept = 0
-  fc.assert(fc.property(bytes, fc.constantFrom('x.http', 'x.json', 'stdin'), (one, file) => {
+  check('offline/recording/any-bytes', fc.property(bytes, fc.constantFrom('x.http', 'x.json', 'stdin'), (one, file) => {
     try {
       for (const request of readRecording(one, file, () => Buffer.from('{{a}}')).requests) {
         kept++
@@ -239,7 +240,7 @@ t.test('whatever the bytes, nothing but a RecordingError is thrown', t => {
 })
 
 t.test('any JSON body comes through an .http file as it was written', t => {
-  fc.assert(fc.property(fc.jsonValue(), fc.constantFrom(undefined, 2), fc.constantFrom('\n', '\r\n'), (value, indent, end) => {
+  check('offline/recording/any-json', fc.property(fc.jsonValue(), fc.constantFrom(undefined, 2), fc.constantFrom('\n', '\r\n'), (value, indent, end) => {
     const body = JSON.stringify(value, null, indent).replaceAll('{{', '{ {').replaceAll('\n', end)
     fc.pre(!body.includes('{{'))
     const text = ['### one', 'POST http://h/rpc', 'Content-Type: application/json', '', body, '', '### two', 'GET /', ''].join(end)

@@ -6,6 +6,7 @@ import { compileCorrelation, correlate } from '../../src/policy/correlate.js'
 import { TaskMemory } from '../../src/policy/task-memory.js'
 import type { TaskRecord } from '../../src/policy/task-memory.js'
 import type { Violation } from '../../src/policy/violation.js'
+import { check } from '../helpers/seed.js'
 import { compiled, context, request, status } from './task-fixtures.js'
 
 type Relation = CorrelationConfig['check']['relation']
@@ -169,7 +170,7 @@ t.test('property: subset and equalSet agree with a naive comparison', async t =>
   }
   const among = (list: unknown[], one: unknown): boolean => list.some(other => equal(one, other))
   const policies = { subset: policyOf('subset'), equalSet: policyOf('equalSet') }
-  fc.assert(fc.property(fc.array(value, { maxLength: 5 }), fc.array(value, { maxLength: 5 }), (offer, choice) => {
+  check('policy/correlate/sets', fc.property(fc.array(value, { maxLength: 5 }), fc.array(value, { maxLength: 5 }), (offer, choice) => {
     const subset = choice.every(one => among(offer, one))
     const once = choice.every((one, i) => !among(choice.slice(0, i), one))
     return (judge(policies.subset, offer, choice).length === 0) === subset &&

@@ -5,6 +5,7 @@ import type { AgentConfig, PolicyConfig, RuleConfig } from '../../src/config/mod
 import type { AgentPolicy } from '../../src/policy/compiled.js'
 import type { Decision } from '../../src/policy/decision.js'
 import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
+import { check } from '../helpers/seed.js'
 import type { Sent } from './fixtures.js'
 import { declaring, message, OBJECT_SCHEMAS, objectSchemas, part10, policyOf, send } from './fixtures.js'
 
@@ -169,7 +170,7 @@ t.test('decide never throws, and every refusal can be written', async t => {
     fc.record({ jsonrpc: fc.constant('2.0'), method: fc.constantFrom('SendMessage', 'message/send'), params: fc.record({ message: fc.record({ parts: fc.array(fc.record({ kind: value, data: value, mediaType: value, metadata: value }, { requiredKeys: [] }), { maxLength: 3 }) }) }) }),
     fc.record({ message: value, request: value }, { requiredKeys: [] })
   )
-  t.equal(fc.assert(fc.property(shaped, fc.constantFrom('0.3' as const, '1.0' as const), fc.constantFrom('JSONRPC' as const, 'HTTP+JSON' as const), fc.array(fc.constantFrom(U, V, OBJECT_SCHEMAS, 'x'), { maxLength: 3 }), fc.option(fc.string()), (document, version, binding, requested, tenant) => {
+  t.equal(check('policy/decide/never-throws', fc.property(shaped, fc.constantFrom('0.3' as const, '1.0' as const), fc.constantFrom('JSONRPC' as const, 'HTTP+JSON' as const), fc.array(fc.constantFrom(U, V, OBJECT_SCHEMAS, 'x'), { maxLength: 3 }), fc.option(fc.string()), (document, version, binding, requested, tenant) => {
     const { refusal, violations } = send(policy, JSON.stringify(document), { version, binding, requested, ...(tenant === null ? {} : { pathTenant: tenant }) })
     if (violations.length > 2 * MAX_VIOLATIONS) throw new Error('too many violations')
     if (refusal === null) return

@@ -4,6 +4,7 @@ import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import t from 'tap'
 import { bodyOf } from '../../src/agent/steps.js'
 import type { PolicyConfig } from '../../src/config/model.js'
+import { check } from '../helpers/seed.js'
 import { declaring, policyOf, send } from './fixtures.js'
 
 const URI = 'urn:x:v1'
@@ -57,7 +58,7 @@ function isSubsequence (short: string, long: string): boolean {
 
 t.test('stripped requests', async t => {
   let changed = 0
-  fc.assert(fc.property(policy, request, (config, params) => {
+  check('policy/edits-property/stripped', fc.property(policy, request, (config, params) => {
     const text = `{"jsonrpc":"2.0","id":1e0,"method":"SendMessage","params":${params}}`
     const compiled = policyOf(declaring(URI), { x: config })
     const once = (bytes: Buffer): Buffer => {

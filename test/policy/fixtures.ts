@@ -1,5 +1,6 @@
 /** What the tests of the core share: a card, an agent, the catalogue's object-schemas, and a call through readCall and decide. */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parse } from 'yaml'
 import type { TaskRecord } from '../../src/policy/task-memory.js'
 import type { AgentCard } from '../../src/a2a/card.js'
@@ -14,10 +15,11 @@ import { compileAgentPolicy } from '../../src/policy/compile.js'
 import type { Decision } from '../../src/policy/decision.js'
 import { decide } from '../../src/policy/decide.js'
 import { SchemaCache } from '../../src/policy/schema-source.js'
+import { ROOT } from '../helpers/paths.js'
 
 export const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
 
-export const objectSchemas = parse(readFileSync(new URL('../../config/extensions/object-schemas.yaml', import.meta.url), 'utf8')) as PolicyConfig
+export const objectSchemas = parse(readFileSync(join(ROOT, 'config/extensions/object-schemas.yaml'), 'utf8')) as PolicyConfig
 
 /** Through JSON, as cards come: `__proto__` is then an ordinary member. */
 export function card (more: object | string = {}): AgentCard {
@@ -38,7 +40,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     path: '',
     host: null,
     upstream: { url: 'http://agent.test', timeouts: { connect: 1, headers: 1, idle: 0, queue: 1, total: 0 }, connections: 1, tls: { ca: null, cert: null, key: null, serverName: null }, extensionHeader: { spelling: 'auto', form: 'repeated' } },
-    card: { url: null, file: null, refresh: 1, maxStale: 1, onUnavailable: 'reject', signature: 'strip', advertise: [], schemas: {} },
+    card: { url: null, file: null, refresh: 1, maxStale: 1, onUnavailable: 'reject', signature: 'strip', interfaces: [], advertise: [], schemas: {} },
     concurrency: { requests: 1, streams: 1 },
     mode: 'enforce',
     enforceOn: 'messages',
@@ -50,6 +52,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     policies: [],
     dependencies: {},
     passthrough: [],
+    reservedPaths: [],
     ...more
   }
 }

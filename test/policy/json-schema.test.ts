@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { CompiledSchema, DataViolation } from '../../src/policy/json-schema.js'
 import { compileSchema, MAX_VIOLATIONS } from '../../src/policy/json-schema.js'
 import { SCHEMA_LIMITS } from '../../src/policy/schema-lint.js'
+import { check } from '../helpers/seed.js'
 
 const D07 = 'http://json-schema.org/draft-07/schema#'
 const D19 = 'https://json-schema.org/draft/2019-09/schema'
@@ -186,7 +187,7 @@ t.test('uniqueItems by value', async t => {
   const validator = compiled(unique)
   const item = fc.oneof(fc.constantFrom<unknown>(0, -0, 1, true, false, null, '1', '', [], {}), fc.jsonValue({ maxDepth: 3 }), fc.constantFrom<unknown>({ a: 1, b: 2 }, { b: 2, a: 1 }, [1, [2]], [[1], 2]))
   const plus = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) // -0 is 0 in JSON Schema
-  t.equal(fc.assert(fc.property(fc.array(item, { maxLength: 6 }), items => {
+  t.equal(check('policy/json-schema/unique-items', fc.property(fc.array(item, { maxLength: 6 }), items => {
     const oracle = !items.some((a, i) => items.slice(i + 1).some(b => isDeepStrictEqual(plus(a), plus(b))))
     return (validator.validate(items) === null) === oracle
   }), { numRuns: 2_000 }), undefined)
@@ -296,7 +297,7 @@ t.test('values never show in what is said of them', async t => {
   const { value } = fc.letrec(tie => ({
     value: fc.oneof({ maxDepth: 4 }, leaf, fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(fc.constantFrom('a', 'b', 'c', 'long', '__proto__', 'x y'), tie('value')))
   }))
-  t.equal(fc.assert(fc.property(value, data => {
+  t.equal(check('policy/json-schema/values-stay-secret', fc.property(value, data => {
     for (const schema of schemas) {
       const text = JSON.stringify(schema.validate(data))
       if (text.includes(MARK)) throw new Error(text)

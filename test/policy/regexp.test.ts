@@ -1,12 +1,13 @@
 import t from 'tap'
 import fc from 'fast-check'
 import { compilePattern } from '../../src/policy/regexp.js'
+import { check } from '../helpers/seed.js'
 
 const ATOMS = ['a', 'b', '[', '^', ']', ':', '-', '\\d', '\\w', '\\W', '\\s', '\\S', '\\D', '(', ')', '{', '}', '1', ',', '*', '+', '?', '.', '|', '$', '\\b', '\\B', '\\.', '\\]', '\\[', '\\/', '\\-', '(?:', '(?<n>', '[:alpha:]', '[:', '\\u0041', '\\x41', '\\t', '\\n', '\\v', '\\f', '\\p{L}', '\\P{L}', '&&', '--', '\\\\', '\\cJ', '\\0', '[^', '\\u{1F600}', ' ']
 const TEXTS = ['', 'a', 'b', 'A', '1', ':', '-', '[', ']', '^', ' ', '\n', '\r', '\u2028', '\u00a0', '\ufeff', '\u000b', '\u000c', '\t', '\u0085', '\u180e', 'ab', 'a b', 'aa', '{', '}', ',', 'é', '_', '.', 'l', 'p', '😀', 'K', '\u0000', '&', '\\', 's', 'S', 'a1', 'aaa', '|', '$', '(', 'a\n', '\u3000']
 
 t.test('a pattern that compiles matches what ECMA-262 matches', async t => {
-  t.equal(fc.assert(fc.property(fc.array(fc.constantFrom(...ATOMS), { minLength: 1, maxLength: 7 }), atoms => {
+  t.equal(check('policy/regexp/ecma-262', fc.property(fc.array(fc.constantFrom(...ATOMS), { minLength: 1, maxLength: 7 }), atoms => {
     const pattern = atoms.join('')
     let unicode = true
     let native: RegExp
@@ -30,7 +31,7 @@ t.test('a pattern that compiles matches what ECMA-262 matches', async t => {
       if (!unicode && text === '😀') continue // two units without the flag, one code point in RE2
       if (native.test(text) !== ours.test(text)) throw new Error(`${JSON.stringify(pattern)} on ${JSON.stringify(text)}: ECMA-262 says ${String(native.test(text))}`)
     }
-  }), { numRuns: 20_000 }), undefined)
+  }), { numRuns: 8_000 }), undefined)
 })
 
 t.test('classes and dots mean what ECMA-262 says', async t => {
@@ -66,7 +67,7 @@ t.test('what RE2 cannot say is refused in words', async t => {
   ] as const) {
     t.throws(() => compilePattern(pattern), { message: new RegExp(` cannot run in linear time: ${construct.replace(/[^\w ]/g, '\\$&')} is not supported$`) }, pattern)
   }
-  t.throws(() => compilePattern('((a{100}){100}){100}'), /cannot run in linear time: invalid repeat count/)
+  t.throws(() => compilePattern('((a{100}){100}){100}'), /is too large: it compiles to \d+ instructions/)
   t.equal(compilePattern('[(?=]\\(\\?=\\\\1').test('=(?=\\1'), true, 'where it is no such construct')
   for (const pattern of ['(', '[', '*', '\\Qa\\E', '\\Aab\\z', '\\pL', '(?i)a', '(?P<n>a)']) {
     t.throws(() => compilePattern(pattern), /is not a valid ECMA-262 regular expression$|cannot run in linear time/, pattern)

@@ -25,7 +25,7 @@ for (const style of STYLES) {
       const policy = policyFor({ owns: { metadata: ['$uri', 'own.*'], dataKeys: ['own.*'], mediaTypes: ['application/own'] }, activation: { signals: ['header'] }, inactive: { response: 'strip' } })
       const bytes = style.task_('completed', {
         message: style.message([style.text('s')], { metadata: { [URI]: 1, other: 1 } }),
-        artifacts: [[style.part({ 'own.a': 1, b: 2 }, 'a/b', { 'own.m': 1 }), style.part(1, 'application/own')]],
+        artifacts: [[style.part({ 'own.a': 1, b: 2 }, 'a/b', { 'own.m': 1 }), style.part({ n: 1 }, 'application/own')]],
         metadata: { 'own.task': 1 }
       })
       const verdict = judge(policy, bytes, { style })
@@ -36,19 +36,19 @@ for (const style of STYLES) {
       t.same(verdict.edited, ['ext/inactive'])
       t.match(verdict.violations, [{ mode: 'observe', rule: 'inactive', path: /metadata/ }])
       t.same(judge(policy, bytes, { style, requested: [URI] }).edits, [], 'it did')
-      const repeated = style.task_('working', { history: [style.message([style.text('u')], { metadata: { 'own.client': 1 } }, 'user'), style.message([style.text('a'), style.part(1, 'application/own')], { metadata: { 'own.past': 1 } }), style.message([style.part(2, 'application/own')])] })
+      const repeated = style.task_('working', { history: [style.message([style.text('u')], { metadata: { 'own.client': 1 } }, 'user'), style.message([style.text('a'), style.part({ n: 1 }, 'application/own')], { metadata: { 'own.past': 1 } }), style.message([style.part({ n: 2 }, 'application/own')])] })
       const past = judge(policy, repeated, { style })
       t.notMatch(JSON.stringify(edited(repeated, past)), 'own.past', 'what the agent repeats in the history')
       t.match(JSON.stringify(edited(repeated, past)), /"own\.client":1.*"text":"a".*application\/own/, 'not what the client wrote, nor the last part')
       t.match(past.violations, [{ rule: 'inactive', path: /history\[1\]/ }, { rule: 'inactive', message: /stays/ }])
-      const alone = style.task_('completed', { artifacts: [[style.part(1, 'application/own')]] })
+      const alone = style.task_('completed', { artifacts: [[style.part({ n: 1 }, 'application/own')]] })
       t.match(judge(policy, alone, { style }), { edits: [], violations: [{ rule: 'inactive' }, { rule: 'inactive', message: /stays: no part would be left/ }] })
     })
 
     t.test('redaction of the history', async t => {
       const policy = policyFor({ redact: ['$uri#/keys/*/secret', 'token', 'list#/*/0'] })
       const metadata = { [URI]: { keys: { a: { secret: 'Zq7', id: 1 }, b: { secret: 'Zq7' } } }, token: 'Zq7', list: { x: ['Zq7', 2] } }
-      const bytes = style.task_('working', { metadata: { token: 'stays' }, history: [style.message([style.part(1, 'a/b', { token: 'Zq7' })], { metadata }, 'user'), style.message([style.text('a')], { metadata: { token: 'Zq7' } })] })
+      const bytes = style.task_('working', { metadata: { token: 'stays' }, history: [style.message([style.part({ n: 1 }, 'a/b', { token: 'Zq7' })], { metadata }, 'user'), style.message([style.text('a')], { metadata: { token: 'Zq7' } })] })
       const verdict = judge(policy, bytes, { style })
       const text = JSON.stringify(edited(bytes, verdict))
       t.notMatch(text, 'Zq7')

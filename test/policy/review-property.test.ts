@@ -6,6 +6,7 @@ import type { PolicyConfig, ResponseRuleConfig } from '../../src/config/model.js
 import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
 import { parseStrict } from '../../src/wire/json.js'
 import { editJson } from '../../src/wire/json-edit.js'
+import { check } from '../helpers/seed.js'
 import { ask, LIMITS, policyFor, STYLES, URI } from './answers.js'
 
 const KEYS = ['a', 'b.1', 'b.2', '__proto__', 'é', '']
@@ -57,7 +58,7 @@ function sizes (value: unknown): number[] {
 t.test('enforced: no list of parts is emptied, and what goes on is JSON', async t => {
   let changed = 0
   let refused = 0
-  fc.assert(fc.property(policy, answer, fc.boolean(), (config, { style, operation, bytes }, asked) => {
+  check('policy/review-property/enforced', fc.property(policy, answer, fc.boolean(), (config, { style, operation, bytes }, asked) => {
     const { review } = ask(policyFor(config), { style, operation, requested: asked ? [URI] : [] })
     if (review === null) return
     const stream = operation === 'SendStreamingMessage'
@@ -88,7 +89,7 @@ t.test('enforced: no list of parts is emptied, and what goes on is JSON', async 
 
 t.test('observed: nothing is refused, changed, told or held', async t => {
   let broken = 0
-  fc.assert(fc.property(policy, answer, fc.boolean(), fc.boolean(), (config, { style, operation, bytes }, asked, byPolicy) => {
+  check('policy/review-property/observed', fc.property(policy, answer, fc.boolean(), fc.boolean(), (config, { style, operation, bytes }, asked, byPolicy) => {
     const observed = byPolicy ? policyFor({ ...config, mode: 'observe' }) : policyFor(config, { responses: 'observe' })
     const { review } = ask(observed, { style, operation, requested: asked ? [URI] : [] })
     if (review === null) return
@@ -106,7 +107,7 @@ t.test('observed: nothing is refused, changed, told or held', async t => {
 
 t.test('whatever the bytes, there is a verdict', async t => {
   const policies = [policyFor({ response: [{ id: 'r', select: { part: {} }, schema: false, verdict: 'reject' }] }), policyFor({ response: [{ id: 'r', select: { part: {} }, schema: false }] }, { responses: 'observe' })]
-  fc.assert(fc.property(fc.constantFrom(...policies), style, fc.oneof(fc.uint8Array().map(bytes => Buffer.from(bytes)), fc.json().map(text => Buffer.from(text))), fc.boolean(), (on, style, bytes, stream) => {
+  check('policy/review-property/any-bytes', fc.property(fc.constantFrom(...policies), style, fc.oneof(fc.uint8Array().map(bytes => Buffer.from(bytes)), fc.json().map(text => Buffer.from(text))), fc.boolean(), (on, style, bytes, stream) => {
     const verdict = ask(on, { style, operation: stream ? 'SendStreamingMessage' : 'SendMessage' }).review?.judge(bytes, stream)
     ok(verdict !== undefined && (on.responses === 'enforce' || verdict.refusal === null))
   }), { numRuns: 500 })

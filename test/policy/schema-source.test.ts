@@ -59,9 +59,9 @@ t.test('the cache compiles each schema once, and the next snapshot takes over wh
   const one = first.compile({ type: 'string' })
   t.equal(first.compile({ type: 'string' }), one)
   t.notOk(first.compile({ type: 'number' }) === one)
-  const second = new SchemaCache(first)
+  const second = new SchemaCache({ previous: first })
   t.equal(second.compile({ type: 'string' }), one)
-  const third = new SchemaCache(second)
+  const third = new SchemaCache({ previous: second })
   t.equal(third.compile({ type: 'string' }), one)
   t.notOk(third.compile({ type: 'number' }) === first.compile({ type: 'number' }), 'what was not used was forgotten')
 })
@@ -76,7 +76,7 @@ t.test('a card\'s schemas are bounded in number and in size together', async t =
   t.equal(big.compile(large('a')).ok, true)
   t.equal(big.compile(large('b')).ok, true)
   t.match(big.compile(large('c')), { ok: false, problem: { message: `the card holds schemas of more than ${MAX_VALUES} values together` } })
-  t.equal(new SchemaCache(big).compile(large('a')).ok, true)
+  t.equal(new SchemaCache({ previous: big }).compile(large('a')).ok, true)
 })
 
 t.test('pointers: RFC 6901, own properties only', async t => {

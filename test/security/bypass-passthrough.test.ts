@@ -57,6 +57,6 @@ t.test('a passthrough request adds nothing to the next one on its connection', a
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['passthrough: [/files]']).replace('{url:', '{connections: 1, url:') })
   const inner = 'GET /rpc HTTP/1.1\r\nHost: x\r\n\r\n'
-  await rawExchange(gateway.url, `POST /files/a HTTP/1.1\r\nHost: x\r\nContent-Length: ${inner.length}\r\n\r\n${inner}GET /files/b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+  await rawExchange(gateway.url, `POST /files/a HTTP/1.1\r\nHost: x\r\nContent-Length: ${inner.length}\r\n\r\n${inner}GET /files/b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, { responses: 2 })
   t.same(agent.received.map(({ method, url }) => `${method} ${url}`), ['POST /files/a', 'GET /files/b'])
 })

@@ -115,11 +115,11 @@ t.test('a task id of any type and spelling is a task id', async (t) => {
   }
 })
 
-t.test('messages and parts of the wrong type are the agent\'s to refuse, and hide no data', async (t) => {
+t.test('messages and parts of the wrong type hide no data', async (t) => {
   const one = await target(t)
   for (const form of FORMS) {
     for (const part of ['null', '7', '"x"', '[]', `[${dataPart(form, BAD)}]`]) {
-      refused(t, one, await one.send(sending(form, bodyOf(form, messageOf(form, [part, dataPart(form, BAD)])))), 'EXTENSION_DATA_INVALID', /\[1\]/, `${nameOf(form)}, ${part} first`)
+      refused(t, one, await one.send(sending(form, bodyOf(form, messageOf(form, [part, dataPart(form, BAD)])))), 'INVALID_PARAMS', /\[0\] must be an object/, `${nameOf(form)}, ${part} first`)
     }
   }
 })

@@ -8,7 +8,7 @@ t.test('both spellings of a field are refused', async (t) => {
   const one = await target(t)
   for (const form of FORMS) {
     for (const [member, twin] of [['message_id', 'messageId'], ['task_id', 'taskId'], ['context_id', 'contextId'], ['reference_task_ids', 'referenceTaskIds']]) {
-      const extra = twin === 'messageId' ? `,"${member}":"n"` : `,"${twin}":"","${member}":"t"`
+      const extra = twin === 'referenceTaskIds' ? `,"${twin}":[],"${member}":["t"]` : twin === 'messageId' ? `,"${member}":"n"` : `,"${twin}":"","${member}":"t"`
       const answer = await one.send(sending(form, bodyOf(form, messageOf(form, [textPart(form)], extra))))
       refused(t, one, answer, 'INVALID_PARAMS', new RegExp(`${rootOf(form)}\\.${member} stands beside "${twin}"`), `${nameOf(form)}, ${member}`)
       t.same(refusalIn(answer).fields, [`${rootOf(form)}.${member}`])

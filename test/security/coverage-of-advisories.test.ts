@@ -2,8 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { inTests } from '../helpers/paths.js'
 
-const FOLDER = import.meta.dirname
+const FOLDER = inTests('security')
 
 /** id to the file that tests it, or to a sentence that says why nothing needs testing. */
 const COVERAGE: Readonly<Record<string, string>> = {

@@ -1,8 +1,7 @@
 /** The project's own sources as text, for promises about what they do not use. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-const ROOT = join(import.meta.dirname, '..', '..')
+import { ROOT } from '../helpers/paths.js'
 
 /** Path from the root and text of every file below `src`. */
 export function sourceFiles (): [string, string][] {

@@ -10,8 +10,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { plainCard } from '../helpers/raw.js'
+import { inTests } from '../helpers/paths.js'
 
-const fixture = (name: string): string => join(import.meta.dirname, 'fixtures', name)
+const fixture = (name: string): string => inTests('security', 'fixtures', name)
 
 /** Self-signed, and for `other.example` only. Its key is in the repository: it protects nothing. */
 export const CERTIFICATE = fixture('other.example.crt')

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { MemoryStore } from '../../src/state/memory-store.js'
 import { MAX_FIELDS, MAX_LENGTH, recordKey } from '../../src/state/record-key.js'
 import type { TaskKey } from '../../src/state/store.js'
+import { check } from '../helpers/seed.js'
 
 const key = (taskId: string, tenant: string | null = null, agent = 'a'): TaskKey => ({ agent, tenant, taskId })
 const record = (fields: Record<string, string>): Map<string, string> => new Map(Object.entries(fields))
@@ -77,7 +78,7 @@ t.test('property: it does what a simple model does', async t => {
     fc.record({ do: fc.constant('write' as const), id: fc.constantFrom(...ids), field: fc.constantFrom('x', 'y'), value: fc.constantFrom('1', '2') }),
     fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 6 }) })
   )
-  fc.assert(fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), (maxTasks, steps) => {
+  check('state/memory-store/model', fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), (maxTasks, steps) => {
     let now = 0
     const store = new MemoryStore({ ttl: 10, maxTasks }, () => now)
     /** Oldest first. */

@@ -22,17 +22,20 @@ import { MISSING, startPrometheus, until as soon } from '../helpers/prometheus.j
 const COMPOSE_GO = 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2'
 const { services } = readCompose()
 
-function tool (program: string, args: string[], missing: string, cwd = process.cwd()): { status: number | null, output: string } {
+interface Run { readonly status: number | null, readonly stdout: string, readonly stderr: string }
+
+/** Both outputs stay apart: `go run` writes `go: downloading …` to stderr when its cache is cold. */
+function tool (program: string, args: string[], missing: string, cwd = process.cwd()): Run {
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '', GOFLAGS: '-mod=mod' } })
   if (error !== undefined) throw new Error(`${program} ${missing}: ${error.message}`)
-  return { status, output: stdout + stderr }
+  return { status, stdout, stderr }
 }
 
 t.test('Docker Compose understands the file, and would not take what it does not know', async t => {
   const read = (folder: string): ReturnType<typeof tool> => tool('go', ['run', COMPOSE_GO, 'compose.yaml'], 'not found: install Go', folder)
   const found = read('deploy')
-  t.equal(found.status, 0, found.output)
-  const project = parse(found.output.slice(found.output.indexOf('name:'))) as { services: Record<string, { read_only: boolean }> }
+  t.equal(found.status, 0, found.stderr)
+  const project = parse(found.stdout) as { services: Record<string, { read_only: boolean }> }
   t.same(Object.keys(project.services).toSorted(), Object.keys(services).toSorted())
   t.ok(Object.values(project.services).every(service => service.read_only))
 
@@ -54,9 +57,9 @@ t.test('promtool accepts the configuration of Prometheus', async t => {
   const file = join(folder, 'prometheus.yaml')
   // In the container the rules are beside it, too.
   writeFileSync(file, readFileSync(file, 'utf8').replace('/etc/prometheus/', ''))
-  const { status, output } = tool('promtool', ['check', 'config', file], MISSING)
-  t.equal(status, 0, output)
-  t.match(output, /SUCCESS: \d+ rules found/)
+  const { status, stdout, stderr } = tool('promtool', ['check', 'config', file], MISSING)
+  t.equal(status, 0, stderr)
+  t.match(stdout, /SUCCESS: \d+ rules found/)
   writeFileSync(file, stringify({ ...parse(readFileSync(file, 'utf8')) as object, scrapes: [] }))
   t.not(tool('promtool', ['check', 'config', file], MISSING).status, 0, 'an unknown key is noticed')
 })
@@ -111,7 +114,7 @@ t.test('gateway and agents, as the file starts them: a call is refused, one is f
     OTEL_BSP_SCHEDULE_DELAY: '100'
   })
   await until(async () => output().includes('"listening"') && (await fetch(`http://${admin}/readyz`)).ok, 'the gateway', 60_000)
-  const { url = '' } = output().split('\n').filter(line => line.includes('"listening"')).map(line => JSON.parse(line) as { url: string })[0] ?? {}
+  const { url = '', metrics = '' } = output().split('\n').filter(line => line.includes('"listening"')).map(line => JSON.parse(line) as { url: string, metrics: string })[0] ?? {}
 
   const address = `${url}/agents/eightball/a2a/jsonrpc`
   const refused = await rpc(address)
@@ -123,17 +126,17 @@ t.test('gateway and agents, as the file starts them: a call is refused, one is f
   await until(() => spans.includes('/v1/traces'), 'spans', 30_000)
 
   await t.test('the commands of the page do what it says', async t => {
-    const [, block = ''] = /^## With everything to watch it\n[^]*?A call that is refused, and one that is not:\n\n```sh\n([^]*?)```/m.exec(readFileSync('docs/running.md', 'utf8')) ?? []
+    const [, block = ''] = /^## With the monitoring stack\n[^]*?The gateway rejects the first of these calls and forwards the second:\n\n```sh\n([^]*?)```/m.exec(readFileSync('docs/running.md', 'utf8')) ?? []
     const commands = block.replaceAll('\\\n', ' ').trim().split('\n').map(command => command.replace('http://localhost:8080', url))
-    const answers = commands.map(command => tool('sh', ['-c', command], 'not found').output)
+    const answers = commands.map(command => tool('sh', ['-c', command], 'not found').stdout)
     t.equal(answers.length, 2)
     t.match(answers[0], /^gateway-decision: reject;/m)
     t.match(answers[1], /"role":"ROLE_AGENT"/)
   })
 
   const { scrape_configs: [job] } = parse(readFileSync('deploy/prometheus/prometheus.yaml', 'utf8')) as { scrape_configs: { job_name: string, static_configs: { targets: string[] }[] }[] }
-  t.same(job?.static_configs[0]?.targets, ['gateway:9901'])
-  const prometheus = await startPrometheus(t, admin, { job: job?.job_name ?? '', rules: ['deploy/prometheus/alerts.yaml'] })
+  t.same(job?.static_configs[0]?.targets, ['gateway:9902'])
+  const prometheus = await startPrometheus(t, metrics.replace(/^http:\/\//, ''), { job: job?.job_name ?? '', rules: ['deploy/prometheus/alerts.yaml'] })
   const outcomes = await soon('both calls', 30, async () => {
     const found = await prometheus.query('sum by (outcome) (a2a_gateway_requests_total{agent="eightball"})')
     return found.length === 2 && found.every(({ value }) => value[1] === '2') ? found : null

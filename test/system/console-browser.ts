@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 import type { Test } from 'tap'
+import { ROOT } from '../helpers/paths.js'
 
 const PROGRAM = '/usr/bin/chromium'
 /** The browser is slow on a small machine that others use as well, ms. */
@@ -61,7 +62,7 @@ export async function overhang (page: Page): Promise<number> {
 /** With CONSOLE_SCREENSHOTS=1 the pictures of docs/console.md are made anew. */
 export async function picture (page: Page, name: string): Promise<void> {
   if (process.env.CONSOLE_SCREENSHOTS !== '1') return
-  const directory = join(import.meta.dirname, '../../docs/images')
+  const directory = join(ROOT, 'docs/images')
   mkdirSync(directory, { recursive: true })
   await page.mouse.move(0, 0)
   // The file of the test's own gateway stands where no reader has one.

@@ -35,7 +35,7 @@ t.test('nothing of a hostile card or call is more than text', { timeout: 120_000
   }
   t.match(await page.locator('.fields').first().innerText(), /<img src=x/, 'the form is made of the schema')
   await page.getByRole('button', { name: 'Send through the gateway' }).click()
-  await page.getByRole('region', { name: 'Decision' }).getByText('refused', { exact: true }).waitFor()
+  await page.getByRole('region', { name: 'Decision' }).getByText('rejected', { exact: true }).waitFor()
   await look('tried')
   t.same(complaints, [], 'no dialog, no error, nothing that the policy of the page had to stop')
   t.same([...hosts], [new URL(gateway.adminUrl).host])
@@ -46,9 +46,9 @@ t.test('a gateway that goes away is said, and the page goes on when it is back',
   const gateway = await serve(t, `agents:\n  - {name: agent, upstream: {url: "${agent.url}"}}`)
   const { page } = await browse(t, `${gateway.adminUrl}/console/#/agents/agent/try`, 'wide')
   await page.getByText('tryIt: true').waitFor()
-  t.match(await page.getByRole('tabpanel').innerText(), /The console only shows/)
+  t.match(await page.getByRole('tabpanel').innerText(), /The console is read-only/)
   gateway.kill('SIGTERM')
   await gateway.exited
-  await until(async () => await page.locator('#ready-text').innerText() === 'no answer', 'the page to notice', 60_000)
+  await until(async () => await page.locator('#ready-text').innerText() === 'no response', 'the page to notice', 60_000)
   t.pass('it stops though a page is open')
 })

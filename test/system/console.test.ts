@@ -7,6 +7,7 @@ import { COMPARISON, startFight } from '../../examples/fight.js'
 import { until } from '../helpers/http.js'
 import { connect } from '../helpers/sdk-clients.js'
 import type { AgentClient } from '../helpers/sdk-clients.js'
+import { random } from '../helpers/seed.js'
 import type { ServedGateway } from '../helpers/serve.js'
 import { serve } from '../helpers/serve.js'
 import { browse, go, hurdles, overhang, picture } from './console-browser.js'
@@ -99,10 +100,10 @@ t.test('the numbers are those of /metrics while calls go on, and a refusal shows
   const counted = (agent: string, outcome: string): Promise<number> => gateway.metric(new RegExp(`^a2a_gateway_requests_total\\{agent="${agent}",.*outcome="${outcome}"`))
   await go(page, '#/', 'tr[data-agent=eightball]')
   for (const agent of ['eightball', 'fight', 'fight-held']) {
-    const wanted = { Forwarded: await counted(agent, 'forwarded'), Refused: await counted(agent, 'rejected') }
+    const wanted = { Forwarded: await counted(agent, 'forwarded'), Rejected: await counted(agent, 'rejected') }
     await until(async () => {
-      const { Forwarded, Refused } = await row(page, agent)
-      return Forwarded === String(wanted.Forwarded) && Refused === String(wanted.Refused)
+      const { Forwarded, Rejected } = await row(page, agent)
+      return Forwarded === String(wanted.Forwarded) && Rejected === String(wanted.Rejected)
     }, `the numbers of ${agent}: ${JSON.stringify(wanted)}`, 60_000)
   }
   t.equal(await counted('eightball', 'rejected'), 3)
@@ -115,7 +116,8 @@ t.test('the numbers are those of /metrics while calls go on, and a refusal shows
   await page.waitForSelector('.chart path.line[d*="L"]')
   t.match(await page.locator('.chart').first().getAttribute('aria-label'), /^Calls per second, the last 15 minutes\. all: now .*at most [\d.]+/)
   if (process.env.CONSOLE_SCREENSHOTS === '1') {
-    for (const end = Date.now() + 60_000; Date.now() < end;) await calls(all, Math.ceil(Math.random() * 12))
+    const chance = random('system/console')
+    for (const end = Date.now() + 60_000; Date.now() < end;) await calls(all, 1 + chance.below(12))
     await page.waitForTimeout(3_500)
   }
   await picture(page, 'overview')
@@ -137,20 +139,20 @@ t.test('a call is tried: refused, mended, forwarded', SLOW, async t => {
   await required.uncheck()
   await page.getByRole('button', { name: 'Send through the gateway' }).click()
   const decision = page.getByRole('region', { name: 'Decision' })
-  await decision.getByText('refused', { exact: true }).waitFor()
+  await decision.getByText('rejected', { exact: true }).waitFor()
   t.match(await decision.innerText(), new RegExp(`\\+\\s*A2A-Extensions:\\s+${FORTUNE_CONSENT}`))
-  t.match(await page.getByRole('region', { name: 'Answer' }).innerText(), /gateway-decision[^]*reject[^]*-32008/)
+  t.match(await page.getByRole('region', { name: 'Response' }).innerText(), /gateway-decision[^]*reject[^]*-32008/)
   await required.check()
   await page.getByRole('button', { name: 'Send through the gateway' }).click()
   await decision.getByText('forwarded', { exact: true }).waitFor()
   t.match(await page.getByRole('region', { name: 'Request' }).innerText(), new RegExp(`A2A-Extensions: ${FORTUNE_CONSENT}`))
-  t.match(await page.getByRole('region', { name: 'Answer' }).innerText(), /ROLE_AGENT/)
+  t.match(await page.getByRole('region', { name: 'Response' }).innerText(), /ROLE_AGENT/)
 
   await t.test('a form made of the agent\'s schema builds the data part, for each binding and version', async t => {
     await go(page, '#/agents/fight/try', '#schema')
     await page.getByLabel('a required').fill('Lion')
     await page.getByRole('button', { name: 'Send through the gateway' }).click()
-    await decision.getByText('refused', { exact: true }).waitFor()
+    await decision.getByText('rejected', { exact: true }).waitFor()
     t.match(await decision.innerText(), /params\.message\.parts\[0\]\.data\.b is required/)
     for (const [option, words] of [['JSON-RPC, A2A 1.0', /"mediaType": "application\/json;schema=fightComparison"/], ['HTTP+JSON, A2A 1.0', /"mediaType"/], ['JSON-RPC, A2A 0.3', /"method": "message\/send"[^]*"mimeType": "application\/json;schema=fightComparison"/]] as const) {
       await page.getByLabel('b required').fill('Tiger')
@@ -158,27 +160,27 @@ t.test('a call is tried: refused, mended, forwarded', SLOW, async t => {
       await page.getByRole('button', { name: 'Send through the gateway' }).click()
       await decision.getByText(/^(forwarded|observed)$/).waitFor()
       t.match(await page.getByLabel('Body of the request').innerText(), words, option)
-      t.match(await page.getByLabel('Body of the answer').innerText(), /"winner": "(Lion|Tiger)"/, option)
+      t.match(await page.getByLabel('Body of the response').innerText(), /"winner": "(Lion|Tiger)"/, option)
     }
     await page.getByLabel('Operation').selectOption('stream')
     await page.getByRole('button', { name: 'Send through the gateway' }).click()
     await page.getByText('text/event-stream').first().waitFor()
     await page.getByText('The body, as JSON').click()
-    await page.getByLabel('What is sent').fill('{"broken')
+    await page.getByLabel('Body to send').fill('{"broken')
     await page.getByRole('button', { name: 'Send through the gateway' }).click()
     await decision.getByText('PARSE_ERROR').first().waitFor()
     await page.getByRole('button', { name: 'Back to the form' }).click()
-    t.match(await page.getByLabel('What is sent').inputValue(), /"Tiger"/)
+    t.match(await page.getByLabel('Body to send').inputValue(), /"Tiger"/)
   })
   if (process.env.CONSOLE_SCREENSHOTS === '1') {
     await go(page, '#/', '.tile')
     await go(page, '#/agents/fight/try', '#schema')
     await page.getByLabel('a required').fill('Lion')
     await page.getByText('The body, as JSON').click()
-    await page.getByLabel('What is sent').fill((await page.getByLabel('What is sent').inputValue()).replace('"a": "Lion"', '"a": "Lion",\n "b": 7'))
+    await page.getByLabel('Body to send').fill((await page.getByLabel('Body to send').inputValue()).replace('"a": "Lion"', '"a": "Lion",\n "b": 7'))
     await page.getByText('The body, as JSON').click()
     await page.getByRole('button', { name: 'Send through the gateway' }).click()
-    await decision.getByText('refused', { exact: true }).waitFor()
+    await decision.getByText('rejected', { exact: true }).waitFor()
     await page.setViewportSize({ width: 1280, height: 1060 })
     await page.evaluate('scrollTo(0, 0)')
     await picture(page, 'try')

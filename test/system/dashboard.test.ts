@@ -61,7 +61,7 @@ t.test('under all kinds of traffic, every query of the dashboard has data and ev
   for (const { name, expr } of dashboard.annotations.list) t.ok(largest(await ask(expr, false)) !== null, `marks: ${name}`)
 
   await t.test('a query that is broken has no data', async t => {
-    const { expr = '' } = panelsOf(dashboard).find(panel => panel.title === 'Refusals by rule')?.targets?.[0] ?? {}
+    const { expr = '' } = panelsOf(dashboard).find(panel => panel.title === 'Rejections by rule')?.targets?.[0] ?? {}
     t.ok((largest(await ask(expr, false)) ?? 0) > 0)
     t.equal(largest(await ask(expr.replace('refusals_total', 'refusal_total'), false)), null)
     t.equal(largest(await ask(expr.replace('agent=~', 'agents=~'), false, { ...ALL, agent: 'odd' })), null)
@@ -72,13 +72,13 @@ t.test('under all kinds of traffic, every query of the dashboard has data and ev
       const { expr = '', instant = false } = panelsOf(dashboard).find(panel => panel.title === title)?.targets?.[0] ?? {}
       return [...new Set((await ask(expr, instant)).map(({ metric }) => metric[label] ?? ''))].toSorted()
     }
-    t.same(await values('Calls by how they ended', 'outcome'), ['forwarded', 'rejected', 'upstream_error'])
-    t.same(await values('Asked for by clients', 'echo'), ['absent', 'confirmed', 'unexpected'])
-    t.same(await values('Asked for by the gateway', 'echo'), ['absent', 'confirmed'])
+    t.same(await values('Calls by outcome', 'outcome'), ['forwarded', 'rejected', 'upstream_error'])
+    t.same(await values('Requested by clients', 'echo'), ['absent', 'confirmed', 'unexpected'])
+    t.same(await values('Requested by the gateway', 'echo'), ['absent', 'confirmed'])
     t.same(await values('By phase', 'phase'), ['card', 'request', 'response'])
     t.same(await values('Refreshes', 'outcome'), ['changed', 'not_modified', 'unchanged', 'unreachable'])
     t.same(await values('Reloads', 'outcome'), ['invalid', 'ok'])
-    t.same(await values('Refused for load', 'rule'), ['gateway/too-many-requests'])
+    t.same(await values('Rejected for load', 'rule'), ['gateway/too-many-requests'])
     t.same(await values('Connections without a request', 'kind'), ['malformed'])
     t.ok((await values('Most broken', 'rule')).length >= 3)
   })

@@ -88,7 +88,7 @@ const CHANGES: Readonly<Record<string, readonly [object, (all: readonly Manifest
   'networkPolicy.prometheus': [{ networkPolicy: { prometheus: [] } }, all => only(all, 'NetworkPolicy').spec.ingress.length, 1],
   'networkPolicy.dns': [{ networkPolicy: { dns: [{ ipBlock: { cidr: '169.254.20.10/32' } }] } }, all => only(all, 'NetworkPolicy').spec.egress[0].to, [{ ipBlock: { cidr: '169.254.20.10/32' } }]],
   'networkPolicy.egress': [{ networkPolicy: { egress: [{ ports: [{ port: 6379 }] }] } }, all => only(all, 'NetworkPolicy').spec.egress.slice(1), [{ ports: [{ port: 6379 }] }]],
-  'serviceMonitor.enabled': [{ serviceMonitor: { enabled: true } }, all => only(all, 'ServiceMonitor').spec.endpoints[0].port, 'admin'],
+  'serviceMonitor.enabled': [{ serviceMonitor: { enabled: true } }, all => only(all, 'ServiceMonitor').spec.endpoints[0].port, 'metrics'],
   'serviceMonitor.labels': [{ serviceMonitor: { enabled: true, labels: { release: 'p' } } }, all => only(all, 'ServiceMonitor').metadata.labels.release, 'p'],
   'serviceMonitor.interval': [{ serviceMonitor: { enabled: true, interval: '1m' } }, all => only(all, 'ServiceMonitor').spec.endpoints[0].interval, '1m'],
   'prometheusRule.enabled': [{ prometheusRule: { enabled: true } }, all => only(all, 'PrometheusRule').spec.groups.length > 0, true],

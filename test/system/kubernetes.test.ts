@@ -25,10 +25,10 @@ function reachesAgents (t: Test, policy: Manifest, config: Config): void {
   t.same(agents.to.flatMap((one: Tree) => one.namespaceSelector?.matchExpressions?.[0].values ?? []), named, 'the namespaces of the agents')
 }
 
-function lets (t: Test, policy: Manifest, http: string, admin: string): void {
+function lets (t: Test, policy: Manifest, http: string, metrics: string): void {
   t.same(policy.spec.ingress, [
     { ports: [{ protocol: 'TCP', port: http }] },
-    { from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }], ports: [{ protocol: 'TCP', port: admin }] }
+    { from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }], ports: [{ protocol: 'TCP', port: metrics }] }
   ], 'calls from anywhere, metrics for Prometheus')
 }
 
@@ -40,7 +40,7 @@ for (const folder of ['base', 'overlays/shared-gateway']) {
     await probed(t, all)
     const policy = only(all, 'NetworkPolicy')
     t.same(policy.spec.policyTypes, ['Ingress', 'Egress'])
-    lets(t, policy, 'http', 'admin')
+    lets(t, policy, 'http', 'metrics')
     reachesAgents(t, policy, config)
     t.match(gatewayOf(podOf(only(all, 'Deployment'))).readinessProbe.httpGet.path, /agents=any/, 'one agent that is away does not take the others with it')
     for (const kind of ['ServiceAccount', 'PodDisruptionBudget', 'HorizontalPodAutoscaler']) only(all, kind)
@@ -65,9 +65,9 @@ t.test('overlays/sidecar', async t => {
   t.equal(environment.get('HOST'), '127.0.0.1', 'nobody reaches the agent but through the gateway')
   t.equal(new URL(config.agents[0]?.upstream.url ?? '').host, `127.0.0.1:${String(environment.get('PORT'))}`)
   t.equal(only(all, 'Service').spec.ports[0].targetPort, 'gateway')
-  lets(t, only(all, 'NetworkPolicy'), 'gateway', 'gateway-admin')
+  lets(t, only(all, 'NetworkPolicy'), 'gateway', 'gateway-metrics')
   const { annotations } = only(all, 'Deployment').spec.template.metadata
-  t.equal(Number(annotations['prometheus.io/port']), config.server.admin.port)
+  t.equal(Number(annotations['prometheus.io/port']), config.server.metrics?.port)
 })
 
 t.test('components: monitoring and a route', async t => {

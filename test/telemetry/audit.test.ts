@@ -112,7 +112,7 @@ t.test('a process whose stdout is closed by its reader lives on', async t => {
     const entry = JSON.parse(process.argv[2])
     let n = 0
     const timer = setInterval(() => { audit.record(entry); if (++n === 50) { clearInterval(timer); process.stderr.write('alive') } }, 5)`
-  const file = new URL('../../src/telemetry/audit.ts', import.meta.url).href
+  const file = new URL('../../src/telemetry/audit.js', import.meta.url).href
   const child = spawn(process.execPath, [...process.execArgv, '--input-type=module', '-e', script, file, JSON.stringify(ENTRY)])
   child.stdout.once('data', () => child.stdout.destroy())
   let stderr = ''

@@ -122,7 +122,7 @@ t.test('pretty without pino-pretty: a warning, and JSON', async t => {
     Module._resolveFilename = function (name, ...rest) { if (name === 'pino-pretty') throw new Error('absent'); return resolve.call(this, name, ...rest) }
     const { createLogger } = await import(process.argv[1])
     createLogger({ level: 'info', format: 'pretty' }).info({ agent: 'a' }, 'hello')`
-  const file = new URL('../../src/telemetry/logging.ts', import.meta.url).href
+  const file = new URL('../../src/telemetry/logging.js', import.meta.url).href
   const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, '--input-type=module', '-e', script, file])
   const [warning, line] = stdout.split('\n').filter(Boolean).map(line => JSON.parse(line) as Record<string, unknown>)
   t.match(warning, { level: 'warn', msg: /pino-pretty is not installed/ })

@@ -31,15 +31,15 @@ interface OtlpSpan {
 interface OtlpRequest { resourceSpans: Array<{ resource: { attributes: OtlpAttribute[] }, scopeSpans: Array<{ scope: { name: string, version: string }, spans: OtlpSpan[] }> }> }
 interface Post { url: string, headers: IncomingHttpHeaders, body: Buffer }
 
-/** A collector: a real HTTP server that keeps what is posted to it. */
-async function collector (t: { teardown (fn: () => unknown): unknown }, status = 200): Promise<{ url: string, posts: Post[] }> {
+/** A collector: a real HTTP server that keeps what is posted to it, and answers when it is let. */
+async function collector (t: { teardown (fn: () => unknown): unknown }, status = 200, when: (answer: () => void) => void = answer => { answer() }): Promise<{ url: string, posts: Post[] }> {
   const posts: Post[] = []
   const server = createServer((req, res) => {
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => {
       posts.push({ url: req.url ?? '', headers: req.headers, body: Buffer.concat(chunks) })
-      res.writeHead(status, { 'content-type': 'application/json' }).end('{}')
+      when(() => { res.writeHead(status, { 'content-type': 'application/json' }).end('{}') })
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -260,33 +260,21 @@ t.test('a collector that refuses is reported once, and a stop does not wait for 
 })
 
 t.test('spans for which there is no room are counted and reported once, and what had room arrives', async t => {
-  let held: (() => void) | null = null
-  const posts: Post[] = []
-  // The first post is answered when it is let go.
-  const server = createServer((req, res) => {
-    const chunks: Buffer[] = []
-    req.on('data', (chunk: Buffer) => chunks.push(chunk))
-    req.on('end', () => {
-      posts.push({ url: req.url ?? '', headers: req.headers, body: Buffer.concat(chunks) })
-      const answer = (): void => { res.writeHead(200, { 'content-type': 'application/json' }).end('{}') }
-      if (posts.length === 1) held = answer
-      else answer()
-    })
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => { server.closeAllConnections(); server.close() })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const held: Array<() => void> = []
+  let holds = true
+  const { url, posts } = await collector(t, 200, answer => { if (holds) held.push(answer); else answer() })
   const { log, lines } = memoryLog()
   let lost = 0
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2', OTEL_BSP_MAX_QUEUE_SIZE: '5' }
   const tracing = await createTracing({ enabled: true, version: '1', env, log, onLost: spans => { lost += spans } })
   const make = (n: number): void => { for (let i = 0; i < n; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200) }
   make(2)
-  await until(() => held !== null, 'the first batch to be with the collector')
+  await until(() => held.length === 1, 'the first batch to be with the collector')
   make(20)
   t.equal(lost, 15)
   t.same(lines.map(({ level, fields, message }) => ({ level, fields, message })), [{ level: 'warn', fields: { spans_lost: 1 }, message: 'There are more spans than the trace collector takes; what finds no room is lost.' }])
-  ;(held as (() => void) | null)?.()
+  holds = false
+  held[0]?.()
   await until(() => spansOf(posts).length >= 6, 'room to be made')
   make(1)
   await tracing.shutdown()
@@ -382,7 +370,7 @@ t.test('off: no OpenTelemetry module is loaded; on: nothing is registered global
     const globals = Object.getOwnPropertySymbols(globalThis).filter(symbol => String(symbol).includes('opentelemetry')).flatMap(symbol => Object.keys(globalThis[symbol]))
     console.log(JSON.stringify([before, loaded() > 0, globals.filter(name => name !== 'version')]))
     await on.shutdown()`
-  const file = new URL('../../src/telemetry/tracing.ts', import.meta.url).href
+  const file = new URL('../../src/telemetry/tracing.js', import.meta.url).href
   const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, '--input-type=module', '-e', script, file])
   t.same(JSON.parse(stdout), [0, true, []])
 })

@@ -13,11 +13,12 @@ import { loadCardsOnce } from '../../src/upstream/card-once.js'
 import { readTlsFiles } from '../../src/upstream/tls.js'
 import { startAgent } from '../helpers/agents.js'
 import { configOf, oneAgent } from '../helpers/gateway.js'
+import { inTests } from '../helpers/paths.js'
 
 const LIMITS = { card: 100_000, jsonDepth: 64, jsonMembers: 10_000 }
-const FIXTURES = join(import.meta.dirname, '..', 'fixtures', 'tls')
+const FIXTURES = inTests('fixtures/tls')
 
-const agentAt = (url: string, ...extra: string[]): AgentConfig => configOf({ yaml: oneAgent(url, extra), baseDir: import.meta.dirname }).agents[0] as AgentConfig
+const agentAt = (url: string, ...extra: string[]): AgentConfig => configOf({ yaml: oneAgent(url, extra), baseDir: inTests('upstream') }).agents[0] as AgentConfig
 const read = (agent: AgentConfig, timeout?: number) => loadCardsOnce(agent, LIMITS, readTlsFiles(agent.upstream.tls), timeout)
 
 async function serve (t: Test, server: Server): Promise<{ port: number, sockets: Set<Socket> }> {

@@ -81,7 +81,7 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
   const line = (level: string) => (_values: object, message: string): void => { self.lines.push(`${level} ${message}`) }
   self.source = new CardSource({
     agent: 'a',
-    config: { url: null, file: null, refresh: 60_000, maxStale: 3_600_000, onUnavailable: 'reject', signature: 'strip', advertise: [], schemas: {}, ...config },
+    config: { url: null, file: null, refresh: 60_000, maxStale: 3_600_000, onUnavailable: 'reject', signature: 'strip', interfaces: [], advertise: [], schemas: {}, ...config },
     upstream: new URL(upstream),
     limits: { card: 10_000, jsonDepth: 64, jsonMembers: 1000 },
     dispatcher: () => agent,

@@ -15,8 +15,9 @@ import type { TestGateway } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rawAgent, rpcBody, until, V1 } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
+import { inTests } from '../helpers/paths.js'
 
-const TLS = join(import.meta.dirname, '../fixtures/tls')
+const TLS = inTests('fixtures/tls')
 const HUGE_ID = '123456789012345678901234567890'
 
 /** A card on disk, so that the agent is known although it cannot be asked. */

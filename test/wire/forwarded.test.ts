@@ -5,6 +5,7 @@ import t from 'tap'
 import { TrustedProxies, forwardedHeaders } from '../../src/wire/forwarded.js'
 import type { Hop } from '../../src/wire/forwarded.js'
 import { parseAddress, parseNetwork } from '../../src/wire/ip.js'
+import { check } from '../helpers/seed.js'
 
 function trusts (cidr: string, address: string | undefined): boolean {
   return new TrustedProxies([cidr]).trusts(address)
@@ -44,14 +45,14 @@ t.test('what is no address or CIDR is refused by name', async (t) => {
 t.test('addresses are read as node:net reads them', async () => {
   const mangled = fc.tuple(fc.oneof(fc.ipV4(), fc.ipV6()), fc.nat(40), fc.nat(2), fc.constantFrom('', ':', '::', '.', '0', '1', 'f', 'g', '256', '::ffff:', ' ', '/'))
     .map(([text, at, cut, put]) => text.slice(0, at) + put + text.slice(at + cut))
-  fc.assert(fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), mangled), (text) => {
+  check('wire/forwarded/addresses', fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), mangled), (text) => {
     equal(parseAddress(text) !== null, isIP(text) !== 0, text)
   }), { numRuns: 5000 })
 })
 
 t.test('networks hold what node:net says, within one family', async () => {
   for (const [ip, family, bits] of [[fc.ipV4(), 'ipv4', 32], [fc.ipV6(), 'ipv6', 128]] as const) {
-    fc.assert(fc.property(ip, ip, fc.nat(bits), fc.boolean(), (base, other, prefix, same) => {
+    check('wire/forwarded/networks', fc.property(ip, ip, fc.nat(bits), fc.boolean(), (base, other, prefix, same) => {
       const address = same ? base : other
       if (family === 'ipv6' && (parseAddress(base)?.[5] === 0xffff || parseAddress(address)?.[5] === 0xffff)) return
       const list = new BlockList()

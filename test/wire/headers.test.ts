@@ -4,6 +4,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { HOP_BY_HOP, connectionTokens, copyRequestHeaders, copyResponseHeaders, duplicatedHeader, formatList, readList } from '../../src/wire/headers.js'
+import { check, checkAsync } from '../helpers/seed.js'
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -96,7 +97,7 @@ t.test('whatever is copied Node sends', async (t) => {
     request({ port, host: '127.0.0.1', agent: false }, (reply) => { reply.resume().on('end', () => { resolve(reply.statusCode) }) }).on('error', reject).end()
   })
   const part = fc.string({ unit: fc.nat(0x120).map((code) => String.fromCharCode(code)), maxLength: 6 })
-  await fc.assert(fc.asyncProperty(fc.array(fc.tuple(part, part), { maxLength: 8 }), async (pairs) => {
+  await checkAsync('wire/headers/copied', fc.asyncProperty(fc.array(fc.tuple(part, part), { maxLength: 8 }), async (pairs) => {
     raw = pairs.flatMap(([name, value]) => [`x${name}`, value])
     same(await status(), 200)
   }), { numRuns: 50 })
@@ -116,7 +117,7 @@ t.test('any mix of lines, commas and blanks reads as the same list', async () =>
   const value = fc.stringMatching(/^[!-+\--~]([ -+\--~]*[!-+\--~])?$/)
   const glue = fc.constantFrom(',', ', ', ' ,', '\t,\t', ',,', ' , ,', '\n')
   const ends = fc.constantFrom('', ' ', ',', ', ', '\t')
-  fc.assert(fc.property(fc.array(value, { maxLength: 40 }), fc.infiniteStream(glue), ends, ends, (values, glues, head, tail) => {
+  check('wire/headers/lists', fc.property(fc.array(value, { maxLength: 40 }), fc.infiniteStream(glue), ends, ends, (values, glues, head, tail) => {
     let text = head
     for (const each of values) text += each + String(glues.next().value)
     const lines = (text + tail).split('\n')

@@ -5,6 +5,7 @@ import type { JsonEdit } from '../../src/wire/json-edit.js'
 import { editJson } from '../../src/wire/json-edit.js'
 import { memberSpan } from '../../src/wire/json-span.js'
 import { parseStrict } from '../../src/wire/json.js'
+import { check } from '../helpers/seed.js'
 
 type Steps = readonly (string | number)[]
 type Row = readonly [before: string, edits: readonly (readonly [Steps, string | null])[], after: string]
@@ -173,7 +174,7 @@ function closed (value: unknown): unknown {
 const LIMITS = { depth: 100, members: 100_000 }
 
 t.test('the edited document means what the same edits make of the parsed value, number by number', async () => {
-  fc.assert(fc.property(fc.integer(), fc.nat(10), (seed, sets) => {
+  check('wire/json-edit/meaning', fc.property(fc.integer(), fc.nat(10), (seed, sets) => {
     const dice = new Dice(seed)
     const text = document(dice)
     const list = edits(dice, text, sets)
@@ -186,7 +187,7 @@ t.test('the edited document means what the same edits make of the parsed value, 
 })
 
 t.test('one edit changes one stretch of bytes, and no more than the value, one comma and the space between them', async () => {
-  fc.assert(fc.property(fc.integer(), fc.boolean(), (seed, set) => {
+  check('wire/json-edit/one-edit', fc.property(fc.integer(), fc.boolean(), (seed, set) => {
     const dice = new Dice(seed)
     const text = document(dice)
     const all = paths(JSON.parse(text)).slice(1)
@@ -210,7 +211,7 @@ t.test('one edit changes one stretch of bytes, and no more than the value, one c
 })
 
 t.test('what no edit touches is there byte for byte, in order', async () => {
-  fc.assert(fc.property(fc.integer(), seed => {
+  check('wire/json-edit/untouched', fc.property(fc.integer(), seed => {
     const dice = new Dice(seed)
     const text = document(dice)
     const bytes = Buffer.from(text)

@@ -4,6 +4,7 @@ import t from 'tap'
 import { readCall } from '../../src/a2a/call.js'
 import { isUnread, LONG } from '../../src/wire/json-long.js'
 import { parseStrict } from '../../src/wire/json.js'
+import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'
 
 const LIMITS = { depth: 64, members: 100_000 }
@@ -28,7 +29,7 @@ function shifted (text: string): Buffer[] {
 }
 
 t.test('a value equals what JSON.parse makes of it, whatever was left out of it', async () => {
-  fc.assert(fc.property(anyJsonText(), fc.integer({ min: -1, max: 12 }), (text, long) => {
+  check('wire/json-long/json-parse', fc.property(anyJsonText(), fc.integer({ min: -1, max: 12 }), (text, long) => {
     const expected = native(text)
     const first = ours(Buffer.from(text), long)
     if (first !== null) same(first, expected)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import t from 'tap'
 import { memberSpan } from '../../src/wire/json-span.js'
+import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'
 
 function slice (text: string, path: (string | number)[]): string | null {
@@ -17,7 +18,7 @@ function visit (value: unknown, path: (string | number)[], each: (value: unknown
 }
 
 t.test('the span of every value in a random document parses to that value, without space around it', async () => {
-  fc.assert(fc.property(anyJsonText(), (text) => {
+  check('wire/json-span/found', fc.property(anyJsonText(), (text) => {
     visit(JSON.parse(text), [], (value, path) => {
       const found = slice(text, path)
       if (found === null) throw new Error(`nothing at ${JSON.stringify(path)}`)
@@ -28,7 +29,7 @@ t.test('the span of every value in a random document parses to that value, witho
 })
 
 t.test('nothing is found where there is nothing', async (t) => {
-  fc.assert(fc.property(anyJsonText(), fc.string(), fc.nat(20), (text, name, index) => {
+  check('wire/json-span/absent', fc.property(anyJsonText(), fc.string(), fc.nat(20), (text, name, index) => {
     visit(JSON.parse(text), [], (value, path) => {
       const object = typeof value === 'object' && value !== null ? value : {}
       if (Array.isArray(object) || !Object.hasOwn(object, name)) equal(slice(text, [...path, name]), null)

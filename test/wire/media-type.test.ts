@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { deepStrictEqual as same } from 'node:assert'
 import t from 'tap'
 import { compileMediaTypePattern, isJsonContentType, parseMediaType } from '../../src/wire/media-type.js'
+import { check } from '../helpers/seed.js'
 
 function read (text: string): [string, Record<string, string>] | null {
   const type = parseMediaType(text)
@@ -40,7 +41,7 @@ t.test('whatever is written by the grammar is read back', async () => {
   const blanks = fc.stringMatching(/^[ \t]{0,2}$/)
   const value = fc.string({ unit: 'binary' }).map((text) => [...text].filter((c) => c === '\t' || (c >= ' ' && c !== '\x7f')).join(''))
   const parameter = fc.tuple(blanks, blanks, token, fc.oneof(token.map((v): [string, string] => [v, v]), value.map((v): [string, string] => [v, `"${v.replace(/["\\]/g, '\\$&')}"`])))
-  fc.assert(fc.property(token, token, fc.uniqueArray(parameter, { selector: (p) => p[2].toLowerCase() }), (type, subtype, list) => {
+  check('wire/media-type/read-back', fc.property(token, token, fc.uniqueArray(parameter, { selector: (p) => p[2].toLowerCase() }), (type, subtype, list) => {
     const text = `${type}/${subtype}${list.map(([before, after, name, spelled]) => `${before};${after}${name}=${spelled[1]}`).join('')}`
     const parsed = parseMediaType(text)
     same(parsed?.essence, `${type}/${subtype}`.toLowerCase())

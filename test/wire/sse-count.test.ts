@@ -2,6 +2,7 @@ import t from 'tap'
 import fc from 'fast-check'
 import { createParser } from 'eventsource-parser'
 import { SseCounter } from '../../src/wire/sse-count.js'
+import { check } from '../helpers/seed.js'
 
 function counted (text: string, cuts: readonly number[] = []): number {
   const bytes = Buffer.from(text)
@@ -44,7 +45,7 @@ t.test('random streams, cut anywhere, are counted as an independent parser count
     fc.constantFrom(': comment', 'event: message', 'id: 7', 'retry: 10', 'other: x', 'datas: y')
   )
   const lines = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n')), { maxLength: 40 })
-  t.equal(fc.assert(fc.property(lines, fc.array(fc.nat(2_000), { maxLength: 20 }), (parts, cuts) => {
+  t.equal(check('wire/sse-count/independent-parser', fc.property(lines, fc.array(fc.nat(2_000), { maxLength: 20 }), (parts, cuts) => {
     const text = parts.map(([content, end]) => content + end).join('')
     let expected = 0
     const parser = createParser({ onEvent: () => { expected++ } })

@@ -5,6 +5,7 @@ import { createParser } from 'eventsource-parser'
 import { SseCounter } from '../../src/wire/sse-count.js'
 import { SseSplitter } from '../../src/wire/sse-split.js'
 import type { SseLimits, SsePiece } from '../../src/wire/sse-split.js'
+import { check } from '../helpers/seed.js'
 import { anyStream, blocksOf, cutUp, endsBetween } from './fixtures/sse-text.js'
 
 const ROOM: SseLimits = { bytes: 1 << 20, lines: 1 << 20 }
@@ -28,7 +29,7 @@ const bytesOf = (given: readonly SsePiece[]): Buffer => Buffer.concat(given.map(
 const dataOf = (given: readonly SsePiece[]): [string, boolean][] => given.flatMap(piece => piece.kind === 'event' ? [[piece.data.toString(), piece.complete]] : [])
 
 t.test('whatever the stream and its cuts: the bytes are those fed, the events those of the standard', async () => {
-  fc.assert(fc.property(anyStream, anyCuts, (text, cuts) => {
+  check('wire/sse-split-property/standard', fc.property(anyStream, anyCuts, (text, cuts) => {
     const bytes = Buffer.from(text)
     const given = pieces(cutUp(bytes, cuts))
     equal(bytesOf(given).toString('latin1'), bytes.toString('latin1'))
@@ -40,7 +41,7 @@ t.test('whatever the stream and its cuts: the bytes are those fed, the events th
 // eventsource-parser differs from the standard in two things: it wants the byte order mark taken off by the decoder, and takes a CR at the
 // very end of what it was fed for one that may yet be a CRLF.
 t.test('eventsource-parser finds the same events', async () => {
-  fc.assert(fc.property(anyStream, anyCuts, (text, cuts) => {
+  check('wire/sse-split-property/eventsource-parser', fc.property(anyStream, anyCuts, (text, cuts) => {
     const expected: string[] = []
     const parser = createParser({ onEvent: ({ data }) => { expected.push(data) } })
     parser.feed(text.replace(/^\ufeff/, '').replace(/\r$/, '\r\n'))
@@ -52,7 +53,7 @@ t.test('eventsource-parser finds the same events', async () => {
 })
 
 t.test('only a block that is begun is held; splitter and counter know whether they stand between events', async () => {
-  fc.assert(fc.property(anyStream, anyCuts, (text, cuts) => {
+  check('wire/sse-split-property/boundaries', fc.property(anyStream, anyCuts, (text, cuts) => {
     const counter = new SseCounter()
     const bytes = Buffer.from(text)
     const chunks = cutUp(bytes, cuts)
@@ -73,7 +74,7 @@ t.test('only a block that is begun is held; splitter and counter know whether th
 t.test('limits hold for the same events wherever the stream is cut, and bound what is held', async () => {
   // A byte order mark is held until it is whole.
   const limits = fc.record({ bytes: fc.integer({ min: 3, max: 120 }), lines: fc.integer({ min: 1, max: 6 }) })
-  fc.assert(fc.property(anyStream, anyCuts, limits, (text, cuts, limits) => {
+  check('wire/sse-split-property/limits', fc.property(anyStream, anyCuts, limits, (text, cuts, limits) => {
     const bytes = Buffer.from(text)
     const given = pieces(cutUp(bytes, cuts), limits, (_, given, fed) => { ok(fed - bytesOf(given).length <= limits.bytes) })
     equal(bytesOf(given).toString('latin1'), bytes.toString('latin1'))

@@ -3,6 +3,7 @@ import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import t from 'tap'
 import { SseSplitter } from '../../src/wire/sse-split.js'
 import { commentBytes, eventBytes, withData } from '../../src/wire/sse-write.js'
+import { check } from '../helpers/seed.js'
 import { anyStream, blocksOf } from './fixtures/sse-text.js'
 
 const anyText = fc.string({ unit: fc.constantFrom('a', ' ', ':', '\n', '\r', 'é', '\u2028', '😀'), maxLength: 20 })
@@ -15,7 +16,7 @@ t.test('an event says its data and its name, and nothing else', async (t) => {
   t.equal(eventBytes('a\r\nb\rc\nd\n').toString(), 'data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n')
   t.equal(eventBytes('').toString(), 'data: \n\n')
   t.equal(eventBytes('a', 'x\ndata: y').toString(), 'event: x data: y\ndata: a\n\n')
-  fc.assert(fc.property(anyText, (text) => { same(blocksOf(eventBytes(text).toString()).map(({ data, complete }) => [data, complete]), [[arriving(text), true]]) }))
+  check('wire/sse-write/data', fc.property(anyText, (text) => { same(blocksOf(eventBytes(text).toString()).map(({ data, complete }) => [data, complete]), [[arriving(text), true]]) }))
 })
 
 t.test('a comment is one line, for clients that know more line ends too', async (t) => {
@@ -53,7 +54,7 @@ t.test('data is replaced where it was, and the rest stays', async (t) => {
 
 t.test('whatever the event: it says the new data and all its other lines', async () => {
   const others = (text: string): string[] => text.split(/\r\n|\r|\n/).filter(line => !/^data(?::|$)/.test(line))
-  fc.assert(fc.property(anyStream, anyText, (text, data) => {
+  check('wire/sse-write/other-lines', fc.property(anyStream, anyText, (text, data) => {
     const splitter = new SseSplitter({ bytes: 1 << 20, lines: 1 << 20 })
     for (const piece of [...splitter.feed(Buffer.from(text)), ...splitter.end()]) {
       if (piece.kind !== 'event') continue

@@ -25,7 +25,7 @@ function healthPanel (element, name) {
   return poll(5000, async () => {
     const agent = await get('agent', { name })
     if (element.contains(document.activeElement)) return
-    if (agent === null) return replace(element, notice('The agent is not there any more.', 'bad'))
+    if (agent === null) return replace(element, notice('This agent is no longer configured.', 'bad'))
     replace(element, health(agent))
   }, error => { replace(element, notice(error.message, 'bad')) })
 }
@@ -38,22 +38,22 @@ function health (agent) {
     ['Served at', code(agent.url)],
     ['Host', agent.host === null ? null : code(agent.host)],
     ['Agent', code(agent.upstream)],
-    ['Mode', `${agent.mode}, answers: ${agent.responses}`],
+    ['Mode', `${agent.mode}, responses: ${agent.responses}`],
     ['Card', `${card.state}, ${age(card.ageSeconds)} old`],
     ['Card from', card.origin === null ? null : code(card.origin)],
     ['Served card 1.0', card.etag === null ? null : code(card.etag['1.0'])],
     ['Served card 0.3', card.etag === null ? null : code(card.etag['0.3'])],
-    ['Under way', `${load.requests} calls, ${load.streams} streams`]
+    ['In flight', `${load.requests} calls, ${load.streams} streams`]
   ].filter(([, value]) => value !== null)
   return [
     h('div', { class: 'columns' },
       h('section', { class: 'card', 'aria-labelledby': 'state' }, h('h2', { id: 'state' }, 'State'), h('dl', { class: 'facts' }, facts.map(([key, value]) => h('div', null, h('dt', null, key), h('dd', null, value))))),
       h('section', { class: 'card', 'aria-labelledby': 'interfaces' }, h('h2', { id: 'interfaces' }, 'Interfaces'),
         agent.interfaces.length === 0
-          ? notice('None: there is no usable card.')
+          ? notice('None, because there is no usable card.')
           : h('table', null, h('thead', null, h('tr', null, ['Binding', 'Version', 'Path'].map(one => h('th', { scope: 'col' }, one)))), h('tbody', null, agent.interfaces.map(one => h('tr', null, h('td', null, one.binding), h('td', null, one.version), h('td', null, code(one.path)))))))),
-    card.warnings.length === 0 ? null : h('section', { class: 'card', 'aria-labelledby': 'odd' }, h('h2', { id: 'odd' }, 'What is odd about the card'), h('ul', { class: 'plainlist' }, card.warnings.slice(0, 50).map(one => h('li', null, data(one.slice(0, 1000)))))),
-    h('section', { class: 'card', 'aria-labelledby': 'refusals' }, h('h2', { id: 'refusals' }, 'Last refusals'),
+    card.warnings.length === 0 ? null : h('section', { class: 'card', 'aria-labelledby': 'odd' }, h('h2', { id: 'odd' }, 'Warnings about the card'), h('ul', { class: 'plainlist' }, card.warnings.slice(0, 50).map(one => h('li', null, data(one.slice(0, 1000)))))),
+    h('section', { class: 'card', 'aria-labelledby': 'refusals' }, h('h2', { id: 'refusals' }, 'Last rejections'),
       agent.lastRefusals.length === 0 ? h('p', { class: 'dim' }, 'None since the start.') : h('ol', { class: 'refusals' }, agent.lastRefusals.toReversed().map(({ at, rule, reason, message }) => h('li', null, h('p', null, h('time', { datetime: at, class: 'mono' }, new Date(at).toLocaleString('en-GB')), ' ', code(reason), ' ', h('span', { class: 'mono' }, data(rule))), h('p', null, data(message))))))
   ]
 }

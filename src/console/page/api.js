@@ -12,7 +12,7 @@ export async function post (name, body) {
 
 async function read (response) {
   const value = await response.json()
-  if (!response.ok) throw new Error(value.error ?? `the gateway answered ${response.status}`)
+  if (!response.ok) throw new Error(value.error ?? `the gateway responded with ${response.status}`)
   return value
 }
 

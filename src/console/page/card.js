@@ -12,7 +12,7 @@ export function cardPanel (element, name) {
   const view = h('div')
   replace(element,
     h('form', { class: 'card filters', onsubmit: event => { event.preventDefault() } },
-      h('p', { class: 'field' }, h('label', { for: 'version' }, 'As served to callers of A2A'), version),
+      h('p', { class: 'field' }, h('label', { for: 'version' }, 'As served to clients of A2A'), version),
       h('p', { class: 'check' }, only, h('label', { for: 'only' }, 'Differences only'))),
     view)
   const load = () => {
@@ -22,10 +22,10 @@ export function cardPanel (element, name) {
 }
 
 function cardView ({ diff, origin, signature, etag, same }) {
-  if (diff === null) return notice('There is no usable card, so none is served.', 'bad')
+  if (diff === null) return notice('There is no usable card, so the gateway serves none.', 'bad')
   const { added, removed, changed, lines, omitted } = diff
   return [
-    h('p', { class: 'lead' }, added + removed + changed === 0 ? 'The card is served as the agent has it.' : `The gateway changed ${count(changed)} values, added ${count(added)} lines and took out ${count(removed)}. `, signature === 'verbatim' ? 'The card is signed and served untouched.' : null),
+    h('p', { class: 'lead' }, added + removed + changed === 0 ? 'The gateway serves the card unchanged.' : `The gateway changed ${count(changed)} values, added ${count(added)} lines and removed ${count(removed)}. `, signature === 'verbatim' ? 'The card is signed and served unchanged.' : null),
     h('p', { class: 'dim small' }, 'From ', code(origin), etag === undefined ? null : [', served as ', code(etag)], same ? '; the agent has one card for both versions' : null),
     h('pre', { class: 'card diff', tabindex: '0', 'aria-label': 'The served card with what differs from the agent\'s own' }, lines.map(({ mark, indent, text, was }) => {
       const pad = '  '.repeat(indent)

@@ -15,7 +15,7 @@ export function decisionsPage (element) {
   const pause = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => { toggle() } }, 'Pause')
   const state = h('p', { class: 'pill', 'data-state': 'unknown' }, h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', null, 'connecting'))
   const list = h('ol', { class: 'tail card flush', 'aria-label': 'Decisions, newest first' })
-  const empty = notice('Nothing yet. Refusals, findings and faults are kept; calls with nothing to tell are shown while this page is open.')
+  const empty = notice('Nothing yet. Rejections, violations and failures are kept. Other calls are shown while this page is open.')
   const lost = h('div')
   replace(element,
     h('h1', null, 'Decisions'),
@@ -63,7 +63,7 @@ export function decisionsPage (element) {
     for (const { id } of fresh) known.add(id)
     if (known.size > 5000) for (const id of [...known].slice(0, 2500)) known.delete(id)
     missed += gone
-    if (missed > 0) replace(lost, notice(`${count(missed)} more calls came faster than they could be shown.`, 'warn'))
+    if (missed > 0) replace(lost, notice(`${count(missed)} more calls arrived too fast to be shown.`, 'warn'))
     if (paused) {
       held = [...held, ...fresh].slice(-SHOWN)
       pause.textContent = `Resume (${held.length} new)`
@@ -71,7 +71,7 @@ export function decisionsPage (element) {
     }
     show(fresh)
     const refused = fresh.filter(one => one.outcome === 'rejected').length
-    if (refused > 0) say(`${refused} new ${refused === 1 ? 'refusal' : 'refusals'}`)
+    if (refused > 0) say(`${refused} new ${refused === 1 ? 'rejection' : 'rejections'}`)
   }
 
   const toggle = () => {

@@ -21,7 +21,7 @@ export function summaryLine (entry) {
 export function details (entry) {
   const facts = [
     ['Reason', entry.reason === null ? null : code(entry.reason)],
-    ['Said to the caller', entry.message === null ? null : data(entry.message)],
+    ['Message to the client', entry.message === null ? null : data(entry.message)],
     ['Binding', `${entry.binding} ${entry.version}`],
     ['HTTP status', String(entry.status)],
     ['Took', duration(entry.milliseconds / 1000)],
@@ -35,7 +35,7 @@ export function details (entry) {
       ? null
       : h('div', null, h('h3', null, 'Violations'), h('ul', { class: 'violations' }, entry.violations.map(one => h('li', null,
         badge(one.mode === 'enforce' ? 'bad' : 'warn', one.mode === 'enforce' ? 'enforced' : 'observed'),
-        one.phase === 'response' ? badge('plain', 'answer') : null,
+        one.phase === 'response' ? badge('plain', 'response') : null,
         h('span', { class: 'mono' }, data(`${one.extension}/${one.rule}`)),
         h('p', null, code(one.path), ' ', data(one.message)))))),
     entry.mended === null ? null : mended(entry.mended))
@@ -43,14 +43,14 @@ export function details (entry) {
 
 /** What to send instead: only what has to change, and never what was sent, which the gateway keeps to itself. */
 function mended ({ headers, without, body, notes, allow, retryAfter }) {
-  return h('div', { class: 'mended' }, h('h3', null, 'The request, mended'),
+  return h('div', { class: 'mended' }, h('h3', null, 'The corrected request'),
     h('pre', { tabindex: '0', 'aria-label': 'What to change in the request' },
       allow === null ? null : line('add', `${allow} …`),
       headers.map(({ name, value }) => line('add', `${name}: ${value}`)),
       without.map(name => line('remove', `${name}`)),
       body === null ? null : outline(body, 0, '')),
     notes.length === 0 ? null : h('ul', null, notes.map(({ path, expected }) => h('li', null, code(path), ' ', data(expected)))),
-    retryAfter === null ? null : h('p', null, `Wait ${retryAfter} s, then send it again.`))
+    retryAfter === null ? null : h('p', null, `Wait ${retryAfter} s, then send the request again.`))
 }
 
 function line (mark, text, expected = null) {

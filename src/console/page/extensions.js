@@ -10,7 +10,7 @@ export function extensionsPage (element) {
   const problem = h('div')
   replace(element,
     h('div', { class: 'head' }, h('h1', null, 'Extensions'), h('p', { class: 'field inline' }, h('label', { for: 'find' }, 'Find'), filter), h('p', { class: 'field inline' }, h('label', { for: 'group' }, 'By'), group)),
-    h('p', { class: 'lead' }, 'What each agent declares, what is demanded of its callers, and what calls since the start have shown.'),
+    h('p', { class: 'lead' }, 'The extensions that each agent declares, what clients must do, and what calls since the start have shown.'),
     problem, table)
   let found = { rows: [], omitted: 0 }
   const draw = () => {
@@ -22,16 +22,16 @@ export function extensionsPage (element) {
     found = await get('extensions')
     replace(problem)
     draw()
-  }, error => { replace(problem, notice(`The gateway does not answer: ${error.message}`, 'bad')) })
+  }, error => { replace(problem, notice(`The gateway does not respond: ${error.message}`, 'bad')) })
 }
 
 function drawRows (element, rows, by, omitted) {
-  if (rows.length === 0) return replace(element, notice('No agent declares an extension like that, and no policy names one.'))
+  if (rows.length === 0) return replace(element, notice('No agent declares such an extension, and no policy names one.'))
   const groups = Map.groupBy === undefined ? grouped(rows, by) : Map.groupBy(rows, row => row[by])
   const other = by === 'agent' ? 'uri' : 'agent'
   replace(element, h('div', { class: 'card flush' }, h('table', { class: 'stack matrix' },
     h('caption', { class: 'hidden' }, 'Extensions of each agent'),
-    h('thead', null, h('tr', null, [by === 'agent' ? 'Extension' : 'Agent', 'Declared', 'Required', 'Policy', 'Mode', 'Asked by'].map(name => h('th', { scope: 'col' }, name)), ['Client calls', 'Confirmed', 'No echo', 'Unasked'].map(name => h('th', { scope: 'col', class: 'number' }, name)))),
+    h('thead', null, h('tr', null, [by === 'agent' ? 'Extension' : 'Agent', 'Declared', 'Required', 'Policy', 'Mode', 'Requested by'].map(name => h('th', { scope: 'col' }, name)), ['Client calls', 'Confirmed', 'No echo', 'Unasked'].map(name => h('th', { scope: 'col', class: 'number' }, name)))),
     [...groups].map(([name, list]) => h('tbody', null,
       h('tr', { class: 'group' }, h('th', { scope: 'rowgroup', colspan: '10' }, by === 'agent' ? h('a', { href: `#/agents/${encodeURIComponent(name)}` }, name) : data(name, 'mono'))),
       list.map(row => rowOf(row, other)))))),
@@ -52,7 +52,7 @@ function rowOf (row, other) {
     cell('Required', row.required === null ? no() : badge('info', row.required)),
     cell('Policy', row.policy === null ? no() : [h('span', { class: 'mono' }, row.policy), h('small', null, `${row.rules} ${row.rules === 1 ? 'rule' : 'rules'}${row.declared === null && row.rules > 0 ? ', idle: not declared' : ''}`)]),
     cell('Mode', badge(row.mode === 'enforce' ? 'good' : row.mode === 'observe' ? 'warn' : 'plain', row.mode)),
-    cell('Asked by', row.injected ? 'gateway and clients' : 'clients'),
+    cell('Requested by', row.injected ? 'gateway and clients' : 'clients'),
     number('Client calls', seen.client, 'client'), number('Confirmed', seen.confirmed, 'confirmed'), number('No echo', seen.absent, 'absent'), number('Unasked', seen.unexpected, 'unexpected'))
 }
 

@@ -32,7 +32,7 @@ export function overviewPage (element) {
     drawAgents(agents, overview)
   }
   let again = () => {}
-  const stop = poll(3000, look, error => { replace(problem, notice(`The gateway does not answer: ${error.message}`, 'bad')) })
+  const stop = poll(3000, look, error => { replace(problem, notice(`The gateway does not respond: ${error.message}`, 'bad')) })
   again = () => { look().catch(() => {}) }
   return stop
 }
@@ -47,10 +47,10 @@ function tilesOf ({ totals, streams, active }, times, bounds) {
   const all = Object.values(totals).reduce((a, b) => a + b, 0)
   return [
     tile('Calls since start', count(all), `${short(minute.calls / 60)} per second in the last minute`, 'calls'),
-    tile('Refused', count(totals.rejected ?? 0), `${share(totals.rejected ?? 0, all)} of all calls`, 'rejected'),
-    tile('Failed', count((totals.upstream_error ?? 0) + (totals.gateway_error ?? 0)), 'agents that failed, faults of the gateway', 'failed'),
-    tile('Time to decide', minute.decisions === 0 ? '–' : duration(quantile(minute, bounds, 0.99)), '99 of 100 calls took less, last minute', 'p99'),
-    tile('Under way', count(active + streams), `${count(active)} calls, ${count(streams)} streams`, 'active')
+    tile('Rejected', count(totals.rejected ?? 0), `${share(totals.rejected ?? 0, all)} of all calls`, 'rejected'),
+    tile('Failed', count((totals.upstream_error ?? 0) + (totals.gateway_error ?? 0)), 'failures of agents or of the gateway', 'failed'),
+    tile('Decision time', minute.decisions === 0 ? '–' : duration(quantile(minute, bounds, 0.99)), '99th percentile, last minute', 'p99'),
+    tile('In flight', count(active + streams), `${count(active)} calls, ${count(streams)} streams`, 'active')
   ]
 }
 
@@ -66,8 +66,8 @@ function drawCharts (element, page, agent) {
   const rate = value => perSecond(times, page.slot, value)
   replace(element,
     chart('Calls per second', [{ name: 'all', kind: 'calls', area: true, values: rate(row => row.calls) }], at, short),
-    chart('Refused and failed per second', [{ name: 'refused', kind: 'rejected', values: rate(row => row.rejected) }, { name: 'failed', kind: 'failed', values: rate(row => row.failed) }], at, short),
-    chart('Latency added: time to decide', [{ name: 'median', kind: 'median', values: times.map(({ row }) => quantile(row, page.bounds, 0.5)) }, { name: '99 %', kind: 'p99', values: times.map(({ row }) => quantile(row, page.bounds, 0.99)) }], at, duration))
+    chart('Rejected and failed calls per second', [{ name: 'rejected', kind: 'rejected', values: rate(row => row.rejected) }, { name: 'failed', kind: 'failed', values: rate(row => row.failed) }], at, short),
+    chart('Latency added by decisions', [{ name: 'median', kind: 'median', values: times.map(({ row }) => quantile(row, page.bounds, 0.5)) }, { name: '99 %', kind: 'p99', values: times.map(({ row }) => quantile(row, page.bounds, 0.99)) }], at, duration))
 }
 
 function drawAgents (element, { agents, matching }) {
@@ -81,13 +81,13 @@ function drawAgents (element, { agents, matching }) {
     }
     return
   }
-  if (agents.length === 0) return replace(element, notice('No agent has such a name.'))
+  if (agents.length === 0) return replace(element, notice('No agent has this name.'))
   replace(element,
     h('div', { class: 'card flush' }, h('table', { class: 'stack' },
-      h('caption', { class: 'hidden' }, 'Agents with their cards and what they counted since the start'),
-      h('thead', null, h('tr', null, ['Agent', 'State', 'Mode', 'Card', 'Interfaces'].map(name => h('th', { scope: 'col' }, name)), ['Forwarded', 'Refused', 'Failed'].map(name => h('th', { scope: 'col', class: 'number' }, name)), h('th', { scope: 'col' }, 'Last refusal'))),
+      h('caption', { class: 'hidden' }, 'Agents with their cards, and their counts since the start'),
+      h('thead', null, h('tr', null, ['Agent', 'State', 'Mode', 'Card', 'Interfaces'].map(name => h('th', { scope: 'col' }, name)), ['Forwarded', 'Rejected', 'Failed'].map(name => h('th', { scope: 'col', class: 'number' }, name)), h('th', { scope: 'col' }, 'Last rejection'))),
       h('tbody', null, agents.map(rowOf)))),
-    matching > agents.length ? notice(`${count(matching - agents.length)} more agents: find them by name.`) : null)
+    matching > agents.length ? notice(`${count(matching - agents.length)} more agents: search by name.`) : null)
 }
 
 function rowOf (agent) {
@@ -96,11 +96,11 @@ function rowOf (agent) {
   return h('tr', { 'data-agent': name },
     h('th', { scope: 'row' }, h('a', { href: `#/agents/${encodeURIComponent(name)}` }, name), h('small', null, data(cardName)), h('small', { class: 'mono' }, pathOf(url))),
     cell('State', ready ? (card.problem === null ? badge('good', 'ready') : badge('warn', 'ready, card old')) : badge('bad', 'not ready'), ready && card.problem === null ? null : h('small', null, data(card.problem ?? card.state))),
-    cell('Mode', h('span', null, mode), h('small', null, `answers: ${responses}`)),
+    cell('Mode', h('span', null, mode), h('small', null, `responses: ${responses}`)),
     cell('Card', h('span', { title: card.etag?.['1.0'] ?? null }, `${age(card.ageSeconds)} old`), h('small', { class: 'mono' }, short8(card.etag?.['1.0']))),
     cell('Interfaces', ...summary(interfaces).map(one => h('small', { class: 'plain' }, one))),
-    number('Forwarded', counts.forwarded), number('Refused', counts.rejected), number('Failed', counts.failed),
-    cell('Last refusal', last === undefined ? h('span', { class: 'dim' }, 'none') : [h('span', { class: 'mono clip', title: last.rule }, data(last.rule)), h('small', null, `${age((Date.now() - Date.parse(last.at)) / 1000)} ago`)]))
+    number('Forwarded', counts.forwarded), number('Rejected', counts.rejected), number('Failed', counts.failed),
+    cell('Last rejection', last === undefined ? h('span', { class: 'dim' }, 'none') : [h('span', { class: 'mono clip', title: last.rule }, data(last.rule)), h('small', null, `${age((Date.now() - Date.parse(last.at)) / 1000)} ago`)]))
 }
 
 function cell (name, ...children) {

@@ -7,15 +7,15 @@ const FROM = { catalogue: 'catalogue', file: 'file', agent: 'agent\'s list', def
 export function policyPanel (element, name) {
   replace(element, notice('Loading …'))
   get('policy', { name }).then(view => {
-    if (view === null) return replace(element, notice('The configuration does not name this agent any more.', 'bad'))
+    if (view === null) return replace(element, notice('The configuration no longer names this agent.', 'bad'))
     replace(element,
-      h('p', { class: 'lead' }, 'Each line with the layer that gave it: an agent\'s own list wins over the file\'s policies, and these over the built-in catalogue.'),
+      h('p', { class: 'lead' }, 'Each line with the layer it comes from: an agent\'s own list wins over the file\'s policies, and these over the built-in catalogue.'),
       h('section', { class: 'card flush', 'aria-labelledby': 'settings' }, h('h2', { id: 'settings' }, 'The agent'), table(view.settings)),
       view.policies.map(policy => h('section', { class: 'card flush', 'aria-labelledby': `policy-${policy.name}` },
         h('h2', { id: `policy-${policy.name}` }, policy.name, ' ', badge(policy.mode === 'enforce' ? 'good' : policy.mode === 'observe' ? 'warn' : 'plain', policy.mode)),
         h('p', { class: 'mono small under' }, data(policy.uri)),
         table(policy.lines))),
-      view.policies.length === 0 ? notice('No policy is in force: only what the card requires is demanded.') : null)
+      view.policies.length === 0 ? notice('No policy is in force. The gateway only enforces what the card requires.') : null)
   }, error => { replace(element, notice(error.message, 'bad')) })
 }
 

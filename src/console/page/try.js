@@ -10,14 +10,14 @@ export function tryPanel (element, name) {
   replace(element, notice('Loading …'))
   get('form', { name }).then(form => {
     if (!form.tryIt) return replace(element, off())
-    if (form.interfaces.length === 0) return replace(element, notice('There is no usable card, so nothing can be called.', 'bad'))
+    if (form.interfaces.length === 0) return replace(element, notice('There is no usable card, so the agent cannot be called.', 'bad'))
     draw(element, name, form)
   }, error => { replace(element, notice(error.message, 'bad')) })
 }
 
 function off () {
-  return h('section', { class: 'card' }, h('h2', null, 'The console only shows'),
-    h('p', null, 'Calls can be sent from here once the configuration says so; it takes a restart. Whoever reaches the admin listener can then call the agents through the gateway.'),
+  return h('section', { class: 'card' }, h('h2', null, 'The console is read-only'),
+    h('p', null, 'To send calls from here, change the configuration and restart the gateway. Anyone who reaches the admin listener can then call the agents through the gateway.'),
     h('pre', { tabindex: '0', 'aria-label': 'Configuration' }, 'server:\n  console:\n    tryIt: true'))
 }
 
@@ -82,8 +82,8 @@ function draw (element, name, form) {
         headers: headerLines(headers.value),
         body: body.value
       })
-      replace(results, h('h2', null, 'What came of it'), h('div', { class: 'three' }, requestCard(result.request), answerCard(result), decisionCard(result.decision)))
-      say(result.decision === null ? 'The answer is here.' : `The gateway's decision: ${result.decision.outcome}.`)
+      replace(results, h('h2', null, 'Result'), h('div', { class: 'three' }, requestCard(result.request), answerCard(result), decisionCard(result.decision)))
+      say(result.decision === null ? 'The response has arrived.' : `The gateway's decision: ${result.decision.outcome}.`)
       results.focus({ preventScroll: true })
       results.scrollIntoView({ block: 'nearest' })
     } catch (error) {
@@ -96,7 +96,7 @@ function draw (element, name, form) {
   replace(element, h('form', { class: 'try', onsubmit: send },
     h('section', { class: 'card', 'aria-labelledby': 'call' }, h('h2', { id: 'call' }, 'The call'),
       h('div', { class: 'pair' }, h('p', { class: 'field' }, h('label', { for: 'where' }, 'Interface'), where), h('p', { class: 'field' }, h('label', { for: 'operation' }, 'Operation'), operation)),
-      h('fieldset', null, h('legend', null, 'Extensions to ask for'),
+      h('fieldset', null, h('legend', null, 'Extensions to request'),
         boxes.length === 0
           ? h('p', { class: 'dim' }, 'The card declares none.')
           : h('ul', { class: 'checks' }, boxes.map(({ uri, description, required, box }) => h('li', { class: 'check' }, box, h('label', { for: box.id }, h('span', { class: 'mono wrap' }, data(uri)), required ? h('span', { class: 'required' }, ' required') : null, description === '' ? null : h('small', null, data(description))))))),
@@ -104,7 +104,7 @@ function draw (element, name, form) {
     h('section', { class: 'card', 'aria-labelledby': 'message' }, h('h2', { id: 'message' }, 'The message'),
       h('p', { class: 'field' }, h('label', { for: 'text' }, 'Text'), text),
       h('p', { class: 'field' }, h('label', { for: 'schema' }, 'Data'), which), place,
-      h('details', { class: 'raw' }, h('summary', null, 'The body, as JSON'), h('p', { class: 'field' }, h('label', { for: 'body' }, 'What is sent'), body), back)),
+      h('details', { class: 'raw' }, h('summary', null, 'The body, as JSON'), h('p', { class: 'field' }, h('label', { for: 'body' }, 'Body to send'), body), back)),
     h('div', { class: 'go' }, button)), results)
   // What a caller sends, where the agent says how its data looks.
   use(schemas.length > 0 ? '0' : '')
@@ -125,14 +125,14 @@ function requestCard ({ method, path, headers, body }) {
 }
 
 function answerCard ({ answer, problem }) {
-  return h('section', { class: 'card', 'aria-labelledby': 'answered' }, h('h3', { id: 'answered' }, 'Answer'),
+  return h('section', { class: 'card', 'aria-labelledby': 'answered' }, h('h3', { id: 'answered' }, 'Response'),
     problem === null ? null : notice(problem, 'bad'),
-    answer === null ? null : [h('p', { class: 'mono wrap' }, `${answer.status} `, data(answer.phrase), ` in ${duration(answer.milliseconds / 1000)}`), headerList(answer.headers), bodyBlock('Body of the answer', answer.body)])
+    answer === null ? null : [h('p', { class: 'mono wrap' }, `${answer.status} `, data(answer.phrase), ` in ${duration(answer.milliseconds / 1000)}`), headerList(answer.headers), bodyBlock('Body of the response', answer.body)])
 }
 
 function decisionCard (decision) {
   return h('section', { class: 'card', 'aria-labelledby': 'decided' }, h('h3', { id: 'decided' }, 'Decision'),
-    decision === null ? notice('The gateway has not told in time what it decided.') : [h('p', null, outcomeBadge(decision.outcome), ' ', h('span', { class: 'mono' }, data(decision.rule ?? ''))), details(decision)])
+    decision === null ? notice('The gateway did not report its decision in time.') : [h('p', null, outcomeBadge(decision.outcome), ' ', h('span', { class: 'mono' }, data(decision.rule ?? ''))), details(decision)])
 }
 
 function headerList (headers) {

@@ -33,5 +33,5 @@ export function short (value) {
 }
 
 export const OUTCOMES = {
-  forwarded: 'forwarded', observed: 'observed', edited: 'edited', rejected: 'refused', client_aborted: 'client left', upstream_error: 'agent failed', gateway_error: 'gateway fault'
+  forwarded: 'forwarded', observed: 'observed', edited: 'edited', rejected: 'rejected', client_aborted: 'client disconnected', upstream_error: 'agent failed', gateway_error: 'gateway error'
 }

@@ -1,9 +1,10 @@
 /** Holds what the gateway read of an answer against what a client read. */
 import { isDeepStrictEqual } from 'node:util'
 import type { PartReading } from '../oracle.js'
-import { decoded, plain } from '../plain.js'
+import type { Same } from '../same.js'
+import { NO_PART, plain, sameParts } from '../same.js'
 import type { ContentReading, ResultReading } from './reading.js'
-import { NO_CONTENT, NO_PART } from './reading.js'
+import { NO_CONTENT } from './reading.js'
 
 export interface Mismatch {
   /** `artifacts[0].parts[1].value` */
@@ -15,8 +16,6 @@ export interface Mismatch {
   /** The whole result as both read it. */
   readonly results: { readonly gateway: ResultReading, readonly client: ResultReading }
 }
-
-type Same = (path: string, one: unknown, other: unknown, clientPart?: PartReading) => void
 
 export function compareResults (gateway: ResultReading, client: ResultReading): Mismatch[] {
   const found: Mismatch[] = []
@@ -39,15 +38,5 @@ function contents (path: string, gateway: ContentReading, client: ContentReading
   for (const name of ['id', 'taskId', 'contextId', 'metadata', 'extensions'] as const) same(`${path}.${name}`, gateway[name], client[name])
   // A client that knows no such role has none.
   if (client.role === 'user' || client.role === 'agent') same(`${path}.role`, gateway.role, client.role)
-  for (let i = 0; i < client.parts.length; i++) parts(`${path}.parts[${i}]`, gateway.parts[i] ?? NO_PART, client.parts[i] ?? NO_PART, same)
-}
-
-function parts (path: string, gateway: PartReading, client: PartReading, same: Same): void {
-  const value = gateway.kind === 'raw' ? decoded : (one: unknown) => one
-  same(`${path}.kind`, gateway.kind, client.kind, client)
-  same(`${path}.value`, value(gateway.value), value(client.value), client)
-  same(`${path}.metadata`, gateway.metadata, client.metadata, client)
-  // The gateway judges by every type that is stated; the client goes by one of them.
-  const unknown = client.mediaTypes.filter(type => !gateway.mediaTypes.includes(type))
-  same(`${path}.mediaType`, unknown.length === 0 ? [] : gateway.mediaTypes, unknown, client)
+  for (let i = 0; i < client.parts.length; i++) sameParts(`${path}.parts[${i}]`, gateway.parts[i] ?? NO_PART, client.parts[i] ?? NO_PART, same)
 }

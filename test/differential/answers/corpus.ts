@@ -6,6 +6,7 @@ import type { Form } from '../../security/kit.js'
 import { FORMS } from '../../security/kit.js'
 import type { CallName } from './clients.js'
 import { filled, isKindForm, listName, RPC_ID, wrapped } from './words.js'
+import { inTests } from '../../helpers/paths.js'
 
 export interface OddAnswer {
   readonly name: string
@@ -51,7 +52,7 @@ export type FormName = keyof typeof FORM_NAMES
 export type PlaceName = keyof typeof PLACES
 
 const FORM_NAMES = { rpc10: 0, rpc03: 1, rest10: 2, rest03: 3 } as const
-const FOLDER = join(import.meta.dirname, 'corpus')
+const FOLDER = inTests('differential/answers', 'corpus')
 
 export function formName (form: Form): FormName {
   const found = (Object.keys(FORM_NAMES) as FormName[]).find(name => FORMS[FORM_NAMES[name]] === form)

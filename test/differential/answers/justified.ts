@@ -2,7 +2,7 @@
 import type { ResultView } from '../../../src/a2a/result.js'
 import type { ClientKind } from '../../helpers/sdk-clients.js'
 import type { Form } from '../../security/kit.js'
-import { plain } from '../plain.js'
+import { plain } from '../same.js'
 import type { Mismatch } from './compare.js'
 
 interface Justified {

@@ -1,5 +1,6 @@
 /** What somebody reads of an agent's answer: an official client, or the gateway. */
 import type { PartReading } from '../oracle.js'
+import { elementsOf } from '../same.js'
 import type { ResultKind } from '../../../src/a2a/result.js'
 
 export type { PartReading }
@@ -34,7 +35,6 @@ export interface ResultReading {
   readonly history: readonly ContentReading[]
 }
 
-export const NO_PART: PartReading = { kind: null, value: undefined, mediaTypes: [], metadata: undefined }
 export const NO_CONTENT: ContentReading = { role: undefined, id: undefined, taskId: undefined, contextId: undefined, metadata: undefined, extensions: [], parts: [] }
 export const NO_RESULT: ResultReading = { kind: null, taskId: undefined, contextId: undefined, state: undefined, append: undefined, metadata: undefined, message: null, status: null, artifacts: [], history: [] }
 
@@ -68,7 +68,7 @@ export function resultOf (reader: Reader, kind: ResultKind | null, value: unknow
 }
 
 function objectsOf (list: unknown): Members[] {
-  return Array.isArray(list) ? list.filter((one: unknown): one is Members => typeof one === 'object' && one !== null) : []
+  return elementsOf(list).filter((one: unknown): one is Members => typeof one === 'object' && one !== null)
 }
 
 function messageOf (reader: Reader, object: Members): ContentReading {
@@ -82,7 +82,7 @@ function artifactOf (reader: Reader, object: Members): ContentReading {
 
 function contentOf (reader: Reader, object: Members): ContentReading {
   const { metadata, extensions } = object
-  const parts = Array.isArray(object.parts) ? object.parts as unknown[] : []
+  const parts = elementsOf(object.parts)
   return {
     ...NO_CONTENT,
     metadata,

@@ -31,6 +31,12 @@ export class Random {
     return from[this.below(from.length)] as T
   }
 
+  bytes (length: number): Buffer {
+    const out = Buffer.allocUnsafe(length)
+    for (let i = 0; i < length; i++) out[i] = this.below(256)
+    return out
+  }
+
   shuffled<T> (list: readonly T[]): T[] {
     const out = [...list]
     for (let i = out.length - 1; i > 0; i--) {

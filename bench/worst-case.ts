@@ -1,0 +1,39 @@
+/**
+ * What the whole budget of a request costs when it is spent on the worst data known for each keyword: `node dist/bench/worst-case.js [TEXT]`.
+ * Each line is processor time of a budget, and steps of one validation. Above 150 ms a keyword is charged too little (docs/limits.md).
+ */
+import { evaluate, MAX_STEPS, stepsLeft } from '../src/policy/evaluation.js'
+import { compileSchema } from '../src/policy/json-schema.js'
+import { SCHEMA_CASES } from './worst-cases.js'
+
+const DRAFTS = { 'draft-07': 'http://json-schema.org/draft-07/schema#', '2019-09': 'https://json-schema.org/draft/2019-09/schema' } as const
+const wanted = process.argv[2] ?? ''
+
+for (const { keyword, name, schema, data, draft } of SCHEMA_CASES) {
+  if (!`${keyword}: ${name}`.includes(wanted)) continue
+  const result = compileSchema(draft === undefined ? schema : { $schema: DRAFTS[draft], ...schema })
+  if (!result.ok) {
+    console.log(`${keyword}: ${name}: does not compile: ${result.problem.message}`)
+    continue
+  }
+  let best = Number.POSITIVE_INFINITY
+  let steps = 0
+  // The first round is that of a schema whose code has not been optimised.
+  let first = 0
+  for (let round = 0; round < 3; round++) {
+    const begin = process.cpuUsage()
+    let runs = 0
+    evaluate(null, () => {
+      do {
+        const before = stepsLeft()
+        result.schema.matches(data)
+        steps = before - stepsLeft()
+      } while (stepsLeft() > 0 && ++runs < 1_000_000)
+    })
+    const { user, system } = process.cpuUsage(begin)
+    const time = (user + system) / 1_000
+    if (round === 0) first = time
+    best = Math.min(best, time)
+  }
+  console.log(`${best.toFixed(0).padStart(6)} ms ${first.toFixed(0).padStart(6)} ms first ${steps.toFixed(1).padStart(12)} of ${MAX_STEPS} steps  ${keyword}: ${name}`)
+}

@@ -1,0 +1,63 @@
+/**
+ * `npm run test:mutations [-- FROM TO]`: puts one small fault of list.mjs after the other into the compiled sources, and prints the first
+ * suite of a test that finds each. Restores the compiled file after each fault. A fault that no suite finds is an error.
+ *
+ * To save time, the files of a suite that most likely find a fault run before the whole suite: those with the name of the source, then those
+ * of its folder.
+ */
+import { spawnSync } from 'node:child_process'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { transform } from 'esbuild'
+import { ROOT, buildTests } from '../build-tests.mjs'
+import { suiteOf } from '../suites.mjs'
+import { MUTATIONS } from './list.mjs'
+
+const [from = '1', to = String(MUTATIONS.length)] = process.argv.slice(2)
+const run = (...args) => spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'ignore' }).status === 0
+
+/** Bundling replaces these two modules, so each bundle starts from the compiled ones. */
+async function bundle (mutated) {
+  for (const file of ['cli/serve.ts', 'cluster/main.ts']) {
+    if (file === mutated) continue
+    const { code } = await transform(readFileSync(join(ROOT, 'src', file), 'utf8'), { loader: 'ts', format: 'esm', target: 'node20' })
+    writeFileSync(join(ROOT, 'dist/src', file.replace(/\.ts$/, '.js')), code)
+  }
+  if (!run('dist/scripts/bundle/main.js')) throw new Error('the bundle cannot be built')
+}
+
+/** The suite of the first test that fails: files near the source first, then whole suites. */
+function finder (file, hint) {
+  const [folder, name] = [dirname(file), basename(file, '.ts')]
+  for (const prefix of [...hint === undefined ? [] : [hint], `${folder}/${name}`, `${folder}/`]) {
+    for (const suite of ['unit', 'integration']) {
+      const near = tests.filter(test => suiteOf(test) === suite && test.startsWith(prefix))
+      if (near.length > 0 && !run('scripts/test.mjs', '--bail', ...near.map(test => `test/${test}.test.ts`))) return suite
+    }
+  }
+  return ['unit', 'integration', 'system'].find(suite => !run('scripts/test.mjs', '--bail', suite)) ?? 'none'
+}
+
+const tests = readdirSync(join(ROOT, 'test'), { recursive: true }).filter(file => file.endsWith('.test.ts')).map(file => file.slice(0, -'.test.ts'.length))
+await buildTests()
+const found = { unit: 0, integration: 0, system: 0, none: 0 }
+for (const [index, [file, before, after, hint]] of MUTATIONS.entries()) {
+  if (index + 1 < Number(from) || index + 1 > Number(to)) continue
+  const source = readFileSync(join(ROOT, 'src', file), 'utf8')
+  if (source.split(before).length !== 2) throw new Error(`${file}: "${before}" must occur once; adjust scripts/mutations/list.mjs`)
+  const target = join(ROOT, 'dist/src', file.replace(/\.ts$/, '.js'))
+  const compiled = readFileSync(target)
+  const { code } = await transform(source.replace(before, () => after), { loader: 'ts', format: 'esm', target: 'node20' })
+  writeFileSync(target, code)
+  try {
+    await bundle(file)
+    const suite = finder(file, hint)
+    found[suite]++
+    console.log(`${String(index + 1).padStart(2)}  ${suite.padEnd(11)}  ${file}  ${after === '' ? `without: ${before}` : after}`)
+  } finally {
+    writeFileSync(target, compiled)
+  }
+}
+await bundle()
+console.log(JSON.stringify(found))
+process.exitCode = found.none === 0 ? 0 : 1

@@ -1,0 +1,58 @@
+/**
+ * The public address of the repository: `repository.url` in package.json is the only place that names it. `npm run build` writes it into
+ * every other file that needs it, and `npm run drift` fails where one of them names another.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../src/config/paths.js'
+import type { Generator } from './generator.js'
+
+/** Such as `https://github.com/OWNER/a2a-extension-gateway`, without `git+` and `.git`. */
+export function publicAddress (): string {
+  const { repository } = JSON.parse(read('package.json')) as { repository: { url: string } }
+  return repository.url.replace(/^git\+/, '').replace(/\.git$/, '')
+}
+
+/** A page of the documentation, as a reader outside of the repository finds it. */
+export function publicPage (file: string, address = publicAddress()): string {
+  return `${address}/blob/main/${file}`
+}
+
+/** Replaces the line or lines that `pattern` finds. @throws Error when the file no longer has them */
+function replaced (text: string, pattern: RegExp, by: string): string {
+  if (!pattern.test(text)) throw new Error(`${String(pattern)} finds nothing`)
+  return text.replace(pattern, by)
+}
+
+const runbooks = (text: string, address: string): string =>
+  replaced(text, /(?<=runbook_url: )("?)[^"\s]*(?=#a2agateway)/g, `$1${publicPage('docs/alerts.md', address)}`)
+
+/** For each file with the address in it: the same text with `address` in the place of what stands there. */
+export const ADDRESSED: Readonly<Record<string, (text: string, address: string) => string>> = {
+  'package.json': (text, address) =>
+    replaced(replaced(text, /(?<="homepage": ")[^"]*/, `${address}#readme`), /(?<="bugs": ")[^"]*/, `${address}/issues`),
+  Dockerfile: (text, address) =>
+    replaced(replaced(replaced(text,
+      /(?<=image\.url=")[^"]*/, address),
+    /(?<=image\.source=")[^"]*/, address),
+    /(?<=image\.documentation=")[^"]*/, publicPage('docs/deploying.md', address)),
+  'deploy/helm/a2a-extension-gateway/Chart.yaml': (text, address) =>
+    replaced(text, /^home: .*\nsources:\n {2}- .*$/m, `home: ${address}\nsources:\n  - ${address}`),
+  'deploy/prometheus/alerts.yaml': runbooks,
+  'deploy/prometheus/alerts.test.yaml': runbooks,
+  '.github/ISSUE_TEMPLATE/config.yml': (text, address) =>
+    replaced(replaced(text, /(?<=url: )\S*(?=\/security\/advisories\/new$)/m, address), /(?<=url: )\S*(?=\/blob\/main\/docs\/troubleshooting\.md$)/m, address)
+}
+
+/** The file with the address of package.json in it. */
+export function addressed (file: string): string {
+  const edit = ADDRESSED[file]
+  if (edit === undefined) throw new Error(`${file} does not name the public address`)
+  return edit(read(file), publicAddress())
+}
+
+export const ADDRESSED_FILES: readonly Generator[] = Object.keys(ADDRESSED).map(file => ({ file, edits: true, render: () => addressed(file) }))
+
+function read (file: string): string {
+  return readFileSync(join(packageRoot(), file), 'utf8')
+}

@@ -1,0 +1,66 @@
+/**
+ * Which test file runs in which suite. A file that no line names belongs to `integration`, so a new file is never left out.
+ * test/docs/suites.test.ts compares the table of CONTRIBUTING.md with this one.
+ */
+
+/** Folders whose files run grouped: one process per group, because starting a process costs more CPU than most of these files. */
+const UNIT_GROUPS = {
+  protocol: ['a2a', 'agent', 'catalogue', 'state', 'helpers'],
+  config: ['config', 'console', 'deploy'],
+  policy: ['policy'],
+  offline: ['offline', 'docs'],
+  wire: ['wire', 'fuzz']
+}
+
+/** Small files of the integration suite that share one process. */
+const INTEGRATION_GROUPS = { advisories: /^security\/(?:CVE|GHSA)-(?!2026-109924)/ }
+
+/** Files of those folders that start processes, wait for sockets or files, or measure coverage of their own process. */
+const NOT_UNIT = [
+  'config/hostile', 'config/watch', 'console/tail', 'docs/quick-start', 'docs/told', 'fuzz/coverage', 'offline/cli', 'offline/explain-cli', 'state/redis-misbehaviour'
+]
+
+/** Files of their own process in `npm test`: one end-to-end call per binding and version. */
+const UNIT_FILES = ['e2e/smoke']
+
+const inFolder = (file, folder) => file.startsWith(`${folder}/`)
+const unitGroup = file => NOT_UNIT.includes(file) ? undefined : Object.keys(UNIT_GROUPS).find(name => UNIT_GROUPS[name].some(folder => inFolder(file, folder)))
+
+const integrationGroup = file => Object.keys(INTEGRATION_GROUPS).find(name => INTEGRATION_GROUPS[name].test(file))
+
+/** @param file below `test/`, without `.test.ts` */
+export function suiteOf (file) {
+  if (inFolder(file, 'system')) return 'system'
+  if (inFolder(file, 'interop')) return 'interop'
+  return UNIT_FILES.includes(file) || unitGroup(file) !== undefined ? 'unit' : 'integration'
+}
+
+/**
+ * The processes of a suite, slowest first, so that no core is idle at the end.
+ * @param files below `test/`, without `.test.ts`
+ * @returns name of each process -> its files
+ */
+export function processesOf (suite, files) {
+  const processes = new Map()
+  for (const file of files.filter(file => suiteOf(file) === suite)) {
+    const name = (suite === 'unit' ? unitGroup(file) : integrationGroup(file)) ?? file
+    processes.set(name, [...processes.get(name) ?? [], file])
+  }
+  const order = SLOW_FIRST.filter(name => processes.has(name))
+  return new Map([...order, ...[...processes.keys()].filter(name => !order.includes(name))].map(name => [name, processes.get(name)]))
+}
+
+/** Processes that take longest, measured on two cores. */
+const SLOW_FIRST = [
+  'policy', 'config', 'protocol', 'offline', 'wire',
+  'differential/answers', 'hostile/scenarios', 'differential/requests', 'advisories', 'security/bypass-passthrough-spellings', 'differential/member-types', 'upstream/upstream-failures',
+  'security/CVE-2026-109924', 'faults/table', 'telemetry/tracing', 'gateway/reload', 'gateway/hostile-cards',
+  'faults/soak', 'e2e/policy-guide', 'gateway/serve-cli', 'cli/bundled', 'e2e/answers-faults', 'e2e/answers-slow', 'limits/slow-readers', 'gateway/telemetry', 'cluster/workers', 'bench/run'
+]
+
+export const SUITES = {
+  unit: { timeout: 300, jobs: cores => cores },
+  integration: { timeout: 300, jobs: cores => cores + 1 },
+  system: { timeout: 300, jobs: cores => cores },
+  interop: { timeout: 1_200, jobs: cores => cores }
+}

@@ -1,0 +1,166 @@
+/**
+ * The members of requests and responses that the gateway or a rule may read, with the JSON types that A2A gives them: one table for both
+ * versions and bindings. A member of another type is a problem of its object (`Fields.read`): the gateway rejects requests with it, and
+ * responses where `responses` is `enforce`.
+ *
+ * Sources: types.ts 0.3.0; proto 0.3.0 and 1.0.1, with the ProtoJSON mapping: an enum is its name or its number, an integer may be written
+ * as a string.
+ */
+import { FieldSet } from './fields.js'
+import type { MemberTable } from './fields.js'
+import { ANY, BOOLEAN, DIGITS, INTEGER, LIST, OBJECT, OBJECTS, STRING, STRINGS } from './json-types.js'
+import type { Binding, Version } from './versions.js'
+
+/** The value is compared with "2.0", and that of `result` must be a result. */
+export const RPC_REQUEST = new FieldSet({ jsonrpc: ANY, id: STRING | INTEGER, method: STRING, params: OBJECT })
+export const RPC_RESPONSE = new FieldSet({ jsonrpc: ANY, id: STRING | INTEGER, result: ANY, error: OBJECT })
+
+/** The kinds of objects in one version and binding. */
+export interface Members {
+  readonly version: Version
+  /** Of SendMessage and SendStreamingMessage. */
+  readonly sendRequest: FieldSet
+  /** Of a method or route that an extension adds: only a message in it is A2A's, where it is an object. */
+  readonly extensionRequest: FieldSet
+  /** Of all other operations. */
+  readonly taskRequest: FieldSet
+  readonly message: FieldSet
+  readonly part: FieldSet
+  readonly partMetadata: FieldSet
+  readonly file: FieldSet
+  /** HTTP+JSON 0.3: the DataPart in a part, which holds the document. Its other members are nobody's. */
+  readonly dataPart: FieldSet
+  /** SendMessageResponse and StreamResponse. */
+  readonly wrapper: FieldSet
+  readonly taskList: FieldSet
+  readonly task: FieldSet
+  readonly status: FieldSet
+  /** Of a status update or an artifact update. */
+  readonly update: FieldSet
+  readonly artifact: FieldSet
+}
+
+function membersFor (version: Version, binding: Binding): Members {
+  const old = version === '0.3'
+  const proto = !old || binding === 'HTTP+JSON'
+  const integer = proto ? INTEGER | DIGITS : INTEGER
+  const enumeration = proto ? STRING | INTEGER : STRING
+  /** What only 0.3, or only 1.0, knows is any extension's in the other. */
+  const only03 = (types: number): number => old ? types : ANY
+  const only10 = (types: number): number => old ? ANY : types
+
+  const authentication = new FieldSet({ schemes: STRINGS, scheme: STRING, credentials: STRING })
+  const push = { id: STRING, url: STRING, token: STRING, authentication }
+  const pushConfig = new FieldSet({ ...push, taskId: STRING, tenant: STRING })
+  const configuration = new FieldSet({
+    acceptedOutputModes: STRINGS,
+    historyLength: integer,
+    blocking: BOOLEAN,
+    returnImmediately: BOOLEAN,
+    pushNotificationConfig: pushConfig,
+    pushNotification: pushConfig,
+    taskPushNotificationConfig: pushConfig
+  })
+  const request: MemberTable = {
+    message: OBJECT,
+    request: old && proto ? OBJECT : ANY,
+    configuration,
+    metadata: OBJECT,
+    tenant: only10(STRING)
+  }
+  const message: MemberTable = {
+    messageId: STRING,
+    role: enumeration,
+    parts: OBJECTS,
+    content: only03(OBJECTS),
+    contextId: STRING,
+    taskId: STRING,
+    referenceTaskIds: STRINGS,
+    extensions: STRINGS,
+    metadata: OBJECT,
+    kind: only03(STRING)
+  }
+  const update: MemberTable = {
+    taskId: STRING,
+    contextId: STRING,
+    status: OBJECT,
+    artifact: OBJECT,
+    append: BOOLEAN,
+    lastChunk: BOOLEAN,
+    final: only03(BOOLEAN),
+    metadata: OBJECT,
+    kind: only03(STRING)
+  }
+  const results: MemberTable = { task: OBJECT, message: OBJECT, statusUpdate: OBJECT, artifactUpdate: OBJECT }
+  return {
+    version,
+    sendRequest: new FieldSet(request),
+    extensionRequest: new FieldSet(anyOf(request)),
+    taskRequest: new FieldSet({
+      ...push,
+      taskId: STRING,
+      contextId: STRING,
+      tenant: STRING,
+      name: STRING,
+      parent: STRING,
+      metadata: OBJECT,
+      historyLength: integer,
+      pageSize: integer,
+      pageToken: STRING,
+      status: enumeration,
+      statusTimestampAfter: STRING,
+      includeArtifacts: BOOLEAN,
+      pushNotificationConfigId: STRING,
+      pushNotificationConfig: pushConfig,
+      configId: STRING,
+      config: old ? new FieldSet({ name: STRING, pushNotificationConfig: pushConfig }) : ANY
+    }),
+    message: new FieldSet(message),
+    part: new FieldSet({
+      text: STRING,
+      raw: STRING,
+      url: STRING,
+      // Any JSON value is judged as it is. 0.3 has objects only, but its agents are sent lists too (A2UI 0.10).
+      data: ANY,
+      file: OBJECT,
+      kind: only03(STRING),
+      metadata: OBJECT,
+      filename: STRING,
+      mediaType: STRING
+    }),
+    partMetadata: new FieldSet({ mediaType: STRING, mimeType: STRING }),
+    file: new FieldSet({ mimeType: STRING, name: STRING, uri: STRING, bytes: STRING, fileWithUri: STRING, fileWithBytes: STRING }),
+    // The JavaScript SDKs take a list for an object, and any other value for no data.
+    dataPart: new FieldSet({ data: OBJECT | LIST }),
+    // proto 0.3.0 names the message `msg`, with json_name `message`.
+    wrapper: new FieldSet(old ? { ...results, msg: OBJECT } : results),
+    taskList: new FieldSet({ tasks: OBJECTS }),
+    task: new FieldSet({
+      id: STRING,
+      contextId: STRING,
+      status: OBJECT,
+      artifacts: OBJECTS,
+      history: OBJECTS,
+      metadata: OBJECT,
+      kind: only03(STRING)
+    }),
+    // proto 0.3.0 names the message `update`, with json_name `message`: ProtoJSON parsers read both.
+    status: new FieldSet({ state: enumeration, message: OBJECT, timestamp: STRING, ...(old && proto ? { update: OBJECT } : {}) }),
+    update: new FieldSet(update),
+    artifact: new FieldSet({ artifactId: STRING, name: STRING, description: STRING, parts: OBJECTS, extensions: STRINGS, metadata: OBJECT })
+  }
+}
+
+function anyOf (table: MemberTable): MemberTable {
+  return Object.fromEntries(Object.keys(table).map(field => [field, ANY]))
+}
+
+const RPC_1_0 = membersFor('1.0', 'JSONRPC')
+const REST_1_0 = membersFor('1.0', 'HTTP+JSON')
+const RPC_0_3 = membersFor('0.3', 'JSONRPC')
+const REST_0_3 = membersFor('0.3', 'HTTP+JSON')
+
+export function membersOf (version: Version, binding: Binding): Members {
+  if (version === '1.0') return binding === 'JSONRPC' ? RPC_1_0 : REST_1_0
+  return binding === 'JSONRPC' ? RPC_0_3 : REST_0_3
+}

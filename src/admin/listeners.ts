@@ -1,0 +1,41 @@
+/** The admin listener and, with `server.metrics`, the one for metrics and probes alone. */
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Config, HostPort } from '../config/model.js'
+import { adminNames } from './host-guard.js'
+import type { AdminOptions } from './server.js'
+import { buildAdmin } from './server.js'
+
+export class AdminListeners {
+  private readonly admin: FastifyInstance
+  private readonly metrics: FastifyInstance | null
+  private readonly server: Config['server']
+
+  constructor ({ server }: Pick<Config, 'server'>, options: AdminOptions) {
+    this.server = server
+    this.admin = buildAdmin({ ...options, names: adminNames(server) })
+    this.metrics = server.metrics === null ? null : buildAdmin({ ...options, console: null, probesOnly: true })
+  }
+
+  async listen (): Promise<{ readonly adminUrl: string, readonly metricsUrl: string | null }> {
+    const adminUrl = await listen(this.admin, this.server.admin)
+    const metricsUrl = this.metrics === null || this.server.metrics === null ? null : await listen(this.metrics, this.server.metrics)
+    return { adminUrl, metricsUrl }
+  }
+
+  async close (): Promise<void> {
+    await Promise.all([this.admin.close(), this.metrics?.close()])
+  }
+}
+
+/** @returns the URL to reach the listener by: a wildcard address cannot be dialled everywhere, so it is named localhost */
+export async function listen (app: FastifyInstance, at: HostPort): Promise<string> {
+  await app.listen({ host: at.host, port: at.port })
+  const { port } = app.server.address() as AddressInfo
+  return urlOf({ host: at.host, port })
+}
+
+export function urlOf (at: HostPort): string {
+  const host = at.host === '0.0.0.0' || at.host === '::' || at.host === '' ? 'localhost' : at.host.includes(':') ? `[${at.host}]` : at.host
+  return `http://${host}:${at.port}`
+}

@@ -1,0 +1,184 @@
+/**
+ * Compiles the schemas of cards away from the event loop. Cards are written by strangers. A thread with limits of time and heap compiles them, and only
+ * text comes back.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import type { WrittenSchema } from '../policy/schema-code.js'
+import { runSchema } from '../policy/schema-code.js'
+import type { KnownSchema } from '../policy/schema-source.js'
+import { MAX_PATTERNS_SIZE, Patterns } from '../policy/regexp.js'
+
+export interface CompilerLimits {
+  /** For all schemas of one card, ms. */
+  readonly time: number
+  /** Of the thread, MiB. */
+  readonly heap: number
+  /** How long a thread without work is kept, ms. */
+  readonly idle: number
+}
+
+export const COMPILER_LIMITS: CompilerLimits = { time: 10_000, heap: 256, idle: 5_000 }
+
+/** Schemas by key, as code. */
+export type WrittenSchemas = ReadonlyMap<string, WrittenSchema>
+
+/** The card cannot be used; the message says why in plain words. */
+export class CardTooCostly extends Error {}
+
+interface Job {
+  readonly schemas: ReadonlyMap<string, unknown>
+  readonly signal: AbortSignal | undefined
+  readonly resolve: (written: WrittenSchemas) => void
+  readonly reject: (error: Error) => void
+}
+
+/** One thread at most: it starts with the first card that needs it, and ends when there is nothing to do. */
+export class CardCompiler {
+  /** Threads that were started. */
+  started = 0
+  private readonly limits: CompilerLimits
+  private readonly waiting: Job[] = []
+  private busy = false
+  private worker: Worker | null = null
+  private idle: NodeJS.Timeout | null = null
+
+  constructor (limits: Partial<CompilerLimits> = {}) {
+    this.limits = { ...COMPILER_LIMITS, ...limits }
+  }
+
+  get running (): boolean {
+    return this.worker !== null
+  }
+
+  /**
+   * @throws CardTooCostly
+   * @throws Error when it is not wanted any more
+   */
+  write (schemas: ReadonlyMap<string, unknown>, signal?: AbortSignal): Promise<WrittenSchemas> {
+    if (schemas.size === 0) return Promise.resolve(new Map())
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ schemas, signal, resolve, reject })
+      this.next()
+    })
+  }
+
+  /** Ends the thread; one that is needed later starts again. */
+  async close (): Promise<void> {
+    await this.end()
+  }
+
+  private next (): void {
+    if (this.busy) return
+    const job = this.waiting.shift()
+    if (job === undefined) return this.rest()
+    if (job.signal?.aborted === true) {
+      job.reject(new Error('not wanted any more'))
+      return this.next()
+    }
+    this.busy = true
+    this.run(job).then(job.resolve, job.reject).finally(() => {
+      this.busy = false
+      this.next()
+    })
+  }
+
+  private run ({ schemas, signal }: Job): Promise<WrittenSchemas> {
+    const { time, heap } = this.limits
+    const worker = this.thread()
+    return new Promise((resolve, reject) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', stop)
+        for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event)
+        worker.on('error', () => {})
+      }
+      /** What goes on in it cannot be interrupted otherwise. */
+      const fail = (error: Error): void => {
+        done()
+        this.end().finally(() => { reject(error) })
+      }
+      const stop = (): void => { fail(new Error('not wanted any more')) }
+      const late = (): void => { fail(new CardTooCostly(`compiling the schemas of the card takes more than ${time / 1_000} s`)) }
+      const timer = setTimeout(late, time)
+      signal?.addEventListener('abort', stop)
+      worker.removeAllListeners('error')
+      worker.once('error', (error: Error & { code?: string }) => {
+        const isHeap = error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+        const why = isHeap ? `compiling the schemas of the card takes more than ${heap} MiB of memory` : `the schemas of the card cannot be compiled: ${error.message}`
+        fail(new CardTooCostly(why))
+      })
+      worker.once('exit', () => { fail(new CardTooCostly('the schemas of the card cannot be compiled: the thread ended')) })
+      worker.once('message', (written: WrittenSchemas | string) => {
+        done()
+        if (typeof written === 'string') reject(new CardTooCostly(written))
+        else resolve(written)
+      })
+      try {
+        worker.postMessage(schemas)
+      } catch (error) {
+        fail(new CardTooCostly(`the schemas of the card cannot be compiled: ${(error as Error).message}`))
+      }
+    })
+  }
+
+  private thread (): Worker {
+    if (this.idle !== null) clearTimeout(this.idle)
+    this.idle = null
+    if (this.worker === null) {
+      this.started++
+      this.worker = new Worker(new URL('./compile-thread.js', import.meta.url), {
+        name: 'card-compiler',
+        env: {},
+        execArgv: [],
+        // The stack is that of the main thread: what overflows here would overflow there.
+        resourceLimits: { maxOldGenerationSizeMb: this.limits.heap, maxYoungGenerationSizeMb: 32, stackSizeMb: 1 }
+      })
+    }
+    this.worker.ref()
+    return this.worker
+  }
+
+  private rest (): void {
+    this.worker?.unref()
+    if (this.worker !== null) this.idle ??= setTimeout(() => { this.end().catch(() => {}) }, this.limits.idle).unref()
+  }
+
+  private async end (): Promise<void> {
+    if (this.idle !== null) clearTimeout(this.idle)
+    this.idle = null
+    const { worker } = this
+    this.worker = null
+    await worker?.terminate()
+  }
+}
+
+/** Of the process: gateways, agents and commands share it. */
+export const cardCompiler = new CardCompiler()
+
+/** Milliseconds that are spent at a time, before what else has arrived is done. */
+const SLICE = 5
+
+/** Makes written schemas usable, a little per turn of the event loop. */
+export async function readySchemas (written: WrittenSchemas): Promise<ReadonlyMap<string, KnownSchema>> {
+  const ready = new Map<string, KnownSchema>()
+  const all = new Patterns()
+  let begin = performance.now()
+  for (const [key, one] of written) {
+    const patterns = new Patterns(MAX_PATTERNS_SIZE)
+    // Patterns that several schemas have are compiled once.
+    for (const pattern of one.patterns) patterns.share(pattern, all)
+    const steps = runSchema(one, patterns)
+    for (;;) {
+      const step = steps.next()
+      if (step.done === true) {
+        ready.set(key, { result: step.value, values: one.values, patterns })
+        break
+      }
+      if (performance.now() - begin < SLICE) continue
+      await turn()
+      begin = performance.now()
+    }
+  }
+  return ready
+}

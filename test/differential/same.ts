@@ -1,0 +1,34 @@
+/** What two readers of the same JSON are compared by. */
+import type { PartReading } from './oracle.js'
+
+/** What a reader found at a path beside what the gateway found; of a part, as that reader has it. */
+export type Same = (path: string, gateway: unknown, reader: unknown, part?: PartReading) => void
+
+export const NO_PART: PartReading = { kind: null, value: undefined, mediaTypes: [], metadata: undefined }
+
+/** What an application finds that reads `list[0]` and `list.length`: an object with such members is a list to it. */
+export function elementsOf (list: unknown): readonly unknown[] {
+  return typeof list === 'object' && list !== null ? Array.from(list as ArrayLike<unknown>) : []
+}
+
+/** As JSON has it; null, nothing and an empty text are all ProtoJSON's absent, and so is metadata without members. */
+export function plain (value: unknown): unknown {
+  if (value === undefined || value === null || value === '') return null
+  const copy: unknown = JSON.parse(JSON.stringify(value))
+  return typeof copy === 'object' && copy !== null && !Array.isArray(copy) && Object.keys(copy).length === 0 ? null : copy
+}
+
+export function sameParts (path: string, gateway: PartReading, reader: PartReading, same: Same): void {
+  const value = gateway.kind === 'raw' ? decoded : (one: unknown) => one
+  same(`${path}.kind`, gateway.kind, reader.kind, reader)
+  same(`${path}.value`, value(gateway.value), value(reader.value), reader)
+  same(`${path}.metadata`, gateway.metadata, reader.metadata, reader)
+  // The gateway judges by every type that is stated; the reader goes by one of them.
+  const unknown = reader.mediaTypes.filter(type => !gateway.mediaTypes.includes(type))
+  same(`${path}.mediaType`, unknown.length === 0 ? [] : gateway.mediaTypes, unknown, reader)
+}
+
+/** Base64 has several texts for the same bytes. */
+function decoded (value: unknown): unknown {
+  return typeof value === 'string' ? Buffer.from(value, 'base64').toString('hex') : value
+}
