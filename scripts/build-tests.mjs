@@ -46,17 +46,17 @@ function run (...args) {
 }
 
 export async function buildTests () {
+  // A file that was deleted or moved must not be found by an import or a glob of the tests.
+  for (const folder of ['test', 'bench']) rmSync(join(ROOT, 'dist', folder), { recursive: true, force: true })
+  await compile(files(['test', 'bench'], /(?<!\.d)\.ts$/))
   const current = existsSync(STAMP) && readFileSync(STAMP, 'utf8') === sourcesDigest()
   if (!current) {
-    // A file that was deleted or moved must not be found by an import or a glob of the tests.
-    for (const folder of ['src', 'scripts', 'examples', 'bench']) rmSync(join(ROOT, 'dist', folder), { recursive: true, force: true })
-    await compile(files(['src', 'scripts', 'examples', 'bench'], /(?<!\.d)\.ts$/))
+    for (const folder of ['src', 'scripts', 'examples']) rmSync(join(ROOT, 'dist', folder), { recursive: true, force: true })
+    await compile(files(['src', 'scripts', 'examples'], /(?<!\.d)\.ts$/))
     run('dist/scripts/generate.js')
     run('dist/scripts/bundle/main.js')
     stampSources()
   }
-  rmSync(join(ROOT, 'dist/test'), { recursive: true, force: true })
-  await compile(files(['test'], /(?<!\.d)\.ts$/))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -12,8 +12,14 @@ const UNIT_GROUPS = {
   wire: ['wire', 'fuzz']
 }
 
-/** Small files of the integration suite that share one process. */
-const INTEGRATION_GROUPS = { advisories: /^security\/(?:CVE|GHSA)-(?!2026-109924)/ }
+/** Small files of the integration suite that share one process: each process costs about 2.5 s of a core beside its tests (measured, three at once on two cores). */
+const INTEGRATION_GROUPS = {
+  advisories: /^security\/(?:CVE|GHSA)-(?!2026-109924)/,
+  bypass: /^security\/bypass-(?!passthrough-spellings)/,
+  clients: /^e2e\/(?:answers-(?:bytes|echo|limits|page|removed|schemas)|refusals|sdk-direct|sdk-via-gateway)/,
+  proxy: /^gateway\/(?:answers-|card-policies|cards-served|edits|extended-card|extension-routes|forward-headers|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
+  services: /^(?:admin|bench\/(?:open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|trace-context)|upstream\/(?:card-|gate|tls))/
+}
 
 /** Files of those folders that start processes, wait for sockets or files, or measure coverage of their own process. */
 const NOT_UNIT = [
@@ -53,9 +59,9 @@ export function processesOf (suite, files) {
 /** Processes that take longest, measured on two cores. */
 const SLOW_FIRST = [
   'policy', 'config', 'protocol', 'offline', 'wire',
-  'differential/answers', 'hostile/scenarios', 'differential/requests', 'advisories', 'security/bypass-passthrough-spellings', 'differential/member-types', 'upstream/upstream-failures',
-  'security/CVE-2026-109924', 'faults/table', 'telemetry/tracing', 'gateway/reload', 'gateway/hostile-cards',
-  'faults/soak', 'e2e/policy-guide', 'gateway/serve-cli', 'cli/bundled', 'e2e/answers-faults', 'e2e/answers-slow', 'limits/slow-readers', 'gateway/telemetry', 'cluster/workers', 'bench/run'
+  'hostile/scenarios', 'differential/answers', 'bypass', 'clients', 'proxy', 'gateway/hostile-cards', 'security/bypass-passthrough-spellings', 'gateway/serve-cli', 'differential/requests', 'advisories', 'cli/bundled',
+  'e2e/policy-guide', 'faults/table', 'e2e/answers-slow', 'offline/explain-cli', 'gateway/reload', 'upstream/upstream-failures', 'services', 'differential/member-types', 'e2e/answers-tasks',
+  'security/CVE-2026-109924', 'bench/run', 'differential/answers-generated', 'config/hostile', 'e2e/answers-faults', 'limits/slow-readers', 'cluster/workers', 'cluster/reload', 'telemetry/tracing', 'gateway/reload-cli', 'gateway/telemetry', 'faults/soak'
 ]
 
 export const SUITES = {

@@ -24,9 +24,12 @@ export function guard (head: RequestHead): Refusal | null {
     const length = Number(headers['content-length'] ?? 0)
     if (headers['transfer-encoding'] !== undefined || length > (method === 'GET' ? MAX_GET_BODY : 0)) return unexpectedBody(method)
   }
-  // Offers of HTTP/2 (the JDK's client makes one with every first request) may be ignored, RFC 9110 §7.8; other protocols may not.
-  if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c') return upgrade
-  return null
+  return isUpgrade(headers) ? upgrade : null
+}
+
+/** The JDK's client offers h2c with each first request; a server may ignore that offer (RFC 9110 §7.8). Other protocols are rejected. */
+export function isUpgrade (headers: RequestHead['headers']): boolean {
+  return headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c'
 }
 
 /**

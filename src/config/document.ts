@@ -1,5 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import type { Alias, ParsedNode, Scalar, YAMLMap } from 'yaml'
+import { isExact } from '../wire/json-number.js'
 import type { Path, TextProblem } from './diagnostics.js'
 import { guardYaml } from './guard.js'
 import { retype, substitute } from './substitute.js'
@@ -10,6 +11,8 @@ export const MAX_DEPTH = 200
 /** Most values, aliases expanded: a "billion laughs" file ends here. */
 export const MAX_VALUES = 100_000
 const MAX_SYNTAX_ERRORS = 20
+/** Keywords of JSON Schema that compare with the nearest double: \`maximum: 9223372036854775807\` stays usable. */
+const NUMERIC_LIMITS = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'])
 
 /** A value of the file and where it stands. */
 export interface Located {
@@ -31,7 +34,8 @@ export interface YamlFile {
 
 /**
  * Parses one YAML 1.2 document into plain values that remember their places, substituting environment variables on the way.
- * With `env` null a `$` is a `$`. Keys are strings; duplicate keys, merge keys, `__proto__`, tags, directives and further documents are problems.
+ * With `env` null a `$` is a `$`. Keys are strings; duplicate keys, merge keys, `__proto__`, tags, directives, further documents and numbers that
+ * no double holds exactly are problems.
  */
 export function readYaml (text: string, env: Environment | null): YamlFile {
   const lines = countLines(text)
@@ -76,6 +80,8 @@ class Reader {
   readonly #env: Environment | null
   readonly #anchors = new Map<string, ParsedNode>()
   readonly #open = new Set<ParsedNode>()
+  /** Doubles that stand for other numbers of the file. */
+  readonly #inexact = new Set<number>()
   #count = 0
 
   constructor (env: Environment | null) {
@@ -120,13 +126,25 @@ class Reader {
   #scalar (node: Scalar.Parsed): unknown {
     const plain = node.type === 'PLAIN'
     const text = plain ? node.source : node.value
-    if (typeof text !== 'string' || this.#env === null || !text.includes('$')) return node.value
+    if (typeof text !== 'string' || this.#env === null || !text.includes('$')) return this.#noted(node.value, text)
     const result = substitute(text, this.#env)
     if ('message' in result) {
       this.#report(node.range[0], result.message, result.hint)
       return UNKNOWN
     }
-    return plain && result.text !== text ? retype(result.text) : result.text
+    return plain && result.text !== text ? this.#noted(retype(result.text), result.text) : result.text
+  }
+
+  /** @param text that stands for the value */
+  #noted (value: unknown, text: unknown): unknown {
+    if (typeof value === 'number' && typeof text === 'string' && !isExactYaml(text, value)) this.#inexact.add(value)
+    return value
+  }
+
+  /** @param key of a mapping, null for an item of a list */
+  #checkNumber ({ value, offset }: Located, key: string | null): void {
+    if (typeof value !== 'number' || !this.#inexact.has(value) || (key !== null && NUMERIC_LIMITS.has(key))) return
+    this.#report(offset, `no double holds this number exactly; the gateway would read ${value}`, 'write fewer digits, or quote it as a string')
   }
 
   #map (node: YAMLMap.Parsed, depth: number, children: Map<string, Located>): Record<string, unknown> {
@@ -140,6 +158,7 @@ class Reader {
       else if (children.has(name)) this.#report(offset, `duplicate key "${name}"`)
       else {
         const child: Located = item === null ? { value: null, offset, keyOffset: offset, children: new Map() } : this.read(item, depth + 1, offset)
+        this.#checkNumber(child, name)
         children.set(name, child)
         value[name] = child.value
       }
@@ -151,6 +170,7 @@ class Reader {
     if (!isSeq(node)) return []
     return node.items.map((item, index) => {
       const child = this.read(item as ParsedNode, depth + 1, null)
+      this.#checkNumber(child, null)
       children.set(String(index), child)
       return child.value
     })
@@ -163,6 +183,13 @@ class Reader {
 
 /** Stands for a value whose substitution failed: reported already, so nothing else is said about it. */
 export const UNKNOWN: unique symbol = Symbol('unknown')
+
+/** YAML 1.2 core schema: a sign, a point without digits on one side, `0o17` and `0x1F` beside the numbers of JSON. */
+function isExactYaml (text: string, value: number): boolean {
+  if (/^0[ox]/.test(text)) return Number.isFinite(value) && BigInt(text) === BigInt(value)
+  if (!/^[-+]?[\d.]/.test(text) || /^[-+]?\.[a-z]/i.test(text)) return true
+  return isExact(text.replace(/^\+/, '').replace(/^(-?)\./, '$10.').replace(/\.(?=$|[eE])/, ''))
+}
 
 function keyText (key: Scalar.Parsed): string | null {
   if (typeof key.value === 'string') return key.value

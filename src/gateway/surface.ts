@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Refusal } from '../a2a/errors.js'
 import type { Agents } from '../agent/agents.js'
 import { hostName } from '../agent/agents.js'
-import { framingFault, guard, isPassthrough } from '../agent/guard.js'
+import { framingFault, guard, isPassthrough, isUpgrade } from '../agent/guard.js'
 import { afterFramingFault, badTarget, loop } from '../agent/refusals.js'
 import { hasPassedHere } from '../upstream/via.js'
 import { checkTarget, splitTarget } from '../wire/target.js'
@@ -19,7 +19,7 @@ export interface Surface {
   readonly query: string
   /** What the guard found; the request goes no further. */
   readonly refusal: Refusal | null
-  /** Nothing more can be read on the connection: the answer is its last. */
+  /** Node reads nothing more on the connection: the response closes it. */
   readonly last: boolean
 }
 
@@ -38,8 +38,9 @@ function find (request: IncomingMessage, agents: Agents<Agent>): Surface {
   const target = request.url ?? ''
   const { path, query } = splitTarget(target)
   const framing = unframed.has(request.socket) ? afterFramingFault : framingFault(request, request.httpVersion)
-  const last = framing !== null
-  if (last) unframed.add(request.socket)
+  if (framing !== null) unframed.add(request.socket)
+  // Node's parser stops behind an Upgrade header: a pipelined request would wait for a response until a timeout.
+  const last = framing !== null || isUpgrade(request.headers)
   const reason = checkTarget(target)
   if (reason !== null) return { kind: 'a2a', agent: null, path, query, refusal: badTarget(reason), last }
   const refusal = framing ?? guard(request) ?? (hasPassedHere(request.headers.via) ? loop : null)

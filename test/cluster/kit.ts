@@ -1,7 +1,7 @@
 /** A gateway of several processes, and load on it. */
 import type { Test } from 'tap'
 import { rpc, until } from '../helpers/http.js'
-import type { ServedGateway } from '../helpers/serve.js'
+import type { Confines, ServedGateway } from '../helpers/serve.js'
 import { serve } from '../helpers/serve.js'
 
 export const REQUESTS = /^a2a_gateway_requests_total\{agent="agent",operation="SendMessage"/
@@ -13,8 +13,8 @@ export interface Cluster extends ServedGateway {
 }
 
 /** With two workers that both serve. */
-export async function cluster (t: Test, yaml: string, drainTimeout?: string): Promise<Cluster> {
-  const gateway = await serve(t, yaml, { A2A_GATEWAY_WORKERS: '2' }, drainTimeout === undefined ? {} : { drainTimeout })
+export async function cluster (t: Test, yaml: string, confines: Confines = {}): Promise<Cluster> {
+  const gateway = await serve(t, yaml, { A2A_GATEWAY_WORKERS: '2' }, confines)
   const workers = (): Map<number, number> => {
     const gone = new Set(gateway.said(/^worker \d+ ended/).map(line => line.of))
     return new Map(gateway.said(/^worker \d+ serves$/).filter(line => !gone.has(line.of)).map(line => [line.of ?? 0, line.pid ?? 0]))

@@ -21,7 +21,7 @@ t.test('SIGTERM to all processes at once, under load and with streams: what is i
       }
     }
   })
-  const gateway = await cluster(t, oneAgent(agent.url), '30s')
+  const gateway = await cluster(t, oneAgent(agent.url), { drainTimeout: '30s' })
   const opened = Array.from({ length: 8 }, () => {
     const request = open(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, 'accept', 'text/event-stream'], body: rpcBody('SendStreamingMessage', { message: MESSAGE }) })
     request.end(rpcBody('SendStreamingMessage', { message: MESSAGE }))

@@ -4,7 +4,7 @@ import t from 'tap'
 import { AUDIT_FIELDS } from '../../src/telemetry/audit-fields.js'
 import { LINE_FIELDS, LOG_FIELDS } from '../../src/telemetry/log-fields.js'
 import { oneAgent } from '../helpers/gateway.js'
-import { rpc, until } from '../helpers/http.js'
+import { call, freePort, rpc, until } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { serve } from '../helpers/serve.js'
 import { alive, cluster, COUNTED, load, more, REQUESTS } from './kit.js'
@@ -76,10 +76,35 @@ t.test('calls are spread, counted together, and survive the death of a worker', 
   t.same(described.lastRefusals.map(one => one.at), described.lastRefusals.map(one => one.at).toSorted().reverse(), 'newest first')
 })
 
+t.test('server.metrics: one listener for all workers, while workers come and go', async t => {
+  const agent = await fakeAgent(t)
+  const metrics = `127.0.0.1:${await freePort()}`
+  const gateway = await cluster(t, oneAgent(agent.url), { metrics })
+  const status = async (path: string): Promise<number> => (await call(`http://${metrics}${path}`, { headers: ['host', 'gateway.monitoring.svc'] })).status
+  const calls = load(`${gateway.url}/rpc`)
+  await more(calls, 100)
+  await calls.stop()
+  const counted = async (): Promise<number> => {
+    const { text } = await call(`http://${metrics}/metrics`)
+    return text.split('\n').filter(line => REQUESTS.test(line)).reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
+  }
+  t.equal(await counted(), calls.good(), 'the calls of both workers')
+  const [[id, pid] = [0, 0]] = gateway.workers()
+  process.kill(pid, 'SIGKILL')
+  await until(() => gateway.said(new RegExp(`^worker ${id} ended: SIGKILL$`)).length === 1)
+  t.equal(await counted(), calls.good(), 'the calls of a worker that is gone')
+  await until(() => gateway.workers().size === 2, 'another worker', 60_000)
+  t.same([await status('/metrics'), await status('/livez'), await status('/readyz')], [200, 200, 200])
+  t.same([await status('/agents'), await status('/'), await status('/console/'), await status('/console/api/status')], [404, 404, 404, 404])
+  gateway.kill('SIGTERM')
+  t.equal(await gateway.exited, 0)
+  await t.rejects(status('/metrics'), { code: 'ECONNREFUSED' }, 'the listener is closed')
+})
+
 t.test('without a primary the workers finish what they have and end', async t => {
   let answer = (): void => {}
   const agent = await fakeAgent(t, { answer: (_request, response) => { answer = () => { response.end('{"jsonrpc":"2.0","id":1,"result":{}}') } } })
-  const gateway = await cluster(t, oneAgent(agent.url), '30s')
+  const gateway = await cluster(t, oneAgent(agent.url), { drainTimeout: '30s' })
   const pids = [...gateway.workers().values()]
   const inFlight = rpc(`${gateway.url}/rpc`)
   await until(() => agent.received.length === 1)

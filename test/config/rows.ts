@@ -51,6 +51,9 @@ const YAML: readonly Row[] = [
   ['alias to itself', `${AGENT}limits: &x {body: *x}\n`,
     'g.yaml:5:19: alias *x contains itself', 'g.yaml:5:19: limits.body must be a size, not null (give it a value, or remove the key for the default)'],
   ['anchor twice', `${AGENT}limits: &x {}\ntelemetry: &x {}\n`, 'g.yaml:6:15: anchor &x is defined twice'],
+  ['number beyond doubles', `${AGENT}limits: {jsonDepth: 9007199254740993}\n`,
+    'g.yaml:5:21: no double holds this number exactly; the gateway would read 9007199254740992 (write fewer digits, or quote it as a string)',
+    'g.yaml:5:21: limits.jsonDepth must be from 1 to 512, not 9007199254740992'],
   ['variable', `${AGENT}server:\n  publicUrl: $\{NOT_SET}\n`, 'g.yaml:6:14: environment variable NOT_SET is not set (set it, or write ${NOT_SET:-default})'],
   ['bad name', `${AGENT}server:\n  publicUrl: $\{1x}\n`, 'g.yaml:6:14: "${1x}" does not name an environment variable (write $$ for a literal $)'],
   ['not closed', `${AGENT}server:\n  publicUrl: "$\{X"\n`, 'g.yaml:6:14: "${" is never closed (write $$ for a literal $)']

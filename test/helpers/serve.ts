@@ -19,6 +19,8 @@ export interface Confines {
   readonly drainTimeout?: string
   /** The settings of `server.console`, in one line. */
   readonly console?: string
+  /** `server.metrics`: HOST:PORT. */
+  readonly metrics?: string
 }
 
 export interface ServedGateway {
@@ -38,12 +40,12 @@ export interface ServedGateway {
 }
 
 /** @param yaml below the root keys `version` and `server` */
-export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}, { descriptors, flags = [], drainTimeout = '200ms', console = '{}' }: Confines = {}): Promise<ServedGateway> {
+export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}, { descriptors, flags = [], drainTimeout = '200ms', console = '{}', metrics }: Confines = {}): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
   const file = join(directory, 'gateway.yaml')
   const rewrite = (text: string): void => {
-    writeFileSync(`${file}.new`, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}}\n${text}`)
+    writeFileSync(`${file}.new`, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}${metrics === undefined ? '' : `, metrics: "${metrics}"`}}\n${text}`)
     renameSync(`${file}.new`, file)
   }
   rewrite(yaml)

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { inexactConstant } from '../../src/a2a/inexact-constants.js'
 import type { PolicyConfig, RuleConfig } from '../../src/config/model.js'
+import { readYaml } from '../../src/config/document.js'
 import { compileSchema } from '../../src/policy/json-schema.js'
 import { isExact } from '../../src/wire/json-number.js'
 import { parseStrict } from '../../src/wire/json.js'
@@ -108,4 +109,24 @@ t.test('a card or a schema file that compares with such a number cannot be used;
   for (const token of EXACT) if (found(`{"enum":[${token}]}`) !== null) wrong.push({ token })
   t.same(wrong, [])
   t.match(compileSchema({ maximum: Number.POSITIVE_INFINITY }), { ok: false, problem: { pointer: '/maximum', message: 'the number is beyond the range of doubles' } })
+})
+
+t.test('a YAML file that compares with such a number cannot be used; exact numbers in the forms of YAML and limits of schemas can', async t => {
+  const problems = (text: string): string[] => readYaml(text, {}).problems.map(one => one.message)
+  const wrong: unknown[] = []
+  for (const token of INEXACT) {
+    for (const text of [`enum: [7, ${token}]`, `const: {n: ${token}}`, `enum: &n [${token}]\nother: *n`, `equals: ${token}`, `maximum: &n ${token}\nconst: *n`, `{"const": +${token}}`.replace('+-', '-'), `const: $\{N}`]) {
+      const found = readYaml(text, { N: token }).problems.map(one => one.message)
+      if (!/^no double holds this number exactly/.test(found[0] ?? '')) wrong.push({ text, token, found })
+    }
+    for (const keyword of ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']) {
+      if (problems(`${keyword}: ${token}`).length > 0) wrong.push({ keyword, token })
+    }
+    if (problems(`const: "${token}"`).length > 0) wrong.push({ text: token })
+  }
+  for (const token of [...EXACT, '+7', '.5', '5.', '-.5', '0o17', '0x1F', '0x20000000000000', '1.e3', '.inf', '-.inf', '.nan']) {
+    if (problems(`const: ${token}`).length > 0) wrong.push({ token, found: problems(`const: ${token}`) })
+  }
+  if (problems('const: 0x20000000000001').length === 0) wrong.push('hexadecimal')
+  t.same(wrong, [])
 })

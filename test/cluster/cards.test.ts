@@ -1,0 +1,51 @@
+/** The primary compiles the schemas of a card once for all workers. */
+import { pino } from 'pino'
+import t from 'tap'
+import { handoutOf, HandedCards } from '../../src/cluster/cards.js'
+import type { FleetOptions } from '../../src/gateway/fleet.js'
+import { cardCompiler } from '../../src/gateway/card-compiler.js'
+import { Fleet } from '../../src/gateway/fleet.js'
+import { LiveExchanges } from '../../src/gateway/live.js'
+import { Metrics } from '../../src/telemetry/metrics.js'
+import { configOf, oneAgent } from '../helpers/gateway.js'
+import { fakeAgent, plainCard } from '../helpers/raw.js'
+
+const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
+/** Large enough for the thread. */
+const SCHEMA = { type: 'object', properties: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, { type: 'string' }])) }
+
+t.test('a worker uses the code that the primary hands out, and starts no thread; without the code it starts one', async t => {
+  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: OBJECT_SCHEMAS, params: { schemas: { order: SCHEMA } } }] } }) })
+  const config = configOf({ yaml: oneAgent(agent.url) })
+  const fleet = async (more: Partial<FleetOptions>): Promise<Fleet> => {
+    const made = new Fleet(config, { metrics: new Metrics({ serves: false }), log: pino({ level: 'silent' }), live: new LiveExchanges(), env: {}, ...more })
+    t.teardown(() => made.close())
+    await made.start('http://127.0.0.1:1')
+    return made
+  }
+  t.teardown(() => cardCompiler.close())
+  /** Threads that the action starts; none is kept from before. */
+  const threads = async (action: () => Promise<Fleet>): Promise<{ readonly fleet: Fleet, readonly started: number }> => {
+    await cardCompiler.close()
+    const before = cardCompiler.started
+    return { fleet: await action(), started: cardCompiler.started - before }
+  }
+  const primary = await threads(() => fleet({ onCard: () => {} }))
+  t.equal(primary.started, 1)
+  const [known] = primary.fleet.snapshot.agents.all
+  if (known === undefined) throw new Error('no agent')
+  // As between processes.
+  const handout = structuredClone(handoutOf(known))
+  if (handout.cards === null || handout.cards === 'same') throw new Error('no card')
+  const workerWith = (cards: typeof handout.cards) => threads(() => {
+    const handed = new HandedCards()
+    handed.take({ ...handout, cards })
+    return fleet({ keeper: handed.keeper })
+  })
+  const worker = await workerWith(handout.cards)
+  t.equal(worker.started, 0)
+  t.ok(worker.fleet.snapshot.agents.all[0]?.state, 'the card is in use')
+  const other = await workerWith({ ...handout.cards, written: new Map() })
+  t.equal(other.started, 1)
+  t.ok(other.fleet.snapshot.agents.all[0]?.state)
+})
