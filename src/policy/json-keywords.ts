@@ -6,8 +6,12 @@ import { InexactNumber, isInexact, step } from './evaluation.js'
 
 const require = createRequire(import.meta.url)
 
-/** What Ajv makes code with; loaded when it is needed, as in json-schema.ts. */
-const codegen = (): Pick<typeof AjvModule, '_' | 'Name' | 'nil' | 'str'> => require('ajv') as typeof AjvModule
+type Codegen = Pick<typeof AjvModule, '_' | 'Name' | 'nil' | 'str'>
+
+let loaded: Codegen | null = null
+
+/** What Ajv makes code with; loaded when it is needed, as in ajv.ts. Kept, because \`require\` looks the file up each time: a third of what an instance of Ajv costs. */
+const codegen = (): Codegen => loaded ??= require('ajv') as typeof AjvModule
 
 /** Ajv of any draft. */
 type AnyAjv = Pick<Ajv, 'RULES' | 'addKeyword' | 'removeKeyword'>

@@ -177,7 +177,7 @@ t.test('decide never throws, and every refusal can be written', async t => {
     if (refusal.message === '' || /\p{C}/u.test(refusal.message)) throw new Error(`message: ${JSON.stringify(refusal.message)}`)
     for (const [key, text] of Object.entries(refusal.metadata ?? {})) if (typeof text !== 'string') throw new Error(`metadata.${key} is no string`)
     JSON.parse(writeRefusal(refusal, { binding, version, id: '1', eventStream: false, statedVersion: true, mediaType: null }).body.toString())
-  }), { numRuns: 3_000 }), undefined)
+  }), { numRuns: 1_500 }), undefined)
 })
 
 t.test('an enforced policy under an agent that observes: what cannot be read, or can be read in two ways, is refused', async t => {

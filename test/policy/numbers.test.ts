@@ -111,11 +111,14 @@ t.test('a card or a schema file that compares with such a number cannot be used;
   t.match(compileSchema({ maximum: Number.POSITIVE_INFINITY }), { ok: false, problem: { pointer: '/maximum', message: 'the number is beyond the range of doubles' } })
 })
 
+/** A reference to an environment variable of the file. */
+const VARIABLE = ['$', '{N}'].join('')
+
 t.test('a YAML file that compares with such a number cannot be used; exact numbers in the forms of YAML and limits of schemas can', async t => {
   const problems = (text: string): string[] => readYaml(text, {}).problems.map(one => one.message)
   const wrong: unknown[] = []
   for (const token of INEXACT) {
-    for (const text of [`enum: [7, ${token}]`, `const: {n: ${token}}`, `enum: &n [${token}]\nother: *n`, `equals: ${token}`, `maximum: &n ${token}\nconst: *n`, `{"const": +${token}}`.replace('+-', '-'), `const: $\{N}`]) {
+    for (const text of [`enum: [7, ${token}]`, `const: {n: ${token}}`, `enum: &n [${token}]\nother: *n`, `equals: ${token}`, `maximum: &n ${token}\nconst: *n`, `{"const": +${token}}`.replace('+-', '-'), `const: ${VARIABLE}`]) {
       const found = readYaml(text, { N: token }).problems.map(one => one.message)
       if (!/^no double holds this number exactly/.test(found[0] ?? '')) wrong.push({ text, token, found })
     }

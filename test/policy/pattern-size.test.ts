@@ -36,8 +36,8 @@ t.test('the computed size is an upper bound of the compiled size', async t => {
     compared.computed += instructions
     compared.real += real
     if (real > instructions) throw new Error(`${JSON.stringify(text)} compiles to ${real} instructions, computed: ${instructions}`)
-  }), { numRuns: 3_000 })
-  t.ok(compared.count > 800, `enough patterns were valid: ${compared.count}`)
+  }), { numRuns: 1_500 })
+  t.ok(compared.count > 400, `enough patterns were valid: ${compared.count}`)
   t.ok(compared.computed < 4 * compared.real, `the bound is not far off: ${compared.computed} computed, ${compared.real} real`)
 })
 
