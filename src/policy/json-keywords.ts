@@ -10,8 +10,11 @@ type Codegen = Pick<typeof AjvModule, '_' | 'Name' | 'nil' | 'str'>
 
 let loaded: Codegen | null = null
 
-/** What Ajv makes code with; loaded when it is needed, as in ajv.ts. Kept, because \`require\` looks the file up each time: a third of what an instance of Ajv costs. */
-const codegen = (): Codegen => loaded ??= require('ajv') as typeof AjvModule
+/** What Ajv makes code with; loaded when it is needed, as in ajv.ts. Kept: `require` looks the file up each time, which was a third of what an instance costs. */
+function codegen (): Codegen {
+  loaded ??= require('ajv') as typeof AjvModule
+  return loaded
+}
 
 /** Ajv of any draft. */
 type AnyAjv = Pick<Ajv, 'RULES' | 'addKeyword' | 'removeKeyword'>
