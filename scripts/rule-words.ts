@@ -1,6 +1,6 @@
 /** One rule of a policy in words: what it looks at, when, and what must hold. */
 import { stringify } from 'yaml'
-import type { AnswerSelectorConfig, ConditionConfig, ContentPlace, MetadataSelectorConfig, PartSelectorConfig, ResponseRuleConfig, RuleConfig, SelectorConfig } from '../src/config/model.js'
+import type { ResponseSelectorConfig, ConditionConfig, ContentPlace, MetadataSelectorConfig, PartSelectorConfig, ResponseRuleConfig, RuleConfig, SelectorConfig } from '../src/config/model.js'
 
 const code = (text: string): string => `\`${text}\``
 const any = (texts: readonly string[]): string => texts.map(code).join(' or ')
@@ -40,7 +40,7 @@ function words (rule: RuleConfig | ResponseRuleConfig, level: string, subject: '
 
 const EVENTS = { first: 'the first result of a response', terminal: 'each result that is a message or ends its task', last: 'the last result of a response' }
 
-function answered ({ part, metadata, event }: AnswerSelectorConfig): string {
+function answered ({ part, metadata, event }: ResponseSelectorConfig): string {
   if (event !== undefined) return EVENTS[event]
   if (metadata !== undefined) return metadataWords(metadata, ANSWER_HOLDERS)
   const places = part?.in ?? ANSWER_CONTENTS

@@ -79,7 +79,7 @@ function placeList (placed: PlacedInterface[], list: string, value: unknown, rea
   for (let i = 0; i < value.length; i++) {
     const entry: unknown = value[i]
     if (!isObject(entry)) {
-      placed.push(refuse(list, i, { url: '', binding: '', version: '', why: 'it is not an object', path: null }))
+      placed.push(reject(list, i, { url: '', binding: '', version: '', why: 'it is not an object', path: null }))
       continue
     }
     const [binding, version] = read(entry)
@@ -93,7 +93,7 @@ function place (list: string | null, index: number, entry: Json, bindingText: st
   const shown = typeof text === 'string' ? shownUrl(text) : ''
   const path = typeof text === 'string' && URL.canParse(text) ? new URL(text).pathname : null
   const no = (why: string, at = path): PlacedInterface =>
-    refuse(list, index, { url: shown, binding: shorten(bindingText ?? ''), version: shorten(versionText), why, path: at })
+    reject(list, index, { url: shown, binding: shorten(bindingText ?? ''), version: shorten(versionText), why, path: at })
 
   if (bindingText === null) return no('it names no binding')
   const upper = bindingText.trim().toUpperCase()
@@ -107,7 +107,7 @@ function place (list: string | null, index: number, entry: Json, bindingText: st
   return { list, index, read: { binding: upper, version, url: new URL(text), text, tenant }, uncarried: null, warning }
 }
 
-function refuse (list: string | null, index: number, uncarried: UncarriedInterface): PlacedInterface {
+function reject (list: string | null, index: number, uncarried: UncarriedInterface): PlacedInterface {
   return { list, index, read: null, uncarried, warning: null }
 }
 

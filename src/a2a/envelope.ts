@@ -4,7 +4,7 @@
  */
 import { memberSpan } from '../wire/json-span.js'
 import type { Bytes } from '../wire/pieces.js'
-import { lend } from '../wire/pieces.js'
+import { withContiguous } from '../wire/pieces.js'
 import type { FieldProblem, JsonObject } from './fields.js'
 import { Fields, isObject, own } from './fields.js'
 import { RPC_REQUEST } from './members.js'
@@ -55,7 +55,7 @@ export function idToken (bytes: Bytes, value: unknown): string {
   if (!isObject(value)) return 'null'
   const id = own(value, 'id')
   if (typeof id !== 'string' && typeof id !== 'number') return 'null'
-  return lend(bytes, whole => {
+  return withContiguous(bytes, whole => {
     const span = memberSpan(whole, ['id'])
     return span === null ? 'null' : whole.toString('utf8', span.start, span.end)
   })

@@ -90,7 +90,7 @@ export interface FieldViolation {
 }
 
 /** One refusal, independent of binding and version. */
-export interface Refusal {
+export interface Rejection {
   readonly reason: Reason
   /** Enough to mend the request for a caller that reads nothing else. Never holds values of the client's data. */
   readonly message: string
@@ -140,16 +140,16 @@ export interface Caller {
  * Writes a refusal in the caller's binding and version.
  * @param status HTTP status, where it is not the reason's own: that of an agent's error page
  */
-export function writeRefusal (refusal: Refusal, caller: Caller, status?: number): WireError {
-  const row = REASONS[refusal.reason]
+export function writeRejection (rejection: Rejection, caller: Caller, status?: number): WireError {
+  const row = REASONS[rejection.reason]
   const http = status ?? row.http
-  const details = detailsOf(refusal, row)
-  const { message } = refusal
+  const details = detailsOf(rejection, row)
+  const { message } = rejection
   if (caller.binding === 'JSONRPC') {
     const data = caller.version === '0.3' && !caller.statedVersion ? { error: message, details } : details
-    const answer = `{"jsonrpc":"2.0","id":${caller.id},"error":${JSON.stringify({ code: row.rpc, message, data })}}`
-    if (row.infrastructure) return wireError(http, 'application/json', message, answer)
-    return caller.eventStream ? wireError(200, 'text/event-stream', message, `data: ${answer}\n\n`) : wireError(200, 'application/json', message, answer)
+    const response = `{"jsonrpc":"2.0","id":${caller.id},"error":${JSON.stringify({ code: row.rpc, message, data })}}`
+    if (row.infrastructure) return wireError(http, 'application/json', message, response)
+    return caller.eventStream ? wireError(200, 'text/event-stream', message, `data: ${response}\n\n`) : wireError(200, 'application/json', message, response)
   }
   const error = { code: http, status: row.status, message, details }
   if (caller.version === '0.3') {
@@ -186,19 +186,19 @@ const ERROR_NAMES: Readonly<Record<number, string>> = {
   '-32009': 'VersionNotSupportedError'
 }
 
-function detailsOf (refusal: Refusal, row: ReasonEntry): object[] {
+function detailsOf (rejection: Rejection, row: ReasonEntry): object[] {
   const info: Record<string, unknown> = {
     '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
-    reason: refusal.customReason ?? refusal.reason,
-    domain: row.protocol && refusal.customReason === undefined ? PROTOCOL_DOMAIN : GATEWAY_DOMAIN
+    reason: rejection.customReason ?? rejection.reason,
+    domain: row.protocol && rejection.customReason === undefined ? PROTOCOL_DOMAIN : GATEWAY_DOMAIN
   }
-  if (refusal.metadata !== undefined) info.metadata = refusal.metadata
+  if (rejection.metadata !== undefined) info.metadata = rejection.metadata
   const details: object[] = [info]
-  if (refusal.fields !== undefined && refusal.fields.length > 0) {
-    details.push({ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: refusal.fields })
+  if (rejection.fields !== undefined && rejection.fields.length > 0) {
+    details.push({ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: rejection.fields })
   }
-  if (refusal.helpUri !== undefined && /^https?:\/\//.test(refusal.helpUri)) {
-    details.push({ '@type': 'type.googleapis.com/google.rpc.Help', links: [{ description: 'Specification of the extension', url: refusal.helpUri }] })
+  if (rejection.helpUri !== undefined && /^https?:\/\//.test(rejection.helpUri)) {
+    details.push({ '@type': 'type.googleapis.com/google.rpc.Help', links: [{ description: 'Specification of the extension', url: rejection.helpUri }] })
   }
   return details
 }

@@ -33,7 +33,7 @@ export interface PartView {
   /** Every media type stated for the DataPart, most authoritative first, with the path of each; of other parts see `statedTypes`. */
   readonly mediaTypes: readonly StatedMediaType[]
   /** Why some agents may not take it for a DataPart, as a predicate of its path, or null. Matters to rules that count or order DataParts. */
-  readonly doubt: string | null
+  readonly ambiguity: string | null
 }
 
 /** An object with parts: a message, or an artifact of an answer. */
@@ -196,7 +196,7 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
     const metadata = part.get('metadata')
     if (isObject(metadata)) Fields.read(metadata, known.partMetadata, part.pathOf('metadata'), problems)
     checkFile(part, known, problems)
-    return { fields: part, path, index, isData: false, data: undefined, dataPath: part.pathOf('data'), dataSteps: DATA, mediaTypes: NONE, doubt: null }
+    return { fields: part, path, index, isData: false, data: undefined, dataPath: part.pathOf('data'), dataSteps: DATA, mediaTypes: NONE, ambiguity: null }
   }
   let data = part.get('data')
   let dataPath = part.pathOf('data')
@@ -215,10 +215,10 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
       dataSteps = FLAGGED_DATA
     } else addProblem(problems, part.pathOf('metadata'), `says "${WRAPPER}" of data that is not just one "value" other than an object; leave it out`)
   }
-  const doubt = version === '0.3' && !nested && kind !== 'data'
+  const ambiguity = version === '0.3' && !nested && kind !== 'data'
     ? 'carries "data" without kind "data", so some agents do not read it as data; set kind to "data"'
     : data === null || data === undefined ? 'carries null as data, which some agents read as no data; send a value' : null
-  return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, known, problems), doubt }
+  return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, known, problems), ambiguity }
 }
 
 function mediaTypesOf (part: Fields, { version, partMetadata }: Members, problems: FieldProblem[]): readonly StatedMediaType[] {

@@ -8,9 +8,9 @@ import { membersOf, RPC_RESPONSE } from './members.js'
 import type { Operation } from './operations.js'
 import { isBareTask, isResult, readResult, readTask } from './result-shapes.js'
 import type { Place, Style } from './result-shapes.js'
-import type { AnswerView, ResultView } from './result.js'
+import type { ResponseView, ResultView } from './result.js'
 
-export interface AnswerOptions extends Style {
+export interface ResponseOptions extends Style {
   readonly operation: Operation
   /** JSON-RPC id of the request as a value; null where it has none: then every id of the answer is fine. */
   readonly id: string | number | null
@@ -25,11 +25,11 @@ type Fault = { readonly path: string, readonly message: string }
  * GetExtendedAgentCard have no results; those of unknown methods and of extensions' routes have them where they look like it.
  * @param value JSON, parsed strictly
  */
-export function viewAnswer (value: unknown, options: AnswerOptions): AnswerView {
+export function viewResponse (value: unknown, options: ResponseOptions): ResponseView {
   return options.binding === 'JSONRPC' ? viewRpc(value, options) : viewRest(value, options)
 }
 
-function viewRpc (value: unknown, options: AnswerOptions): AnswerView {
+function viewRpc (value: unknown, options: ResponseOptions): ResponseView {
   if (!isObject(value)) return faulty('', 'is no JSON-RPC 2.0 object')
   const problems: FieldProblem[] = []
   Fields.read(value, RPC_RESPONSE, '', problems)
@@ -47,7 +47,7 @@ function viewRpc (value: unknown, options: AnswerOptions): AnswerView {
   return viewResults({ value: result, path: 'result', steps: RESULT }, options, problems)
 }
 
-function viewRest (value: unknown, options: AnswerOptions): AnswerView {
+function viewRest (value: unknown, options: ResponseOptions): ResponseView {
   const problems: FieldProblem[] = []
   if (isObject(value) && isRestError(value) && !holdsResult(value)) return { results: NONE, isError: true, fault: null, problems }
   return viewResults({ value, path: '', steps: ROOT }, options, problems)
@@ -67,7 +67,7 @@ function holdsResult (body: JsonObject): boolean {
   return Object.keys(body).some(key => typeof body[key] === 'object' && body[key] !== null && RESULTS.some(name => isSameField(key, name)))
 }
 
-function viewResults (place: Place, options: AnswerOptions, problems: FieldProblem[]): AnswerView {
+function viewResults (place: Place, options: ResponseOptions, problems: FieldProblem[]): ResponseView {
   switch (options.operation) {
     case 'SendMessage':
       return wrapped(place, options, options.stream, problems)
@@ -89,14 +89,14 @@ function viewResults (place: Place, options: AnswerOptions, problems: FieldProbl
   }
 }
 
-function wrapped (place: Place, options: AnswerOptions, updates: boolean, problems: FieldProblem[]): AnswerView {
+function wrapped (place: Place, options: ResponseOptions, updates: boolean, problems: FieldProblem[]): ResponseView {
   const results = isObject(place.value) ? readResult(place.value, place, options, updates, problems) : NONE
   if (results.length > 0) return read(results, problems)
   const words = updates ? 'is no Task, no Message and no update of a Task' : 'is neither a Task nor a Message'
   return faulty(place.path, options.version === '1.0' ? `${words}: it holds none of ${updates ? '"task", "message", "statusUpdate" and "artifactUpdate"' : '"task" and "message"'}` : words, problems)
 }
 
-function viewTasks (place: Place, options: AnswerOptions, problems: FieldProblem[]): AnswerView {
+function viewTasks (place: Place, options: ResponseOptions, problems: FieldProblem[]): ResponseView {
   if (!isObject(place.value)) return faulty(place.path, 'is no list of Tasks', problems)
   const fields = Fields.read(place.value, membersOf(options.version, options.binding).taskList, place.path, problems)
   const tasks = fields.get('tasks')
@@ -116,7 +116,7 @@ function viewTasks (place: Place, options: AnswerOptions, problems: FieldProblem
 }
 
 /** Its members may be anybody's: only what is a result beyond doubt is read, and nothing else of it can be a problem. */
-function viewUnknown (place: Place, options: AnswerOptions, problems: FieldProblem[]): AnswerView {
+function viewUnknown (place: Place, options: ResponseOptions, problems: FieldProblem[]): ResponseView {
   const { value } = place
   if (!isObject(value)) return read(NONE, problems)
   if (isBareTask(value)) return read(someOf(readTask(value, place, options, problems)), problems)
@@ -131,7 +131,7 @@ function someOf<T> (value: T | null): readonly T[] {
 }
 
 /** An object that says its kind is one of 0.3, whatever the request's version. */
-function styleOf (value: JsonObject, { binding, version }: AnswerOptions): Style {
+function styleOf (value: JsonObject, { binding, version }: ResponseOptions): Style {
   return { binding, version: typeof own(value, 'kind') === 'string' ? '0.3' : version }
 }
 
@@ -139,11 +139,11 @@ const NONE: readonly never[] = []
 const ROOT = [] as const
 const RESULT = ['result'] as const
 
-function read (results: readonly ResultView[], problems: readonly FieldProblem[]): AnswerView {
+function read (results: readonly ResultView[], problems: readonly FieldProblem[]): ResponseView {
   return { results, isError: false, fault: null, problems }
 }
 
-function faulty (path: string, message: string, problems: readonly FieldProblem[] = NONE): AnswerView {
+function faulty (path: string, message: string, problems: readonly FieldProblem[] = NONE): ResponseView {
   const fault: Fault = { path, message }
   return { results: NONE, isError: false, fault, problems }
 }

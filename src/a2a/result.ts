@@ -36,7 +36,7 @@ export interface ResultView {
 }
 
 /** What the body of an answer, or the data of one event, holds. */
-export interface AnswerView {
+export interface ResponseView {
   /** Several for a list of tasks, none for an error and for operations that answer with neither messages nor tasks. */
   readonly results: readonly ResultView[]
   /** An error of JSON-RPC or HTTP+JSON in place of a result. */

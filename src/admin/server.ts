@@ -86,8 +86,8 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
 
   if (!probesOnly) {
     app.get('/agents', async (request, reply) => {
-      const refused = hostProblem(request.headers.host, names)
-      if (refused !== null) return reply.code(refused.status).send({ error: refused.error })
+      const rejected = hostProblem(request.headers.host, names)
+      if (rejected !== null) return reply.code(rejected.status).send({ error: rejected.error })
       return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await state.agents(), null, 2) + '\n')
     })
   }
@@ -105,9 +105,9 @@ function lazily (source: ConsoleSource, app: FastifyInstance): ConsoleHandler['h
   let loading: Promise<ConsoleHandler> | null = null
   // Else the listener would wait for pages that are open.
   app.addHook('preClose', async () => { (await loading)?.close() })
-  return (request, response, refused) => {
+  return (request, response, rejected) => {
     loading ??= import('../console/handler.js').then(({ consoleHandler }) => consoleHandler(source, app.log))
-    loading.then(({ handle }) => { handle(request, response, refused) }, (error: unknown) => {
+    loading.then(({ handle }) => { handle(request, response, rejected) }, (error: unknown) => {
       app.log.error({ err: error }, 'the console cannot be loaded')
       response.destroy()
     })

@@ -4,14 +4,14 @@ import { BODY } from '../policy/select-answer.js'
 import { isUtf8Of } from '../wire/media-type.js'
 
 /** Label `reason` of `answers_unread_total`. */
-export type Unread = 'too_large' | 'encoding' | 'content_type' | 'malformed'
+export type UnreadableReason = 'too_large' | 'encoding' | 'content_type' | 'malformed'
 
 /** @param bytes `limits.response` */
-export function answerTooLarge (bytes: number): CallProblem {
+export function responseTooLarge (bytes: number): CallProblem {
   return problem('response-size', `The agent sent an answer of more than ${bytes} bytes, which the gateway does not check. Ask for less at once, or ask the operator of the gateway to raise limits.response.`, { limitBytes: String(bytes) })
 }
 
-export const noMemoryForAnswer: CallProblem = problem('response-memory', 'The gateway holds as many bytes of requests and answers as it may, so that it cannot check the agent\'s answer. Try again later, or ask the operator of the gateway to raise limits.memory.')
+export const noMemoryForResponse: CallProblem = problem('response-memory', 'The gateway holds as many bytes of requests and answers as it may, so that it cannot check the agent\'s answer. Try again later, or ask the operator of the gateway to raise limits.memory.')
 
 /** An event of A2A has one line, or one for each line of its JSON. */
 export const EVENT_LINES = 10_000
@@ -30,7 +30,7 @@ const EVENT_STREAM = ['text/event-stream']
  * are told to: Python's read event streams in any charset.
  * @param headers flat list, names in lower case
  */
-export function unreadByHeader (headers: readonly string[], stream: boolean): Unread | null {
+export function unreadByHeader (headers: readonly string[], stream: boolean): UnreadableReason | null {
   if (isEncoded(headers)) return 'encoding'
   const [type, ...others] = valuesOf(headers, 'content-type')
   return type !== undefined && others.every(one => one === type) && isUtf8Of(type, stream ? EVENT_STREAM : JSON_TYPES) ? null : 'content_type'
@@ -51,7 +51,7 @@ export const encoded: CallProblem = problem('response-encoding', 'The agent sent
 
 export const notJson: CallProblem = problem('response-type', 'The agent sent an answer that is neither JSON nor an event stream in UTF-8, so that the gateway cannot check it.')
 
-export const doubtful: CallProblem = problem('response-events', 'The agent sent an event stream that some clients read as something else, so that the gateway cannot check it.')
+export const ambiguousStream: CallProblem = problem('response-events', 'The agent sent an event stream that some clients read as something else, so that the gateway cannot check it.')
 
 function problem (rule: string, message: string, metadata?: Readonly<Record<string, string>>): CallProblem {
   return { reason: 'INVALID_AGENT_RESPONSE', rule, path: BODY, message, ...(metadata === undefined ? {} : { metadata }) }

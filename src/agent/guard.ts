@@ -1,5 +1,5 @@
 /** What is looked at before an address is routed: requests that two readers could take differently, and addresses that nobody inspects. */
-import type { Refusal } from '../a2a/errors.js'
+import type { Rejection } from '../a2a/errors.js'
 import type { Router } from '../a2a/route.js'
 import type { AgentConfig } from '../config/model.js'
 import { duplicatedHeader } from '../wire/headers.js'
@@ -15,7 +15,7 @@ export const MAX_GET_BODY = 16
 const HOST = /^(?:\[[\dA-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/
 
 /** Requests that two readers could route, frame or attribute differently (node-stack §B.5, §B.2.7). */
-export function guard (head: RequestHead): Refusal | null {
+export function guard (head: RequestHead): Rejection | null {
   const twice = duplicatedHeader(head.rawHeaders)
   if (twice !== null) return duplicateHeader(twice)
   const { headers, method } = head
@@ -36,7 +36,7 @@ export function isUpgrade (headers: RequestHead['headers']): boolean {
  * Framing that two readers could take differently although Node's parser takes it: Transfer-Encoding twice (RFC 9112 §6.3), or in HTTP/1.0 (§6.1).
  * Nobody knows where such a message ends, so nothing after it on its connection may be read.
  */
-export function framingFault (head: RequestHead, httpVersion: string): Refusal | null {
+export function framingFault (head: RequestHead, httpVersion: string): Rejection | null {
   const coding = head.headers['transfer-encoding']
   if (coding === undefined) return null
   if (httpVersion === '1.0') return chunksInHttp10

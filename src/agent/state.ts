@@ -41,11 +41,11 @@ export interface AgentState {
 }
 
 /** A policy does not let the card be used. */
-export class CardRefused extends Error {
+export class CardRejected extends Error {
   readonly findings: readonly CardFinding[]
 
   constructor (findings: readonly CardFinding[]) {
-    super(findings.filter(finding => finding.refuses).map(finding => finding.message).join('; '))
+    super(findings.filter(finding => finding.rejects).map(finding => finding.message).join('; '))
     this.findings = findings
   }
 }
@@ -104,7 +104,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   }
   const cache = new SchemaCache({ previous: previous?.cache, ready, here: ready === undefined ? undefined : COMPILED_HERE })
   const findings = checkCards(agent, [...new Set([cards['1.0'], cards['0.3']])], cache)
-  if (findings.some(finding => finding.refuses)) throw new CardRefused(findings)
+  if (findings.some(finding => finding.rejects)) throw new CardRejected(findings)
   const serve = (version: Version): RenderedCard => renderCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
   const policy = policiesOf(cards, options, cache)
   const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))

@@ -9,11 +9,11 @@ import type { Route } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
 import type { Limits } from '../config/model.js'
-import type { AnswerContext, AnswerReview } from '../policy/answer.js'
+import type { ResponseContext, ResponseEvaluator } from '../policy/answer.js'
 import type { AgentPolicy } from '../policy/compiled.js'
 import type { Decision } from '../policy/decision.js'
 import { decide } from '../policy/decide.js'
-import { reviewOf } from '../policy/review.js'
+import { evaluatorOf } from '../policy/review.js'
 import type { TaskRecord } from '../policy/task-memory.js'
 import type { Tracer } from '../policy/trace.js'
 import type { HeaderList } from '../wire/header-list.js'
@@ -22,7 +22,7 @@ import { editJson } from '../wire/json-edit.js'
 import type { Bytes } from '../wire/pieces.js'
 import { whole } from '../wire/pieces.js'
 import type { RequestHead } from './head.js'
-import * as refusals from './refusals.js'
+import * as rejections from './refusals.js'
 import type { AgentState } from './state.js'
 import type { Negotiated } from './upstream-headers.js'
 
@@ -38,7 +38,7 @@ export interface Asked {
 }
 
 /** What was decided, and by what. */
-export interface Ruling {
+export interface RequestEvaluation {
   readonly decision: Decision
   readonly policy: AgentPolicy
   /** URIs that the client asks for. */
@@ -57,9 +57,9 @@ export function askedVersion (head: RequestHead, query: string): Asked {
 
 /** A version that this address does not speak; found before the body is read, and told after. */
 export function versionProblem (route: OperationRoute, asked: Asked): CallProblem | null {
-  if (asked.problem !== null) return asked.problem === 'conflict' ? refusals.versionConflict : refusals.versionUnknown(route.versions)
+  if (asked.problem !== null) return asked.problem === 'conflict' ? rejections.versionConflict : rejections.versionUnknown(route.versions)
   // A route of an extension is no operation of A2A: it may be called without naming a version.
-  return route.supported || (route.extensionRoute !== null && !asked.stated) ? null : refusals.versionNotSpoken(asked.version, asked.stated, route.versions)
+  return route.supported || (route.extensionRoute !== null && !asked.stated) ? null : rejections.versionNotSpoken(asked.version, asked.stated, route.versions)
 }
 
 /**
@@ -78,17 +78,17 @@ export function callOf (route: OperationRoute, problem: CallProblem | null, head
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
   })
   if (problem !== null) return { ...call, problem }
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return { ...call, problem: refusals.contentEncoding }
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return { ...call, problem: rejections.contentEncoding }
   if (call.problem !== null) return call
   const unclear = unclearName(call, route.binding === 'JSONRPC' ? null : { path: route.upstreamPath, tenant: route.tenant, query })
-  return unclear === null ? call : { ...call, problem: refusals.ambiguous(unclear) }
+  return unclear === null ? call : { ...call, problem: rejections.ambiguous(unclear) }
 }
 
 /**
  * @param record what is remembered of the task that the request names
  * @param tracer is told each rule's verdict; null in the proxy
  */
-export function ruleOn (state: AgentState, route: OperationRoute, call: Call, head: RequestHead, record: TaskRecord | null = null, tracer: Tracer | null = null): Ruling {
+export function ruleOn (state: AgentState, route: OperationRoute, call: Call, head: RequestHead, record: TaskRecord | null = null, tracer: Tracer | null = null): RequestEvaluation {
   const policy = state.policy[route.version]
   const requested = readList(head.rawHeaders, EXTENSION_HEADERS)
   const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), extensionRoute: route.extensionRoute, headers: head.rawHeaders, record }, policy, tracer)
@@ -101,10 +101,10 @@ export function ruleOn (state: AgentState, route: OperationRoute, call: Call, he
  * @param tracer is told each rule's verdict; null in the proxy
  * @param recall of `AnswerContext`
  */
-export function reviewFor (route: OperationRoute, call: Call, { policy, decision, requested }: Ruling, taskId: string | null, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>, tracer: Tracer | null = null, recall?: AnswerContext['recall']): AnswerReview | null {
+export function evaluatorFor (route: OperationRoute, call: Call, { policy, decision, requested }: RequestEvaluation, taskId: string | null, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>, tracer: Tracer | null = null, recall?: ResponseContext['recall']): ResponseEvaluator | null {
   // A route of an extension answers with what that likes.
   if (policy.mode === 'off' || !policy.reads || route.extensionRoute !== null) return null
-  return reviewOf({
+  return evaluatorOf({
     policy,
     decision,
     requested,
@@ -120,7 +120,7 @@ export function reviewFor (route: OperationRoute, call: Call, { policy, decision
 }
 
 /** Whether the gateway reads and rewrites the answer: an extended card names addresses. */
-export function readsAnswer (state: AgentState, call: Call): boolean {
+export function readsResponse (state: AgentState, call: Call): boolean {
   return call.operation === 'GetExtendedAgentCard' && state.rewrite.signature === 'strip'
 }
 
@@ -129,9 +129,9 @@ export function readsAnswer (state: AgentState, call: Call): boolean {
  * @param problem of `versionProblem`
  * @param read whether the gateway must be able to read the answer: of `readsAnswer`, or because a review enforces
  */
-export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>, problem: CallProblem | null, ruling: Ruling, read: boolean): Negotiated | null {
-  if (ruling.policy.mode === 'off' && !read) return null
-  return { outbound: ruling.decision.outbound, version: route.version, stated: asked.stated, versionAsSent: problem !== null, verbatim: ruling.decision.verbatim, read }
+export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>, problem: CallProblem | null, evaluation: RequestEvaluation, read: boolean): Negotiated | null {
+  if (evaluation.policy.mode === 'off' && !read) return null
+  return { outbound: evaluation.decision.outbound, version: route.version, stated: asked.stated, versionAsSent: problem !== null, verbatim: evaluation.decision.verbatim, read }
 }
 
 /** The body to forward: the very same bytes where nothing is changed. */
@@ -140,7 +140,7 @@ export function bodyOf<T extends Bytes> ({ decision }: { readonly decision: Pick
 }
 
 /** The head to forward, without the headers that were taken out. */
-export function forwardedHead ({ decision }: Ruling, head: RequestHead): RequestHead {
+export function forwardedHead ({ decision }: RequestEvaluation, head: RequestHead): RequestHead {
   return decision.headers === null ? head : { method: head.method, headers: head.headers, rawHeaders: decision.headers }
 }
 

@@ -11,7 +11,7 @@ import type { KnownAgent } from '../offline/explain.js'
 import { explainRequest } from '../offline/explain.js'
 import { explanationText } from '../offline/explain-text.js'
 import type { Explanation } from '../offline/explanation.js'
-import { readAnswer } from '../offline/recorded-answer.js'
+import { readResponse } from '../offline/recorded-answer.js'
 import type { RecordedRequest } from '../offline/recording.js'
 import { loadRecording, parseHeader, pickRequest, readRecording, RecordingError } from '../offline/recording.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
@@ -32,7 +32,7 @@ export interface ExplainArguments {
   /** Name or number; null: all of the file. */
   readonly request: string | null
   /** File of the answer to the one request that is explained; null: those that the recording has. */
-  readonly answer: string | null
+  readonly response: string | null
   readonly json: boolean
   readonly env: NodeJS.ProcessEnv
 }
@@ -57,7 +57,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   const file = path === '-' ? 'stdin' : path
   const { requests, warnings } = path === '-' ? readRecording(await standardInput(), file, name => readFileSync(name)) : loadRecording(path)
   const picked = args.request === null ? requests : [pickRequest(requests, args.request, file)]
-  const chosen = withAnswer(picked, args.answer, file)
+  const chosen = withResponse(picked, args.response, file)
   const headers = args.headers.flatMap(text => parseHeader(text))
   const config = await configOf(args)
   const known = new Map<string, Promise<KnownAgent>>()
@@ -84,7 +84,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   return explanations.some(one => one.decision === 'reject' || one.answer?.decision === 'reject') ? 1 : 0
 }
 
-function withAnswer (picked: readonly RecordedRequest[], path: string | null, file: string): readonly RecordedRequest[] {
+function withResponse (picked: readonly RecordedRequest[], path: string | null, file: string): readonly RecordedRequest[] {
   if (path === null) return picked
   const [only] = picked
   if (only === undefined || picked.length > 1) throw new CannotExplain(`${file} holds ${picked.length} requests, and --answer is the answer to one (choose it with --request)`)
@@ -95,7 +95,7 @@ function withAnswer (picked: readonly RecordedRequest[], path: string | null, fi
     const { code } = error as NodeJS.ErrnoException
     throw new CannotExplain(`${path}: ${code === 'ENOENT' ? 'there is no such file' : `it cannot be read${code === undefined ? '' : ` (${code})`}`}`)
   }
-  return [{ ...only, answer: readAnswer(bytes, path) }]
+  return [{ ...only, response: readResponse(bytes, path) }]
 }
 
 async function standardInput (): Promise<Buffer> {

@@ -84,7 +84,7 @@ async function reload (starting: Promise<Gateway>, loaded: LoadResult): Promise<
   // Why it does not start is reported elsewhere.
   const gateway = await starting.catch(() => null)
   if (loaded.ok) await gateway?.reload(loaded.config, loaded.warnings.map(formatDiagnostic))
-  else gateway?.refuse(loaded.problems.map(formatDiagnostic))
+  else gateway?.reject(loaded.problems.map(formatDiagnostic))
 }
 
 /** Files that a running gateway has read; a card's is read again by itself. */

@@ -59,7 +59,7 @@ export function starterFile (options: StarterOptions): string {
       ...declared.flatMap(extension => about(extension, card, catalogue[name])).map(text => comment(text, 6)),
       ...(declared.length === 0 ? [comment('Takes effect when the card declares the extension.', 6)] : []),
       ...(catalogue[name]?.mode === 'observe' ? [comment(`Only records violations; to reject them, write "-  ${name}: {mode: enforce}" instead.`, 6)] : []),
-      ...answerRules(catalogue[name]),
+      ...responseRules(catalogue[name]),
       `      - ${name}`
     ]),
     ...unknown.flatMap(({ extension, name }) => [...about(extension, card).map(text => comment(text, 4)), comment(`The catalogue has no policy for it. Write one below, then list it here: ${name}`, 4)]),
@@ -95,7 +95,7 @@ function about ({ uri, required, pointer, params }: CardExtension, card: AgentCa
   ]
 }
 
-function answerRules (policy: PolicyConfig | undefined): string[] {
+function responseRules (policy: PolicyConfig | undefined): string[] {
   const count = policy?.response?.length ?? 0
   return count === 0 ? [] : [comment(`Response rules: ${count}. They only record violations while "responses" above is observe.`, 6)]
 }

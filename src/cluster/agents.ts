@@ -1,9 +1,9 @@
 /** `/agents` of a gateway with workers: as the primary knows the agents, with what only workers know. */
 import type { AgentDescription } from './messages.js'
 
-interface Refusal { readonly at: string }
+interface Rejection { readonly at: string }
 
-const KEPT_REFUSALS = 5
+const KEPT_REJECTIONS = 5
 
 /**
  * @param own of the primary, which has the cards
@@ -13,8 +13,8 @@ export function mergeDescriptions (own: readonly AgentDescription[], workers: re
   const all = workers.flatMap(one => one ?? [])
   return own.map(agent => {
     const there = all.filter(one => one.name === agent.name)
-    const lastRefusals = there.flatMap(one => one.lastRefusals as Refusal[]).toSorted((a, b) => a.at < b.at ? 1 : a.at > b.at ? -1 : 0).slice(0, KEPT_REFUSALS)
-    return { ...agent, ...loadOf(there), lastRefusals }
+    const lastRejections = there.flatMap(one => one.lastRefusals as Rejection[]).toSorted((a, b) => a.at < b.at ? 1 : a.at > b.at ? -1 : 0).slice(0, KEPT_REJECTIONS)
+    return { ...agent, ...loadOf(there), lastRefusals: lastRejections }
   })
 }
 

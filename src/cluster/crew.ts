@@ -2,18 +2,18 @@
 import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../telemetry/log.js'
-import { Member } from './member.js'
+import { WorkerHandle } from './member.js'
 import type { ToPrimary, ToWorker } from './messages.js'
 
-interface CrewOptions {
+interface WorkerPoolOptions {
   readonly size: number
   readonly log: Log
   readonly env: NodeJS.ProcessEnv
   /** What a worker needs to start, and the number of that configuration. */
   readonly first: () => ToWorker & { readonly kind: 'prepare' }
-  readonly onTask: (member: Member, message: ToPrimary & { readonly kind: 'task' }) => void
+  readonly onTask: (handle: WorkerHandle, message: ToPrimary & { readonly kind: 'task' }) => void
   /** Its numbers are final. */
-  readonly onEnd: (member: Member) => void
+  readonly onEnd: (handle: WorkerHandle) => void
 }
 
 /** A worker that lived for so long had no fault from the start, ms. */
@@ -25,12 +25,12 @@ const ATTEMPTS = 5
 /** What stops take beyond the drain time, ms. */
 const SLACK = 5_000
 
-export class Crew {
+export class WorkerPool {
   /** All processes that have not ended. */
-  readonly members = new Set<Member>()
+  readonly all = new Set<WorkerHandle>()
   /** Processes started in the place of others. */
   replaced = 0
-  private readonly options: CrewOptions
+  private readonly options: WorkerPoolOptions
   /** Ends in a row of processes that were not sound. */
   private failures = 0
   private closing = false
@@ -38,14 +38,14 @@ export class Crew {
   private readonly timers = new Set<NodeJS.Timeout>()
   private started: { resolve: () => void, reject: (error: Error) => void } | null = null
   private emptied: (() => void) | null = null
-  private readonly killAll = (): void => { for (const member of this.members) member.kill() }
+  private readonly killAll = (): void => { for (const handle of this.all) handle.kill() }
 
-  constructor (options: CrewOptions) {
+  constructor (options: WorkerPoolOptions) {
     this.options = options
   }
 
   get serving (): number {
-    return [...this.members].filter(one => one.serving && !one.leaving).length
+    return [...this.all].filter(one => one.serving && !one.leaving).length
   }
 
   /** None serves, and those that were started in a row could not: another try is not likely to help. */
@@ -70,90 +70,90 @@ export class Crew {
   }
 
   /** To all that were given a configuration, and will use it. */
-  tell (message: ToWorker): void {
-    for (const member of this.members) member.send(message)
+  broadcast (message: ToWorker): void {
+    for (const handle of this.all) handle.send(message)
   }
 
   /** Lets all drain and waits for their end. */
   async close (drainTimeout: number): Promise<void> {
     this.closing = true
     for (const timer of this.timers) clearTimeout(timer)
-    this.tell({ kind: 'drain' })
-    for (const member of this.members) member.leaving = true
+    this.broadcast({ kind: 'drain' })
+    for (const handle of this.all) handle.leaving = true
     const late = setTimeout(this.killAll, drainTimeout + SLACK)
-    if (this.members.size > 0) await new Promise<void>(resolve => { this.emptied = resolve })
+    if (this.all.size > 0) await new Promise<void>(resolve => { this.emptied = resolve })
     clearTimeout(late)
     process.off('exit', this.killAll)
   }
 
   private fork (): void {
     const worker = cluster.fork(this.options.env)
-    const member = new Member(worker)
-    this.members.add(member)
-    worker.on('message', (message: ToPrimary) => { this.hear(member, message) })
-    worker.on('error', error => { this.options.log.error({ err: error, of: member.id }, `worker ${member.id}: ${error.message}`) })
-    worker.on('exit', (code, signal) => { this.ended(member, signal ?? `exit code ${code}`) })
+    const handle = new WorkerHandle(worker)
+    this.all.add(handle)
+    worker.on('message', (message: ToPrimary) => { this.onMessage(handle, message) })
+    worker.on('error', error => { this.options.log.error({ err: error, of: handle.id }, `worker ${handle.id}: ${error.message}`) })
+    worker.on('exit', (code, signal) => { this.ended(handle, signal ?? `exit code ${code}`) })
   }
 
-  private hear (member: Member, message: ToPrimary): void {
-    member.heard(message)
+  private onMessage (handle: WorkerHandle, message: ToPrimary): void {
+    handle.onMessage(message)
     switch (message.kind) {
-      case 'hello': return this.admit(member)
-      case 'serving': return this.serves(member)
-      case 'task': return this.options.onTask(member, message)
+      case 'hello': return this.admit(handle)
+      case 'serving': return this.serves(handle)
+      case 'task': return this.options.onTask(handle, message)
       case 'farewell':
-        member.metrics = message.metrics
+        handle.metrics = message.metrics
         return
       case 'failed':
-        member.problem = message.problem
+        handle.problem = message.problem
         return
       case 'leaving':
-        if (member.leaving) return
-        member.leaving = true
-        this.replaceOne(member)
+        if (handle.leaving) return
+        handle.leaving = true
+        this.replaceOne(handle)
     }
   }
 
   /** It starts with the configuration in force when it is ready for one, however often that changes until then. */
-  private admit (member: Member): void {
+  private admit (handle: WorkerHandle): void {
     const { first, log } = this.options
     const wanted = first()
-    member.prepare(wanted).then(problems => {
+    handle.prepare(wanted).then(problems => {
       if (problems !== null) {
-        member.problem = problems.join('\n')
-        return member.kill()
+        handle.problem = problems.join('\n')
+        return handle.kill()
       }
-      if (first().change !== wanted.change) return this.admit(member)
-      member.admitted = true
-      member.send({ kind: 'commit', change: wanted.change })
+      if (first().change !== wanted.change) return this.admit(handle)
+      handle.admitted = true
+      handle.send({ kind: 'commit', change: wanted.change })
     }).catch((error: unknown) => { log.error({ err: error }, 'a worker could not be started') })
   }
 
-  private serves (member: Member): void {
+  private serves (handle: WorkerHandle): void {
     const { log, size } = this.options
-    member.serving = true
+    handle.serving = true
     this.everServed = true
-    log.info({ of: member.id, pid: member.pid, serving: this.serving, workers: size }, `worker ${member.id} serves`)
+    log.info({ of: handle.id, pid: handle.pid, serving: this.serving, workers: size }, `worker ${handle.id} serves`)
     this.started?.resolve()
   }
 
-  private ended (member: Member, how: string): void {
+  private ended (handle: WorkerHandle, how: string): void {
     const { log, onEnd } = this.options
-    const { leaving, problem, id, pid } = member
-    this.members.delete(member)
-    member.ended()
-    onEnd(member)
+    const { leaving, problem, id, pid } = handle
+    this.all.delete(handle)
+    handle.ended()
+    onEnd(handle)
     if (this.closing) {
-      if (this.members.size === 0) this.emptied?.()
+      if (this.all.size === 0) this.emptied?.()
       return
     }
     log.error({ of: id, pid, how, problem, serving: this.serving }, `worker ${id} ended: ${problem ?? how}`)
-    if (!leaving) this.replaceOne(member)
-    if (this.everServed || this.members.size > 0) return
+    if (!leaving) this.replaceOne(handle)
+    if (this.everServed || this.all.size > 0) return
     if (problem !== null || this.failures >= ATTEMPTS) this.giveUp(problem ?? `no worker can start; the last one ended with ${how}`)
   }
 
-  private replaceOne ({ startedAt, problem }: Member): void {
+  private replaceOne ({ startedAt, problem }: WorkerHandle): void {
     if (this.closing || (!this.everServed && problem !== null)) return
     this.failures = performance.now() - startedAt >= SOUND ? 0 : this.failures + 1
     if (!this.everServed && this.failures >= ATTEMPTS) return

@@ -1,14 +1,14 @@
 /** One worker process, as the primary knows it. */
 import type { Worker } from 'node:cluster'
 import type { MetricsSnapshot } from '../telemetry/metrics.js'
-import type { Answers, ToPrimary, ToWorker } from './messages.js'
+import type { Responses, ToPrimary, ToWorker } from './messages.js'
 
 /** A worker that does not answer in this time has more to do than it can, ms. */
-const ANSWER = 2_000
+const RESPONSE = 2_000
 /** For a configuration, whose schemas may be many, ms. */
 const PREPARE = 30_000
 
-export class Member {
+export class WorkerHandle {
   readonly id: number
   readonly pid: number
   /** It was given the configuration to start with, so that it needs to hear of every later one. */
@@ -23,7 +23,7 @@ export class Member {
   /** Why it could not start, in its own words. */
   problem: string | null = null
   private readonly worker: Worker
-  private readonly waiting = new Map<number, (answer: Answers[keyof Answers] | null) => void>()
+  private readonly waiting = new Map<number, (response: Responses[keyof Responses] | null) => void>()
   private preparing: { readonly change: number, readonly done: (problems: readonly string[] | null) => void } | null = null
   private lastId = 0
   private gone = false
@@ -44,15 +44,15 @@ export class Member {
   }
 
   /** @returns null where it does not answer in time, or not any more */
-  async ask<Q extends keyof Answers> (question: Q, since = -1): Promise<Answers[Q] | null> {
+  async ask<Q extends keyof Responses> (question: Q, since = -1): Promise<Responses[Q] | null> {
     if (this.gone || !this.worker.isConnected()) return null
     const id = ++this.lastId
-    const answer = await within<Answers[keyof Answers] | null>(ANSWER, null, done => {
+    const response = await within<Responses[keyof Responses] | null>(RESPONSE, null, done => {
       this.waiting.set(id, done)
       this.send({ kind: 'ask', id, question, since })
     })
     this.waiting.delete(id)
-    return answer as Answers[Q] | null
+    return response as Responses[Q] | null
   }
 
   /** @returns what keeps it from using a configuration; null: nothing, or it is gone, and who takes its place is given the one in force */
@@ -65,8 +65,8 @@ export class Member {
   }
 
   /** What it says in answer to something. */
-  heard (message: ToPrimary): void {
-    if (message.kind === 'answer') this.waiting.get(message.id)?.(message.answer)
+  onMessage (message: ToPrimary): void {
+    if (message.kind === 'answer') this.waiting.get(message.id)?.(message.response)
     else if (message.kind === 'prepared' && message.change === this.preparing?.change) this.preparing.done(message.problems)
   }
 

@@ -31,7 +31,7 @@ export interface HandedOut {
 export interface AgentDescription { readonly name: string, readonly [key: string]: unknown }
 
 /** What a worker is asked for, by name of the question. */
-export interface Answers {
+export interface Responses {
   readonly metrics: MetricsSnapshot
   readonly agents: readonly AgentDescription[]
   /** Null where there is no console. */
@@ -45,7 +45,7 @@ export type ToWorker =
   | { readonly kind: 'commit' | 'discard', readonly change: number }
   | { readonly kind: 'card', readonly card: Handout }
   /** @param since of `decisions`: the number of the last one that was read */
-  | { readonly kind: 'ask', readonly id: number, readonly question: keyof Answers, readonly since: number }
+  | { readonly kind: 'ask', readonly id: number, readonly question: keyof Responses, readonly since: number }
   | { readonly kind: 'task', readonly id: number, readonly found: Lookup | boolean }
   | { readonly kind: 'drain' }
 
@@ -61,5 +61,5 @@ export type ToPrimary =
   | { readonly kind: 'leaving' }
   /** Its last word. */
   | { readonly kind: 'farewell', readonly metrics: MetricsSnapshot }
-  | { readonly kind: 'answer', readonly id: number, readonly answer: Answers[keyof Answers] }
+  | { readonly kind: 'answer', readonly id: number, readonly response: Responses[keyof Responses] }
   | { readonly kind: 'task', readonly id: number, readonly key: TaskKey, readonly write: TaskRecord | null }

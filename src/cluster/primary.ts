@@ -10,8 +10,8 @@ import { packageVersion } from '../config/paths.js'
 import type { Agent } from '../gateway/agent.js'
 import { local } from '../gateway/console.js'
 import type { PreparedChange } from '../gateway/fleet.js'
-import { Fleet } from '../gateway/fleet.js'
-import { LiveExchanges } from '../gateway/live.js'
+import { AgentRegistry } from '../gateway/fleet.js'
+import { InFlight } from '../gateway/live.js'
 import { Reloads } from '../gateway/reload.js'
 import type { Gateway } from '../gateway/start.js'
 import { quietened, stateOf } from '../gateway/start.js'
@@ -19,10 +19,10 @@ import { inlineSchemaProblems } from '../policy/inline-schemas.js'
 import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics.js'
 import { mergeDescriptions } from './agents.js'
-import { consoleOfCrew } from './console.js'
+import { consoleOfWorkers } from './console.js'
 import { handoutOf } from './cards.js'
-import { Crew } from './crew.js'
-import type { Member } from './member.js'
+import { WorkerPool } from './crew.js'
+import type { WorkerHandle } from './member.js'
 import type { AgentDescription, Handout, ToWorker } from './messages.js'
 import { KeptTasks } from './tasks.js'
 import { Totals } from './totals.js'
@@ -40,8 +40,8 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   metrics.configInfo(config.hash)
   const tasks = new KeptTasks(config.state)
   metrics.tasksRemembered(() => tasks.remembered)
-  const live = new LiveExchanges()
-  const fleet = new Fleet(config, { metrics, log, live, env, onCard: agent => { handOut(agent) } })
+  const inFlight = new InFlight()
+  const registry = new AgentRegistry(config, { metrics, log, inFlight, env, onCard: agent => { handOut(agent) } })
   const at: HostPort = { host: config.server.listen.host, port: await freePort(config.server.listen) }
   const url = urlOf(at)
 
@@ -49,18 +49,18 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   let change = 1
   const preparation = (number: number, wanted: Config, agents: readonly Agent[]): ToWorker & { readonly kind: 'prepare' } =>
     ({ kind: 'prepare', change: number, config: wanted, cards: agents.map(handoutOf), url, port: at.port })
-  const crew: Crew = new Crew({
+  const workers: WorkerPool = new WorkerPool({
     size,
     log,
     env,
-    first: () => preparation(change, fleet.config, fleet.snapshot.agents.all),
-    onTask: (member, message) => {
-      tasks.answer(message).then(found => { member.send({ kind: 'task', id: message.id, found }) }, (error: unknown) => { log.error({ err: error }, 'memory of a task could not be read') })
+    first: () => preparation(change, registry.config, registry.snapshot.agents.all),
+    onTask: (worker, message) => {
+      tasks.response(message).then(found => { worker.send({ kind: 'task', id: message.id, found }) }, (error: unknown) => { log.error({ err: error }, 'memory of a task could not be read') })
     },
-    onEnd: member => { totals.ended(member) }
+    onEnd: worker => { totals.ended(worker) }
   })
-  const totals = new Totals(metrics, crew.members)
-  metrics.workers(() => crew.serving, () => crew.replaced)
+  const totals = new Totals(metrics, workers.all)
+  metrics.workers(() => workers.serving, () => workers.replaced)
 
   /** By source, the bytes that workers have. */
   const handed = new Map<string, unknown>()
@@ -69,22 +69,22 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     const { cards } = agent.cards
     const same = cards !== null && handed.get(card.key) === cards
     handed.set(card.key, cards)
-    crew.tell({ kind: 'card', card: same ? { ...card, cards: 'same' } : card })
+    workers.broadcast({ kind: 'card', card: same ? { ...card, cards: 'same' } : card })
   }
 
   /** All or nothing: no process uses it before all are ready to. */
   const prepare = async (wanted: Config): Promise<PreparedChange> => {
-    const own = await fleet.prepareChange(wanted)
+    const own = await registry.prepareChange(wanted)
     const number = change + 1
     const message = preparation(number, wanted, own.agents)
-    const asked = new Set<Member>()
+    const asked = new Set<WorkerHandle>()
     const discard = async (): Promise<void> => {
-      for (const member of asked) member.send({ kind: 'discard', change: number })
+      for (const worker of asked) worker.send({ kind: 'discard', change: number })
       await own.discard()
     }
     for (;;) {
       // Some may have been started meanwhile.
-      const others = [...crew.members].filter(one => one.admitted && !asked.has(one))
+      const others = [...workers.all].filter(one => one.admitted && !asked.has(one))
       if (others.length === 0) break
       for (const one of others) asked.add(one)
       const found = (await Promise.all(others.map(one => one.prepare(message)))).flatMap(one => one ?? [])
@@ -95,7 +95,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     const commit = (): ReturnType<PreparedChange['commit']> => {
       const changes = own.commit()
       change = number
-      for (const member of asked) member.send({ kind: 'commit', change: number })
+      for (const worker of asked) worker.send({ kind: 'commit', change: number })
       const keys = new Set(message.cards.map(one => one.key))
       for (const key of handed.keys()) if (!keys.has(key)) handed.delete(key)
       return changes
@@ -108,28 +108,28 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     log.level = telemetry.logs.level
     frameworkLog.level = quietened(telemetry.logs.level)
   }
-  const reloads = new Reloads({ fleet, metrics, log, apply, prepare })
-  const state = stateOf(fleet, live, size)
-  const agents = async (): Promise<unknown> => mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...crew.members].map(one => one.ask('agents'))))
+  const reloads = new Reloads({ registry, metrics, log, apply, prepare })
+  const state = stateOf(registry, inFlight, size)
+  const agents = async (): Promise<unknown> => mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...workers.all].map(one => one.ask('agents'))))
   const ready: AdminState['ready'] = enough => {
     const { reasons } = state.ready(enough)
-    if (crew.serving === 0 && !live.draining) reasons.push('no worker serves')
+    if (workers.serving === 0 && !inFlight.draining) reasons.push('no worker serves')
     return { ready: reasons.length === 0, reasons }
   }
-  const source = config.server.console.enabled ? consoleOfCrew({ crew, fleet, totals, ready: () => ready('all'), agents, main: { host: local(at.host), port: at.port } }) : null
-  const admin = new AdminListeners(config, { state: { live: () => !crew.hopeless, ready, agents }, metrics: totals, log: frameworkLog as unknown as FastifyBaseLogger, console: source })
+  const source = config.server.console.enabled ? consoleOfWorkers({ workers, registry, totals, ready: () => ready('all'), agents, main: { host: local(at.host), port: at.port } }) : null
+  const admin = new AdminListeners(config, { state: { live: () => !workers.hopeless, ready, agents }, metrics: totals, log: frameworkLog as unknown as FastifyBaseLogger, console: source })
 
   try {
     const { adminUrl, metricsUrl } = await admin.listen()
-    await fleet.start(url)
-    await crew.start()
+    await registry.start(url)
+    await workers.start()
     log.info({ url, publicUrl: config.server.publicUrl ?? url, admin: adminUrl, ...metricsUrl === null ? {} : { metrics: metricsUrl }, agents: config.agents.map(agent => agent.name), workers: size, version: packageVersion() }, 'listening')
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
-      live.draining = true
-      await Promise.all([crew.close(config.server.drainTimeout), reloads.close()])
+      inFlight.draining = true
+      await Promise.all([workers.close(config.server.drainTimeout), reloads.close()])
       await admin.close()
-      await fleet.close()
+      await registry.close()
       metrics.close()
       log.info({}, 'stopped')
     }
@@ -137,9 +137,9 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
       closing ??= stop()
       return closing
     }
-    return { url, adminUrl, metricsUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: found => reloads.refuse(found), close }
+    return { url, adminUrl, metricsUrl, reload: (next, warnings) => reloads.reload(next, warnings), reject: found => reloads.reject(found), close }
   } catch (error) {
-    await Promise.allSettled([admin.close(), fleet.close()])
+    await Promise.allSettled([admin.close(), registry.close()])
     metrics.close()
     throw error
   }

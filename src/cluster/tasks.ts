@@ -31,7 +31,7 @@ export class KeptTasks {
     if (store !== config.store || ttl !== config.ttl || maxTasks !== config.maxTasks) this.store = storeOf(config)
   }
 
-  async answer ({ key, write }: TaskQuestion): Promise<Lookup | boolean> {
+  async response ({ key, write }: TaskQuestion): Promise<Lookup | boolean> {
     const { store } = this
     if (write === null) return store?.read(key) ?? 'unavailable'
     if (store === null) return false
@@ -44,7 +44,7 @@ function storeOf (config: StateStoreConfig): MemoryStore | null {
 }
 
 /** In a worker. */
-export class AskedTasks implements TaskStore {
+export class RemoteTasks implements TaskStore {
   /** @returns false where the primary cannot be told */
   private readonly send: (question: TaskQuestion) => boolean
   private readonly waiting = new Map<number, (found: Lookup | boolean | null) => void>()
@@ -66,25 +66,25 @@ export class AskedTasks implements TaskStore {
   /** It is the same for every configuration: nothing of this process is in it. */
   async close (): Promise<void> {}
 
-  answered (id: number, found: Lookup | boolean | null): void {
+  settled (id: number, found: Lookup | boolean | null): void {
     this.waiting.get(id)?.(found)
   }
 
   /** The primary is gone. */
   lost (): void {
-    for (const id of [...this.waiting.keys()]) this.answered(id, null)
+    for (const id of [...this.waiting.keys()]) this.settled(id, null)
   }
 
   private ask (key: TaskKey, write: TaskRecord | null): Promise<Lookup | boolean | null> {
     return new Promise(resolve => {
       const id = ++this.lastId
-      const timer = setTimeout(() => { this.answered(id, null) }, PATIENCE)
+      const timer = setTimeout(() => { this.settled(id, null) }, PATIENCE)
       this.waiting.set(id, found => {
         this.waiting.delete(id)
         clearTimeout(timer)
         resolve(found)
       })
-      if (!this.send({ kind: 'task', id, key, write })) this.answered(id, null)
+      if (!this.send({ kind: 'task', id, key, write })) this.settled(id, null)
     })
   }
 }

@@ -1,21 +1,21 @@
 /** What all processes count, as one: `/metrics` of a gateway with workers. */
 import type { Metrics, MetricsSnapshot } from '../telemetry/metrics.js'
 import { lasting, mergeSnapshots } from '../telemetry/metrics.js'
-import type { Member } from './member.js'
+import type { WorkerHandle } from './member.js'
 
 export class Totals {
   readonly contentType: string
   private readonly own: Metrics
-  private readonly members: ReadonlySet<Member>
+  private readonly all: ReadonlySet<WorkerHandle>
   /** Of all workers that have ended: without it, totals would fall. */
   private departed: MetricsSnapshot = []
   private folding: Promise<void> = Promise.resolve()
   /** Ended, and not yet in `departed`. */
-  private readonly ending = new Set<Member>()
+  private readonly ending = new Set<WorkerHandle>()
 
-  constructor (own: Metrics, members: ReadonlySet<Member>) {
+  constructor (own: Metrics, all: ReadonlySet<WorkerHandle>) {
     this.own = own
-    this.members = members
+    this.all = all
     this.contentType = own.contentType
   }
 
@@ -29,19 +29,19 @@ export class Totals {
 
   /** A worker that does not answer counts with what it last said. */
   private async merged (): Promise<ReturnType<typeof mergeSnapshots>> {
-    await Promise.all([...this.members].map(async member => {
-      const metrics = await member.ask('metrics')
-      if (metrics !== null) member.metrics = metrics
+    await Promise.all([...this.all].map(async worker => {
+      const metrics = await worker.ask('metrics')
+      if (metrics !== null) worker.metrics = metrics
     }))
     const own = await this.own.snapshot()
-    return mergeSnapshots([own, this.departed, ...[...this.ending].map(one => lasting(one.metrics)), ...[...this.members].map(one => one.metrics)])
+    return mergeSnapshots([own, this.departed, ...[...this.ending].map(one => lasting(one.metrics)), ...[...this.all].map(one => one.metrics)])
   }
 
-  ended (member: Member): void {
-    this.ending.add(member)
+  ended (worker: WorkerHandle): void {
+    this.ending.add(worker)
     this.folding = this.folding.then(async () => {
-      const next = await mergeSnapshots([this.departed, lasting(member.metrics)]).snapshot()
-      this.ending.delete(member)
+      const next = await mergeSnapshots([this.departed, lasting(worker.metrics)]).snapshot()
+      this.ending.delete(worker)
       this.departed = next
     })
   }

@@ -6,8 +6,8 @@ import type { Serving } from '../gateway/start.js'
 import { listen } from '../admin/listeners.js'
 import { buildServing } from '../gateway/start.js'
 import { HandedCards } from './cards.js'
-import type { AgentDescription, Answers, Handout, ToPrimary, ToWorker } from './messages.js'
-import { AskedTasks } from './tasks.js'
+import type { AgentDescription, Responses, Handout, ToPrimary, ToWorker } from './messages.js'
+import { RemoteTasks } from './tasks.js'
 
 /** What a stop takes beyond the drain time, ms. */
 const SLACK = 3_000
@@ -16,7 +16,7 @@ export class WorkerProcess {
   private readonly id: number
   private readonly env: NodeJS.ProcessEnv
   private readonly cards = new HandedCards()
-  private readonly tasks = new AskedTasks(question => this.say(question))
+  private readonly tasks = new RemoteTasks(question => this.send(question))
   private serving: Serving | null = null
   private port = 0
   /** Ready to be put in force. */
@@ -31,13 +31,13 @@ export class WorkerProcess {
   }
 
   run (): void {
-    process.on('message', (message: ToWorker) => { this.hear(message) })
+    process.on('message', (message: ToWorker) => { this.onMessage(message) })
     process.once('disconnect', () => {
       this.tasks.lost()
       this.serving?.services.log.warn({}, 'the primary process is gone; this worker stops')
       this.end(0)
     })
-    this.say({ kind: 'hello' })
+    this.send({ kind: 'hello' })
   }
 
   /** Drains and ends the process. */
@@ -49,22 +49,22 @@ export class WorkerProcess {
   /** For a fault that nobody caught: what is in flight is finished, then the process ends; another takes its place at once. */
   async fault (error: unknown): Promise<void> {
     const { serving } = this
-    if (serving === null) this.say({ kind: 'failed', problem: wordsOf(error) })
+    if (serving === null) this.send({ kind: 'failed', problem: wordsOf(error) })
     else serving.services.log.fatal({ err: error }, 'a fault that nobody caught: this worker ends')
-    this.say({ kind: 'leaving' })
+    this.send({ kind: 'leaving' })
     await this.end(1)
   }
 
   /** How long an end takes at most, ms. */
   get patience (): number {
-    return (this.serving?.fleet.config.server.drainTimeout ?? 0) + SLACK
+    return (this.serving?.registry.config.server.drainTimeout ?? 0) + SLACK
   }
 
   private async stop (): Promise<void> {
     const { serving } = this
     if (serving === null) return
     setTimeout(() => { process.exit(1) }, this.patience).unref()
-    await serving.drain(serving.fleet.config.server.drainTimeout)
+    await serving.drain(serving.registry.config.server.drainTimeout)
     if (process.connected) {
       const metrics = await serving.services.metrics.snapshot()
       await new Promise<void>(resolve => { process.send?.({ kind: 'farewell', metrics }, undefined, {}, () => { resolve() }) })
@@ -72,17 +72,17 @@ export class WorkerProcess {
     await serving.close()
   }
 
-  private say (message: ToPrimary): boolean {
+  private send (message: ToPrimary): boolean {
     if (!process.connected) return false
     process.send?.(message, undefined, {}, () => {})
     return true
   }
 
-  private hear (message: ToWorker): void {
+  private onMessage (message: ToWorker): void {
     switch (message.kind) {
       case 'card': return this.cards.take(message.card)
-      case 'task': return this.tasks.answered(message.id, message.found)
-      case 'ask': return this.answer(message.id, message.question, message.since)
+      case 'task': return this.tasks.settled(message.id, message.found)
+      case 'ask': return this.response(message.id, message.question, message.since)
       case 'drain':
         this.end(0)
         return
@@ -103,19 +103,19 @@ export class WorkerProcess {
     this.port = port
     await this.discard()
     try {
-      const how = this.serving === null ? null : await this.serving.fleet.prepareChange(config)
+      const how = this.serving === null ? null : await this.serving.registry.prepareChange(config)
       if (this.serving === null) await this.start(config, url)
       this.prepared = { change, config, cards, how }
-      this.say({ kind: 'prepared', change, problems: null })
+      this.send({ kind: 'prepared', change, problems: null })
     } catch (error) {
-      this.say({ kind: 'prepared', change, problems: wordsOf(error).split('\n') })
+      this.send({ kind: 'prepared', change, problems: wordsOf(error).split('\n') })
     }
   }
 
   private async start (config: Config, url: string): Promise<void> {
-    const memory = (_config: StateStoreConfig): AskedTasks => this.tasks
+    const memory = (_config: StateStoreConfig): RemoteTasks => this.tasks
     const serving = await buildServing(config, { env: this.env, worker: this.id, keeper: this.cards.keeper, memory })
-    await serving.fleet.start(url)
+    await serving.registry.start(url)
     this.serving = serving
   }
 
@@ -124,11 +124,11 @@ export class WorkerProcess {
     if (serving === null || prepared === null || prepared.change !== change) return
     this.prepared = null
     prepared.how?.commit()
-    serving.apply(serving.fleet.config)
+    serving.apply(serving.registry.config)
     this.cards.forgetAllBut(prepared.cards)
     if (serving.app.server.listening) return
     await listen(serving.app, { host: prepared.config.server.listen.host, port: this.port })
-    this.say({ kind: 'serving' })
+    this.send({ kind: 'serving' })
   }
 
   private async discard (): Promise<void> {
@@ -137,16 +137,16 @@ export class WorkerProcess {
     await prepared?.how?.discard()
   }
 
-  private answer (id: number, question: keyof Answers, since: number): void {
+  private response (id: number, question: keyof Responses, since: number): void {
     const { serving } = this
-    const answers: { readonly [Q in keyof Answers]: (serving: Serving) => Answers[Q] | Promise<Answers[Q]> } = {
+    const responses: { readonly [Q in keyof Responses]: (serving: Serving) => Responses[Q] | Promise<Responses[Q]> } = {
       metrics: ({ services }) => services.metrics.snapshot(),
-      agents: ({ fleet }) => fleet.snapshot.agents.all.map(agent => agent.describe() as AgentDescription),
+      agents: ({ registry }) => registry.snapshot.agents.all.map(agent => agent.describe() as AgentDescription),
       decisions: ({ console }) => console?.decisions.since(since) ?? null,
       series: ({ console }) => console?.series.page() ?? null
     }
-    const answer = Promise.resolve(serving === null ? question === 'metrics' || question === 'agents' ? [] : null : answers[question](serving))
-    answer.then(found => { this.say({ kind: 'answer', id, answer: found }) }, (error: unknown) => {
+    const response = Promise.resolve(serving === null ? question === 'metrics' || question === 'agents' ? [] : null : responses[question](serving))
+    response.then(found => { this.send({ kind: 'answer', id, response: found }) }, (error: unknown) => {
       serving?.services.log.error({ err: error }, `the primary could not be told of ${question}`)
     })
   }

@@ -8,7 +8,7 @@ import { contradictions, countProblems, exclusions, matchProblems, NEVER } from 
 import { fault, items, mapping } from './yaml-values.js'
 import type { Mapping } from './yaml-values.js'
 
-export function answerProblems (policy: Mapping, path: Path): PathProblem[] {
+export function responseProblems (policy: Mapping, path: Path): PathProblem[] {
   const rules = items(policy.response).map(mapping)
   const requestRules = items(policy.request).map((rule) => mapping(rule).id).filter((id) => typeof id === 'string')
   return [
@@ -83,7 +83,7 @@ export function responsesWarnings (agent: Mapping, policies: readonly (LayeredPo
   const at = [...path, 'responses']
   if (agent.responses === 'off') return known.filter((policy) => isEnforced(policy, agent.mode)).flatMap((policy) => unreadProblems(policy, at))
   // What is unknown, or enforced of answers by any policy, is no fault.
-  if (agent.responses !== 'enforce' || known.length < policies.length || known.some(({ value }) => speaksOfAnswers(value))) return []
+  if (agent.responses !== 'enforce' || known.length < policies.length || known.some(({ value }) => speaksOfResponses(value))) return []
   return [fault(at, `${dotted(at)} is enforce, but none of the agent's policies says anything of answers`, 'list a policy with response, or remove it')]
 }
 
@@ -103,6 +103,6 @@ function isEnforced ({ value }: LayeredPolicy, agentMode: unknown): boolean {
   return agentMode !== 'off' && (value.mode ?? agentMode) === 'enforce'
 }
 
-function speaksOfAnswers ({ response, state, correlate, inactive, echo, redact }: Mapping): boolean {
+function speaksOfResponses ({ response, state, correlate, inactive, echo, redact }: Mapping): boolean {
   return items(response).length > 0 || state !== undefined || items(correlate).length > 0 || mapping(inactive).response === 'strip' || (echo !== undefined && echo !== 'passthrough') || items(redact).length > 0
 }

@@ -1,12 +1,12 @@
 /** What a policy says of answers, and of a task from one message to the next, as JSON Schema. */
 import { TASK_STATES } from '../a2a/task-state.js'
 import type { Format } from './formats.js'
-import { answerCondition, MEMBER, occurrences, onUnknown, PART, refusal, source } from './rule-schema.js'
+import { responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, source } from './rule-schema.js'
 import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 /** Those that answer with messages and tasks. */
-const ANSWERING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
+const RESPONDING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
 
 const CONTENTS = ['message', 'status', 'artifact']
 const HOLDERS = [...CONTENTS, 'task', 'event']
@@ -33,7 +33,7 @@ const select: Schema = {
   maxProperties: 1
 }
 
-const answered: Schema = { ...mapping('As `select` of a rule in `response`, without `event`.', [], { part: parts, metadata }), minProperties: 1, maxProperties: 1 }
+const responded: Schema = { ...mapping('As `select` of a rule in `response`, without `event`.', [], { part: parts, metadata }), minProperties: 1, maxProperties: 1 }
 
 const sides = { part: parts, metadata: mapping('Values in metadata.', ['key'], { in: where('As in `response`, and `params`: of the request itself.', [...HOLDERS, 'part', 'params'], HOLDERS), ...MEMBER }) }
 const EITHER = 'of requests too, whose places are `message`, `params` and `part`'
@@ -45,22 +45,22 @@ export const responseRule = mapping('One rule; needs `count` or `schema`, or bot
   on: {
     type: 'array',
     description: 'Operations whose responses the rule applies to. Default: all that respond with messages or tasks.',
-    items: { type: 'string', enum: ANSWERING },
+    items: { type: 'string', enum: RESPONDING },
     minItems: 1,
-    maxItems: ANSWERING.length,
+    maxItems: RESPONDING.length,
     uniqueItems: true
   },
   select,
-  when: answerCondition('The rule applies only if all of these conditions match.'),
-  unless: answerCondition('The rule does not apply if all of these conditions match.'),
+  when: responseCondition('The rule applies only if all of these conditions match.'),
+  unless: responseCondition('The rule does not apply if all of these conditions match.'),
   count: { ...occurrences, description: 'How many values the rule may select from a result that has one of the selected places.' },
   schema: source,
   verdict: choice('`warn`: violations are recorded and the response is forwarded. `annotate`: also, the header `gateway-decision` or a comment of the stream tells the client. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected). `reject`: the response is rejected. Default: `warn`.', ['reject', 'warn', 'strip', 'annotate']),
   chunked: flag('Whether data that a stream appends to an artifact may be a chunk that breaks the rule alone. Violations of such chunks are then only recorded. Default: true for rules on parts and rules with `count.min`, else false.'),
-  error: mapping('How the refusal reads.', [], { message: refusal.properties?.message ?? {}, reason: refusal.properties?.reason ?? {} })
+  error: mapping('How the refusal reads.', [], { message: rejection.properties?.message ?? {}, reason: rejection.properties?.reason ?? {} })
 })
 
-const taskRefusal: Schema = { ...refusal, description: 'Text of the rejection. As `error` of a rule in `request`, but without `class`.' }
+const taskRejection: Schema = { ...rejection, description: 'Text of the rejection. As `error` of a rule in `request`, but without `class`.' }
 
 const MAX_SUBSTATES = 100
 
@@ -85,7 +85,7 @@ export const taskStates = mapping('How a task moves through the extension\'s own
   maxVisits: bySubstate('By substate, how often the task may enter it.', 'substate', { type: 'integer', description: 'How often. From 1 to 1000000.', minimum: 1, maximum: 1000000 }),
   onViolation: choice('`warn` records the violation; `reject` rejects the request or the response, if enforced. Default: `warn`.', ['warn', 'reject']),
   onUnknown: onUnknown('For an unknown task: no check (`allow`), or a violation (`reject`). Default: `allow`.'),
-  error: taskRefusal
+  error: taskRejection
 })
 
 const side = {
@@ -110,14 +110,14 @@ export const correlation = mapping('One comparison. Values are compared as JSON,
     ...side,
     relation: { ...choice('The checked values are a `subset` of the remembered ones, the same set (`equalSet`), one of them (`member`), or the same number of values (`sameLength`).', ['subset', 'equalSet', 'member', 'sameLength']), examples: ['subset'] }
   }),
-  when: answerCondition('Checked only if the request or result matches all of these conditions. As `when` of a rule in `request` or in `response`.'),
-  unless: answerCondition('Not checked if all of these conditions match. As `unless` of a rule.'),
+  when: responseCondition('Checked only if the request or result matches all of these conditions. As `when` of a rule in `request` or in `response`.'),
+  unless: responseCondition('Not checked if all of these conditions match. As `unless` of a rule.'),
   verdict: choice('`warn` records the violation; `reject` rejects the request or the response, if enforced. Default: `reject`.', ['reject', 'warn']),
   onUnknown: onUnknown('If nothing is remembered: no check (`allow`), or a violation (`reject`). Default: `allow`.'),
-  error: taskRefusal
+  error: taskRejection
 })
 
-const reported: Schema = { ...answered, description: 'Where the value is. As `select` of a rule in `response`, without `event`.' }
+const reported: Schema = { ...responded, description: 'Where the value is. As `select` of a rule in `response`, without `event`.' }
 
 export const observe: Schema = {
   ...mapping('Values to report from the extension\'s data in answers. Values end up in traces and metrics: name none that is a secret.', [], {
@@ -125,7 +125,7 @@ export const observe: Schema = {
       type: 'object',
       description: 'By name of the span attribute, the place of its value: a number, a boolean, or a string of at most 256 characters.',
       propertyNames: { type: 'string', 'x-format': 'attribute-name' },
-      additionalProperties: answered,
+      additionalProperties: responded,
       minProperties: 1,
       maxProperties: 50
     },
@@ -157,6 +157,6 @@ export const observe: Schema = {
 
 /** Told in one row where they repeat what a table before has in full. */
 export const ABBREVIATED: ReadonlySet<Schema> = new Set([
-  answered, reported, either, taskRefusal,
+  responded, reported, either, taskRejection,
   ...[taskStates.properties?.from, taskStates.properties?.monotonic, correlation.properties?.when, correlation.properties?.unless].filter(schema => schema !== undefined)
 ])

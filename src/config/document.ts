@@ -41,8 +41,8 @@ export function readYaml (text: string, env: Environment | null): YamlFile {
   const lines = countLines(text)
   const position = (offset: number) => lines.linePos(offset)
   const unreadable = (problems: readonly TextProblem[]) => ({ root: null, problems, readable: false, position })
-  const refused = guardYaml(text)
-  if (refused !== null) return unreadable([refused])
+  const rejected = guardYaml(text)
+  if (rejected !== null) return unreadable([rejected])
   const document = parseDocument(text, {
     schema: 'core', merge: false, prettyErrors: false, uniqueKeys: false, logLevel: 'error' // 'silent' would also drop the error for a second document
   })

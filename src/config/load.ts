@@ -125,8 +125,8 @@ function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, p
     if (source !== null) return diagnostic(source, 0, 0, problem)
     return yaml === null ? diagnostic(file, 0, 0, problem) : at(file, yaml, locate(yaml.root, problem.path, problem.at), problem)
   }
-  const refused = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
-  return loadValue(value, { baseDir, env, place, catalogue: loadCatalogue(), checks, found: [...found, ...refused] })
+  const rejected = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
+  return loadValue(value, { baseDir, env, place, catalogue: loadCatalogue(), checks, found: [...found, ...rejected] })
 }
 
 interface ValueOptions {

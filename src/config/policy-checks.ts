@@ -2,7 +2,7 @@
 import { routeKey } from '../a2a/extension-routes.js'
 import { operationOfMethod } from '../a2a/operations.js'
 import { nearest } from '../wire/nearest.js'
-import { answerProblems } from './answer-checks.js'
+import { responseProblems } from './answer-checks.js'
 import { dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { editProblems, editWarnings, isSupplied } from './edit-checks.js'
@@ -28,7 +28,7 @@ export function policyProblems (policy: unknown, path: Path, catalogue: readonly
     ...sameIds(Object.entries({ request, response, correlate }), path),
     ...rules.flatMap((rule, index) => ruleProblems(rule, [...path, 'request', index], mapping(policy))),
     ...contradictions(rules, [...path, 'request']),
-    ...answerProblems(mapping(policy), path),
+    ...responseProblems(mapping(policy), path),
     ...taskProblems(mapping(policy), path)
   ]
 }

@@ -122,13 +122,13 @@ export type OnUnknown = 'allow' | 'reject'
 /** Substates are what `from` selects: strings of the extension's own, of at most 128 characters. */
 export interface TaskStateConfig {
   /** Of requests and answers alike; places that one of them does not have are passed over. No `event`. */
-  readonly from: AnswerSelectorConfig
+  readonly from: ResponseSelectorConfig
   /** By substate, the task states it may come with. Substates not listed may come with any. */
   readonly taskStates?: Readonly<Record<string, readonly TaskState[]>>
   /** By substate, those that may follow; `''` for none yet. After one that is not listed anything may follow. */
   readonly transitions?: Readonly<Record<string, readonly string[]>>
   /** A number, or a string that is one, that does not fall from one message or result of a task to the next. */
-  readonly monotonic?: AnswerSelectorConfig
+  readonly monotonic?: ResponseSelectorConfig
   /** How often a task may enter a substate. */
   readonly maxVisits?: Readonly<Record<string, number>>
   /** Default warn. */
@@ -157,7 +157,7 @@ export interface CorrelationConfig {
 
 export interface CorrelationSide {
   readonly on: 'request' | 'response'
-  readonly select: AnswerSelectorConfig
+  readonly select: ResponseSelectorConfig
   /** JSON Pointers into the values, in which a step may be `*`. Default: the values themselves. */
   readonly pick?: string | readonly string[]
   /** Only what the first of the pointers that leads anywhere finds. */
@@ -166,7 +166,7 @@ export interface CorrelationSide {
 
 export interface ObserveConfig {
   /** By name of the attribute, where its value is; scalars only. No `event` here and below. */
-  readonly spanAttributes?: Readonly<Record<string, AnswerSelectorConfig>>
+  readonly spanAttributes?: Readonly<Record<string, ResponseSelectorConfig>>
   readonly metrics?: readonly ObservedMetricConfig[]
 }
 
@@ -175,9 +175,9 @@ export interface ObservedMetricConfig {
   readonly name: string
   /** counter = what a task adds up to, counted once however often it is read; gauge = the last value. */
   readonly type: 'counter' | 'gauge'
-  readonly from: AnswerSelectorConfig
+  readonly from: ResponseSelectorConfig
   /** Value of the label `by`; `other` for values that are not listed. */
-  readonly by?: { readonly from: AnswerSelectorConfig, readonly values: readonly string[] }
+  readonly by?: { readonly from: ResponseSelectorConfig, readonly values: readonly string[] }
 }
 
 export type Signal = 'header' | 'listed' | 'evidence' | 'always'
@@ -204,7 +204,7 @@ export interface ResponseRuleConfig {
   readonly id: string
   /** Default: all operations that answer with messages and tasks. */
   readonly on?: readonly Operation[]
-  readonly select: AnswerSelectorConfig
+  readonly select: ResponseSelectorConfig
   readonly when?: ConditionConfig
   readonly unless?: ConditionConfig
   /** Of results that have one of the places that are selected from. */
@@ -230,7 +230,7 @@ export interface SelectorConfig {
 }
 
 /** Of answers: exactly one of its members. */
-export interface AnswerSelectorConfig {
+export interface ResponseSelectorConfig {
   readonly part?: PartSelectorConfig
   readonly metadata?: MetadataSelectorConfig
   /** The result itself, normalised: the first of a call, each that ends a task or is a message, the last. */

@@ -34,7 +34,7 @@ const taskCondition = (description: string): Schema => ({
 })
 
 /** Of one result of an answer, or of whichever side is checked. */
-export const answerCondition = (description: string): Schema => ({
+export const responseCondition = (description: string): Schema => ({
   ...mapping(description, [], {
     taskId: choice('Whether the result has a task id.', ['present', 'absent']),
     contextId: choice('Whether the result has a contextId.', ['present', 'absent']),
@@ -119,7 +119,7 @@ export const source: Schema = {
   ]
 }
 
-export const refusal = mapping('How the refusal reads.', [], {
+export const rejection = mapping('How the refusal reads.', [], {
   class: choice('Kind of the rejection. Default: `invalid`.', CLASSES),
   undeclared: choice('Kind of the rejection if `fromCard` finds no schema. Default: that of `class`.', CLASSES),
   message: { type: 'string', description: 'Error message for the client. Default: a message generated from the rule.', minLength: 1, maxLength: 500 },
@@ -145,7 +145,7 @@ export const rule = mapping('One rule; needs `count` or `schema`, or both.', ['i
   schema: source,
   verdict: choice('`warn`: violations are recorded and the request is forwarded, in every mode. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected; the line of a header) and recorded. Default: `reject`.', ['reject', 'warn', 'strip']),
   onUnknown: onUnknown('With `taskState`, for a task whose state is unknown: the rule does not apply (`allow`), or it does (`reject`). Default: `allow`.'),
-  error: refusal
+  error: rejection
 })
 
 export function names (description: string, format: Format): Schema {

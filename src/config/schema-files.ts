@@ -129,7 +129,7 @@ export class SchemaFiles {
   private readDirectory (dir: string, base: string, at: Path): Documents | null {
     const directory = resolve(this.baseDir, dir)
     this.files.push(directory)
-    const refused = (message: string, hint?: string): null => {
+    const rejected = (message: string, hint?: string): null => {
       this.problems.push(fault(at, `${dotted(at)}: ${message}`, hint))
       return null
     }
@@ -137,10 +137,10 @@ export class SchemaFiles {
     try {
       names = readdirSync(directory).filter((name) => name.endsWith('.json')).toSorted()
     } catch (error) {
-      return refused(`cannot read ${shown(dir)}: ${describe(error)}`, RELATIVE)
+      return rejected(`cannot read ${shown(dir)}: ${describe(error)}`, RELATIVE)
     }
-    if (names.length === 0) return refused(`${shown(dir)} holds no *.json`)
-    if (names.length > MAX_BUNDLE_FILES) return refused(`${shown(dir)} holds more than ${MAX_BUNDLE_FILES} schemas`)
+    if (names.length === 0) return rejected(`${shown(dir)} holds no *.json`)
+    if (names.length > MAX_BUNDLE_FILES) return rejected(`${shown(dir)} holds more than ${MAX_BUNDLE_FILES} schemas`)
     const documents: Documents = new Map()
     let bytes = 0
     for (const name of names) {
@@ -148,9 +148,9 @@ export class SchemaFiles {
       this.files.push(path)
       const file = `${dir.replace(/\/$/, '')}/${name}`
       const read = readSchema(path, file)
-      if ('message' in read) return refused(read.message, read.hint)
+      if ('message' in read) return rejected(read.message, read.hint)
       bytes += read.bytes
-      if (bytes > MAX_BUNDLE_BYTES) return refused(`${shown(dir)} holds more than 16 MiB`)
+      if (bytes > MAX_BUNDLE_BYTES) return rejected(`${shown(dir)} holds more than 16 MiB`)
       documents.set(base + name, { file, schema: read.schema })
     }
     return documents

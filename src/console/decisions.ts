@@ -2,7 +2,7 @@
  * What the calls of one process came to, for whoever looks later: refusals, faults and findings always, other calls only while somebody looks.
  * A call costs one look at two fields until then. What is kept is put into words when it is asked for.
  */
-import type { Refusal } from '../a2a/errors.js'
+import type { Rejection } from '../a2a/errors.js'
 import type { Violation } from '../policy/violation.js'
 import type { Outcome } from '../telemetry/metrics.js'
 import type { DecisionEntry } from './entry.js'
@@ -32,7 +32,7 @@ export interface Ended {
   readonly traceId: string | null
   /** Of the client's end of the connection, 0 where it is not known any more. */
   readonly port: number
-  readonly refusal: Refusal | null
+  readonly refusal: Rejection | null
   readonly found: readonly Found[]
 }
 

@@ -39,7 +39,7 @@ export interface EntryViolation {
 }
 
 export function entryOf (id: string, ended: Ended): DecisionEntry {
-  const { refusal, found } = ended
+  const { refusal: rejection, found } = ended
   const violations = found.flatMap(violationsOf)
   const first = violations.find(one => one.mode === 'enforce') ?? violations[0]
   const edited = [...new Set(found.flatMap(one => one.edited))]
@@ -53,15 +53,15 @@ export function entryOf (id: string, ended: Ended): DecisionEntry {
     outcome: ended.outcome !== 'forwarded' ? ended.outcome : edited.length > 0 ? 'edited' : violations.length > 0 ? 'observed' : 'forwarded',
     status: ended.status,
     milliseconds: Math.round(ended.seconds * 1e5) / 100,
-    rule: refusal !== null ? cut(refusal.rule) : first === undefined ? null : `${first.extension}/${first.rule}`,
-    reason: refusal !== null ? refusal.customReason ?? refusal.reason : first?.reason ?? null,
-    message: refusal !== null ? cut(refusal.message) : null,
+    rule: rejection !== null ? cut(rejection.rule) : first === undefined ? null : `${first.extension}/${first.rule}`,
+    reason: rejection !== null ? rejection.customReason ?? rejection.reason : first?.reason ?? null,
+    message: rejection !== null ? cut(rejection.message) : null,
     violations,
     edited,
     requestId: ended.requestId,
     traceId: ended.traceId,
     port: ended.port,
-    mended: refusal === null || ended.outcome !== 'rejected' ? null : mendedOf(refusal, violations.filter(one => one.mode === 'enforce'), ended.version)
+    mended: rejection === null || ended.outcome !== 'rejected' ? null : mendedOf(rejection, violations.filter(one => one.mode === 'enforce'), ended.version)
   }
 }
 

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** What is refused, and how to mend it. */
-export interface Refused { readonly status: number, readonly error: string }
+export interface Rejected { readonly status: number, readonly error: string }
 
 /** On every answer, whatever it is. */
 export const HEADERS: readonly (readonly [string, string])[] = [
@@ -17,13 +17,13 @@ export const HEADERS: readonly (readonly [string, string])[] = [
 ]
 
 /** Pages of other origins may not read, nor keep connections open. Browsers say where a request comes from; other programs do not. */
-export function readProblem (headers: IncomingHttpHeaders): Refused | null {
+export function readProblem (headers: IncomingHttpHeaders): Rejected | null {
   const site = headers['sec-fetch-site']
   return site === undefined || site === 'same-origin' || site === 'none' ? null : { status: 403, error: 'this is for the console\'s own page only' }
 }
 
 /** What sends something must come from the page, and say so; a form or image of another site cannot. */
-export function writeProblem (headers: IncomingHttpHeaders): Refused | null {
+export function writeProblem (headers: IncomingHttpHeaders): Rejected | null {
   const { origin, host } = headers
   const site = headers['sec-fetch-site']
   const same = origin !== undefined && (origin === `http://${host ?? ''}` || origin === `https://${host ?? ''}`)

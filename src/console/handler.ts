@@ -4,7 +4,7 @@ import type { Log } from '../telemetry/log.js'
 import { diffOf } from './card-diff.js'
 import type { PageFile } from './files.js'
 import { readPage } from './files.js'
-import type { Refused } from './guard.js'
+import type { Rejected } from './guard.js'
 import { HEADERS, readProblem, writeProblem } from './guard.js'
 import { matrixOf } from './matrix.js'
 import { overviewOf, statusOf } from './overview.js'
@@ -15,8 +15,8 @@ import { tryFormOf } from './try-form.js'
 import { Viewers } from './viewers.js'
 
 export interface ConsoleHandler {
-  /** @param refused what the admin listener found wrong with the name that was asked by */
-  handle (request: IncomingMessage, response: ServerResponse, refused: Refused | null): void
+  /** @param rejected what the admin listener found wrong with the name that was asked by */
+  handle (request: IncomingMessage, response: ServerResponse, rejected: Rejected | null): void
   /** Ends what is open, so that the listener can close. */
   close (): void
 }
@@ -76,9 +76,9 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
     }
   }
 
-  const answer = async (request: IncomingMessage, response: ServerResponse, refused: Refused | null): Promise<void> => {
+  const result = async (request: IncomingMessage, response: ServerResponse, rejected: Rejected | null): Promise<void> => {
     for (const [name, value] of HEADERS) response.setHeader(name, value)
-    if (refused !== null) throw new Failure(refused)
+    if (rejected !== null) throw new Failure(rejected)
     const [path = '', query = ''] = (request.url ?? '').split('?', 2)
     const method = request.method ?? 'GET'
     const name = path.slice(PREFIX.length)
@@ -111,14 +111,14 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
   }
 
   return {
-    handle: (request, response, refused) => {
+    handle: (request, response, rejected) => {
       response.on('error', () => {})
-      answer(request, response, refused).catch((error: unknown) => {
+      result(request, response, rejected).catch((error: unknown) => {
         if (!(error instanceof Failure)) log.error({ err: error }, 'a request for the console failed')
         if (response.headersSent) return response.destroy()
-        const { refused, headers } = error instanceof Failure ? error : new Failure({ status: 500, error: 'internal error' })
-        response.writeHead(refused.status, { 'content-type': JSON_TYPE, connection: request.complete ? 'keep-alive' : 'close', ...headers })
-        response.end(JSON.stringify({ error: refused.error }))
+        const { refused: rejected, headers } = error instanceof Failure ? error : new Failure({ status: 500, error: 'internal error' })
+        response.writeHead(rejected.status, { 'content-type': JSON_TYPE, connection: request.complete ? 'keep-alive' : 'close', ...headers })
+        response.end(JSON.stringify({ error: rejected.error }))
       })
     },
     close: () => { viewers.close() }
@@ -128,18 +128,18 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 class Failure extends Error {
-  readonly refused: Refused
+  readonly refused: Rejected
   readonly headers: Readonly<Record<string, string>>
 
-  constructor (refused: Refused, headers: Readonly<Record<string, string>> = {}) {
-    super(refused.error)
-    this.refused = refused
+  constructor (rejected: Rejected, headers: Readonly<Record<string, string>> = {}) {
+    super(rejected.error)
+    this.refused = rejected
     this.headers = headers
   }
 }
 
-function check (refused: Refused | null): void {
-  if (refused !== null) throw new Failure(refused)
+function check (rejected: Rejected | null): void {
+  if (rejected !== null) throw new Failure(rejected)
 }
 
 function json (response: ServerResponse, value: unknown, head = false): void {

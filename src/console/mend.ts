@@ -2,7 +2,7 @@
  * What a caller would have to send instead of what was refused: header lines, and the places of the body with what is expected there. Made of
  * the refusal alone, which says how to mend the request and never what was in it.
  */
-import type { Refusal } from '../a2a/errors.js'
+import type { Rejection } from '../a2a/errors.js'
 import type { EntryViolation } from './entry.js'
 
 export interface Mended {
@@ -32,14 +32,14 @@ export interface Outline {
 const HEADER = /^header (.+)$/i
 const PLACES = 40
 
-export function mendedOf (refusal: Refusal, violations: readonly EntryViolation[], version: string): Mended | null {
+export function mendedOf (rejection: Rejection, violations: readonly EntryViolation[], version: string): Mended | null {
   // What is wrong with an answer is not the caller's to mend.
   if (violations.some(one => one.phase === 'response')) return null
   const headers: { name: string, value: string }[] = []
   const without: string[] = []
   const notes: { path: string, expected: string }[] = []
   const root = new Branch()
-  const { missingExtensions, supportedVersions } = refusal.metadata ?? {}
+  const { missingExtensions, supportedVersions } = rejection.metadata ?? {}
   if (missingExtensions !== undefined) headers.push({ name: headerOf(violations, version), value: missingExtensions })
   if (supportedVersions !== undefined) {
     const best = supportedVersions.split(',').includes('1.0') ? '1.0' : '0.3'
@@ -54,8 +54,8 @@ export function mendedOf (refusal: Refusal, violations: readonly EntryViolation[
       else root.put(steps, message)
     } else if (!headers.some(one => one.name.toLowerCase() === header.toLowerCase()) && !without.includes(header)) notes.push({ path, expected: message })
   }
-  const retryAfter = refusal.retryAfter ?? null
-  const allow = refusal.allow ?? null
+  const retryAfter = rejection.retryAfter ?? null
+  const allow = rejection.allow ?? null
   const body = root.empty ? null : root.outline()
   if (headers.length === 0 && without.length === 0 && body === null && notes.length === 0 && allow === null && retryAfter === null) return null
   return { headers, without, body, notes, allow, retryAfter }

@@ -43,7 +43,7 @@ function total (sums: ReadonlyMap<string, number>): number {
 }
 
 function agentOf (described: Description, agent: ConsoleAgent | null, counts: object): object {
-  const { name, url, host, mode, responses, ready, card, interfaces, lastRefusals, load } = described
+  const { name, url, host, mode, responses, ready, card, interfaces, lastRefusals: lastRejections, load } = described
   const cards = agent?.state?.loaded.byVersion
   return {
     name,
@@ -57,7 +57,7 @@ function agentOf (described: Description, agent: ConsoleAgent | null, counts: ob
     cardName: clip(cards?.['1.0'].card.name ?? '', 100),
     card: cardOf(card as CardStatus),
     interfaces,
-    lastRefusals
+    lastRefusals: lastRejections
   }
 }
 

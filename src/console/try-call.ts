@@ -21,14 +21,14 @@ export interface TryRequest {
 
 export interface TryResult {
   readonly request: { readonly method: string, readonly path: string, readonly headers: readonly (readonly [string, string])[], readonly body: string }
-  readonly answer: TryAnswer | null
+  readonly answer: TryResponse | null
   /** Why there is no answer, or not all of it. */
   readonly problem: string | null
   /** Null where the gateway has not told in time. */
   readonly decision: DecisionEntry | null
 }
 
-interface TryAnswer {
+interface TryResponse {
   readonly status: number
   readonly phrase: string
   readonly headers: readonly (readonly [string, string])[]
@@ -37,7 +37,7 @@ interface TryAnswer {
 }
 
 /** Bytes of an answer that are read. */
-const ANSWER = 1024 * 1024
+const RESPONSE = 1024 * 1024
 /** ms for the whole of it. */
 const TIME = 30_000
 /** ms that the gateway has to tell what it decided, once the answer is there. */
@@ -90,9 +90,9 @@ export async function tryCall (source: ConsoleSource, wanted: TryRequest): Promi
   // From here on calls with nothing to tell are kept as well.
   const { cursor } = await source.decisions(new Map())
   const at = Date.now()
-  const { answer, problem, port } = await send(main, path, sent, wanted.body)
+  const { answer: response, problem, port } = await send(main, path, sent, wanted.body)
   const decision = port === 0 ? null : await decisionOf(source, cursor, entry => entry.port === port && entry.at >= at)
-  return { request: { method: 'POST', path, headers: sent, body: wanted.body }, answer, problem, decision }
+  return { request: { method: 'POST', path, headers: sent, body: wanted.body }, answer: response, problem, decision }
 }
 
 function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation }: TryRequest): string | null {
@@ -103,16 +103,16 @@ function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation 
   return `${base}${version === '0.3' ? '/v1' : found.tenant === null ? '' : `/${encodeURIComponent(found.tenant)}`}/message:${operation}`
 }
 
-function send (main: HostPort, path: string, headers: readonly (readonly [string, string])[], body: string): Promise<{ answer: TryAnswer | null, problem: string | null, port: number }> {
+function send (main: HostPort, path: string, headers: readonly (readonly [string, string])[], body: string): Promise<{ answer: TryResponse | null, problem: string | null, port: number }> {
   return new Promise(resolve => {
     const startedAt = performance.now()
     let port = 0
-    let answer: TryAnswer | null = null
+    let response: TryResponse | null = null
     const outgoing = request({ host: main.host, port: main.port, path, method: 'POST', headers: headers.flat(), agent: false, timeout: TIME })
     const timer = setTimeout(() => { outgoing.destroy(new Error(`the answer was not complete after ${TIME / 1_000} s`)) }, TIME)
     const done = (problem: string | null): void => {
       clearTimeout(timer)
-      resolve({ answer, problem, port })
+      resolve({ answer: response, problem, port })
     }
     outgoing.on('socket', socket => { socket.on('connect', () => { port = socket.localPort ?? 0 }) })
     outgoing.on('error', error => { done(error.message) })
@@ -121,13 +121,13 @@ function send (main: HostPort, path: string, headers: readonly (readonly [string
       let size = 0
       const take = (problem: string | null): void => {
         const { statusCode = 0, statusMessage = '', rawHeaders } = incoming
-        answer = { status: statusCode, phrase: statusMessage, headers: pairs(rawHeaders), body: Buffer.concat(chunks).toString(), milliseconds: Math.round((performance.now() - startedAt) * 10) / 10 }
+        response = { status: statusCode, phrase: statusMessage, headers: pairs(rawHeaders), body: Buffer.concat(chunks).toString(), milliseconds: Math.round((performance.now() - startedAt) * 10) / 10 }
         done(problem)
       }
       incoming.on('data', (chunk: Buffer) => {
         size += chunk.length
         chunks.push(chunk)
-        if (size > ANSWER) outgoing.destroy(new Error(`the answer is longer than ${ANSWER} bytes; the rest was not read`))
+        if (size > RESPONSE) outgoing.destroy(new Error(`the answer is longer than ${RESPONSE} bytes; the rest was not read`))
       })
       incoming.on('end', () => { take(null) })
       incoming.on('error', error => { take(error.message) })

@@ -2,7 +2,7 @@
 import type { LoadedCards } from '../a2a/loaded-cards.js'
 import type { Router } from '../a2a/route.js'
 import type { AgentState, AgentStateOptions } from '../agent/state.js'
-import { buildAgentState, CardRefused, COMPILED_HERE, schemasToCompile } from '../agent/state.js'
+import { buildAgentState, CardRejected, COMPILED_HERE, schemasToCompile } from '../agent/state.js'
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model.js'
 import type { CardFinding } from '../policy/card-checks.js'
@@ -19,7 +19,7 @@ import type { TlsFiles } from '../upstream/tls.js'
 import type { WrittenSchemas } from './card-compiler.js'
 import { cardCompiler, readySchemas } from './card-compiler.js'
 import { describePolicy } from './describe-policy.js'
-import { Load } from './load.js'
+import { ConcurrencyLimit } from './load.js'
 
 export interface AgentOptions {
   readonly config: AgentConfig
@@ -45,9 +45,9 @@ export function identityOf (options: AgentOptions): string {
   return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint])
 }
 
-export interface PastRefusal { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
+export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
 
-const KEPT_REFUSALS = 5
+const KEPT_REJECTIONS = 5
 
 /** What was compiled for cards before they are used. */
 interface Compiled {
@@ -69,12 +69,12 @@ export class Agent {
   readonly publicBase: string
   readonly identity: string
   /** What it has under way. */
-  load = new Load()
+  concurrency = new ConcurrencyLimit()
   /** Null until a card is there, and again when it has become too old. */
   state: AgentState | null = null
   private readonly options: AgentOptions
   private readonly source: CardKeeper
-  private readonly refusals: PastRefusal[] = []
+  private readonly rejections: PastRejection[] = []
   /** Survives expiry, so that a card that comes back compiles nothing again. */
   private lastState: AgentState | null = null
   /** What policies last said of a card. */
@@ -119,8 +119,8 @@ export class Agent {
     return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.written }
   }
 
-  get lastRefusals (): readonly PastRefusal[] {
-    return this.refusals
+  get lastRefusals (): readonly PastRejection[] {
+    return this.rejections
   }
 
   /** Seconds since the card was last read or confirmed; null without one. */
@@ -165,7 +165,7 @@ export class Agent {
     const handover = predecessor.source.handover()
     if (handover === null || !this.inherit(predecessor)) return this.source.start()
     if (handover.expired) this.state = null
-    this.refusals.push(...predecessor.refusals)
+    this.rejections.push(...predecessor.rejections)
     this.source.takeOver(handover)
   }
 
@@ -195,9 +195,9 @@ export class Agent {
     return state === 'expired' ? 'its card has become too old' : 'its card has not been loaded yet'
   }
 
-  refused (refusal: PastRefusal): void {
-    this.refusals.push(refusal)
-    if (this.refusals.length > KEPT_REFUSALS) this.refusals.shift()
+  rejected (rejection: PastRejection): void {
+    this.rejections.push(rejection)
+    if (this.rejections.length > KEPT_REJECTIONS) this.rejections.shift()
   }
 
   private stateOptions (previous: AgentState | null): AgentStateOptions {
@@ -244,7 +244,7 @@ export class Agent {
       this.count(state.findings)
       return state
     } catch (error) {
-      if (error instanceof CardRefused) this.count(error.findings)
+      if (error instanceof CardRejected) this.count(error.findings)
       throw error
     }
   }
@@ -281,12 +281,12 @@ export class Agent {
       interfaces: state?.interfaces.map(one => ({ binding: one.binding, version: one.version, path: one.publicPath === '' ? '/' : one.publicPath })) ?? [],
       extensions: state === null ? null : { 0.3: describePolicy(state.policy['0.3']), '1.0': describePolicy(state.policy['1.0']) },
       policies: config.policies.map(one => describeLayers(one, config.mode)),
-      load: { requests: this.load.requests, streams: this.load.streams },
+      load: { requests: this.concurrency.requests, streams: this.concurrency.streams },
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
       untaggedData: config.untaggedData,
       passthrough: config.passthrough,
-      lastRefusals: this.refusals
+      lastRefusals: this.rejections
     }
   }
 }

@@ -13,8 +13,8 @@ import type { Snapshot } from './fleet.js'
 import { handle } from './handler.js'
 import { listenerOptions } from './listener.js'
 import { mountPassthrough } from './passthrough.js'
-import type { Surface } from './surface.js'
-import { surfaceOf } from './surface.js'
+import type { RouteTarget } from './surface.js'
+import { routeTargetOf } from './surface.js'
 
 export interface AppOptions {
   readonly services: Services
@@ -27,10 +27,10 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
   const { services, snapshot, log } = options
   const { limits } = snapshot()
 
-  const handleA2A = (request: IncomingMessage, response: ServerResponse, surface: Surface): void => {
+  const handleA2A = (request: IncomingMessage, response: ServerResponse, routeTarget: RouteTarget): void => {
     const exchange = new Exchange(request, response, services)
     try {
-      handle(exchange, surface, snapshot())
+      handle(exchange, routeTarget, snapshot())
     } catch (error) {
       exchange.failed(error)
     }
@@ -49,15 +49,15 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     // An exchange uses none of Fastify's routing, hooks and replies (measured at 400 B, with nothing judged: 163 us of CPU a call with them, 149 without).
     serverFactory: (passthrough: RequestListener) => {
       return createServer(listenerOptions(limits), (request, response) => {
-        const surface = surfaceOf(request, snapshot().agents)
-        if (surface.kind === 'passthrough') passthrough(request, response as Parameters<RequestListener>[1])
-        else handleA2A(request, response, surface)
+        const routeTarget = routeTargetOf(request, snapshot().agents)
+        if (routeTarget.kind === 'passthrough') passthrough(request, response as Parameters<RequestListener>[1])
+        else handleA2A(request, response, routeTarget)
       })
     },
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
       const raw = request.raw as IncomingMessage
-      handleA2A(raw, reply.raw as ServerResponse, surfaceOf(raw, snapshot().agents))
+      handleA2A(raw, reply.raw as ServerResponse, routeTargetOf(raw, snapshot().agents))
     }
   })
 

@@ -1,7 +1,7 @@
 /** Reads a request body, bounded in bytes and in time. */
 import type { IncomingMessage } from 'node:http'
 import type { Bytes } from '../wire/pieces.js'
-import { Pieces } from '../wire/pieces.js'
+import { ChunkedBuffer } from '../wire/pieces.js'
 
 export type BodyResult = { readonly ok: true, readonly bytes: Bytes } | { readonly ok: false, readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
 
@@ -30,7 +30,7 @@ export function readBody (request: IncomingMessage, limits: BodyLimits, done: (r
 
 /** Most bodies come in one piece, which is not copied, and large ones stay in pieces. */
 export function collected (chunks: readonly Buffer[], size: number): Bytes {
-  return chunks.length > 1 && size > SMALL ? new Pieces(chunks, size) : joined(chunks, size)
+  return chunks.length > 1 && size > SMALL ? new ChunkedBuffer(chunks, size) : joined(chunks, size)
 }
 
 export function joined (chunks: readonly Buffer[], size: number): Buffer {

@@ -47,14 +47,14 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
     const found = BY_CODE.get(code) ?? (code.startsWith('HPE_') ? MALFORMED : { ...MALFORMED, kind: 'other' })
     metrics.clientError(found.kind)
     log.info({ kind: found.kind, code, client: socket.remoteAddress }, 'a connection without a request')
-    const answering = (socket as Busy)._httpMessage ?? null
+    const responding = (socket as Busy)._httpMessage ?? null
     // An answer that has begun, or is owed to an earlier request, must not be mixed with this one.
-    if (!socket.writable || (answering !== null && (answering.headersSent || answering.req.complete))) {
+    if (!socket.writable || (responding !== null && (responding.headersSent || responding.req.complete))) {
       socket.destroy()
       return
     }
     socket.on('error', () => {})
-    socket.end(answer(found))
+    socket.end(response(found))
     const timer = setTimeout(() => { socket.destroy() }, LINGER).unref()
     socket.once('close', () => { clearTimeout(timer) })
   }
@@ -65,7 +65,7 @@ export function countDropped (server: Server, metrics: Metrics): void {
   server.on('drop', () => { metrics.clientError('dropped') })
 }
 
-function answer ({ status, rule, message }: Found): string {
+function response ({ status, rule, message }: Found): string {
   const body = JSON.stringify({ error: { code: Number.parseInt(status, 10), message } })
   return [
     `HTTP/1.1 ${status}`,

@@ -7,11 +7,11 @@ import { packageVersion } from '../config/paths.js'
 import type { ConsolePart } from '../console/process-part.js'
 import type { ConsoleSource, Description } from '../console/source.js'
 import type { Metrics } from '../telemetry/metrics.js'
-import type { Fleet } from './fleet.js'
+import type { AgentRegistry } from './fleet.js'
 
 interface Seen {
   readonly state: AdminState
-  readonly fleet: Fleet
+  readonly registry: AgentRegistry
   readonly metrics: Pick<Metrics, 'snapshot'>
   readonly main: () => HostPort
 }
@@ -19,13 +19,13 @@ interface Seen {
 /** The one process, among those that decisions come from. */
 const THIS = 0
 
-export function consoleSource ({ decisions, series }: ConsolePart, { state, fleet, metrics, main }: Seen): ConsoleSource {
+export function consoleSource ({ decisions, series }: ConsolePart, { state, registry, metrics, main }: Seen): ConsoleSource {
   return {
     version: packageVersion(),
     workers: () => null,
     ready: () => state.ready('all'),
-    config: () => fleet.config,
-    agents: () => fleet.snapshot.agents.all,
+    config: () => registry.config,
+    agents: () => registry.snapshot.agents.all,
     described: async () => await state.agents() as readonly Description[],
     metrics: () => metrics.snapshot(),
     decisions: async cursor => {

@@ -13,19 +13,19 @@ export function describePolicy (policy: AgentPolicy): object {
 }
 
 /** `responses` as it works: `enforce` only where both the policy's mode and the agent's `responses` are. */
-function describeOne ({ name, uri, mode, rules, answers, state, correlations }: CompiledPolicy, { responses, echoes }: AgentPolicy): object {
+function describeOne ({ name, uri, mode, rules, responses: responseRules, state, correlations }: CompiledPolicy, { responses, echoes }: AgentPolicy): object {
   return {
     policy: name,
     uri,
     mode,
     rules: rules.map(rule => rule.id),
-    responses: responses === 'enforce' && answers?.acts !== true ? 'observe' : responses,
-    responseRules: answers?.rules.map(({ id, verdict }) => ({ id, verdict })) ?? [],
-    state: state === null ? null : { request: state.mode.request, response: state.mode.answer, onUnknown: state.onUnknown },
+    responses: responses === 'enforce' && responseRules?.acts !== true ? 'observe' : responses,
+    responseRules: responseRules?.rules.map(({ id, verdict }) => ({ id, verdict })) ?? [],
+    state: state === null ? null : { request: state.mode.request, response: state.mode.response, onUnknown: state.onUnknown },
     correlate: correlations.map(one => ({ id: one.id, remembers: one.remember.on, checks: one.check.on, mode: one.mode, onUnknown: one.onUnknown })),
-    observe: { spanAttributes: answers?.attributes.map(one => one.name) ?? [], metrics: answers?.metrics.map(one => one.name) ?? [] },
-    inactiveResponse: answers?.strips === true ? 'strip' : 'forward',
-    redacts: answers?.redact.length ?? 0,
+    observe: { spanAttributes: responseRules?.attributes.map(one => one.name) ?? [], metrics: responseRules?.metrics.map(one => one.name) ?? [] },
+    inactiveResponse: responseRules?.strips === true ? 'strip' : 'forward',
+    redacts: responseRules?.redact.length ?? 0,
     echo: echoes.get(uri) ?? 'passthrough'
   }
 }

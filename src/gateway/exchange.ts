@@ -1,11 +1,11 @@
 /** One request and its answer: all state of it, and the one place where its end is recorded. */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Caller, Refusal } from '../a2a/errors.js'
+import type { Caller, Rejection } from '../a2a/errors.js'
 import type { Operation } from '../a2a/operations.js'
 import type { Binding, Version } from '../a2a/versions.js'
 import { awaitsEventStream, NO_ID } from '../agent/caller.js'
-import { refusalAnswer, refusalEvent } from '../agent/refusal-answer.js'
+import { rejectionResponse, rejectionEvent } from '../agent/refusal-answer.js'
 import { internal, tooManyRequests, tooManyStreams } from '../agent/refusals.js'
 import type { AgentState } from '../agent/state.js'
 import type { Decisions, Found } from '../console/decisions.js'
@@ -16,13 +16,13 @@ import type { Metrics, Outcome } from '../telemetry/metrics.js'
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js'
 import type { Agent } from './agent.js'
 import type { StreamOut } from './answers/stream-out.js'
-import type { HeldBytes } from './held-bytes.js'
-import type { LiveExchanges } from './live.js'
-import type { Load } from './load.js'
+import type { MemoryBudget } from './held-bytes.js'
+import type { InFlight } from './live.js'
+import type { ConcurrencyLimit } from './load.js'
 import { isStreaming } from './load.js'
 import type { Overload } from './overload.js'
 import type { Tasks } from './tasks.js'
-import { atEndOfTurn } from './turn.js'
+import { schedule } from './turn.js'
 import type { Forwarding } from '../upstream/forward.js'
 
 /** What every exchange needs of the running gateway. */
@@ -34,10 +34,10 @@ export interface Services {
   /** What is remembered of tasks. */
   readonly tasks: Tasks
   /** Exchanges in flight; `draining` makes answers close their connection. */
-  readonly live: LiveExchanges
+  readonly inFlight: InFlight
   /** Whether there is too much to do for new calls. */
   readonly overload: Overload
-  readonly heldBytes: HeldBytes
+  readonly heldBytes: MemoryBudget
   /** For the console; null where there is none. */
   readonly decisions: Decisions | null
 }
@@ -76,7 +76,7 @@ export class Exchange {
   /** Set when an event stream has begun to go out. */
   stream: StreamOut | null = null
   /** Where the call is counted while it is under way. */
-  private load: Load | null = null
+  private load: ConcurrencyLimit | null = null
   private streaming = false
   /** Whether the client has ever been slower than the agent. */
   private slow = false
@@ -84,7 +84,7 @@ export class Exchange {
   private holds = 0
   private outcome: Outcome | null = null
   /** For the console. */
-  private refusal: Refusal | null = null
+  private rejection: Rejection | null = null
   private found: readonly Found[] | null = null
   private ended = false
 
@@ -95,7 +95,7 @@ export class Exchange {
     this.startedAt = performance.now()
     this.number = ++lastId
     this.span = services.tracing.startRequest(request.headers, this.startedAt)
-    services.live.add(this)
+    services.inFlight.add(this)
     response.on('close', () => { this.leave() })
   }
 
@@ -121,14 +121,14 @@ export class Exchange {
   /** Counts the call among those that its agent has under way. @returns false when it was refused: there are too many, or the client is gone */
   enter (agent: Agent): boolean {
     if (this.ended) return false
-    const { load, config: { concurrency } } = agent
+    const { concurrency: load, config: { concurrency } } = agent
     this.streaming = isStreaming(this.label)
     if (load.enter(this.streaming, concurrency)) {
       this.load = load
       return true
     }
     const { retryAfter } = this.services.overload
-    this.refuse(this.streaming ? tooManyStreams(concurrency.streams, retryAfter) : tooManyRequests(concurrency.requests, retryAfter), 'rejected')
+    this.reject(this.streaming ? tooManyStreams(concurrency.streams, retryAfter) : tooManyRequests(concurrency.requests, retryAfter), 'rejected')
     return false
   }
 
@@ -143,30 +143,30 @@ export class Exchange {
    * Answers with a refusal in the caller's binding and version, or breaks the connection when the answer has begun.
    * @param more further headers, names and values
    */
-  refuse (refusal: Refusal, outcome: Outcome, httpStatus?: number, more: readonly string[] = []): void {
+  reject (rejection: Rejection, outcome: Outcome, httpStatus?: number, more: readonly string[] = []): void {
     this.settle(outcome)
-    this.refusal ??= refusal
+    this.rejection ??= rejection
     const { response } = this
-    if (!response.destroyed) this.services.metrics.refusal(this.agentName, refusal.rule)
+    if (!response.destroyed) this.services.metrics.refusal(this.agentName, rejection.rule)
     if (response.headersSent || response.destroyed) return this.breakOff()
-    this.say(refusal, httpStatus, more)
+    this.respondRejection(rejection, httpStatus, more)
     this.span.set('a2a_gateway.decision', 'reject')
-    this.span.set('a2a_gateway.rule', refusal.rule)
-    if (outcome === 'rejected') this.tellAgent(refusal)
+    this.span.set('a2a_gateway.rule', rejection.rule)
+    if (outcome === 'rejected') this.tellAgent(rejection)
   }
 
   /** The agent's answer is refused: another in its place, or the last event of a stream that has begun. Nothing is read of the agent any more. */
-  refuseAnswer (refusal: Refusal, outcome: Outcome): void {
+  rejectResponse (rejection: Rejection, outcome: Outcome): void {
     this.settle(outcome)
-    this.refusal ??= refusal
+    this.rejection ??= rejection
     this.forwarding?.abort()
     const { response } = this
     if (response.destroyed) return
-    this.services.metrics.refusal(this.agentName, refusal.rule)
-    this.span.set('a2a_gateway.rule', refusal.rule)
-    this.tellAgent(refusal)
-    if (!response.headersSent) this.say(refusal)
-    else if (this.stream?.atBoundary === true) response.end(refusalEvent(refusal, this.caller))
+    this.services.metrics.refusal(this.agentName, rejection.rule)
+    this.span.set('a2a_gateway.rule', rejection.rule)
+    this.tellAgent(rejection)
+    if (!response.headersSent) this.respondRejection(rejection)
+    else if (this.stream?.atBoundary === true) response.end(rejectionEvent(rejection, this.caller))
     else this.breakOff()
   }
 
@@ -174,20 +174,20 @@ export class Exchange {
   failed (error: unknown): void {
     this.services.log.error({ err: error, request_id: this.id }, 'a request could not be handled')
     this.forwarding?.abort()
-    this.refuse(internal, 'gateway_error')
+    this.reject(internal, 'gateway_error')
   }
 
   private get caller (): Caller {
     return { binding: this.binding, version: this.version, id: this.idToken(), eventStream: awaitsEventStream(this.label, this.request.headers.accept), statedVersion: this.statedVersion, mediaType: this.mediaType }
   }
 
-  private tellAgent ({ rule, reason, customReason, message }: Refusal): void {
-    this.agent?.refused({ at: new Date().toISOString(), rule, reason: customReason ?? reason, message })
+  private tellAgent ({ rule, reason, customReason, message }: Rejection): void {
+    this.agent?.rejected({ at: new Date().toISOString(), rule, reason: customReason ?? reason, message })
   }
 
-  private say (refusal: Refusal, httpStatus?: number, more: readonly string[] = []): void {
+  private respondRejection (rejection: Rejection, httpStatus?: number, more: readonly string[] = []): void {
     const { response } = this
-    const { status, phrase, headers, body } = refusalAnswer(refusal, this.caller, httpStatus, more)
+    const { status, phrase, headers, body } = rejectionResponse(rejection, this.caller, httpStatus, more)
     if (this.request.complete) {
       this.respond(status, headers, body, phrase)
     } else {
@@ -217,7 +217,7 @@ export class Exchange {
   }
 
   begin (status: number, headers: string[], phrase = ''): void {
-    if (this.services.live.draining && !headers.includes('connection')) headers.push('connection', 'close')
+    if (this.services.inFlight.draining && !headers.includes('connection')) headers.push('connection', 'close')
     if (phrase === '') this.response.writeHead(status, headers)
     else this.response.writeHead(status, phrase, headers)
   }
@@ -243,7 +243,7 @@ export class Exchange {
       this.forwarding?.abort()
     }
     const seconds = (performance.now() - this.startedAt) / 1_000
-    atEndOfTurn('record', this, () => { this.record(seconds) })
+    schedule('record', this, () => { this.record(seconds) })
   }
 
   private record (seconds: number): void {
@@ -255,7 +255,7 @@ export class Exchange {
     if (this.stream !== null) services.metrics.streamClosed(this.agentName)
     services.metrics.request(this.agentName, this.label, this.binding, this.version, outcome, seconds)
     this.span.end(outcome, response.statusCode)
-    services.live.delete(this)
+    services.inFlight.delete(this)
     const { decisions } = services
     if (decisions !== null && decisions.wants(outcome, this.found)) this.keep(decisions, outcome, seconds)
     const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' && response.statusCode === 500 ? 'error' : 'info'
@@ -286,7 +286,7 @@ export class Exchange {
       requestId: this.id,
       traceId: this.span.traceId,
       port: this.request.socket.remotePort ?? 0,
-      refusal: this.refusal,
+      refusal: this.rejection,
       found: this.found ?? NOTHING_FOUND
     })
   }

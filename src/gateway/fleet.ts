@@ -13,7 +13,7 @@ import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
-import type { LiveExchanges } from './live.js'
+import type { InFlight } from './live.js'
 
 /** What a request begins with, and keeps. Swapped whole. */
 export interface Snapshot {
@@ -22,10 +22,10 @@ export interface Snapshot {
   readonly agents: Agents<Agent>
 }
 
-export interface FleetOptions {
+export interface AgentRegistryOptions {
   readonly metrics: Metrics
   readonly log: Log
-  readonly live: LiveExchanges
+  readonly inFlight: InFlight
   readonly env: NodeJS.ProcessEnv
   /** As in {@link AgentOptions}. */
   readonly onCard?: AgentOptions['onCard'] | undefined
@@ -44,16 +44,16 @@ export interface PreparedChange {
 /** How long new agents are waited for, so that the first calls need not be turned away. */
 const FIRST_CARDS_MS = 1_000
 
-export class Fleet {
+export class AgentRegistry {
   snapshot: Snapshot
   config: Config
-  private readonly options: FleetOptions
+  private readonly options: AgentRegistryOptions
   /** Where the gateway listens; the public URL, unless the configuration names one. */
   private url = ''
   /** Out of force, with exchanges that are not over. */
   private readonly retired = new Set<Agent>()
 
-  constructor (config: Config, options: FleetOptions) {
+  constructor (config: Config, options: AgentRegistryOptions) {
     this.options = options
     this.config = config
     this.snapshot = snapshotOf(config, [])
@@ -64,7 +64,7 @@ export class Fleet {
     this.url = url
     const agents = this.prepare(this.config)
     this.snapshot = snapshotOf(this.config, agents)
-    this.tellMetrics()
+    this.updateMetrics()
     await firstCards(agents)
   }
 
@@ -92,12 +92,12 @@ export class Fleet {
       for (const agent of made) {
         const predecessor = old.get(agent.name)
         if (predecessor === undefined) continue
-        agent.load = predecessor.load
+        agent.concurrency = predecessor.concurrency
         if (!fresh.includes(agent)) agent.takeOver(predecessor)
       }
       this.snapshot = snapshotOf(config, next)
       this.config = config
-      this.tellMetrics()
+      this.updateMetrics()
       for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
       const rebuilt = made.map(agent => agent.name).filter(name => old.has(name))
       return changesBetween(before, wanted, rebuilt)
@@ -123,21 +123,21 @@ export class Fleet {
     })
   }
 
-  private tellMetrics (): void {
+  private updateMetrics (): void {
     const { metrics } = this.options
     const { all } = this.snapshot.agents
     metrics.cardAges(new Map(all.map(agent => [agent.name, () => agent.cardAge])))
-    metrics.requestsActive(new Map(all.map(agent => [agent.name, () => agent.load.requests])))
+    metrics.requestsActive(new Map(all.map(agent => [agent.name, () => agent.concurrency.requests])))
     metrics.vitals.agents(new Map(all.map(agent => [agent.name, { limits: agent.config.concurrency, maxStale: agent.config.card.maxStale / 1_000, hasCard: () => agent.state !== null }])))
   }
 
   /** It refreshes nothing any more; its connections live as long as its last exchange. */
   private retire (agent: Agent): void {
-    const { live, log } = this.options
+    const { inFlight, log } = this.options
     this.retired.add(agent)
     const over = async (): Promise<void> => {
       await agent.stopRefreshing()
-      await live.left(agent)
+      await inFlight.left(agent)
       await agent.close()
       this.retired.delete(agent)
       log.debug({ agent: agent.name }, `agent ${agent.name}: its last exchange under an earlier configuration is over`)

@@ -1,18 +1,18 @@
 /** One A2A request from its first byte to the agent: route, read, decide, forward or refuse. */
 import type { Call, CallProblem } from '../a2a/call.js'
 import { readCall } from '../a2a/call.js'
-import type { Refusal } from '../a2a/errors.js'
+import type { Rejection } from '../a2a/errors.js'
 import { taskIdOf, tenantOf } from '../a2a/task-id.js'
 import type { Version } from '../a2a/versions.js'
 import { mediaTypeOf } from '../agent/caller.js'
-import * as refusals from '../agent/refusals.js'
+import * as rejections from '../agent/refusals.js'
 import { scopeOf } from '../agent/scope.js'
 import type { AgentState } from '../agent/state.js'
-import type { Asked, OperationRoute, Ruling } from '../agent/steps.js'
-import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsAnswer, reviewFor, ruleOn, versionProblem } from '../agent/steps.js'
+import type { Asked, OperationRoute, RequestEvaluation } from '../agent/steps.js'
+import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsResponse, evaluatorFor, ruleOn, versionProblem } from '../agent/steps.js'
 import { upstreamHeaders } from '../agent/upstream-headers.js'
 import type { Limits } from '../config/model.js'
-import type { AnswerReview } from '../policy/answer.js'
+import type { ResponseEvaluator } from '../policy/answer.js'
 import type { TaskRecord } from '../policy/task-memory.js'
 import type { TaskKey } from '../state/store.js'
 import { forward } from '../upstream/forward.js'
@@ -21,14 +21,14 @@ import type { Bytes } from '../wire/pieces.js'
 import { whole } from '../wire/pieces.js'
 import { joinPath } from '../wire/target.js'
 import type { Agent } from './agent.js'
-import { Answer, RELAYED } from './answers/answer.js'
-import type { ReviewPlan } from './answers/reviewing.js'
+import { AgentResponse, RELAYED } from './answers/answer.js'
+import type { EvaluationPlan } from './answers/reviewing.js'
 import { readBody } from './body.js'
 import { serveCard } from './card.js'
 import type { Exchange } from './exchange.js'
 import { recordDecision } from './record.js'
-import type { Surface } from './surface.js'
-import { atEndOfTurn } from './turn.js'
+import type { RouteTarget } from './surface.js'
+import { schedule } from './turn.js'
 
 export interface HandlerOptions {
   readonly limits: Limits
@@ -39,60 +39,60 @@ const EMPTY = Buffer.alloc(0)
 /** Problems of a call whose envelope is whole. */
 const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', 'version'])
 
-export function handle (exchange: Exchange, surface: Surface, options: HandlerOptions): void {
-  const { agent } = surface
+export function handle (exchange: Exchange, routeTarget: RouteTarget, options: HandlerOptions): void {
+  const { agent } = routeTarget
   exchange.agent = agent
   const { request } = exchange
   exchange.mediaType = mediaTypeOf(request.headers['content-type'])
-  const asked = askedVersion(request, surface.query)
+  const asked = askedVersion(request, routeTarget.query)
   const { version } = asked
   exchange.version = version
   exchange.statedVersion = asked.stated
-  if (surface.refusal !== null) return guarded(exchange, surface, surface.refusal, version)
-  if (agent === null) return exchange.refuse(refusals.unknownAgent, 'rejected')
+  if (routeTarget.rejection !== null) return guarded(exchange, routeTarget, routeTarget.rejection, version)
+  if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
   const { state } = agent
   exchange.state = state
-  if (state === null) return withoutCard(exchange, agent, surface, options)
+  if (state === null) return withoutCard(exchange, agent, routeTarget, options)
 
   const verb = request.method ?? 'GET'
-  const route = state.router.match(verb, surface.path, version)
-  if (route === null) return exchange.refuse(refusals.unknownRoute, 'rejected')
+  const route = state.router.match(verb, routeTarget.path, version)
+  if (route === null) return exchange.reject(rejections.unknownRoute, 'rejected')
   if (route.kind === 'card') return serveCard(exchange, agent, state, version)
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
     if (shed(exchange)) return
-    return passOn(exchange, agent, route.upstreamPath + surface.query, options, EMPTY)
+    return passOn(exchange, agent, route.upstreamPath + routeTarget.query, options, EMPTY)
   }
   exchange.binding = route.binding
   exchange.version = route.version
-  if (route.kind === 'verb') return exchange.refuse(refusals.wrongVerb(route.allow), 'rejected')
+  if (route.kind === 'verb') return exchange.reject(rejections.wrongVerb(route.allow), 'rejected')
 
   if (route.operation !== null) exchange.label = route.operation
   if (shed(exchange)) return
   const problem = versionProblem(route, asked)
-  const { query } = surface
+  const { query } = routeTarget
   if (verb === 'GET') {
-    return withoutBody(exchange, options, () => { judge(exchange, agent, state, { route, problem, asked, query, bytes: EMPTY }, options) })
+    return withoutBody(exchange, options, () => { evaluate(exchange, agent, state, { route, problem, asked, query, bytes: EMPTY }, options) })
   }
-  read(exchange, options, bytes => { judge(exchange, agent, state, { route, problem, asked, query, bytes }, options) })
+  read(exchange, options, bytes => { evaluate(exchange, agent, state, { route, problem, asked, query, bytes }, options) })
 }
 
 /** Before the body is read, so that refusing costs little: a JSON-RPC caller gets the id `null`. @returns whether the call was refused */
 function shed (exchange: Exchange): boolean {
   const { overload } = exchange.services
   if (!overload.shedding) return false
-  exchange.refuse(refusals.overloaded(overload.retryAfter), 'rejected')
+  exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
   return true
 }
 
 /** What the guard found is answered in the binding of the address all the same. */
-function guarded (exchange: Exchange, surface: Surface, refusal: Refusal, version: Version): void {
-  const route = surface.agent?.state?.router.match(exchange.request.method ?? 'GET', surface.path, version) ?? null
+function guarded (exchange: Exchange, routeTarget: RouteTarget, rejection: Rejection, version: Version): void {
+  const route = routeTarget.agent?.state?.router.match(exchange.request.method ?? 'GET', routeTarget.path, version) ?? null
   if (route !== null && 'binding' in route) {
     exchange.binding = route.binding
     exchange.version = route.version
   }
-  exchange.refuse(refusal, 'rejected', undefined, surface.last ? ['connection', 'close'] : [])
+  exchange.reject(rejection, 'rejected', undefined, routeTarget.last ? ['connection', 'close'] : [])
 }
 
 /** Bytes of a body that is not worth being kept, parsed, for the sake of its id until the answer is over. */
@@ -110,7 +110,7 @@ interface Arrived {
   readonly bytes: Bytes
 }
 
-function judge (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, options: HandlerOptions): void {
+function evaluate (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, options: HandlerOptions): void {
   const startedAt = performance.now()
   const { route } = arrived
   const call = callOf(route, arrived.problem, exchange.request, arrived.query, arrived.bytes, options.limits)
@@ -144,27 +144,27 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
 function decide (exchange: Exchange, agent: Agent, state: AgentState, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
   const { call } = read
   const startedAt = performance.now()
-  const ruling = ruleOn(state, read.arrived.route, call, exchange.request, record)
+  const evaluation = ruleOn(state, read.arrived.route, call, exchange.request, record)
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
-  recordDecision(exchange, call, ruling.requested, ruling.decision)
-  if (ruling.decision.refusal !== null) return exchange.refuse(ruling.decision.refusal, 'rejected')
-  dispatch(exchange, agent, state, read, ruling, options)
+  recordDecision(exchange, call, evaluation.requested, evaluation.decision)
+  if (evaluation.decision.rejection !== null) return exchange.reject(evaluation.decision.rejection, 'rejected')
+  dispatch(exchange, agent, state, read, evaluation, options)
 }
 
-function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Read, ruling: Ruling, options: HandlerOptions): void {
+function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): void {
   if (!exchange.enter(agent)) return
   const { arrived, call, task } = read
   const { route } = arrived
   const { request, span } = exchange
-  const { decision, policy, headerName, requested } = ruling
+  const { decision, policy, headerName, requested } = evaluation
   const { limits } = options
-  const body = bodyOf(ruling, arrived.bytes)
+  const body = bodyOf(evaluation, arrived.bytes)
   const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
-  const card = readsAnswer(state, call) ? { rewrite: state.rewrite, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } } : null
+  const card = readsResponse(state, call) ? { rewrite: state.rewrite, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } } : null
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
-  const review = card === null ? reviewFor(route, call, ruling, task?.taskId ?? null, limits, null, taskId => exchange.services.tasks.now(keyOf(taskId))) : null
-  const answer = new Answer(exchange, { echo, card, review: review === null ? null : reviewPlan(exchange, review, keyOf, limits), anyPage: route.extensionRoute !== null })
+  const evaluator = card === null ? evaluatorFor(route, call, evaluation, task?.taskId ?? null, limits, null, taskId => exchange.services.tasks.now(keyOf(taskId))) : null
+  const response = new AgentResponse(exchange, { echo, card, evaluator: evaluator === null ? null : evaluationPlan(exchange, evaluator, keyOf, limits), anyPage: route.extensionRoute !== null })
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,
@@ -172,32 +172,32 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
     total: agent.config.upstream.timeouts.total,
     method: request.method ?? 'GET',
     path: route.upstreamPath + arrived.query,
-    headers: upstreamHeaders(forwardedHead(ruling, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, ruling, card !== null || review?.enforces === true)),
+    headers: upstreamHeaders(forwardedHead(evaluation, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, evaluation, card !== null || evaluator?.enforces === true)),
     body: body.length === 0 ? null : body
-  }, answer)
+  }, response)
 }
 
-function reviewPlan (exchange: Exchange, review: AnswerReview, keyOf: (taskId: string) => TaskKey, limits: Limits): ReviewPlan {
-  return { review, limits, remember: (taskId, fields) => exchange.services.tasks.write(keyOf(taskId), fields) }
+function evaluationPlan (exchange: Exchange, evaluator: ResponseEvaluator, keyOf: (taskId: string) => TaskKey, limits: Limits): EvaluationPlan {
+  return { evaluator, limits, remember: (taskId, fields) => exchange.services.tasks.write(keyOf(taskId), fields) }
 }
 
 /** `onUnavailable: forward` lets an agent work while its card cannot be had; nothing can be enforced then. */
-function withoutCard (exchange: Exchange, agent: Agent, surface: Surface, options: HandlerOptions): void {
-  const card = surface.path.startsWith('/.well-known/agent')
+function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, options: HandlerOptions): void {
+  const card = routeTarget.path.startsWith('/.well-known/agent')
   if (card) exchange.label = 'AgentCard'
   if (!card && shed(exchange)) return
-  if (card || agent.config.card.onUnavailable === 'reject') return refuseWithoutCard(exchange, agent, options)
-  const path = joinPath(agent.upstreamBase, surface.path)
-  if (scopeOf(agent.config).isForeign(path)) return exchange.refuse(refusals.unknownRoute, 'rejected')
-  const target = path + surface.query
+  if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, agent, options)
+  const path = joinPath(agent.upstreamBase, routeTarget.path)
+  if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
+  const target = path + routeTarget.query
   if (exchange.request.method === 'GET') return passOn(exchange, agent, target, options, EMPTY)
   read(exchange, options, bytes => { passOn(exchange, agent, target, options, bytes) })
 }
 
 /** No card says which binding an address has; a JSON-RPC envelope does, and its sender waits for an answer with its id. */
-function refuseWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
-  const refuse = (): void => { exchange.refuse(refusals.noCard(agent.name), 'gateway_error') }
-  if (exchange.request.method !== 'POST') return refuse()
+function rejectWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
+  const reject = (): void => { exchange.reject(rejections.noCard(agent.name), 'gateway_error') }
+  if (exchange.request.method !== 'POST') return reject()
   read(exchange, options, bytes => {
     const { limits } = options
     const call = readCall({
@@ -213,7 +213,7 @@ function refuseWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOp
       exchange.idToken = call.id
       exchange.label = call.operation
     }
-    refuse()
+    reject()
   })
 }
 
@@ -231,7 +231,7 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
     path: target,
     headers: upstreamHeaders(request, request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), null),
     body: bytes.length === 0 ? null : bytes
-  }, new Answer(exchange, RELAYED))
+  }, new AgentResponse(exchange, RELAYED))
 }
 
 /** A GET that says `null` says nothing, and is forwarded so. The guard has bounded its length. */
@@ -239,7 +239,7 @@ function withoutBody (exchange: Exchange, options: HandlerOptions, then: () => v
   if ((exchange.request.headers['content-length'] ?? '0') === '0') return then()
   read(exchange, options, bytes => {
     if (whole(bytes).toString('latin1').trim() === 'null') then()
-    else exchange.refuse(refusals.unexpectedBody('GET'), 'rejected')
+    else exchange.reject(rejections.unexpectedBody('GET'), 'rejected')
   })
 }
 
@@ -247,12 +247,12 @@ function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Bytes)
   const { limits } = options
   readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
     if (!result.ok) {
-      if (result.why === 'too_large') exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
-      else if (result.why === 'no_memory') exchange.refuse(refusals.noMemory(exchange.services.overload.retryAfter), 'rejected')
-      else if (result.why === 'timeout') exchange.refuse(refusals.tooSlow(limits.requestTimeout), 'rejected')
+      if (result.why === 'too_large') exchange.reject(rejections.tooLarge(limits.body), 'rejected')
+      else if (result.why === 'no_memory') exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
+      else if (result.why === 'timeout') exchange.reject(rejections.tooSlow(limits.requestTimeout), 'rejected')
       return
     }
-    atEndOfTurn('decide', exchange, () => {
+    schedule('decide', exchange, () => {
       // The client may have left meanwhile.
       if (!exchange.response.destroyed) then(result.bytes)
     })

@@ -1,5 +1,5 @@
 /** Bytes of bodies that the process holds: requests from their first byte to the end of the exchange, answers that are read whole. */
-export class HeldBytes {
+export class MemoryBudget {
   /** `limits.memory`; what is held when it is lowered stays. */
   limit: number
   held = 0

@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.js'
 /** A request that was routed just before a change may begin its exchange a little after it, ms. */
 const LATE = 100
 
-export class LiveExchanges {
+export class InFlight {
   draining = false
   /**
    * A list through the exchanges themselves. A Set would do, but each time V8 makes its table anew, the one before keeps pointing at it and at

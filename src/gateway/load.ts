@@ -9,7 +9,7 @@ export function isStreaming (operation: string): boolean {
   return STREAMS.has(operation)
 }
 
-export class Load {
+export class ConcurrencyLimit {
   /** Calls under way, other than streams. */
   requests = 0
   streams = 0

@@ -10,15 +10,15 @@ import { createRequire } from 'node:module'
 import { Transform } from 'node:stream'
 import type HttpProxy from '@fastify/http-proxy'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import * as refusals from '../agent/refusals.js'
+import * as rejections from '../agent/refusals.js'
 import { upstreamHeaders } from '../agent/upstream-headers.js'
 import { forward } from '../upstream/forward.js'
 import { joinPath } from '../wire/target.js'
-import { Answer, PLAIN } from './answers/answer.js'
+import { AgentResponse, PLAIN } from './answers/answer.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from './fleet.js'
-import { surfaceOf } from './surface.js'
+import { routeTargetOf } from './surface.js'
 
 // Required: an import costs more (framework.ts).
 const httpProxy = createRequire(import.meta.url)('@fastify/http-proxy') as typeof HttpProxy
@@ -38,7 +38,7 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
     reply.hijack()
     const exchange = new Exchange(request.raw, reply.raw, services)
     exchange.label = 'Passthrough'
-    exchange.agent = surfaceOf(request.raw, snapshot().agents).agent
+    exchange.agent = routeTargetOf(request.raw, snapshot().agents).agent
     exchange.span.name('Passthrough')
     return exchange
   }
@@ -46,17 +46,17 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
   function pass (request: FastifyRequest, reply: FastifyReply): void {
     const exchange = begin(request, reply)
     const { agents, limits, trusted } = snapshot()
-    const { agent, path, query } = surfaceOf(request.raw, agents)
-    if (agent === null) return exchange.refuse(refusals.unknownAgent, 'rejected')
+    const { agent, path, query } = routeTargetOf(request.raw, agents)
+    if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
     const { overload } = services
-    if (overload.shedding) return exchange.refuse(refusals.overloaded(overload.retryAfter), 'rejected')
+    if (overload.shedding) return exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
     const length = request.headers['content-length']
-    if (Number(length ?? 0) > limits.body) return exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
+    if (Number(length ?? 0) > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
     if (!exchange.enter(agent)) return
     const headers = upstreamHeaders(request.raw, request.raw.socket.remoteAddress, agent.config.upstream, trusted, exchange.span.outgoing(), null)
     const body = bodyOf(request.raw, limits.body, () => {
       exchange.forwarding?.abort()
-      exchange.refuse(refusals.tooLarge(limits.body), 'rejected')
+      exchange.reject(rejections.tooLarge(limits.body), 'rejected')
     })
     if (body !== null && length !== undefined) headers.push('content-length', length)
     exchange.span.upstreamStarted({ 'http.request.method': request.method, 'server.address': agent.upstream.hostname })
@@ -68,14 +68,14 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
       path: joinPath(agent.upstreamBase, path) + query,
       headers,
       body
-    }, new Answer(exchange, PLAIN))
+    }, new AgentResponse(exchange, PLAIN))
   }
 
   await app.register(async scope => {
     scope.setErrorHandler((error: FastifyError, request, reply) => {
       const exchange = begin(request, reply)
       services.log.info({ err: error, agent: exchange.agentName }, 'a passthrough request was refused')
-      exchange.refuse({ reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be passed on.', rule: 'gateway/passthrough' }, 'rejected', error.statusCode ?? 400)
+      exchange.reject({ reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be passed on.', rule: 'gateway/passthrough' }, 'rejected', error.statusCode ?? 400)
     })
     // Fastify's own parser of text/plain would read the body; the library replaces only that of JSON.
     scope.removeAllContentTypeParsers()

@@ -18,14 +18,14 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   if (requested.length > 0 || decision.active.length > 0) span.set('a2a.extension.active', decision.active as string[])
   if (decision.injected.length > 0) span.set('a2a.extension.injected', decision.injected as string[])
   if (decision.missing.length > 0) span.set('a2a.extension.missing', decision.missing as string[])
-  if (decision.refusal === null) span.set('a2a_gateway.decision', decision.violations.length === 0 ? 'forward' : 'observe')
-  if (decision.refusal === null && decision.edited.length > 0) span.set('a2a_gateway.edited', decision.edited as string[])
+  if (decision.rejection === null) span.set('a2a_gateway.decision', decision.violations.length === 0 ? 'forward' : 'observe')
+  if (decision.rejection === null && decision.edited.length > 0) span.set('a2a_gateway.edited', decision.edited as string[])
   // What is only injected is the normal course: the span tells it, an audit line for every call would drown the others.
   if (decision.violations.length === 0) return
   countViolations(exchange, 'request', decision.violations)
-  const edited = decision.refusal === null ? decision.edited : []
+  const edited = decision.rejection === null ? decision.edited : []
   exchange.saw('request', decision.violations, edited)
-  exchange.services.audit.record(auditEntry(exchange, 'request', decision.refusal !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed', edited, decision.violations))
+  exchange.services.audit.record(auditEntry(exchange, 'request', decision.rejection !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed', edited, decision.violations))
 }
 
 export function countViolations (exchange: Exchange, phase: 'request' | 'response', violations: readonly Violation[]): void {

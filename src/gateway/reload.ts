@@ -4,10 +4,10 @@ import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import type { ReloadReport } from './changes.js'
 import { summary } from './changes.js'
-import type { Fleet, PreparedChange } from './fleet.js'
+import type { AgentRegistry, PreparedChange } from './fleet.js'
 
 interface ReloadsOptions {
-  readonly fleet: Fleet
+  readonly registry: AgentRegistry
   /** Instead of the fleet's own: where other processes have to be ready too. */
   readonly prepare?: (config: Config) => Promise<PreparedChange>
   readonly metrics: Metrics
@@ -31,7 +31,7 @@ export class Reloads {
     return next
   }
 
-  refuse (problems: readonly string[]): ReloadReport {
+  reject (problems: readonly string[]): ReloadReport {
     const { metrics, log } = this.options
     for (const problem of problems) log.error({ problem }, problem)
     log.error({ problems: problems.length }, 'the new configuration is not used; the last good one stays in force')
@@ -47,10 +47,10 @@ export class Reloads {
 
   private async change (config: Config, warnings: readonly string[]): Promise<ReloadReport> {
     if (this.closed) return { ok: false, problems: ['the gateway is shutting down'] }
-    const { fleet, metrics, log, apply, prepare = wanted => fleet.prepareChange(wanted) } = this.options
+    const { registry, metrics, log, apply, prepare = wanted => registry.prepareChange(wanted) } = this.options
     try {
       const changes = (await prepare(config)).commit()
-      apply(fleet.config)
+      apply(registry.config)
       metrics.configReload('ok')
       metrics.configInfo(config.hash)
       const { needsRestart, ...inEffect } = changes
@@ -59,7 +59,7 @@ export class Reloads {
       if (needsRestart.length > 0) log.warn({ settings: needsRestart }, `needs a restart: ${needsRestart.join(', ')}; until then the old value stays in force`)
       return { ok: true, ...changes }
     } catch (error) {
-      return this.refuse((error instanceof Error ? error.message : String(error)).split('\n'))
+      return this.reject((error instanceof Error ? error.message : String(error)).split('\n'))
     }
   }
 }

@@ -6,10 +6,10 @@ import type { Socket } from 'node:net'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import type { Exchange } from './exchange.js'
-import type { LiveExchanges } from './live.js'
+import type { InFlight } from './live.js'
 
 interface Options {
-  readonly live: LiveExchanges
+  readonly live: InFlight
   readonly metrics: Metrics
   readonly log: Log
 }

@@ -20,11 +20,11 @@ import { consoleSource, dialled } from './console.js'
 import { buildApp } from './app.js'
 import type { ReloadReport } from './changes.js'
 import type { Services } from './exchange.js'
-import type { FleetOptions } from './fleet.js'
-import { Fleet } from './fleet.js'
-import { HeldBytes } from './held-bytes.js'
+import type { AgentRegistryOptions } from './fleet.js'
+import { AgentRegistry } from './fleet.js'
+import { MemoryBudget } from './held-bytes.js'
 import { ListenerLimits } from './listener.js'
-import { LiveExchanges } from './live.js'
+import { InFlight } from './live.js'
 import { Overload } from './overload.js'
 import { Reloads } from './reload.js'
 import { SlowReaders } from './slow-readers.js'
@@ -55,7 +55,7 @@ export interface Gateway {
    */
   reload (config: Config, warnings?: readonly string[]): Promise<ReloadReport>
   /** For a configuration that could not even be read: logs and counts that the last good one stays. */
-  refuse (problems: readonly string[]): ReloadReport
+  reject (problems: readonly string[]): ReloadReport
   /** Stops accepting, lets calls and streams finish for `server.drainTimeout`, ends what is left. */
   close (): Promise<void>
 }
@@ -63,7 +63,7 @@ export interface Gateway {
 /** Everything behind the main listener of one process. */
 export interface Serving {
   readonly app: FastifyInstance
-  readonly fleet: Fleet
+  readonly registry: AgentRegistry
   readonly services: Services
   /** What it records for the console; null where there is none. */
   readonly console: ConsolePart | null
@@ -78,7 +78,7 @@ export interface Serving {
 }
 
 /** What differs where the process is one of several. */
-export interface ServingOptions extends StartOptions, Pick<FleetOptions, 'keeper'>, Pick<StoreOptions, 'memory'> {
+export interface ServingOptions extends StartOptions, Pick<AgentRegistryOptions, 'keeper'>, Pick<StoreOptions, 'memory'> {
   /** Its number, for the log. */
   readonly worker?: number
 }
@@ -93,19 +93,19 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   const tracing = await createTracing({
     enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log, stream: options.traces, onLost: spans => { metrics.vitals.spansLost(spans) }
   })
-  const live = new LiveExchanges()
+  const inFlight = new InFlight()
   const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout, onLost: () => { metrics.vitals.auditLineLost() } })
   const tasks = new Tasks(config.state, metrics, log, options.memory)
   const overload = new Overload(config.shedding, log)
-  const slowReaders = new SlowReaders({ live, metrics, log })
-  const heldBytes = new HeldBytes(config.limits.memory)
+  const slowReaders = new SlowReaders({ live: inFlight, metrics, log })
+  const heldBytes = new MemoryBudget(config.limits.memory)
   metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
   const recorded = consolePart(config.server.console, metrics)
-  const services: Services = { metrics, tracing, audit, log, live, tasks, overload, heldBytes, decisions: recorded?.decisions ?? null }
+  const services: Services = { metrics, tracing, audit, log, inFlight, tasks, overload, heldBytes, decisions: recorded?.decisions ?? null }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
-  const fleet = new Fleet(config, { metrics, log, live, env: options.env ?? process.env, keeper: options.keeper })
-  const app = await buildApp({ services, snapshot: () => fleet.snapshot, log: frameworkLog as unknown as FastifyBaseLogger })
+  const registry = new AgentRegistry(config, { metrics, log, inFlight, env: options.env ?? process.env, keeper: options.keeper })
+  const app = await buildApp({ services, snapshot: () => registry.snapshot, log: frameworkLog as unknown as FastifyBaseLogger })
   const listener = new ListenerLimits(app.server, config.limits)
   slowReaders.use(config.limits.writeTimeout)
   const apply = ({ limits, shedding, telemetry, state }: Config): void => {
@@ -120,30 +120,30 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   const close = async (): Promise<void> => {
     slowReaders.close()
     recorded?.close()
-    await fleet.close()
+    await registry.close()
     await tasks.close()
     await tracing.shutdown()
     metrics.close()
   }
-  return { app, fleet, services, console: recorded, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, apply, drain: timeout => drain(app, live, timeout), close }
+  return { app, registry, services, console: recorded, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, apply, drain: timeout => drain(app, inFlight, timeout), close }
 }
 
 /** @throws Error in plain words when it cannot start: an address that is taken, a policy's schema that does not compile */
 export async function startGateway (config: Config, options: StartOptions = {}): Promise<Gateway> {
   const serving = await buildServing(config, options)
-  const { app, fleet, apply, services: { metrics, log, live } } = serving
+  const { app, registry, apply, services: { metrics, log, inFlight } } = serving
   metrics.configInfo(config.hash)
-  const state = stateOf(fleet, live)
-  const source = serving.console === null ? null : consoleSource(serving.console, { state, fleet, metrics, main: () => dialled(app, config.server.listen) })
+  const state = stateOf(registry, inFlight)
+  const source = serving.console === null ? null : consoleSource(serving.console, { state, registry, metrics, main: () => dialled(app, config.server.listen) })
   const admin = new AdminListeners(config, { state, metrics, log: serving.frameworkLog, console: source })
 
   try {
     const url = await listen(app, config.server.listen)
     const publicUrl = config.server.publicUrl ?? url
     const { adminUrl, metricsUrl } = await admin.listen()
-    await fleet.start(url)
+    await registry.start(url)
     log.info({ url, publicUrl, admin: adminUrl, ...metricsUrl === null ? {} : { metrics: metricsUrl }, agents: config.agents.map(agent => agent.name), version: packageVersion() }, 'listening')
-    const reloads = new Reloads({ fleet, metrics, log, apply })
+    const reloads = new Reloads({ registry, metrics, log, apply })
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
       await Promise.all([serving.drain(config.server.drainTimeout), reloads.close()])
@@ -155,7 +155,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       closing ??= stop()
       return closing
     }
-    return { url, adminUrl, metricsUrl, reload: (next, warnings) => reloads.reload(next, warnings), refuse: problems => reloads.refuse(problems), close }
+    return { url, adminUrl, metricsUrl, reload: (next, warnings) => reloads.reload(next, warnings), reject: problems => reloads.reject(problems), close }
   } catch (error) {
     await Promise.allSettled([app.close(), admin.close()])
     await serving.close()
@@ -169,32 +169,32 @@ export function quietened (level: Config['telemetry']['logs']['level']): string 
 }
 
 /** @param workers how many processes serve */
-export function stateOf (fleet: Fleet, live: Pick<LiveExchanges, 'draining'>, workers = 1): AdminState {
-  const agents = (): readonly Agent[] => fleet.snapshot.agents.all
+export function stateOf (registry: AgentRegistry, inFlight: Pick<InFlight, 'draining'>, workers = 1): AdminState {
+  const agents = (): readonly Agent[] => registry.snapshot.agents.all
   return {
     live: () => true,
     ready: enough => {
       const missing = agents().filter(agent => !agent.ready)
       const reasons = enough === 'any' && missing.length < agents().length ? [] : missing.map(agent => `agent ${agent.name}: ${agent.problem}`)
-      if (live.draining) reasons.unshift('the gateway is shutting down')
+      if (inFlight.draining) reasons.unshift('the gateway is shutting down')
       if (agents().length === 0) reasons.unshift('the gateway is starting')
       return { ready: reasons.length === 0, reasons }
     },
     agents: () => {
-      const gateway = aboutGateway(fleet.config.hash, workers)
+      const gateway = aboutGateway(registry.config.hash, workers)
       return agents().map(agent => ({ ...agent.describe(), gateway }))
     }
   }
 }
 
 /** A stop that loses nothing it need not lose: idle connections go at once, calls and streams get their time. */
-async function drain (app: FastifyInstance, live: LiveExchanges, timeout: number): Promise<void> {
-  live.draining = true
+async function drain (app: FastifyInstance, inFlight: InFlight, timeout: number): Promise<void> {
+  inFlight.draining = true
   const closed = new Promise<void>(resolve => { app.server.close(() => { resolve() }) })
   app.server.closeIdleConnections()
-  if (!await live.settled(timeout)) {
-    live.endAll()
-    await live.settled(1_000)
+  if (!await inFlight.settled(timeout)) {
+    inFlight.endAll()
+    await inFlight.settled(1_000)
   }
   app.server.closeAllConnections()
   await closed

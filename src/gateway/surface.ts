@@ -1,7 +1,7 @@
 /** Which agent, and which of its surfaces, a request is for. Worked out once, before routing and before any body is read. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Refusal } from '../a2a/errors.js'
+import type { Rejection } from '../a2a/errors.js'
 import type { Agents } from '../agent/agents.js'
 import { hostName } from '../agent/agents.js'
 import { framingFault, guard, isPassthrough, isUpgrade } from '../agent/guard.js'
@@ -10,7 +10,7 @@ import { hasPassedHere } from '../upstream/via.js'
 import { checkTarget, splitTarget } from '../wire/target.js'
 import type { Agent } from './agent.js'
 
-export interface Surface {
+export interface RouteTarget {
   readonly kind: 'a2a' | 'passthrough'
   readonly agent: Agent | null
   /** Below the agent's path, undecoded. */
@@ -18,7 +18,7 @@ export interface Surface {
   /** With its leading `?`, or ''. */
   readonly query: string
   /** What the guard found; the request goes no further. */
-  readonly refusal: Refusal | null
+  readonly rejection: Rejection | null
   /** Node reads nothing more on the connection: the response closes it. */
   readonly last: boolean
 }
@@ -26,7 +26,7 @@ export interface Surface {
 const KEY = Symbol('a2a-gateway.surface')
 
 /** The request's surface; the same object however often it is asked. */
-export function surfaceOf (request: IncomingMessage & { [KEY]?: Surface }, agents: Agents<Agent>): Surface {
+export function routeTargetOf (request: IncomingMessage & { [KEY]?: RouteTarget }, agents: Agents<Agent>): RouteTarget {
   request[KEY] ??= find(request, agents)
   return request[KEY]
 }
@@ -34,7 +34,7 @@ export function surfaceOf (request: IncomingMessage & { [KEY]?: Surface }, agent
 /** Connections whose next request begins nobody knows where. Requests of theirs may have come in the same packet. */
 const unframed = new WeakSet<Socket>()
 
-function find (request: IncomingMessage, agents: Agents<Agent>): Surface {
+function find (request: IncomingMessage, agents: Agents<Agent>): RouteTarget {
   const target = request.url ?? ''
   const { path, query } = splitTarget(target)
   const framing = unframed.has(request.socket) ? afterFramingFault : framingFault(request, request.httpVersion)
@@ -42,11 +42,11 @@ function find (request: IncomingMessage, agents: Agents<Agent>): Surface {
   // Node's parser stops behind an Upgrade header: a pipelined request would wait for a response until a timeout.
   const last = framing !== null || isUpgrade(request.headers)
   const reason = checkTarget(target)
-  if (reason !== null) return { kind: 'a2a', agent: null, path, query, refusal: badTarget(reason), last }
-  const refusal = framing ?? guard(request) ?? (hasPassedHere(request.headers.via) ? loop : null)
+  if (reason !== null) return { kind: 'a2a', agent: null, path, query, rejection: badTarget(reason), last }
+  const rejection = framing ?? guard(request) ?? (hasPassedHere(request.headers.via) ? loop : null)
   const found = agents.find(hostName(request.headers.host), path)
-  if (found === null) return { kind: 'a2a', agent: null, path, query, refusal, last }
+  if (found === null) return { kind: 'a2a', agent: null, path, query, rejection, last }
   const { agent, rest } = found
-  if (refusal !== null) return { kind: 'a2a', agent, path: rest, query, refusal, last }
-  return { kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, refusal: null, last }
+  if (rejection !== null) return { kind: 'a2a', agent, path: rest, query, rejection, last }
+  return { kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, rejection: null, last }
 }

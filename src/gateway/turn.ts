@@ -17,7 +17,7 @@ let armed = false
  * Does it before anything else is read. Jobs of one kind are done in the order in which they came; one that throws ends its exchange as a fault of
  * the gateway, and no other.
  */
-export function atEndOfTurn (kind: Kind, exchange: Exchange, run: () => void): void {
+export function schedule (kind: Kind, exchange: Exchange, run: () => void): void {
   waiting[kind].push({ exchange, run })
   if (armed) return
   armed = true

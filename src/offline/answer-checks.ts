@@ -8,26 +8,26 @@ import type { Mapping } from '../config/yaml-values.js'
 
 const CONTENT = ['task', 'message', 'tasks', 'events', 'result', 'error', 'http']
 const OF_EVENT = ['task', 'message', 'statusUpdate', 'artifactUpdate', 'result', 'error']
-const OF_REFUSALS = ['rule', 'reason', 'path', 'message', 'event']
+const OF_REJECTIONS = ['rule', 'reason', 'path', 'message', 'event']
 const OF_FORWARDED = ['edited', 'annotations', 'body', 'unchanged']
 const OTHERS = 'what no agent should send is written with result'
 
 /** @param request of the same exchange */
-export function answerProblems (answer: Mapping, request: Mapping, at: Path): PathProblem[] {
-  const content = CONTENT.filter(key => Object.hasOwn(answer, key))
+export function responseProblems (response: Mapping, request: Mapping, at: Path): PathProblem[] {
+  const content = CONTENT.filter(key => Object.hasOwn(response, key))
   if (content.length !== 1) return [fault(at, `${dotted(at)} must have exactly one of ${CONTENT.join(', ')}`, content.length === 0 ? 'write what the agent answers' : 'remove the others')]
   const [kind = ''] = content
   const problems: PathProblem[] = []
   if (kind === 'http') {
-    for (const key of ['extensions', 'headers', 'status']) if (answer[key] !== undefined) problems.push(fault([...at, key], `${dotted(at)} has both http and ${key}`, 'a recorded answer is taken as it stands', 'key'))
+    for (const key of ['extensions', 'headers', 'status']) if (response[key] !== undefined) problems.push(fault([...at, key], `${dotted(at)} has both http and ${key}`, 'a recorded answer is taken as it stands', 'key'))
     return problems
   }
   const wrong = mismatchOf(kind, request)
   if (wrong !== null) problems.push(fault([...at, kind], `${dotted([...at, kind])}: ${wrong}`, 'write result for what no agent should send', 'key'))
-  if (kind === 'message') problems.push(...messageProblems(answer.message, [...at, 'message']))
-  if (kind === 'task') problems.push(...taskProblems(answer.task, [...at, 'task']))
-  items(answer.tasks).forEach((task, i) => { problems.push(...taskProblems(task, [...at, 'tasks', i])) })
-  items(answer.events).forEach((event, i) => { problems.push(...eventProblems(mapping(event), [...at, 'events', i])) })
+  if (kind === 'message') problems.push(...messageProblems(response.message, [...at, 'message']))
+  if (kind === 'task') problems.push(...taskProblems(response.task, [...at, 'task']))
+  items(response.tasks).forEach((task, i) => { problems.push(...taskProblems(task, [...at, 'tasks', i])) })
+  items(response.events).forEach((event, i) => { problems.push(...eventProblems(mapping(event), [...at, 'events', i])) })
   return problems
 }
 
@@ -88,10 +88,10 @@ export function pointerProblems (body: unknown, at: Path): PathProblem[] {
     .map(pointer => fault([...at, pointer], `${shown(pointer)} is not a JSON Pointer`, 'it begins with a slash', 'key'))
 }
 
-export function answerExpectProblems (test: Mapping, expect: Mapping, at: Path): PathProblem[] {
+export function responseExpectProblems (test: Mapping, expect: Mapping, at: Path): PathProblem[] {
   const of = (key: string): string => dotted([...at, key])
   const forwards = expect.decision === 'forward'
-  const wrong = forwards ? OF_REFUSALS : expect.decision === 'reject' ? OF_FORWARDED : []
+  const wrong = forwards ? OF_REJECTIONS : expect.decision === 'reject' ? OF_FORWARDED : []
   const problems = wrong.filter(key => expect[key] !== undefined).map(key =>
     fault([...at, key], `${of(key)} says something of ${forwards ? 'a refusal' : 'an answer that is forwarded'}, and the decision is ${String(expect.decision)}`, 'remove one of them', 'key'))
   const { events, http } = mapping(test.answer)

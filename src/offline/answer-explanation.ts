@@ -1,7 +1,7 @@
 /** What `explain` finds out about the answer to a request: member `answer` of `--json`. Format 1: members may be added, none changes its meaning. */
-import type { CheckTrace, RefusalShown, RuleTrace } from './explanation.js'
+import type { CheckTrace, RejectionShown, RuleTrace } from './explanation.js'
 
-export interface AnswerExplanation {
+export interface ResponseExplanation {
   readonly status: number
   readonly bodyBytes: number
   /** Of an event stream, up to the one that is refused; null where it is none. */
@@ -44,7 +44,7 @@ export interface AnswerExplanation {
     readonly body: { readonly bytes: number, readonly unchanged: boolean }
   } | null
   /** The whole answer in its place; or, of a stream that has begun, only the last event as body. */
-  readonly refusal: RefusalShown | null
+  readonly refusal: RejectionShown | null
 }
 
 export interface ResultTrace {

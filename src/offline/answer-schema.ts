@@ -13,7 +13,7 @@ const taskId = string('Default: that of the request, or one that is made up.')
 const contextId = string('Default: a generated one.')
 
 /** @param message as in a request, @param part likewise */
-export function answerSchema (message: Schema, part: Schema): Schema {
+export function responseSchema (message: Schema, part: Schema): Schema {
   const status = mapping('The status of a task.', [], {
     state: string('State, by its name in either version: `input-required` or `TASK_STATE_INPUT_REQUIRED`. Default working.'),
     message,
@@ -70,7 +70,7 @@ export function answerSchema (message: Schema, part: Schema): Schema {
   })
 }
 
-export const answerExpectation: Schema = mapping('What must come of the answer. Only what is written is compared.', ['decision'], {
+export const responseExpectation: Schema = mapping('What must come of the answer. Only what is written is compared.', ['decision'], {
   decision: choice('Whether the client gets it.', ['forward', 'reject']),
   rule: string('`extension/rule` that decides.'),
   reason: string('`reason` of the refusal.'),

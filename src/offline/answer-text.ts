@@ -1,8 +1,8 @@
 /** The explanation of an answer as text. */
-import type { AnswerExplanation, ResultTrace } from './answer-explanation.js'
-import { bodyLines, brokenOr, bytes, field, MARKS, refusal, set, valuesText } from './text-kit.js'
+import type { ResponseExplanation, ResultTrace } from './answer-explanation.js'
+import { bodyLines, brokenOr, bytes, field, MARKS, rejection, set, valuesText } from './text-kit.js'
 
-export function answerText (one: AnswerExplanation): string[] {
+export function responseText (one: ResponseExplanation): string[] {
   const { events } = one
   return [
     '',
@@ -16,13 +16,13 @@ export function answerText (one: AnswerExplanation): string[] {
     '',
     field('decision', decision(one)),
     ...delivered(one),
-    ...refused(one)
+    ...rejected(one)
   ]
 }
 
 const KINDS = { message: 'a message', task: 'a task', statusUpdate: 'a status update', artifactUpdate: 'an artifact update' }
 
-function results ({ results: list }: AnswerExplanation): string[] {
+function results ({ results: list }: ResponseExplanation): string[] {
   if (list.length === 0) return []
   return ['', 'results', ...list.flatMap(({ event, kind, path, policies }) => [
     `  ${event === null ? '' : `event ${event}: `}${KINDS[kind]}${path === '' ? '' : ` at ${path}`}`,
@@ -43,21 +43,21 @@ function policy ({ name, evidence, why, rules }: ResultTrace['policies'][number]
 
 const BECOMES = { reject: 'broken', strip: 'broken; what breaks it is removed', annotate: 'broken; the client is told', nothing: brokenOr('observed') }
 
-function checks ({ checks: list }: AnswerExplanation): string[] {
+function checks ({ checks: list }: ResponseExplanation): string[] {
   if (list.length === 0) return []
-  return ['', 'other checks', ...list.flatMap(({ event, rule, verdict, path, message }) => [
-    `  ${event === null || event === 0 ? '' : `event ${event}: `}${rule}: ${brokenOr(verdict)}`,
+  return ['', 'other checks', ...list.flatMap(({ event, rule, verdict: decision, path, message }) => [
+    `  ${event === null || event === 0 ? '' : `event ${event}: `}${rule}: ${brokenOr(decision)}`,
     `    ${path === '' ? '' : `${path}: `}${message}`
   ])]
 }
 
-function activation ({ activation: known, shown }: AnswerExplanation): string[] {
+function activation ({ activation: known, shown }: ResponseExplanation): string[] {
   if (known === null) return []
   return ['', 'extensions', ...set('confirmed', known.confirmed), ...set('absent', known.absent), ...set('unexpected', known.unexpected), ...set('shown', shown)]
 }
 
 /** Names and counts, never values. */
-function told ({ attributes, measures, remembered }: AnswerExplanation): string[] {
+function told ({ attributes, measures, remembered }: ResponseExplanation): string[] {
   const lines = [
     ...attributes.map(name => `  span attribute ${name}`),
     ...measures.map(({ policy, metric, by, type, times }) => `  ${type} ${policy}/${metric}${by === '' ? '' : ` by ${by}`}${often(times)}`),
@@ -70,16 +70,16 @@ function often (times: number): string {
   return times === 1 ? '' : `, ${times} times`
 }
 
-function decision (one: AnswerExplanation): string {
+function decision (one: ResponseExplanation): string {
   if (one.decision === 'reject') return `reject${one.refusedEvent === null ? '' : ` at event ${one.refusedEvent}`}, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
   const told = one.annotations.length === 0 ? '' : `, and the client is told of ${one.annotations.join(', ')}`
   const forwarded = one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : 'forward'
   const rules = one.results.flatMap(({ policies }) => policies.flatMap(({ rules }) => rules))
-  const observed = one.checks.some(({ verdict }) => verdict === 'observed') || rules.some(({ verdict }) => verdict === 'observed')
+  const observed = one.checks.some(({ verdict: decision }) => decision === 'observed') || rules.some(({ verdict: decision }) => decision === 'observed')
   return `${forwarded}${told}${observed ? `; what ${one.edited.length + one.annotations.length > 0 ? 'else ' : ''}is broken is only observed` : ''}`
 }
 
-function delivered ({ delivered: sent }: AnswerExplanation): string[] {
+function delivered ({ delivered: sent }: ResponseExplanation): string[] {
   if (sent === null) return []
   const { status, headers, dropped, body } = sent
   return [
@@ -93,8 +93,8 @@ function delivered ({ delivered: sent }: AnswerExplanation): string[] {
   ]
 }
 
-function refused ({ refusal: said, delivered: sent }: AnswerExplanation): string[] {
+function rejected ({ refusal: said, delivered: sent }: ResponseExplanation): string[] {
   if (said === null) return []
-  if (sent === null) return refusal(said)
+  if (sent === null) return rejection(said)
   return ['', 'the last event that the client gets', ...bodyLines(said.body)]
 }

@@ -2,15 +2,15 @@
 import type { ResultView } from '../a2a/result.js'
 import type { PolicyConfig, ResolvedPolicy } from '../config/model.js'
 import type { CompiledPolicy, CompiledResponseRule } from '../policy/compiled.js'
-import type { AnswerOutcome } from '../policy/trace.js'
+import type { ResponseOutcome } from '../policy/trace.js'
 import type { Violation } from '../policy/violation.js'
 import type { ResultTrace } from './answer-explanation.js'
 import { PolicyTraces } from './policy-trace.js'
 
 interface SeenPolicy {
   readonly evidence: string | null
-  readonly judged: boolean
-  readonly rules: Map<CompiledResponseRule, AnswerOutcome>
+  readonly evaluated: boolean
+  readonly rules: Map<CompiledResponseRule, ResponseOutcome>
 }
 
 interface SeenResult { readonly event: number | null, readonly policies: Map<CompiledPolicy, SeenPolicy> }
@@ -28,17 +28,17 @@ export class ExchangeTraces extends PolicyTraces {
     this.event = event
   }
 
-  readonly answerPolicy = (policy: CompiledPolicy, result: ResultView, evidence: string | null, judged: boolean): void => {
+  readonly responsePolicy = (policy: CompiledPolicy, result: ResultView, evidence: string | null, evaluated: boolean): void => {
     let seen = this.results.get(result)
     if (seen === undefined) this.results.set(result, seen = { event: this.event, policies: new Map() })
-    seen.policies.set(policy, { evidence, judged, rules: new Map() })
+    seen.policies.set(policy, { evidence, evaluated, rules: new Map() })
   }
 
-  readonly answerRule = (policy: CompiledPolicy, rule: CompiledResponseRule, result: ResultView, outcome: AnswerOutcome): void => {
+  readonly responseRule = (policy: CompiledPolicy, rule: CompiledResponseRule, result: ResultView, outcome: ResponseOutcome): void => {
     this.results.get(result)?.policies.get(policy)?.rules.set(rule, outcome)
   }
 
-  answers (policies: readonly ResolvedPolicy[]): ResultTrace[] {
+  responses (policies: readonly ResolvedPolicy[]): ResultTrace[] {
     return [...this.results].map(([{ kind, path }, { event, policies: seen }]) => ({
       event,
       kind,
@@ -54,20 +54,20 @@ export class ExchangeTraces extends PolicyTraces {
   }
 }
 
-function ofResult ({ name, uri, answers }: CompiledPolicy, { evidence, judged, rules }: SeenPolicy, policy: PolicyConfig): PolicyOfResult {
-  const acts = answers?.acts === true
-  return { name, uri, evidence, why: judged ? null : 'the extension is not active', rules: judged ? [...rules].map(([one, outcome]) => ofRule(one, outcome, acts, policy)) : [] }
+function ofResult ({ name, uri, responses }: CompiledPolicy, { evidence, evaluated, rules }: SeenPolicy, policy: PolicyConfig): PolicyOfResult {
+  const acts = responses?.acts === true
+  return { name, uri, evidence, why: evaluated ? null : 'the extension is not active', rules: evaluated ? [...rules].map(([one, outcome]) => ofRule(one, outcome, acts, policy)) : [] }
 }
 
-function ofRule ({ id, verdict }: CompiledResponseRule, outcome: AnswerOutcome, acts: boolean, policy: PolicyConfig): RuleOfResult {
+function ofRule ({ id, verdict: decision }: CompiledResponseRule, outcome: ResponseOutcome, acts: boolean, policy: PolicyConfig): RuleOfResult {
   if ('skipped' in outcome) return { id, verdict: 'not applicable', why: whySkipped(outcome.skipped, id, policy), values: 0, violations: [], becomes: 'nothing' }
   const { selected, found } = outcome
   const enforced = found.some(one => one.mode === 'enforce')
-  const becomes = found.length === 0 || !acts || verdict === 'warn' ? 'nothing' : verdict === 'reject' && !enforced ? 'nothing' : verdict
+  const becomes = found.length === 0 || !acts || decision === 'warn' ? 'nothing' : decision === 'reject' && !enforced ? 'nothing' : decision
   return { id, verdict: found.length === 0 ? 'passed' : becomes === 'nothing' ? 'observed' : 'broken', why: null, values: selected, violations: found.map(({ path, message }) => ({ path, message })), becomes }
 }
 
-function whySkipped (skipped: Extract<AnswerOutcome, { skipped: unknown }>['skipped'], id: string, policy: PolicyConfig): string {
+function whySkipped (skipped: Extract<ResponseOutcome, { skipped: unknown }>['skipped'], id: string, policy: PolicyConfig): string {
   if (skipped === 'operation') return 'not for this operation'
   if (skipped === 'event') return 'not for this result'
   if (skipped === 'bound') return 'enough was found already'

@@ -2,7 +2,7 @@
  * Requests captured as JSON: an object of our own, a HAR file (HAR 1.2, as browsers save it), a list of either's requests, or a bare
  * JSON-RPC envelope.
  */
-import type { RecordedAnswer } from './recorded-answer.js'
+import type { RecordedResponse } from './recorded-answer.js'
 import { asReceived, isStream } from './recorded-answer.js'
 import type { RecordedRequest } from './recorded-request.js'
 import { RecordingError, requestOf } from './recorded-request.js'
@@ -24,7 +24,7 @@ export function readCaptured (value: unknown, bytes: Buffer, file: string): Reco
   if (isCaptured(value)) return [readRequest(value, file)]
   if (isObject(value) && value.headers !== undefined && value.jsonrpc === undefined) throw new RecordingError(file, 0, 'the captured request names no address', 'give it "url" or "path"')
   if (isObject(value) && !ENVELOPE.some(key => Object.hasOwn(value, key))) throw new RecordingError(file, 0, 'this is JSON, but no request', 'a captured request has "url" or "path", a JSON-RPC request "jsonrpc" and "method"')
-  return [{ name: null, line: 1, method: 'POST', target: null, headers: [], body: bytes, answer: null }]
+  return [{ name: null, line: 1, method: 'POST', target: null, headers: [], body: bytes, response: null }]
 }
 
 function isObject (value: unknown): value is Json {
@@ -44,12 +44,12 @@ function readRequest (captured: Json, place: string): RecordedRequest {
     url: textAt(captured, 'url', place) ?? textAt(captured, 'path', place) ?? '',
     headers: headersOf(captured.headers, place),
     body,
-    answer: captured.response === undefined ? null : readResponse(captured.response, `${place}: response`)
+    response: captured.response === undefined ? null : readResponse(captured.response, `${place}: response`)
   }, place)
 }
 
 /** `{status, headers, body | bodyBase64}`, of which only the body is not made up where it is missing. */
-function readResponse (response: unknown, place: string): RecordedAnswer {
+function readResponse (response: unknown, place: string): RecordedResponse {
   if (!isObject(response)) throw new RecordingError(place, 0, 'the response is no object', 'write {"status": 200, "headers": {}, "body": ...}')
   const body = bodyOf(response, place)
   const stated = headersOf(response.headers, place)
@@ -80,12 +80,12 @@ function readHarEntry (entry: unknown, place: string): RecordedRequest {
     url: textAt(request, 'url', place) ?? '',
     headers: headersOf(request.headers, place),
     body: harBody(request.postData, place),
-    answer: isObject(entry) && isObject(entry.response) ? readHarResponse(entry.response, `${place}.response`) : null
+    response: isObject(entry) && isObject(entry.response) ? readHarResponse(entry.response, `${place}.response`) : null
   }, place)
 }
 
 /** A browser that got no answer writes status 0. */
-function readHarResponse (response: Json, place: string): RecordedAnswer | null {
+function readHarResponse (response: Json, place: string): RecordedResponse | null {
   if (response.status === undefined || response.status === 0) return null
   return asReceived({ status: statusOf(response.status, place), headers: headersOf(response.headers, place), body: harBody(response.content, place), notes: [] })
 }

@@ -1,8 +1,8 @@
 /** From the answer of a test to the answer that an agent of one version and binding would send. */
 import type { Operation } from '../a2a/operations.js'
 import type { Variant } from './compose.js'
-import type { RecordedAnswer } from './recorded-answer.js'
-import type { AnswerSpec, ErrorSpec, JsonMap } from './test-model.js'
+import type { RecordedResponse } from './recorded-answer.js'
+import type { ResponseSpec, ErrorSpec, JsonMap } from './test-model.js'
 import type { Ids } from './wire-answer.js'
 import { wireEvent, wireTask } from './wire-answer.js'
 import { defined } from './wire-message.js'
@@ -17,27 +17,27 @@ export interface Asked {
 }
 
 /** @returns the answer, or in words why an agent cannot give it */
-export function composeAnswer (spec: AnswerSpec, asked: Asked): RecordedAnswer | string {
+export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResponse | string {
   const { variant } = asked
   const rpc = variant.binding === 'JSONRPC'
   if (spec.error !== undefined) {
     const status = spec.status ?? (rpc ? 200 : HTTP_STATUS[spec.error.code] ?? 400)
-    return answer(spec, variant, status, rpc ? 'application/json' : jsonType(variant), rpc ? rpcError(spec.error, asked.id) : JSON.stringify(restError(spec.error, variant, status)))
+    return response(spec, variant, status, rpc ? 'application/json' : jsonType(variant), rpc ? rpcError(spec.error, asked.id) : JSON.stringify(restError(spec.error, variant, status)))
   }
   const streams = asked.operation === 'SendStreamingMessage' || asked.operation === 'SubscribeToTask'
   if (spec.events !== undefined) {
     if (!streams && asked.operation !== 'Other') return `${asked.operation} is answered with one result, not with events`
     const data = spec.events.map(event => event.error === undefined ? enveloped(JSON.stringify(wireEvent(event, variant, asked.ids)), asked) : rpc ? rpcError(event.error, asked.id) : JSON.stringify(restError(event.error, variant, HTTP_STATUS[event.error.code] ?? 400)))
-    return answer(spec, variant, spec.status ?? 200, 'text/event-stream', data.map(text => `data: ${text}\n\n`).join(''))
+    return response(spec, variant, spec.status ?? 200, 'text/event-stream', data.map(text => `data: ${text}\n\n`).join(''))
   }
   if (streams && spec.result === undefined) return `${asked.operation} is answered with events`
   const result = resultOf(spec, asked)
   if (typeof result === 'string') return result
-  return answer(spec, variant, spec.status ?? 200, rpc ? 'application/json' : jsonType(variant), enveloped(JSON.stringify(result.value), asked))
+  return response(spec, variant, spec.status ?? 200, rpc ? 'application/json' : jsonType(variant), enveloped(JSON.stringify(result.value), asked))
 }
 
 /** GetTask and CancelTask answer with the task itself, a send with the member that says what it is. */
-function resultOf (spec: AnswerSpec, { variant, operation, ids }: Asked): { readonly value: unknown } | string {
+function resultOf (spec: ResponseSpec, { variant, operation, ids }: Asked): { readonly value: unknown } | string {
   const { task, message, tasks, result } = spec
   if (tasks !== undefined) {
     if (operation !== 'ListTasks') return `tasks is the answer to ListTasks, and this is ${operation}`
@@ -70,7 +70,7 @@ function jsonType ({ version }: Variant): string {
   return version === '1.0' ? 'application/a2a+json' : 'application/json'
 }
 
-function answer (spec: AnswerSpec, { version }: Variant, status: number, type: string, body: string): RecordedAnswer {
+function response (spec: ResponseSpec, { version }: Variant, status: number, type: string, body: string): RecordedResponse {
   const { extensions = [], headers = {} } = spec
   const own: [string, string][] = [['Content-Type', type]]
   if (extensions.length > 0) own.push([version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', extensions.join(',')])

@@ -2,24 +2,24 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { taskIdOf } from '../a2a/task-id.js'
-import type { AnswerJudgement } from '../agent/judge-answer.js'
-import { judgeAnswer } from '../agent/judge-answer.js'
-import type { Judgement, PlainRequest, Recall } from '../agent/judge.js'
-import { judge } from '../agent/judge.js'
+import type { ResponseDryRun } from '../agent/judge-answer.js'
+import { dryRunResponse } from '../agent/judge-answer.js'
+import type { DryRun, PlainRequest, Recall } from '../agent/judge.js'
+import { dryRunRequest } from '../agent/judge.js'
 import type { TaskRecord } from '../policy/task-memory.js'
 import { FIELDS } from '../policy/task-memory.js'
-import { composeAnswer } from './compose-answer.js'
-import type { RecordedAnswer } from './recorded-answer.js'
-import { readAnswer } from './recorded-answer.js'
+import { composeResponse } from './compose-answer.js'
+import type { RecordedResponse } from './recorded-answer.js'
+import { readResponse } from './recorded-answer.js'
 import { RecordingError } from './recorded-request.js'
 import type { TestAgent } from './test-agent.js'
-import type { AnswerSpec, PolicyTest } from './test-model.js'
+import type { ResponseSpec, PolicyTest } from './test-model.js'
 
 export interface Exchanged {
-  readonly judgement: Judgement
+  readonly dryRun: DryRun
   /** What the agent answers; null where it is not asked, or the test does not say. */
-  readonly received: RecordedAnswer | null
-  readonly answer: AnswerJudgement | null
+  readonly received: RecordedResponse | null
+  readonly response: ResponseDryRun | null
 }
 
 /** What is remembered of tasks, from one exchange to the next. */
@@ -34,10 +34,10 @@ export class Memory {
 
   readonly recall: Recall = taskId => this.records.get(taskId) ?? this.given
 
-  keep (answer: AnswerJudgement): void {
-    for (const { verdict } of answer.results) {
-      if (verdict.remember === null) continue
-      const { taskId, fields } = verdict.remember
+  keep (response: ResponseDryRun): void {
+    for (const { decision } of response.results) {
+      if (decision.remember === null) continue
+      const { taskId, fields } = decision.remember
       this.records.set(taskId, new Map([...this.recall(taskId) ?? [], ...fields]))
     }
   }
@@ -48,30 +48,30 @@ export class Memory {
  * @param directory that files are relative to
  * @returns in words why the agent cannot give that answer
  */
-export function exchange (agent: TestAgent, request: PlainRequest, spec: AnswerSpec | undefined, memory: Memory, directory: string): Exchanged | string {
-  const judgement = judge(agent, request, agent.limits, null, memory.recall)
-  if (spec === undefined || judgement.forwarded === null) return { judgement, received: null, answer: null }
-  const received = spec.http === undefined ? composed(spec, judgement) : recorded(join(directory, spec.http))
+export function exchange (agent: TestAgent, request: PlainRequest, spec: ResponseSpec | undefined, memory: Memory, directory: string): Exchanged | string {
+  const dryRun = dryRunRequest(agent, request, agent.limits, null, memory.recall)
+  if (spec === undefined || dryRun.forwarded === null) return { dryRun, received: null, response: null }
+  const received = spec.http === undefined ? composed(spec, dryRun) : recorded(join(directory, spec.http))
   if (typeof received === 'string') return received
-  const answer = judgeAnswer(judgement, received, agent.limits)
-  memory.keep(answer)
-  return { judgement, received, answer }
+  const response = dryRunResponse(dryRun, received, agent.limits)
+  memory.keep(response)
+  return { dryRun, received, response }
 }
 
 const TASK = 'a2a-gateway-test-task'
 const CONTEXT = 'a2a-gateway-test-context'
 
-function composed (spec: AnswerSpec, { call, caller, route }: Judgement): RecordedAnswer | string {
+function composed (spec: ResponseSpec, { call, caller, route }: DryRun): RecordedResponse | string {
   const { version, binding } = caller
   const path = binding === 'HTTP+JSON' && route?.kind === 'operation' ? route.upstreamPath : null
   const contextId = call?.view?.message?.fields.get('contextId')
   const ids = { task: (call === null ? null : taskIdOf(call, path)) ?? TASK, context: typeof contextId === 'string' && contextId !== '' ? contextId : CONTEXT }
-  return composeAnswer(spec, { variant: { version, binding }, operation: call?.operation ?? 'Other', id: caller.id, ids })
+  return composeResponse(spec, { variant: { version, binding }, operation: call?.operation ?? 'Other', id: caller.id, ids })
 }
 
-function recorded (file: string): RecordedAnswer | string {
+function recorded (file: string): RecordedResponse | string {
   try {
-    return readAnswer(readFileSync(file), file)
+    return readResponse(readFileSync(file), file)
   } catch (error) {
     if (error instanceof RecordingError) return error.message
     const { code } = error as NodeJS.ErrnoException

@@ -1,8 +1,8 @@
 /** Compares what a test expects with what the gateway would do. */
 import { isDeepStrictEqual } from 'node:util'
-import { writeRefusal } from '../a2a/errors.js'
+import { writeRejection } from '../a2a/errors.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
-import type { Forwarded, Judgement } from '../agent/judge.js'
+import type { Forwarded, DryRun } from '../agent/judge.js'
 import type { Violation } from '../policy/violation.js'
 import { readList, splitList } from '../wire/header-list.js'
 import { resolvePointer } from '../wire/json-pointer.js'
@@ -13,33 +13,33 @@ import { URI_SETS } from './test-model.js'
 export interface Mismatch { readonly key: string, readonly expected: unknown, readonly got: unknown }
 
 /** @param sent the client's body, null for none */
-export function mismatches (expect: Expectation, judgement: Judgement, sent: Buffer | null): Mismatch[] {
+export function mismatches (expect: Expectation, dryRun: DryRun, sent: Buffer | null): Mismatch[] {
   const found: Mismatch[] = []
   const compare = (key: string, expected: unknown, got: unknown): void => {
     if (expected !== undefined && !isDeepStrictEqual(expected, got)) found.push({ key, expected, got })
   }
-  const decision = judgement.refusal !== null ? 'reject' : judgement.kind === 'card' ? 'answered by the gateway' : 'forward'
+  const decision = dryRun.rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answered by the gateway' : 'forward'
   compare('decision', expect.decision, decision)
   if (decision !== expect.decision) return found
-  const { refusal } = judgement
-  if (refusal !== null) {
-    compare('rule', expect.rule, refusal.rule)
-    compare('reason', expect.reason, refusal.customReason ?? refusal.reason)
-    compare('path', expect.path, violationsOf(judgement).find(one => one.mode === 'enforce')?.path)
-    if (expect.message !== undefined && !refusal.message.includes(expect.message)) found.push({ key: 'message', expected: expect.message, got: refusal.message })
-    compare('status', expect.status, writeRefusal(refusal, judgement.caller).status)
+  const { rejection } = dryRun
+  if (rejection !== null) {
+    compare('rule', expect.rule, rejection.rule)
+    compare('reason', expect.reason, rejection.customReason ?? rejection.reason)
+    compare('path', expect.path, violationsOf(dryRun).find(one => one.mode === 'enforce')?.path)
+    if (expect.message !== undefined && !rejection.message.includes(expect.message)) found.push({ key: 'message', expected: expect.message, got: rejection.message })
+    compare('status', expect.status, writeRejection(rejection, dryRun.caller).status)
   }
-  if (expect.violations !== undefined) compareSets('violations', expect.violations, violationsOf(judgement).map(nameOf), found)
+  if (expect.violations !== undefined) compareSets('violations', expect.violations, violationsOf(dryRun).map(nameOf), found)
   for (const key of URI_SETS) {
     const expected = expect[key]
-    if (expected !== undefined) compareSets(key, expected, urisOf(judgement, key), found)
+    if (expected !== undefined) compareSets(key, expected, urisOf(dryRun, key), found)
   }
-  if (judgement.forwarded !== null) compareForwarded(expect, judgement, judgement.forwarded, sent, compare)
+  if (dryRun.forwarded !== null) compareForwarded(expect, dryRun, dryRun.forwarded, sent, compare)
   return found
 }
 
-export function violationsOf (judgement: Judgement): readonly Violation[] {
-  return judgement.ruling?.decision.violations ?? []
+export function violationsOf (dryRun: DryRun): readonly Violation[] {
+  return dryRun.evaluation?.decision.violations ?? []
 }
 
 /** `extension/rule`, as the header gateway-decision has it. */
@@ -47,9 +47,9 @@ export function nameOf ({ extension, rule }: Violation): string {
   return `${extension}/${rule}`
 }
 
-function urisOf ({ ruling }: Judgement, key: typeof URI_SETS[number]): readonly string[] {
-  if (ruling === null) return []
-  return key === 'requested' ? ruling.requested : ruling.decision[key]
+function urisOf ({ evaluation }: DryRun, key: typeof URI_SETS[number]): readonly string[] {
+  if (evaluation === null) return []
+  return key === 'requested' ? evaluation.requested : evaluation.decision[key]
 }
 
 export function compareSets (key: string, expected: readonly string[], got: readonly string[], found: Mismatch[]): void {
@@ -59,7 +59,7 @@ export function compareSets (key: string, expected: readonly string[], got: read
 
 type Compare = (key: string, expected: unknown, got: unknown) => void
 
-function compareForwarded (expect: Expectation, judgement: Judgement, forwarded: Forwarded, sent: Buffer | null, compare: Compare): void {
+function compareForwarded (expect: Expectation, dryRun: DryRun, forwarded: Forwarded, sent: Buffer | null, compare: Compare): void {
   for (const [name, expected] of Object.entries(expect.headers ?? {})) {
     if (name.toLowerCase() === EXTENSIONS_HEADER) {
       const uris = expected === null ? [] : listed(expected)
@@ -70,7 +70,7 @@ function compareForwarded (expect: Expectation, judgement: Judgement, forwarded:
     }
   }
   if (expect.body !== undefined) {
-    const object = requestObject(judgement, forwarded)
+    const object = requestObject(dryRun, forwarded)
     for (const [pointer, expected] of Object.entries(expect.body)) compare(`body ${pointer}`, expected ?? absent, resolvePointer(object, pointer) ?? absent)
   }
   if (expect.unchanged !== undefined) compare('unchanged', expect.unchanged, same(sent, forwarded.body))
@@ -98,8 +98,8 @@ function listed (text: string): string[] {
 }
 
 /** What the agent gets: `params` of JSON-RPC, the body of HTTP+JSON. */
-function requestObject (judgement: Judgement, { body }: Forwarded): unknown {
+function requestObject (dryRun: DryRun, { body }: Forwarded): unknown {
   if (body === null) return undefined
   const value = JSON.parse(body.toString()) as Record<string, unknown> | null
-  return judgement.caller.binding === 'JSONRPC' ? value?.params : value
+  return dryRun.caller.binding === 'JSONRPC' ? value?.params : value
 }

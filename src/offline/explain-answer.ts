@@ -1,35 +1,35 @@
 /** What the gateway would make of the recorded answer to a request. The same functions judge it as in policy tests. */
-import type { AnswerJudgement, NotJudged } from '../agent/judge-answer.js'
-import { judgeAnswer } from '../agent/judge-answer.js'
-import type { Judgement } from '../agent/judge.js'
-import { refusalEvent } from '../agent/refusal-answer.js'
+import type { ResponseDryRun, NotEvaluatedReason } from '../agent/judge-answer.js'
+import { dryRunResponse } from '../agent/judge-answer.js'
+import type { DryRun } from '../agent/judge.js'
+import { rejectionEvent } from '../agent/refusal-answer.js'
 import type { AgentConfig, Limits } from '../config/model.js'
-import type { AnswerExplanation } from './answer-explanation.js'
+import type { ResponseExplanation } from './answer-explanation.js'
 import type { ExchangeTraces } from './answer-trace.js'
-import type { RefusalShown } from './explanation.js'
-import type { RecordedAnswer } from './recorded-answer.js'
+import type { RejectionShown } from './explanation.js'
+import type { RecordedResponse } from './recorded-answer.js'
 import { compareHeaders } from './shown.js'
 
 /**
- * @param judgement of the request
+ * @param dryRun of the request
  * @param traces that its tracer was
  * @returns null where the request goes to no agent
  */
-export function explainAnswer (recorded: RecordedAnswer, judgement: Judgement, config: AgentConfig, limits: Limits, traces: ExchangeTraces): AnswerExplanation | null {
-  if (judgement.forwarded === null) return null
-  const judged = judgeAnswer(judgement, recorded, limits, traces.at)
-  const { refusal, results, client, stream } = judged
+export function explainResponse (recorded: RecordedResponse, dryRun: DryRun, config: AgentConfig, limits: Limits, traces: ExchangeTraces): ResponseExplanation | null {
+  if (dryRun.forwarded === null) return null
+  const evaluated = dryRunResponse(dryRun, recorded, limits, traces.at)
+  const { rejection, results, client, stream } = evaluated
   const ruled = traces.ruled()
   const names = (list: readonly string[]): string[] => [...new Set(list)]
   return {
     status: recorded.status,
     bodyBytes: recorded.body.length,
-    events: stream ? judged.events : null,
+    events: stream ? evaluated.events : null,
     notes: recorded.notes,
-    read: judged.notJudged === null,
-    why: whyOf(judged, judgement, config),
-    results: traces.answers(config.policies),
-    checks: results.flatMap(({ event, verdict }) => verdict.violations.filter(found => !ruled.has(found)).map(found => ({
+    read: evaluated.notEvaluated === null,
+    why: whyOf(evaluated, dryRun, config),
+    results: traces.responses(config.policies),
+    checks: results.flatMap(({ event, decision }) => decision.violations.filter(found => !ruled.has(found)).map(found => ({
       event,
       rule: `${found.extension}/${found.rule}`,
       verdict: found.mode === 'enforce' ? 'broken' as const : 'observed' as const,
@@ -37,44 +37,44 @@ export function explainAnswer (recorded: RecordedAnswer, judgement: Judgement, c
       path: found.path,
       message: found.message
     }))),
-    activation: judged.truth,
-    shown: judged.shown,
-    edited: refusal === null || stream ? names(results.flatMap(({ verdict }) => verdict.edited)) : [],
-    annotations: refusal === null || stream ? names(results.flatMap(({ verdict }) => verdict.annotations)) : [],
-    attributes: names(results.flatMap(({ verdict }) => verdict.attributes.map(({ name }) => name))),
-    measures: measuresOf(judged),
-    remembered: counted(results.flatMap(({ verdict }) => [...verdict.remember?.fields.keys() ?? []])).map(([field, times]) => ({ field, times })),
-    decision: refusal === null ? 'forward' : 'reject',
-    rule: refusal?.rule ?? null,
-    reason: refusal === null ? null : refusal.customReason ?? refusal.reason,
-    refusedEvent: judged.refusedEvent,
-    delivered: refusal !== null && !isAfterwards(judged) ? null : { status: client.status, ...compareHeaders(recorded.headers, client.headers, ['gateway-decision']), body: { bytes: client.body.length, unchanged: client.unchanged } },
-    refusal: refusal === null ? null : refusalOf(judged, judgement)
+    activation: evaluated.truth,
+    shown: evaluated.shown,
+    edited: rejection === null || stream ? names(results.flatMap(({ decision }) => decision.edited)) : [],
+    annotations: rejection === null || stream ? names(results.flatMap(({ decision }) => decision.annotations)) : [],
+    attributes: names(results.flatMap(({ decision }) => decision.attributes.map(({ name }) => name))),
+    measures: measuresOf(evaluated),
+    remembered: counted(results.flatMap(({ decision }) => [...decision.remember?.fields.keys() ?? []])).map(([field, times]) => ({ field, times })),
+    decision: rejection === null ? 'forward' : 'reject',
+    rule: rejection?.rule ?? null,
+    reason: rejection === null ? null : rejection.customReason ?? rejection.reason,
+    refusedEvent: evaluated.rejectedEvent,
+    delivered: rejection !== null && !isAfterwards(evaluated) ? null : { status: client.status, ...compareHeaders(recorded.headers, client.headers, ['gateway-decision']), body: { bytes: client.body.length, unchanged: client.unchanged } },
+    refusal: rejection === null ? null : rejectionOf(evaluated, dryRun)
   }
 }
 
 /** A stream that has begun: the refusal is its last event. */
-function isAfterwards ({ stream, refusal, client }: AnswerJudgement): boolean {
-  return stream && refusal !== null && !client.headers.some((name, i) => i % 2 === 0 && name === 'gateway-decision')
+function isAfterwards ({ stream, rejection, client }: ResponseDryRun): boolean {
+  return stream && rejection !== null && !client.headers.some((name, i) => i % 2 === 0 && name === 'gateway-decision')
 }
 
-function refusalOf (judged: AnswerJudgement, { caller }: Judgement): RefusalShown | null {
-  const { client, refusal } = judged
-  if (refusal === null) return null
+function rejectionOf (evaluated: ResponseDryRun, { caller }: DryRun): RejectionShown | null {
+  const { client, rejection } = evaluated
+  if (rejection === null) return null
   const pairs = client.headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: client.headers[i + 1] ?? '' }] : [])
-  if (isAfterwards(judged)) return { status: client.status, phrase: '', headers: [], body: refusalEvent(refusal, caller).toString() }
+  if (isAfterwards(evaluated)) return { status: client.status, phrase: '', headers: [], body: rejectionEvent(rejection, caller).toString() }
   return { status: client.status, phrase: client.phrase === '' ? 'OK' : client.phrase, headers: pairs, body: client.body.toString() }
 }
 
-function whyOf ({ notJudged }: AnswerJudgement, { review, ruling }: Judgement, { responses }: AgentConfig): string {
-  if (notJudged === 'nothing-to-say') {
-    if (ruling?.policy.mode === 'off') return 'the agent\'s mode is off'
+function whyOf ({ notEvaluated }: ResponseDryRun, { evaluator, evaluation }: DryRun, { responses }: AgentConfig): string {
+  if (notEvaluated === 'nothing-to-say') {
+    if (evaluation?.policy.mode === 'off') return 'the agent\'s mode is off'
     return responses === 'off' ? 'the agent\'s responses are off' : 'no policy says anything of this answer'
   }
-  return notJudged === null ? review?.enforces === true ? 'policies act on it' : 'policies observe it' : WHY[notJudged]
+  return notEvaluated === null ? evaluator?.enforces === true ? 'policies act on it' : 'policies observe it' : WHY[notEvaluated]
 }
 
-const WHY: Readonly<Record<Exclude<NotJudged, 'nothing-to-say'>, string>> = {
+const WHY: Readonly<Record<Exclude<NotEvaluatedReason, 'nothing-to-say'>, string>> = {
   'not-an-operation': 'the request is no operation of A2A',
   redirect: 'a redirect: the client gets an error of the gateway in its place',
   page: 'an HTML page: the client gets an error of the gateway in its place',
@@ -88,8 +88,8 @@ const WHY: Readonly<Record<Exclude<NotJudged, 'nothing-to-say'>, string>> = {
   malformed: 'it cannot be read'
 }
 
-function measuresOf ({ results }: AnswerJudgement): AnswerExplanation['measures'] {
-  const all = results.flatMap(({ verdict }) => verdict.measures)
+function measuresOf ({ results }: ResponseDryRun): ResponseExplanation['measures'] {
+  const all = results.flatMap(({ decision }) => decision.measures)
   return counted(all.map(({ extension, metric, by, type }) => JSON.stringify([extension, metric, by, type]))).map(([key, times]) => {
     const [policy, metric, by, type] = JSON.parse(key) as [string, string, string, 'counter' | 'gauge']
     return { policy, metric, by, type, times }

@@ -1,9 +1,9 @@
 /** An explanation as text. */
 import { INACTIVE } from '../policy/activation.js'
 import { INJECT } from '../policy/inject.js'
-import { answerText } from './answer-text.js'
+import { responseText } from './answer-text.js'
 import type { CheckTrace, Explanation, ForwardedShown, PolicyTrace, RuleTrace } from './explanation.js'
-import { brokenOr, bytes, field, MARKS, refusal, set, valuesText } from './text-kit.js'
+import { brokenOr, bytes, field, MARKS, rejection, set, valuesText } from './text-kit.js'
 
 export function explanationText (one: Explanation): string {
   const { request, agent } = one
@@ -24,8 +24,8 @@ export function explanationText (one: Explanation): string {
     '',
     field('decision', decision(one)),
     ...(one.forwarded === null ? [] : forwarded(one.forwarded)),
-    ...(one.refusal === null ? [] : refusal(one.refusal)),
-    ...(one.answer === null ? [] : answerText(one.answer))
+    ...(one.refusal === null ? [] : rejection(one.refusal)),
+    ...(one.answer === null ? [] : responseText(one.answer))
   ]
   return `${lines.join('\n')}\n`
 }
@@ -63,10 +63,10 @@ function stateOf ({ why, active, evidence }: PolicyTrace): string {
 }
 
 /** @param removes whether something that breaks it is removed */
-function rule ({ id, verdict, why, values, violations }: RuleTrace, removes: boolean): string[] {
-  const text = verdict === 'passed'
+function rule ({ id, verdict: decision, why, values, violations }: RuleTrace, removes: boolean): string[] {
+  const text = decision === 'passed'
     ? valuesText(values)
-    : verdict === 'not applicable' ? `does not apply: ${why ?? ''}` : removes ? 'broken; what breaks it is removed' : brokenOr(verdict)
+    : decision === 'not applicable' ? `does not apply: ${why ?? ''}` : removes ? 'broken; what breaks it is removed' : brokenOr(decision)
   return [`    ${id}: ${text}`, ...violations.map(({ path, message }) => `      ${path}: ${message}`)]
 }
 

@@ -1,20 +1,20 @@
 /** What the gateway would make of one recorded request, step by step. The decision is that of the proxy: the same functions make it. */
-import type { Refusal } from '../a2a/errors.js'
+import type { Rejection } from '../a2a/errors.js'
 import { VERSION_HEADER } from '../a2a/versions.js'
 import { guard } from '../agent/guard.js'
 import { headOf } from '../agent/head.js'
-import type { Judgement } from '../agent/judge.js'
-import { judge } from '../agent/judge.js'
+import type { DryRun } from '../agent/judge.js'
+import { dryRunRequest } from '../agent/judge.js'
 import { mediaTypeOf } from '../agent/caller.js'
 import { badTarget, unknownAgent } from '../agent/refusals.js'
-import { refusalAnswer } from '../agent/refusal-answer.js'
+import { rejectionResponse } from '../agent/refusal-answer.js'
 import type { AgentState } from '../agent/state.js'
 import { askedVersion } from '../agent/steps.js'
 import type { AgentConfig, Config } from '../config/model.js'
 import { checkTarget, joinPath, splitTarget } from '../wire/target.js'
 import { ExchangeTraces } from './answer-trace.js'
-import { explainAnswer } from './explain-answer.js'
-import type { Explanation, ExtensionSets, RefusalShown } from './explanation.js'
+import { explainResponse } from './explain-answer.js'
+import type { Explanation, ExtensionSets, RejectionShown } from './explanation.js'
 import { forwardedShown } from './forwarded.js'
 import { placeOf, plainRequest, sentHeaders } from './place.js'
 import type { RecordedRequest } from './recorded-request.js'
@@ -46,8 +46,8 @@ export async function explainRequest (recorded: RecordedRequest, place: { readon
   const request: RecordedRequest = { ...recorded, headers }
   const notes = assumptions(recorded, headers)
   const shown = { file: place.file, number: place.number, line: recorded.line, name: recorded.name, method: recorded.method, target: recorded.target === null ? null : shownTarget(recorded.target), bodyBytes: recorded.body.length }
-  const refused = recorded.target === null ? null : checkTarget(recorded.target)
-  if (refused !== null) return withoutAgent(request, shown, notes, badTarget(refused))
+  const rejected = recorded.target === null ? null : checkTarget(recorded.target)
+  if (rejected !== null) return withoutAgent(request, shown, notes, badTarget(rejected))
   const found = placeOf(request, options.config.agents, options.agent)
   if (found === null) return withoutAgent(request, shown, notes, guard(headOf(recorded.method, headers)) ?? unknownAgent)
 
@@ -56,40 +56,40 @@ export async function explainRequest (recorded: RecordedRequest, place: { readon
   const upstream = new URL(config.upstream.url)
   const plain = plainRequest(request, found.path, state)
   const traces = new ExchangeTraces()
-  const judgement = judge({ config, state }, plain, options.config.limits, traces)
-  const { route, call, ruling, caller, refusal } = judgement
-  const decision = ruling?.decision ?? null
-  const edited = refusal === null ? decision?.edited ?? [] : []
+  const dryRun = dryRunRequest({ config, state }, plain, options.config.limits, traces)
+  const { route, call, evaluation, caller, rejection } = dryRun
+  const decision = evaluation?.decision ?? null
+  const edited = rejection === null ? decision?.edited ?? [] : []
   return {
     request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path) },
     notes,
     agent: { name: config.name, mode: config.mode, upstream: joinPath(upstream.origin, upstream.pathname.replace(/\/$/, '')), foundBy: found.foundBy },
     card,
-    kind: judgement.kind,
+    kind: dryRun.kind,
     binding: route !== null && 'binding' in route ? route.binding : null,
     version: caller.version,
     versionWhy: versionWhy(request, plain.query),
     operation: call?.operation ?? (route?.kind === 'operation' ? route.operation : null),
-    method: call === null || call.method === null || (call.operation === 'Other' && !isKnownMethod(judgement, call.method)) ? null : call.method,
-    extensions: ruling === null ? null : setsOf(ruling),
-    policies: ruling === null ? [] : traces.policies(config, ruling.policy, edited),
+    method: call === null || call.method === null || (call.operation === 'Other' && !isKnownMethod(dryRun, call.method)) ? null : call.method,
+    extensions: evaluation === null ? null : setsOf(evaluation),
+    policies: evaluation === null ? [] : traces.policies(config, evaluation.policy, edited),
     checks: decision === null ? [] : traces.checks(decision),
-    decision: refusal !== null ? 'reject' : judgement.kind === 'card' ? 'answer' : 'forward',
-    rule: refusal?.rule ?? null,
-    reason: refusal === null ? null : refusal.customReason ?? refusal.reason,
+    decision: rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answer' : 'forward',
+    rule: rejection?.rule ?? null,
+    reason: rejection === null ? null : rejection.customReason ?? rejection.reason,
     edited,
-    verbatim: refusal === null && decision?.verbatim === true,
-    forwarded: forwardedShown(judgement, config, plain),
-    refusal: refusal === null ? null : refusalShown(refusal, caller, recorded.method),
-    answer: recorded.answer === null ? null : explainAnswer(recorded.answer, judgement, config, options.config.limits, traces)
+    verbatim: rejection === null && decision?.verbatim === true,
+    forwarded: forwardedShown(dryRun, config, plain),
+    refusal: rejection === null ? null : rejectionShown(rejection, caller, recorded.method),
+    answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, options.config.limits, traces)
   }
 }
 
-function isKnownMethod ({ ruling }: Judgement, method: string): boolean {
-  return ruling?.policy.methods.has(method) === true
+function isKnownMethod ({ evaluation }: DryRun, method: string): boolean {
+  return evaluation?.policy.methods.has(method) === true
 }
 
-function setsOf ({ decision, requested }: NonNullable<Judgement['ruling']>): ExtensionSets {
+function setsOf ({ decision, requested }: NonNullable<DryRun['evaluation']>): ExtensionSets {
   const { declared, listed, evidenced, active, injected, missing } = decision
   return { declared, requested, listed, evidenced, active, injected, missing }
 }
@@ -113,7 +113,7 @@ function versionWhy (recorded: RecordedRequest, query: string): string {
 }
 
 /** What is refused before any agent is known is answered as HTTP+JSON. */
-function withoutAgent (recorded: RecordedRequest, request: Explanation['request'], notes: readonly string[], refusal: Refusal): Explanation {
+function withoutAgent (recorded: RecordedRequest, request: Explanation['request'], notes: readonly string[], rejection: Rejection): Explanation {
   const { query } = splitTarget(recorded.target ?? '')
   const head = headOf(recorded.method, recorded.headers)
   const asked = askedVersion(head, query)
@@ -133,19 +133,19 @@ function withoutAgent (recorded: RecordedRequest, request: Explanation['request'
     policies: [],
     checks: [],
     decision: 'reject',
-    rule: refusal.rule,
-    reason: refusal.reason,
+    rule: rejection.rule,
+    reason: rejection.reason,
     edited: [],
     verbatim: false,
     forwarded: null,
-    refusal: refusalShown(refusal, caller, recorded.method),
+    refusal: rejectionShown(rejection, caller, recorded.method),
     answer: null
   }
 }
 
 /** Of all statuses only 200 comes without a phrase of its own. */
-function refusalShown (refusal: Refusal, caller: Judgement['caller'], method: string): RefusalShown {
-  const { status, phrase, headers, body } = refusalAnswer(refusal, caller)
+function rejectionShown (rejection: Rejection, caller: DryRun['caller'], method: string): RejectionShown {
+  const { status, phrase, headers, body } = rejectionResponse(rejection, caller)
   const pairs = headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: headers[i + 1] ?? '' }] : [])
   return { status, phrase: phrase === '' ? 'OK' : phrase, headers: pairs, body: method === 'HEAD' ? '' : body.toString() }
 }

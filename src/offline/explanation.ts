@@ -2,7 +2,7 @@
 import type { Operation } from '../a2a/operations.js'
 import type { Binding, Version } from '../a2a/versions.js'
 import type { Layer, Mode } from '../config/model.js'
-import type { AnswerExplanation } from './answer-explanation.js'
+import type { ResponseExplanation } from './answer-explanation.js'
 
 export interface Explanation {
   readonly request: {
@@ -50,9 +50,9 @@ export interface Explanation {
   /** Whether an extension that is active has the request forwarded as it was sent. */
   readonly verbatim: boolean
   readonly forwarded: ForwardedShown | null
-  readonly refusal: RefusalShown | null
+  readonly refusal: RejectionShown | null
   /** Null where no answer is recorded, or the request gets none from the agent. */
-  readonly answer: AnswerExplanation | null
+  readonly answer: ResponseExplanation | null
 }
 
 export interface ExtensionSets {
@@ -127,7 +127,7 @@ export interface ForwardedShown {
 }
 
 /** As the client gets it, but for the headers that every answer has (Date, Connection). */
-export interface RefusalShown {
+export interface RejectionShown {
   readonly status: number
   readonly phrase: string
   readonly headers: readonly { readonly name: string, readonly value: string }[]

@@ -1,6 +1,6 @@
 /** The request that goes to the agent, as an explanation shows it: beside the recorded one, and without the secrets that the gateway adds. */
-import type { Judgement, PlainRequest } from '../agent/judge.js'
-import type { Ruling } from '../agent/steps.js'
+import type { DryRun, PlainRequest } from '../agent/judge.js'
+import type { RequestEvaluation } from '../agent/steps.js'
 import { bodyOf } from '../agent/steps.js'
 import type { AgentConfig } from '../config/model.js'
 import type { ForwardedShown } from './explanation.js'
@@ -9,24 +9,24 @@ import { compareHeaders, shownTarget } from './shown.js'
 const EMPTY = Buffer.alloc(0)
 
 /** @param sent the recorded request, as it was judged */
-export function forwardedShown ({ forwarded, ruling }: Judgement, config: AgentConfig, sent: PlainRequest): ForwardedShown | null {
+export function forwardedShown ({ forwarded, evaluation }: DryRun, config: AgentConfig, sent: PlainRequest): ForwardedShown | null {
   if (forwarded === null) return null
   const upstream = new URL(config.upstream.url)
   const body = forwarded.body ?? EMPTY
-  const bytes = ruling === null ? body.length : withoutSecrets(ruling, sent.body ?? EMPTY, body).length
+  const bytes = evaluation === null ? body.length : withoutSecrets(evaluation, sent.body ?? EMPTY, body).length
   const secret = bytes !== body.length
   const length = body.length === 0 ? [] : ['content-length', secret ? '(with the secret)' : String(bytes)]
   return {
     method: forwarded.method,
     url: upstream.origin + shownTarget(forwarded.target),
     ...compareHeaders(sent.rawHeaders, ['host', upstream.host, ...withPeer(forwarded.headers), ...length]),
-    removed: ruling === null ? [] : removedNames(sent.rawHeaders, ruling.decision.headers ?? sent.rawHeaders),
+    removed: evaluation === null ? [] : removedNames(sent.rawHeaders, evaluation.decision.headers ?? sent.rawHeaders),
     body: { bytes, unchanged: (sent.body ?? EMPTY).equals(body), secret }
   }
 }
 
 /** Nothing is in the place of each secret: how long it is would tell something of it. */
-function withoutSecrets ({ decision, policy }: Ruling, sent: Buffer, body: Buffer): Buffer {
+function withoutSecrets ({ decision, policy }: RequestEvaluation, sent: Buffer, body: Buffer): Buffer {
   const secrets = new Set(policy.policies.flatMap(one => one.inject).filter(one => one.secret).map(one => one.value))
   if (!decision.edits.some(({ value }) => value !== null && secrets.has(value))) return body
   const edits = decision.edits.map(edit => edit.value !== null && secrets.has(edit.value) ? { ...edit, value: EMPTY } : edit)

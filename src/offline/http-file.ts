@@ -6,8 +6,8 @@
  * concerns the answer (`> {% %}`, `> script`, `>> file`) and scripts that run before the request are left out, with a warning.
  */
 import { Variables } from './http-variables.js'
-import type { RecordedAnswer } from './recorded-answer.js'
-import { readAnswer } from './recorded-answer.js'
+import type { RecordedResponse } from './recorded-answer.js'
+import { readResponse } from './recorded-answer.js'
 import type { RecordedRequest } from './recorded-request.js'
 import { RecordingError, requestOf } from './recorded-request.js'
 
@@ -32,7 +32,7 @@ interface Section {
   /** From the request line on; empty when there is no request. */
   lines: Line[]
   /** Files of its answers, newest first, as JetBrains notes them. */
-  answers: Line[]
+  responses: Line[]
 }
 
 const COMMENT = /^\s*(?:#|\/\/)/
@@ -40,8 +40,8 @@ const SEPARATOR = /^#{3,}(.*)$/
 const NAMED = /^\s*(?:#|\/\/)\s*@name(?:\s*=\s*|\s+)(\S.*)$/
 const DEFINITION = /^\s*@([^\s=]+)\s*=(.*)$/
 const SCRIPT = /^\s*[<>]\s*\{%/
-const ANSWERED = /^\s*<>\s+(\S.*)$/
-const ANSWER = /^\s*(?:>>!?|>)\s+\S/
+const RESPONDED = /^\s*<>\s+(\S.*)$/
+const RESPONSE = /^\s*(?:>>!?|>)\s+\S/
 const QUERY = /^(?:\s*[?&]|\s+\/)/
 const INCLUDE = /^<(@[\w-]*)?\s+(\S.*)$/
 
@@ -66,7 +66,7 @@ function * linesOf (text: string): Generator<Line> {
 
 function sectionsOf (text: string, file: string, variables: Variables, warnings: string[]): Section[] {
   const sections: Section[] = []
-  let section: Section = { name: null, lines: [], answers: [] }
+  let section: Section = { name: null, lines: [], responses: [] }
   let script = 0
   for (const line of linesOf(text)) {
     const { number } = line
@@ -77,14 +77,14 @@ function sectionsOf (text: string, file: string, variables: Variables, warnings:
     const separator = SEPARATOR.exec(line.text)
     if (separator !== null) {
       sections.push(section)
-      section = { name: separator[1]?.trim() || null, lines: [], answers: [] }
+      section = { name: separator[1]?.trim() || null, lines: [], responses: [] }
     } else if (SCRIPT.test(line.text)) {
       warnings.push(`${file}:${number}: a script is not run, and what it would change is not seen`)
       if (!line.text.includes('%}')) script = number
-    } else if (section.lines.length > 0 && ANSWERED.test(line.text)) {
-      section.answers.push(line)
-      if (section.answers.length === 2) warnings.push(`${file}:${number}: left out: the answer that is noted first is the newest`)
-    } else if (section.lines.length > 0 && ANSWER.test(line.text)) {
+    } else if (section.lines.length > 0 && RESPONDED.test(line.text)) {
+      section.responses.push(line)
+      if (section.responses.length === 2) warnings.push(`${file}:${number}: left out: the answer that is noted first is the newest`)
+    } else if (section.lines.length > 0 && RESPONSE.test(line.text)) {
       warnings.push(`${file}:${number}: left out: it concerns the answer, not the request`)
     } else if (COMMENT.test(line.text)) {
       section.name = NAMED.exec(line.text)?.[1]?.trim() ?? section.name
@@ -108,7 +108,7 @@ interface Surroundings {
   readonly warnings: string[]
 }
 
-function readSection ({ name, lines, answers }: Section, around: Surroundings): RecordedRequest {
+function readSection ({ name, lines, responses }: Section, around: Surroundings): RecordedRequest {
   const { file, variables } = around
   const first = lines[0] as Line
   let i = 1
@@ -122,7 +122,7 @@ function readSection ({ name, lines, answers }: Section, around: Surroundings): 
     if (colon < 1) throw new RecordingError(file, number, 'this line is not a header', 'write Name: value; a blank line comes between headers and body')
     headers.push(variables.expand(text.slice(0, colon), number).trim(), variables.expand(text.slice(colon + 1), number).trim())
   }
-  return requestOf({ name, line: first.number, method, url, headers, body: bodyOf(lines.slice(i + 1), around), answer: answerOf(answers[0], around) }, file)
+  return requestOf({ name, line: first.number, method, url, headers, body: bodyOf(lines.slice(i + 1), around), response: responseOf(responses[0], around) }, file)
 }
 
 /** Without a method it is GET, as in both editors. */
@@ -156,12 +156,12 @@ function bodyOf (lines: readonly Line[], { file, variables, read }: Surroundings
 }
 
 /** Editors note answers by themselves, and their files come and go. */
-function answerOf (line: Line | undefined, { file, variables, read, warnings }: Surroundings): RecordedAnswer | null {
+function responseOf (line: Line | undefined, { file, variables, read, warnings }: Surroundings): RecordedResponse | null {
   if (line === undefined) return null
-  const [, path = ''] = ANSWERED.exec(line.text) ?? []
+  const [, path = ''] = RESPONDED.exec(line.text) ?? []
   const name = variables.expand(path.trim(), line.number)
   try {
-    return readAnswer(read(name), name)
+    return readResponse(read(name), name)
   } catch (error) {
     warnings.push(`${file}:${line.number}: the answer is left out: ${error instanceof RecordingError ? error.message : 'its file cannot be read'}`)
     return null

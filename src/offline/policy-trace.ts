@@ -11,7 +11,7 @@ import type { CheckTrace, PolicyTrace, RuleTrace } from './explanation.js'
 
 interface Seen {
   readonly state: PolicyActivity
-  readonly judged: boolean
+  readonly evaluated: boolean
 }
 
 type Outcome =
@@ -22,15 +22,15 @@ export class PolicyTraces implements Tracer {
   private readonly seen = new Map<CompiledPolicy, Seen>()
   private readonly outcomes = new Map<CompiledRule, Outcome>()
 
-  readonly policy = (state: PolicyActivity, judged: boolean): void => {
-    this.seen.set(state.policy, { state, judged })
+  readonly policy = (state: PolicyActivity, evaluated: boolean): void => {
+    this.seen.set(state.policy, { state, evaluated })
   }
 
   readonly skipped = (_policy: CompiledPolicy, rule: CompiledRule, why: 'operation' | 'condition' | 'bound'): void => {
     this.outcomes.set(rule, { skipped: why })
   }
 
-  readonly judged = (_policy: CompiledPolicy, rule: CompiledRule, values: number, found: readonly Violation[]): void => {
+  readonly evaluated = (_policy: CompiledPolicy, rule: CompiledRule, values: number, found: readonly Violation[]): void => {
     this.outcomes.set(rule, { values, found })
   }
 
@@ -69,7 +69,7 @@ export class PolicyTraces implements Tracer {
 
   private instance (compiled: CompiledPolicy, { name, policy, layers, from }: ResolvedPolicy, edited: readonly string[]): PolicyTrace {
     const seen = this.seen.get(compiled)
-    const why = seen === undefined ? 'the request could not be read' : seen.judged ? null : 'the extension is not active'
+    const why = seen === undefined ? 'the request could not be read' : seen.evaluated ? null : 'the extension is not active'
     const rules = why === null ? compiled.rules.map(rule => this.rule(rule, policy)) : idle(policy, why)
     return { name, uri: compiled.uri, mode: compiled.mode, layers, from, active: seen?.state.active === true, evidence: seen?.state.evidence ?? null, why, edits: this.edits(compiled, edited), rules }
   }
@@ -93,8 +93,8 @@ export class PolicyTraces implements Tracer {
     const outcome = this.outcomes.get(rule) ?? { skipped: 'bound' as const }
     if ('skipped' in outcome) return notApplicable(rule.id, whySkipped(outcome.skipped, rule.id, policy))
     const violations = outcome.found.map(({ path, message }) => ({ path, message }))
-    const verdict = violations.length === 0 ? 'passed' : rule.mode === 'enforce' ? 'broken' : 'observed'
-    return { id: rule.id, verdict, why: null, values: outcome.values, violations }
+    const decision = violations.length === 0 ? 'passed' : rule.mode === 'enforce' ? 'broken' : 'observed'
+    return { id: rule.id, verdict: decision, why: null, values: outcome.values, violations }
   }
 }
 

@@ -1,7 +1,7 @@
 /** An agent's answer as it was recorded, and the forms in which a file holds one. */
 import { RecordingError } from './recorded-request.js'
 
-export interface RecordedAnswer {
+export interface RecordedResponse {
   readonly status: number
   /** Flat list: name, value, name, value. */
   readonly headers: readonly string[]
@@ -23,7 +23,7 @@ export function isStream (body: Buffer): boolean {
  * @param file how problems name it
  * @throws RecordingError
  */
-export function readAnswer (bytes: Buffer, file: string): RecordedAnswer {
+export function readResponse (bytes: Buffer, file: string): RecordedResponse {
   const start = bytes.toString('latin1', 0, Math.min(bytes.length, 4096))
   if (start.startsWith('HTTP/')) return readRaw(bytes, file)
   const lead = start.replace(/^\xEF\xBB\xBF/, '').trimStart()
@@ -33,7 +33,7 @@ export function readAnswer (bytes: Buffer, file: string): RecordedAnswer {
 }
 
 /** The body is what follows the first blank line, byte by byte. */
-function readRaw (bytes: Buffer, file: string): RecordedAnswer {
+function readRaw (bytes: Buffer, file: string): RecordedResponse {
   const text = bytes.toString('latin1')
   const blank = /\r?\n\r?\n/.exec(text)
   const head = (blank === null ? text.trimEnd() : text.slice(0, blank.index)).split(/\r?\n/)
@@ -53,18 +53,18 @@ function readRaw (bytes: Buffer, file: string): RecordedAnswer {
  * What the gateway would have received. Recorders keep bodies as they decoded them, beside the headers of before: a body that can be read is not
  * encoded, and its length is its own.
  */
-export function asReceived (answer: RecordedAnswer): RecordedAnswer {
-  const { body } = answer
+export function asReceived (response: RecordedResponse): RecordedResponse {
+  const { body } = response
   const lead = body.toString('latin1', 0, Math.min(body.length, 64)).trimStart()
   const readable = /^[{[]/.test(lead) || STREAM.test(lead)
   const headers: string[] = []
-  const notes = [...answer.notes]
-  for (let i = 0; i < answer.headers.length; i += 2) {
-    const [name, value] = [answer.headers[i] ?? '', answer.headers[i + 1] ?? '']
+  const notes = [...response.notes]
+  for (let i = 0; i < response.headers.length; i += 2) {
+    const [name, value] = [response.headers[i] ?? '', response.headers[i + 1] ?? '']
     const lower = name.toLowerCase()
     if (lower === 'content-length' || lower === 'transfer-encoding') continue
     if (lower === 'content-encoding' && readable && value.toLowerCase() !== 'identity') notes.push('the recorded answer is decoded already: its Content-Encoding is left out')
     else headers.push(name, value)
   }
-  return { ...answer, headers, notes }
+  return { ...response, headers, notes }
 }

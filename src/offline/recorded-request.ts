@@ -1,6 +1,6 @@
 /** One request as it was recorded, in the form it has on the wire; and what is wrong with a recording. */
 import { isToken } from '../wire/tokens.js'
-import type { RecordedAnswer } from './recorded-answer.js'
+import type { RecordedResponse } from './recorded-answer.js'
 
 export interface RecordedRequest {
   readonly name: string | null
@@ -13,7 +13,7 @@ export interface RecordedRequest {
   readonly headers: readonly string[]
   readonly body: Buffer
   /** What the agent answered, where that is recorded. */
-  readonly answer: RecordedAnswer | null
+  readonly response: RecordedResponse | null
 }
 
 /** The only error that reading a recording throws. Its message says where, what and how to mend it, and holds nothing of a body. */

@@ -1,14 +1,14 @@
 /** Runs the tests of one file: each in every version and binding it names. */
 import { dirname } from 'node:path'
 import type { Binding, Version } from '../a2a/versions.js'
-import type { AnswerJudgement } from '../agent/judge-answer.js'
-import type { Judgement } from '../agent/judge.js'
-import { judge } from '../agent/judge.js'
+import type { ResponseDryRun } from '../agent/judge-answer.js'
+import type { DryRun } from '../agent/judge.js'
+import { dryRunRequest } from '../agent/judge.js'
 import { dotted } from '../config/diagnostics.js'
 import type { Diagnostic, Path } from '../config/diagnostics.js'
 import type { Check } from '../config/load.js'
 import type { Config } from '../config/model.js'
-import { answerMismatches, beforeMismatches } from './answer-expectations.js'
+import { responseMismatches, beforeMismatches } from './answer-expectations.js'
 import type { Variant } from './compose.js'
 import { exchange, Memory } from './exchange.js'
 import type { Mismatch } from './expectations.js'
@@ -28,9 +28,9 @@ export interface TestResult {
   readonly at: string
   /** None: it passed. */
   readonly mismatches: readonly Mismatch[]
-  readonly judgement: Judgement
+  readonly dryRun: DryRun
   /** Null where the agent is not asked, or the test does not say what it answers. */
-  readonly answer: AnswerJudgement | null
+  readonly response: ResponseDryRun | null
   /** What the gateway warns of in card and policies. */
   readonly warnings: readonly string[]
 }
@@ -80,7 +80,7 @@ function runTest (test: PolicyTest, variant: Variant | null, agent: TestAgent, d
   const made = requestOf(test.request, variant, agent, directory)
   if ('problem' in made) return { problem: made.problem, at: ['request'] }
   const memory = new Memory(test.memory)
-  const own = variant ?? judge(agent, made.request, agent.limits).caller
+  const own = variant ?? dryRunRequest(agent, made.request, agent.limits).caller
   const broken: Mismatch[] = []
   for (const [i, earlier] of (test.before ?? []).entries()) {
     const request = requestOf(earlier.request, own, agent, directory)
@@ -91,9 +91,9 @@ function runTest (test: PolicyTest, variant: Variant | null, agent: TestAgent, d
   }
   const ran = exchange(agent, made.request, test.answer, memory, directory)
   if (typeof ran === 'string') return { problem: ran, at: ['answer'] }
-  const { judgement, received, answer } = ran
-  const { version, binding } = judgement.caller
-  const found = mismatches(test.expect, judgement, made.request.body)
-  if (test.expect.answer !== undefined && answer !== null && received !== null) found.push(...answerMismatches(test.expect.answer, answer, received, binding))
-  return { version: variant?.version ?? version, binding: variant?.binding ?? binding, mismatches: [...broken, ...found], judgement, answer }
+  const { dryRun, received, response } = ran
+  const { version, binding } = dryRun.caller
+  const found = mismatches(test.expect, dryRun, made.request.body)
+  if (test.expect.answer !== undefined && response !== null && received !== null) found.push(...responseMismatches(test.expect.answer, response, received, binding))
+  return { version: variant?.version ?? version, binding: variant?.binding ?? binding, mismatches: [...broken, ...found], dryRun, response }
 }

@@ -5,9 +5,9 @@ import { dotted } from '../config/diagnostics.js'
 import type { Path, PathProblem } from '../config/diagnostics.js'
 import { fault, items, mapping } from '../config/yaml-values.js'
 import type { Mapping } from '../config/yaml-values.js'
-import { answerExpectProblems, answerProblems, partProblems, pointerProblems } from './answer-checks.js'
+import { responseExpectProblems, responseProblems, partProblems, pointerProblems } from './answer-checks.js'
 
-const OF_REFUSALS = ['rule', 'reason', 'path', 'message', 'status']
+const OF_REJECTIONS = ['rule', 'reason', 'path', 'message', 'status']
 const OF_FORWARDED = ['headers', 'body', 'unchanged']
 
 /** @param value may still be wrong: what validation refuses is passed over */
@@ -30,7 +30,7 @@ export function testFileProblems (value: unknown): PathProblem[] {
 /** @param exchange with a request and an answer: one of `before`, or the test itself */
 function exchangeProblems (test: Mapping, exchange: Mapping, at: Path): PathProblem[] {
   const request = mapping(exchange.request)
-  return [...requestProblems(test, request, [...at, 'request']), ...(exchange.answer === undefined ? [] : answerProblems(mapping(exchange.answer), request, [...at, 'answer']))]
+  return [...requestProblems(test, request, [...at, 'request']), ...(exchange.answer === undefined ? [] : responseProblems(mapping(exchange.answer), request, [...at, 'answer']))]
 }
 
 function memoryProblems (test: Mapping, at: Path): PathProblem[] {
@@ -72,7 +72,7 @@ function isKnown (operation: string): boolean {
 function expectProblems (test: Mapping, at: Path): PathProblem[] {
   const expect = mapping(test.expect)
   const of = (key: string): string => dotted([...at, key])
-  const wrong = expect.decision === 'forward' ? OF_REFUSALS : expect.decision === 'reject' ? OF_FORWARDED : []
+  const wrong = expect.decision === 'forward' ? OF_REJECTIONS : expect.decision === 'reject' ? OF_FORWARDED : []
   const problems = wrong.filter(key => expect[key] !== undefined).map(key =>
     fault([...at, key], `${of(key)} says something of a ${expect.decision === 'forward' ? 'refusal' : 'forwarded request'}, and the decision is ${String(expect.decision)}`, 'remove one of them', 'key'))
   problems.push(...pointerProblems(expect.body, [...at, 'body']))
@@ -82,5 +82,5 @@ function expectProblems (test: Mapping, at: Path): PathProblem[] {
   }
   if (test.answer === undefined) problems.push(fault([...at, 'answer'], `${of('answer')} expects something of an answer, and the test has none`, 'write answer beside request', 'key'))
   if (expect.decision === 'reject') problems.push(fault([...at, 'answer'], `${of('answer')} expects something of an answer, and a request that is refused gets none from the agent`, 'remove it, or expect the request to be forwarded', 'key'))
-  return [...problems, ...answerExpectProblems(test, mapping(expect.answer), [...at, 'answer'])]
+  return [...problems, ...responseExpectProblems(test, mapping(expect.answer), [...at, 'answer'])]
 }

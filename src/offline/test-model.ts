@@ -23,11 +23,11 @@ export interface PolicyTest {
   /** Exchanges that run first. */
   readonly before?: readonly ExchangeSpec[]
   readonly request: RequestSpec
-  readonly answer?: AnswerSpec
+  readonly answer?: ResponseSpec
   readonly expect: Expectation
 }
 
-export interface ExchangeSpec { readonly request: RequestSpec, readonly answer: AnswerSpec }
+export interface ExchangeSpec { readonly request: RequestSpec, readonly answer: ResponseSpec }
 
 export interface RequestSpec {
   readonly operation?: typeof OPERATION_NAMES[number]
@@ -64,7 +64,7 @@ export interface PartSpec {
 }
 
 /** Exactly one of task, message, tasks, events, result, error and http. */
-export interface AnswerSpec {
+export interface ResponseSpec {
   readonly task?: TaskSpec
   readonly message?: MessageSpec
   readonly tasks?: readonly TaskSpec[]
@@ -131,10 +131,10 @@ export interface Expectation extends Readonly<Partial<Record<typeof URI_SETS[num
   readonly headers?: Readonly<Record<string, string | null>>
   readonly body?: JsonMap
   readonly unchanged?: boolean
-  readonly answer?: AnswerExpectation
+  readonly answer?: ResponseExpectation
 }
 
-export interface AnswerExpectation extends Readonly<Partial<Record<'confirmed' | 'absent' | 'unexpected' | 'shown', readonly string[]>>> {
+export interface ResponseExpectation extends Readonly<Partial<Record<'confirmed' | 'absent' | 'unexpected' | 'shown', readonly string[]>>> {
   readonly decision: 'forward' | 'reject'
   readonly rule?: string
   readonly reason?: string

@@ -1,8 +1,8 @@
 /** The results of policy tests for people and for machines. */
 import { stringify } from 'yaml'
-import type { Refusal } from '../a2a/errors.js'
+import type { Rejection } from '../a2a/errors.js'
 import { formatDiagnostic } from '../config/diagnostics.js'
-import { answerViolations } from './answer-expectations.js'
+import { responseViolations } from './answer-expectations.js'
 import type { Mismatch } from './expectations.js'
 import { absent, nameOf, violationsOf } from './expectations.js'
 import type { FileResult, TestResult } from './run-tests.js'
@@ -43,9 +43,9 @@ export function pretty (files: readonly NamedResult[]): string {
 function prettyTest (one: TestResult): string {
   if (one.mismatches.length === 0) return `  ok    ${oneLine(titleOf(one))}\n`
   const lines = one.mismatches.flatMap(({ key, expected, got }) => [`${key}`, `  expected  ${shownValue(expected)}`, `  got       ${shownValue(got)}`])
-  const { refusal, answer, violations, warnings } = detailsOf(one)
-  if (refusal !== undefined) lines.push(`refused by ${refusal.rule}: ${refusal.message}`)
-  if (answer !== undefined) lines.push(`the answer is refused by ${answer.rule}: ${answer.message}`)
+  const { refusal: rejection, answer: response, violations, warnings } = detailsOf(one)
+  if (rejection !== undefined) lines.push(`refused by ${rejection.rule}: ${rejection.message}`)
+  if (response !== undefined) lines.push(`the answer is refused by ${response.rule}: ${response.message}`)
   if (violations !== undefined) lines.push('violations', ...violations.map(text => `  ${text}`))
   if (warnings !== undefined) lines.push('warnings', ...warnings.map(text => `  ${text}`))
   return `  FAIL  ${oneLine(titleOf(one))}\n        ${one.at}\n${lines.map(line => `        ${oneLine(line)}\n`).join('')}`
@@ -55,28 +55,28 @@ function titleOf ({ name, version, binding }: TestResult): string {
   return `${name} (${version} ${binding})`
 }
 
-interface RefusalDetails { readonly rule: string, readonly reason: string, readonly message: string }
+interface RejectionDetails { readonly rule: string, readonly reason: string, readonly message: string }
 
 interface Details {
   readonly mismatches: readonly object[]
-  readonly refusal?: RefusalDetails
+  readonly refusal?: RejectionDetails
   /** Refusal of the answer. */
-  readonly answer?: RefusalDetails
+  readonly answer?: RejectionDetails
   readonly violations?: readonly string[]
   readonly warnings?: readonly string[]
 }
 
-function refusalOf ({ rule, reason, customReason, message }: Refusal): RefusalDetails {
+function rejectionOf ({ rule, reason, customReason, message }: Rejection): RejectionDetails {
   return { rule, reason: customReason ?? reason, message }
 }
 
-function detailsOf ({ mismatches, judgement, answer, warnings }: TestResult): Details {
-  const { refusal } = judgement
-  const violations = [...violationsOf(judgement), ...(answer === null ? [] : answerViolations(answer))]
+function detailsOf ({ mismatches, dryRun, response, warnings }: TestResult): Details {
+  const { rejection } = dryRun
+  const violations = [...violationsOf(dryRun), ...(response === null ? [] : responseViolations(response))]
   return {
     mismatches: mismatches.map(({ key, expected, got }) => ({ key, expected: plain(expected), got: plain(got) })),
-    ...(refusal === null ? {} : { refusal: refusalOf(refusal) }),
-    ...(answer === null || answer.refusal === null ? {} : { answer: refusalOf(answer.refusal) }),
+    ...(rejection === null ? {} : { refusal: rejectionOf(rejection) }),
+    ...(response === null || response.rejection === null ? {} : { answer: rejectionOf(response.rejection) }),
     ...(violations.length === 0 ? {} : { violations: violations.map(one => `${nameOf(one)} (${one.mode}) ${one.path}: ${one.message}`) }),
     ...(warnings.length === 0 ? {} : { warnings })
   }

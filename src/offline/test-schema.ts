@@ -2,7 +2,7 @@
 import { TASK_STATES } from '../a2a/task-state.js'
 import { choice, flag, mapping } from '../config/schema-kit.js'
 import type { Schema } from '../config/schema-kit.js'
-import { answerExpectation, answerSchema } from './answer-schema.js'
+import { responseExpectation, responseSchema } from './answer-schema.js'
 
 export const OPERATION_NAMES = [
   'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig',
@@ -50,7 +50,7 @@ const request = mapping('What the client sends.', [], {
   http: string('A recorded request, unchanged, instead of all other keys: an .http file or captured JSON, relative to this file, followed by `#name` or `#number` if it contains several.')
 })
 
-const answer = answerSchema(message, part)
+const response = responseSchema(message, part)
 
 const memory: Schema = {
   ...mapping('The remembered state of the task that the request names: `unknown`, or the state. Default: the result of `before`, else unknown.', ['state'], {
@@ -77,7 +77,7 @@ const expect = mapping('The expected result. Omitted keys are not compared.', ['
   headers: texts('Headers of the forwarded request; null: absent. A2A-Extensions stands for the forwarded spelling.'),
   body: object('JSON Pointers into the forwarded request object (`params`, or the body of HTTP+JSON) and the values there; null: absent.'),
   unchanged: flag('Whether the agent gets the client\'s bytes.'),
-  answer: answerExpectation
+  answer: responseExpectation
 })
 
 const test = mapping('One test.', ['name', 'request', 'expect'], {
@@ -87,9 +87,9 @@ const test = mapping('One test.', ['name', 'request', 'expect'], {
   card,
   agent,
   memory,
-  before: { type: 'array', description: 'Exchanges that run first, in the same version and binding, so that their task state is remembered.', items: mapping('One exchange.', ['request', 'answer'], { request, answer }), minItems: 1, maxItems: 100 },
+  before: { type: 'array', description: 'Exchanges that run first, in the same version and binding, so that their task state is remembered.', items: mapping('One exchange.', ['request', 'answer'], { request, answer: response }), minItems: 1, maxItems: 100 },
   request,
-  answer,
+  answer: response,
   expect
 })
 

@@ -1,5 +1,5 @@
 /** Lines that explanations of requests and of answers are made of. */
-import type { RefusalShown } from './explanation.js'
+import type { RejectionShown } from './explanation.js'
 
 const WIDTH = 10
 
@@ -19,15 +19,15 @@ export function set (name: string, uris: readonly string[]): string[] {
   return uris.length === 0 ? [`  ${field(name, '-')}`] : uris.map((uri, i) => `  ${field(i === 0 ? name : '', uri)}`)
 }
 
-export function brokenOr (verdict: 'broken' | 'observed'): string {
-  return verdict === 'observed' ? 'broken, observed only' : 'broken'
+export function brokenOr (decision: 'broken' | 'observed'): string {
+  return decision === 'observed' ? 'broken, observed only' : 'broken'
 }
 
 export function valuesText (values: number): string {
   return `passed (${values === 0 ? 'nothing to look at' : `${values} ${values === 1 ? 'value' : 'values'}`})`
 }
 
-export function refusal ({ status, phrase, headers, body }: RefusalShown): string[] {
+export function rejection ({ status, phrase, headers, body }: RejectionShown): string[] {
   return [
     '',
     'what the client gets',

@@ -20,7 +20,7 @@ export function wireTask ({ id, contextId, status, artifacts, history, metadata 
     contextId: contextId ?? ids.context,
     status: wireStatus(status ?? {}, variant, ids),
     artifacts: artifacts?.map(one => wireArtifact(one, variant)),
-    history: history?.map(one => answerMessage(one, variant, ids)),
+    history: history?.map(one => responseMessage(one, variant, ids)),
     metadata
   })
 }
@@ -29,7 +29,7 @@ export function wireTask ({ id, contextId, status, artifacts, history, metadata 
 export function wireEvent (spec: EventSpec, variant: Variant, ids: Ids): unknown {
   const { task, message, statusUpdate, artifactUpdate, result } = spec
   if (task !== undefined) return wrapped('task', wireTask(task, variant, ids), variant)
-  if (message !== undefined) return wrapped('message', answerMessage(message, variant, ids), variant)
+  if (message !== undefined) return wrapped('message', responseMessage(message, variant, ids), variant)
   if (statusUpdate !== undefined) return wrapped('statusUpdate', wireStatusUpdate(statusUpdate, variant, ids), variant)
   if (artifactUpdate !== undefined) return wrapped('artifactUpdate', wireArtifactUpdate(artifactUpdate, variant, ids), variant)
   return result
@@ -45,14 +45,14 @@ function wrapped (name: string, object: JsonMap, variant: Variant): JsonMap {
 }
 
 /** A message of the agent belongs to the context, one that its author says belongs to a task, to that one. */
-function answerMessage (spec: MessageSpec, { version, binding }: Variant, ids: Ids): JsonMap {
+function responseMessage (spec: MessageSpec, { version, binding }: Variant, ids: Ids): JsonMap {
   return wireMessage({ messageId: MESSAGE_ID, contextId: ids.context, ...spec }, version, binding, 'agent')
 }
 
 function wireStatus ({ state = 'working', message, timestamp }: StatusSpec, variant: Variant, ids: Ids): JsonMap {
   return defined({
     state: wireState(state, variant),
-    message: message === undefined ? undefined : answerMessage({ taskId: ids.task, ...message }, variant, ids),
+    message: message === undefined ? undefined : responseMessage({ taskId: ids.task, ...message }, variant, ids),
     timestamp
   })
 }

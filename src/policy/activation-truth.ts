@@ -1,5 +1,5 @@
 /** Which extensions an agent heeded, by what its answer shows: its header, `extensions[]`, data that an extension owns. */
-import type { ActivationTruth } from './answer.js'
+import type { ActivationReport } from './answer.js'
 import type { AgentPolicy } from './compiled.js'
 import type { Decision } from './decision.js'
 
@@ -13,7 +13,7 @@ const MAX_STRANGERS = 64
  */
 export function shownOf (policy: AgentPolicy, requested: readonly string[], injected: readonly string[], header: readonly string[]): string[] {
   const { names, hidden, echoes, declared } = policy
-  const spell = (uri: string): string => names.respell([uri])[0] ?? uri
+  const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
   return header.filter((uri, i) => {
     if (header.indexOf(uri) !== i) return false
     const spelled = spell(uri)
@@ -27,8 +27,8 @@ export function shownOf (policy: AgentPolicy, requested: readonly string[], inje
  * @param active URIs that are active in the request: without being asked for, by its data or always, they are no surprise
  * @param seen URIs that the answer proves, in any spelling
  */
-export function truthOf ({ names }: AgentPolicy, outbound: readonly string[], active: readonly string[], seen: Iterable<string>): ActivationTruth {
-  const spell = (uri: string): string => names.respell([uri])[0] ?? uri
+export function activationReportOf ({ names }: AgentPolicy, outbound: readonly string[], active: readonly string[], seen: Iterable<string>): ActivationReport {
+  const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
   const proven = new Set<string>()
   for (const uri of seen) proven.add(spell(uri))
   if (proven.size === 0) return outbound.length === 0 ? NO_TRUTH : { confirmed: NONE, absent: outbound, unexpected: NONE }
@@ -96,8 +96,8 @@ export class Activations {
     return shown.map(uri => policy.names.asAsked(uri, requested))
   }
 
-  truth (): ActivationTruth {
-    return truthOf(this.policy, this.decision.outbound, this.decision.active, this.seen)
+  truth (): ActivationReport {
+    return activationReportOf(this.policy, this.decision.outbound, this.decision.active, this.seen)
   }
 
   private provable (uri: string): boolean {
@@ -109,10 +109,10 @@ export class Activations {
   }
 
   private spelled (uri: string): string {
-    return this.policy.names.respell([uri])[0] ?? uri
+    return this.policy.names.canonicalize([uri])[0] ?? uri
   }
 }
 
 const NONE: readonly string[] = []
-const NO_TRUTH: ActivationTruth = { confirmed: NONE, absent: NONE, unexpected: NONE }
+const NO_TRUTH: ActivationReport = { confirmed: NONE, absent: NONE, unexpected: NONE }
 const NOTHING: Set<string> = new Set()

@@ -9,7 +9,7 @@ import type { SelectContext, Selector } from './select-kit.js'
 import { compileSelector } from './select.js'
 import type { RequestSubject } from './subject.js'
 import type { Violation } from './violation.js'
-import { note, violation } from './violation.js'
+import { addViolation, violation } from './violation.js'
 
 export function compileActivation (policy: PolicyConfig, context: SelectContext, policies: Readonly<Record<string, PolicyConfig>>, card: AgentCard): CompiledActivation {
   const { activation, inactive } = policy
@@ -70,7 +70,7 @@ export function idle (policies: readonly CompiledPolicy[]): PolicyActivity[] {
 /** @param mayAdd whether the gateway may ask for what active extensions require */
 export function activityOf (subject: RequestSubject, requested: readonly string[], injected: readonly string[], policy: AgentPolicy, mayAdd: boolean): Activity {
   const given = subject.message?.listed ?? NO_URIS
-  const listed = given.length === 0 ? NO_URIS : policy.names.respell(given).filter(uri => policy.declared.includes(uri))
+  const listed = given.length === 0 ? NO_URIS : policy.names.canonicalize(given).filter(uri => policy.declared.includes(uri))
   if (policy.idle !== null && requested.length === 0 && injected.length === 0) {
     return { policies: policy.idle, listed: distinct(listed), evidenced: NO_URIS, active: NO_URIS, injected, unmet: NOTHING_UNMET }
   }
@@ -99,7 +99,7 @@ export function activityOf (subject: RequestSubject, requested: readonly string[
   }
   const policies = seen.map(state => ({ policy: state.one, evidence: state.evidence, active: isActive(state) }))
   const signalled = new Set(policies.filter(one => one.policy.activation.signals !== null).map(one => one.policy.uri))
-  const active = policy.names.respell(asked).filter(uri => policy.declared.includes(uri) && !signalled.has(uri))
+  const active = policy.names.canonicalize(asked).filter(uri => policy.declared.includes(uri) && !signalled.has(uri))
   return {
     policies,
     listed: distinct(listed),
@@ -115,7 +115,7 @@ function plainActivity (policy: AgentPolicy, requested: readonly string[], injec
   const asked = injected.length === 0 ? requested : [...requested, ...injected]
   const policies: PolicyActivity[] = []
   for (const one of policy.policies) policies.push({ policy: one, evidence: null, active: one.same.some(uri => asked.includes(uri)) })
-  return { policies, listed: distinct(listed), evidenced: NO_URIS, active: policy.names.respell(asked).filter(uri => policy.declared.includes(uri)), injected, unmet: NOTHING_UNMET }
+  return { policies, listed: distinct(listed), evidenced: NO_URIS, active: policy.names.canonicalize(asked).filter(uri => policy.declared.includes(uri)), injected, unmet: NOTHING_UNMET }
 }
 
 function distinct (uris: readonly string[]): readonly string[] {
@@ -138,7 +138,7 @@ export function stripInactive (policy: CompiledPolicy, subject: RequestSubject, 
   const by = { policy, rule: INACTIVE }
   const { owned, ownedHeaders } = policy.activation
   if (policy.mode === 'enforce' && edits.verbatim !== null) return conflict(edits.verbatim, by, evidence, violations)
-  note(violations, violation('observe', 'EXTENSION_SUPPORT_REQUIRED', policy.name, INACTIVE, evidence, `belongs to the extension ${policy.uri}, which the request does not activate, and is ${policy.mode === 'enforce' ? 'removed' : 'to be removed'}`, policy.uri))
+  addViolation(violations, violation('observe', 'EXTENSION_SUPPORT_REQUIRED', policy.name, INACTIVE, evidence, `belongs to the extension ${policy.uri}, which the request does not activate, and is ${policy.mode === 'enforce' ? 'removed' : 'to be removed'}`, policy.uri))
   if (policy.mode !== 'enforce') return
   for (const selector of owned) {
     for (const { at } of selector.select(subject)) {
@@ -149,7 +149,7 @@ export function stripInactive (policy: CompiledPolicy, subject: RequestSubject, 
 }
 
 /** Whether rules look at the request: an extension that is not active is judged all the same where its data is. */
-export function isJudged ({ policy, active, evidence }: PolicyActivity): boolean {
+export function isEvaluated ({ policy, active, evidence }: PolicyActivity): boolean {
   // What is not active is removed, so there is nothing to judge.
   if (policy.activation.inactive === 'strip') return active
   return policy.activation.signals === null || active || evidence !== null

@@ -1,5 +1,5 @@
 /** What is asked of the review of an agent's answer, and what it says. Pure: the same bytes give the same verdict, for the proxy and for every offline tool. */
-import type { Refusal } from '../a2a/errors.js'
+import type { Rejection } from '../a2a/errors.js'
 import type { Operation } from '../a2a/operations.js'
 import type { Binding, Version } from '../a2a/versions.js'
 import type { JsonEdit } from '../wire/json-edit.js'
@@ -10,7 +10,7 @@ import type { TaskRecord } from './task-memory.js'
 import type { Tracer } from './trace.js'
 import type { Violation } from './violation.js'
 
-export interface AnswerContext {
+export interface ResponseContext {
   readonly policy: AgentPolicy
   readonly decision: Decision
   /** URIs as the client asked for them. */
@@ -29,9 +29,9 @@ export interface AnswerContext {
 }
 
 /** What becomes of one whole answer, or of one event. */
-export interface Verdict {
+export interface ResponseDecision {
   /** Null: forward. */
-  readonly refusal: Refusal | null
+  readonly rejection: Rejection | null
   readonly violations: readonly Violation[]
   /** Of the JSON that was judged; none where it is refused. */
   readonly edits: readonly JsonEdit[]
@@ -60,7 +60,7 @@ export interface Measure {
 }
 
 /** What is known of an extension's activation once an answer is over. */
-export interface ActivationTruth {
+export interface ActivationReport {
   /** URIs that the agent was asked for, with proof that it heeded: the header, `extensions[]`, data that the extension owns. */
   readonly confirmed: readonly string[]
   readonly absent: readonly string[]
@@ -69,7 +69,7 @@ export interface ActivationTruth {
 }
 
 /** Reviews one answer: a JSON body, or an event stream one event after the other. */
-export interface AnswerReview {
+export interface ResponseEvaluator {
   /**
    * Whether bytes have to wait for their verdict: something is enforced, has to be remembered before the client can go on, or the header waits
    * for proof. Otherwise they are forwarded as they come, and the verdict is only recorded.
@@ -86,8 +86,8 @@ export interface AnswerReview {
   /** The extensions that the client's header is to name, in its own spelling, by what is known now. */
   shown (): readonly string[]
   /** @param bytes the whole body, or the data of one event */
-  judge (bytes: Buffer, stream: boolean): Verdict
+  evaluate (bytes: Buffer, stream: boolean): ResponseDecision
   /** A clean end of an event stream: what only the last event shows. */
-  end (): Verdict | null
-  truth (): ActivationTruth
+  end (): ResponseDecision | null
+  activationReport (): ActivationReport
 }

@@ -12,7 +12,7 @@ export interface CardFinding {
   readonly rule: 'card-params' | 'card-schema'
   readonly mode: 'enforce' | 'observe'
   /** The card is not to be used. */
-  readonly refuses: boolean
+  readonly rejects: boolean
   /** One sentence. */
   readonly message: string
 }
@@ -33,7 +33,7 @@ export function checkCards (agent: AgentConfig, cards: readonly AgentCard[], cac
     const add = (rule: CardFinding['rule'], uri: string, problems: readonly string[]): void => {
       const rest = problems.length - SHOWN
       const message = `policy "${name}" (${uri}): of the card, ${problems.slice(0, SHOWN).join('; ')}${rest > 0 ? `; ${rest} more` : ''}`
-      if (!findings.some(known => known.message === message)) findings.push({ policy: name, rule, mode, refuses: checks.onInvalid === 'refuse' && mode === 'enforce', message })
+      if (!findings.some(known => known.message === message)) findings.push({ policy: name, rule, mode, rejects: checks.onInvalid === 'refuse' && mode === 'enforce', message })
     }
     const declaring = cards.flatMap(card => identitiesOf(policy, new Map(card.extensions.map(one => [one.uri, one]))).flatMap(({ uri, extension }) => extension === null ? [] : [{ card, uri, extension }]))
     for (const { uri, extension } of declaring) {

@@ -2,20 +2,20 @@
 import type { Mode, PolicyConfig, ResponseRuleConfig } from '../config/model.js'
 import { parsePointer } from '../wire/json-pointer.js'
 import { compileCondition } from './condition.js'
-import type { CompiledAnswers, CompiledPolicy, CompiledRedaction, CompiledResponseRule } from './compiled.js'
+import type { CompiledResponses, CompiledPolicy, CompiledRedaction, CompiledResponseRule } from './compiled.js'
 import { compileCorrelation } from './correlate.js'
 import { compileName } from './glob.js'
 import { compileObserve } from './observe.js'
 import type { ResultSubject } from './result-subject.js'
 import type { CompiledSource } from './schema-source.js'
-import { ANSWER_CONTENTS, compileAnswerSelector, compilePlaces } from './select-answer.js'
+import { RESPONSE_CONTENTS, compileResponseSelector, compilePlaces } from './select-answer.js'
 import type { SelectContext, Selector } from './select-kit.js'
 import { compileTaskState } from './task-state.js'
 
-type AnswerSide = Pick<CompiledPolicy, 'answers' | 'state' | 'correlations'>
+type ResponseSide = Pick<CompiledPolicy, 'responses' | 'state' | 'correlations'>
 type SourceOf = (schema: NonNullable<ResponseRuleConfig['schema']>) => CompiledSource
 
-const UNREAD: AnswerSide = { answers: null, state: null, correlations: [] }
+const UNREAD: ResponseSide = { responses: null, state: null, correlations: [] }
 
 /** Whether a policy has nothing to say of answers. */
 export function isSilent ({ response, state, correlate, observe, redact, inactive, echo }: PolicyConfig): boolean {
@@ -23,11 +23,11 @@ export function isSilent ({ response, state, correlate, observe, redact, inactiv
 }
 
 /** @param responses the agent's: what is not read is not judged, and nothing is remembered of it */
-export function compileAnswerSide (policy: PolicyConfig, mode: Mode, responses: Mode, context: SelectContext, source: SourceOf): AnswerSide {
+export function compileResponseSide (policy: PolicyConfig, mode: Mode, responses: Mode, context: SelectContext, source: SourceOf): ResponseSide {
   if (responses === 'off' || (isSilent(policy) && policy.owns === undefined)) return UNREAD
   const acts = mode === 'enforce' && responses === 'enforce'
   const strips = policy.inactive?.response === 'strip'
-  const answers: CompiledAnswers = {
+  const compiled: CompiledResponses = {
     acts,
     silent: isSilent(policy),
     rules: (policy.response ?? []).map(rule => compileResponseRule(rule, acts, context, source)),
@@ -37,7 +37,7 @@ export function compileAnswerSide (policy: PolicyConfig, mode: Mode, responses: 
     ...compileObserve(policy.observe, context)
   }
   return {
-    answers,
+    responses: compiled,
     state: policy.state === undefined ? null : compileTaskState(policy.state, mode, responses, context),
     correlations: (policy.correlate ?? []).map(config => compileCorrelation(config, mode, responses, context))
   }
@@ -53,7 +53,7 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     errorClass: 'invalid',
     undeclaredClass: 'invalid',
     on: rule.on === undefined ? null : new Set(rule.on),
-    select: compileAnswerSelector(rule.select, context, verdict === 'strip' && rule.select.event === undefined),
+    select: compileResponseSelector(rule.select, context, verdict === 'strip' && rule.select.event === undefined),
     event: rule.select.event ?? null,
     holds: compilePlaces(rule.select),
     chunked: rule.chunked ?? (rule.select.part !== undefined || rule.count?.min !== undefined),
@@ -69,9 +69,9 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
 function owned ({ owns = {} }: PolicyConfig, context: SelectContext, located: boolean): Selector<ResultSubject>[] {
   const { metadata = [], dataKeys = [], mediaTypes = [] } = owns
   return [
-    ...metadata.map(key => compileAnswerSelector({ metadata: { in: [...ANSWER_CONTENTS, 'part', 'task', 'event'], key } }, context, located)),
-    ...dataKeys.map(dataKey => compileAnswerSelector({ part: { dataKey } }, context, located)),
-    ...(mediaTypes.length === 0 ? [] : [compileAnswerSelector({ part: { mediaType: mediaTypes } }, context, located)])
+    ...metadata.map(key => compileResponseSelector({ metadata: { in: [...RESPONSE_CONTENTS, 'part', 'task', 'event'], key } }, context, located)),
+    ...dataKeys.map(dataKey => compileResponseSelector({ part: { dataKey } }, context, located)),
+    ...(mediaTypes.length === 0 ? [] : [compileResponseSelector({ part: { mediaType: mediaTypes } }, context, located)])
   ]
 }
 

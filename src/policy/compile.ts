@@ -3,12 +3,12 @@ import type { AgentCard } from '../a2a/card.js'
 import { routeKey } from '../a2a/extension-routes.js'
 import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, ResolvedPolicy, SchemaRef } from '../config/model.js'
 import type { Identity } from './identity.js'
-import { identitiesOf, modeOf, Names } from './identity.js'
+import { identitiesOf, modeOf, ExtensionAliases } from './identity.js'
 import { isOffered } from './methods.js'
 import type { CardToSearch, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource, reportTo } from './schema-source.js'
 import { compileActivation, idle, isPlain } from './activation.js'
-import { compileAnswerSide, isSilent, notedRules } from './compile-answers.js'
+import { compileResponseSide, isSilent, notedRules } from './compile-answers.js'
 import { compileRule, supplyOf } from './compile-rule.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, DataClaim, RequiredExtension } from './compiled.js'
 import type { SelectContext } from './select-kit.js'
@@ -42,7 +42,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const untagged: DataClaim[] | null = agent.untaggedData === 'reject' ? [] : null
   const spoken = new Set<string>()
   let remembers = false
-  const names = new Names()
+  const names = new ExtensionAliases()
   const noted = new Set<string>()
   const echoes = new Map<string, 'verify' | 'synthesize'>()
   const responses = agent.mode === 'off' ? 'off' : agent.responses
@@ -101,7 +101,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     for (const id of asked) noted.add(`${name}/${id}`)
     const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context), supplyOf(rule, policy.inject ?? [], inject), asked.has(rule.id)))
     if (responses !== 'off') remembers ||= (policy.request ?? []).some(({ when, unless }) => when?.taskState !== undefined || unless?.taskState !== undefined)
-    policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim', ...compileAnswerSide(policy, mode, responses, select, source => compileSource(source, context)) })
+    policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim', ...compileResponseSide(policy, mode, responses, select, source => compileSource(source, context)) })
     const claim = untagged === null ? null : dataClaim(policy, uri, rules, select)
     if (claim !== null) untagged?.push(claim)
   }
@@ -138,9 +138,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     untagged,
     edits: policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),
     responses,
-    reads: responses !== 'off' && (labels.size > 0 || policies.some(one => one.answers !== null)),
-    remembers: remembers || policies.some(one => one.state !== null || one.correlations.length > 0 || one.answers?.metrics.some(metric => metric.type === 'counter') === true),
-    judges: remembers || echoes.size > 0 || policies.some(one => one.answers?.silent === false),
+    reads: responses !== 'off' && (labels.size > 0 || policies.some(one => one.responses !== null)),
+    remembers: remembers || policies.some(one => one.state !== null || one.correlations.length > 0 || one.responses?.metrics.some(metric => metric.type === 'counter') === true),
+    evaluates: remembers || echoes.size > 0 || policies.some(one => one.responses?.silent === false),
     noted,
     echoes,
     keepsVerbatim: policies.some(one => one.verbatim),

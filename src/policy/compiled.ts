@@ -3,7 +3,7 @@ import type { PartView } from '../a2a/message.js'
 import type { Operation } from '../a2a/operations.js'
 import type { ErrorClass, Mode, OnUnknown, Signal } from '../config/model.js'
 import type { Condition } from './condition.js'
-import type { Names } from './identity.js'
+import type { ExtensionAliases } from './identity.js'
 import type { CompiledSource, UnusableSchema } from './schema-source.js'
 import type { Glob } from './glob.js'
 import type { ResultSubject } from './result-subject.js'
@@ -74,13 +74,13 @@ export interface CompiledPolicy {
   readonly inject: readonly CompiledInjection[]
   readonly verbatim: boolean
   /** What it says of answers; null where that is nothing, `state` and `correlations` included, or the agent's answers are not read. */
-  readonly answers: CompiledAnswers | null
+  readonly responses: CompiledResponses | null
   readonly state: CompiledTaskState | null
   readonly correlations: readonly CompiledCorrelation[]
 }
 
 /** What one policy says of answers. */
-export interface CompiledAnswers {
+export interface CompiledResponses {
   /** Whether what it says is done: both the policy and the agent's `responses` enforce. Otherwise it is only recorded. */
   readonly acts: boolean
   /** Whether it says nothing but what the extension owns. */
@@ -129,7 +129,7 @@ export interface CompiledMetric {
 }
 
 /** Selectors over either side, for what requests and answers both move. */
-export interface BothSides { readonly request: Selector, readonly answer: Selector<ResultSubject> }
+export interface BothSides { readonly request: Selector, readonly response: Selector<ResultSubject> }
 
 export interface CompiledTaskState {
   readonly from: BothSides
@@ -138,7 +138,7 @@ export interface CompiledTaskState {
   readonly monotonic: BothSides | null
   readonly maxVisits: ReadonlyMap<string, number>
   /** On requests, and on answers, whose mode is the agent's `responses` as well. */
-  readonly mode: { readonly request: Mode, readonly answer: Mode }
+  readonly mode: { readonly request: Mode, readonly response: Mode }
   readonly onUnknown: OnUnknown
   readonly errorClass: ErrorClass
   readonly message: string | null
@@ -214,7 +214,7 @@ export interface AgentPolicy {
   /** Every URI of card or policy, with its label for metrics: the policy's name, else the URI. */
   readonly labels: ReadonlyMap<string, string>
   /** Other URIs of the same extensions. */
-  readonly names: Names
+  readonly names: ExtensionAliases
   /** JSON-RPC methods beside those of A2A, by name. */
   readonly methods: ReadonlyMap<string, readonly CompiledAddition[]>
   /** HTTP routes beside the operations of A2A, as `routeKey` names them. */
@@ -232,7 +232,7 @@ export interface AgentPolicy {
   /** Whether answers can have to be read: a policy says something of them, or extensions can be asked for that anybody knows. */
   readonly reads: boolean
   /** Whether a policy says something of answers beyond what proves its extension active. */
-  readonly judges: boolean
+  readonly evaluates: boolean
   /** By URI, every spelling: the extensions of which the client's header names only those that it asked for, or those that are proven as well. */
   readonly echoes: ReadonlyMap<string, 'verify' | 'synthesize'>
   /** Whether anything is remembered of tasks, by policies, or needed by conditions. */

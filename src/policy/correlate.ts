@@ -23,12 +23,12 @@ import type { Subject } from './subject.js'
 import type { TaskMemory } from './task-memory.js'
 import { FIELDS } from './task-memory.js'
 import type { Violation } from './violation.js'
-import { isFull, note, violation } from './violation.js'
+import { isFull, addViolation, violation } from './violation.js'
 
 /** @param responses of the agent */
 export function compileCorrelation (config: CorrelationConfig, policyMode: Mode, responses: Mode, context: SelectContext): CompiledCorrelation {
   const modes = sideModes(policyMode, responses)
-  const mode = config.check.on === 'request' ? modes.request : modes.answer
+  const mode = config.check.on === 'request' ? modes.request : modes.response
   return {
     id: config.id,
     remember: compileSide(config.remember, context),
@@ -72,7 +72,7 @@ function check (policy: CompiledPolicy, correlation: CompiledCorrelation, subjec
   if (first === undefined) return
   const add = (path: string, message: string, fault = false): void => {
     const own = fault ? null : correlation.message
-    note(violations, violation(mode, reasonOn(correlation.check.on, errorClass), policy.name, correlation.id, path, own ?? message, policy.uri, fault ? null : correlation.reason, own !== null))
+    addViolation(violations, violation(mode, reasonOn(correlation.check.on, errorClass), policy.name, correlation.id, path, own ?? message, policy.uri, fault ? null : correlation.reason, own !== null))
   }
   for (const { ambiguous, path } of selected) if (ambiguous !== null) return add(path, `cannot be judged: ${ambiguous}`, true)
   const field = FIELDS.correlation(policy.name, correlation.id)

@@ -6,7 +6,7 @@ import type { RequestView } from '../a2a/message.js'
 import { carriesMessage, inMessageScope } from '../a2a/operations.js'
 import { taskStateOf } from '../a2a/task-state.js'
 import type { Activity } from './activation.js'
-import { activityOf, INACTIVE, isJudged, stripInactive } from './activation.js'
+import { activityOf, INACTIVE, isEvaluated, stripInactive } from './activation.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity } from './compiled.js'
 import { correlate } from './correlate.js'
 import type { Decision, DecisionRequest } from './decision.js'
@@ -22,12 +22,12 @@ import type { Tracer } from './trace.js'
 import { checkUntagged } from './untagged.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
 import type { Violation } from './violation.js'
-import { callViolation, GATEWAY, note, refusalOf, violation } from './violation.js'
+import { callViolation, GATEWAY, addViolation, rejectionOf, violation } from './violation.js'
 
 /** @param tracer is told each rule's verdict; null in the proxy */
 export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null = null): Decision {
   const { requested, call } = request
-  if (policy.mode === 'off') return { ...nothing(policy), refusal: null, violations: NONE, outbound: requested }
+  if (policy.mode === 'off') return { ...nothing(policy), rejection: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
   try {
     return evaluate(call.inexact, () => evaluateRequest(request, policy, tracer, violations))
@@ -36,7 +36,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
     if (problem === null) throw error
     // Fail closed: rules that were not reached are neither met nor broken.
     violations.push(violation(policy.readMode, 'EXTENSION_DATA_INVALID', GATEWAY, 'steps', call.view?.message?.path ?? call.request?.path ?? '', problem))
-    return { ...nothing(policy), refusal: refusalOf(violations), violations, outbound: requested }
+    return { ...nothing(policy), rejection: rejectionOf(violations), violations, outbound: requested }
   }
 }
 
@@ -47,10 +47,10 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
     const mode = UNREAD.has(call.problem.rule) ? policy.readMode : policy.mode
     violations.push(callViolation(mode, call.problem))
     // What cannot be read cannot be judged further.
-    if (mode === 'enforce') return { ...nothing(policy), refusal: refusalOf(violations), violations, outbound: requested }
+    if (mode === 'enforce') return { ...nothing(policy), rejection: rejectionOf(violations), violations, outbound: requested }
   }
   if (requested.some(isOdd)) {
-    note(violations, violation(policy.readMode, 'INVALID_REQUEST', GATEWAY, 'odd-extension', `header ${request.headerName}`, 'names an extension with a character beyond visible ASCII, which some agents take away; percent-encode it'))
+    addViolation(violations, violation(policy.readMode, 'INVALID_REQUEST', GATEWAY, 'odd-extension', `header ${request.headerName}`, 'names an extension with a character beyond visible ASCII, which some agents take away; percent-encode it'))
   }
   if (requested.length > policy.maxExtensions) {
     violations.push(violation(policy.mode, 'INVALID_REQUEST', GATEWAY, 'too-many-extensions', `header ${request.headerName}`, `asks for more than ${policy.maxExtensions} extensions; ask only for those this agent lists in its card`))
@@ -64,7 +64,7 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   const subject = new RequestSubject(call, request.headers, memory === null ? null : taskStateOf(memory.get(FIELDS.state)))
   const toInject = notAsked(policy, requested)
   const verbatim = policy.keepsVerbatim ? verbatimFor(subject, requested, policy) : null
-  if (verbatim !== null) for (const uri of toInject) note(violations, notInjected(request, uri, verbatim, policy))
+  if (verbatim !== null) for (const uri of toInject) addViolation(violations, notInjected(request, uri, verbatim, policy))
   const activity = activityOf(subject, requested, verbatim === null ? toInject : NO_URIS, policy, verbatim === null)
   const { listed, evidenced, active, injected } = activity
   const edits = policy.edits ? new Edits(verbatim) : null
@@ -75,13 +75,13 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   const matched = policy.noted.size === 0 ? null : new Set<string>()
   for (const one of activity.policies) {
     if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
-      if (one.policy.activation.inactive === 'reject') note(violations, inactive(request, one.policy, one.evidence))
+      if (one.policy.activation.inactive === 'reject') addViolation(violations, inactive(request, one.policy, one.evidence))
       else if (edits !== null) stripInactive(one.policy, subject, one.evidence, edits, violations)
     }
-    const judged = isJudged(one)
-    tracer?.policy(one, judged)
-    if (judged) runRules(one.policy, subject, one.active, violations, edits, matched, tracer)
-    if (judged && memory !== null) {
+    const evaluated = isEvaluated(one)
+    tracer?.policy(one, evaluated)
+    if (evaluated) runRules(one.policy, subject, one.active, violations, edits, matched, tracer)
+    if (evaluated && memory !== null) {
       if (one.policy.state !== null) checkTaskState(one.policy, subject, 'request', memory, violations)
       if (one.policy.correlations.length > 0) correlate(one.policy, subject, 'request', memory, violations)
     }
@@ -91,7 +91,7 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
 
   const { edits: changes, headers, edited } = settled
-  return { refusal: violations.length === 0 ? null : refusalOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, activity: activity.policies, matched: matched ?? NOTHING_MATCHED, memory, edits: changes, headers, edited }
+  return { rejection: violations.length === 0 ? null : rejectionOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, activity: activity.policies, matched: matched ?? NOTHING_MATCHED, memory, edits: changes, headers, edited }
 }
 
 /** Problems of a call that leave its body unread. */
@@ -121,16 +121,16 @@ function additions ({ call, extensionRoute }: DecisionRequest, policy: AgentPoli
   return policy.methods.get(call.method) ?? NOTHING_ADDED
 }
 
-function nothing ({ declared }: AgentPolicy): Omit<Decision, 'refusal' | 'violations' | 'outbound'> {
+function nothing ({ declared }: AgentPolicy): Omit<Decision, 'rejection' | 'violations' | 'outbound'> {
   return { declared, listed: NO_URIS, evidenced: NO_URIS, active: NO_URIS, injected: NO_URIS, missing: NO_URIS, verbatim: false, activity: NO_ACTIVITY, matched: NOTHING_MATCHED, memory: null, ...UNCHANGED }
 }
 
 function ambiguities (view: RequestView, pathTenant: string | null, policy: AgentPolicy, violations: Violation[]): void {
   for (const problem of view.problems) {
-    note(violations, violation(policy.readMode, 'INVALID_PARAMS', GATEWAY, 'ambiguous-fields', problem.path, problem.message))
+    addViolation(violations, violation(policy.readMode, 'INVALID_PARAMS', GATEWAY, 'ambiguous-fields', problem.path, problem.message))
   }
   if (pathTenant !== null && view.tenant !== null && view.tenant !== pathTenant) {
-    note(violations, violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'tenant', 'tenant', 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body'))
+    addViolation(violations, violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'tenant', 'tenant', 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body'))
   }
 }
 
@@ -139,7 +139,7 @@ function missingRequired (request: DecisionRequest, injected: readonly string[],
   const missing: string[] = []
   for (const extension of policy.required) {
     if ((extension.scope ?? policy.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
-    if (policy.names.asks(request.requested, extension.uri) || injected.includes(extension.uri)) continue
+    if (policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)) continue
     missing.push(extension.uri)
     violations.push(violation(extension.mode, 'EXTENSION_SUPPORT_REQUIRED', extension.label, 'required', `header ${request.headerName}`, `must name the required extension ${extension.uri}`, extension.uri))
   }
@@ -149,7 +149,7 @@ function missingRequired (request: DecisionRequest, injected: readonly string[],
 function dependencies (request: DecisionRequest, activity: Activity, agent: AgentPolicy, violations: Violation[]): void {
   for (const { policy, missing } of activity.unmet) {
     if ((policy.activation.scope ?? agent.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
-    note(violations, violation(policy.mode, 'EXTENSION_DEPENDENCY_MISSING', policy.name, 'requires', `header ${request.headerName}`, `must also name ${missing.uri}, which the extension ${policy.uri} requires`, policy.uri))
+    addViolation(violations, violation(policy.mode, 'EXTENSION_DEPENDENCY_MISSING', policy.name, 'requires', `header ${request.headerName}`, `must also name ${missing.uri}, which the extension ${policy.uri} requires`, policy.uri))
   }
 }
 
@@ -162,7 +162,7 @@ function inactive (request: DecisionRequest, policy: CompiledPolicy, path: strin
 
 /** Unlisted: asked for by the client, known neither to the card nor to a policy. */
 function outboundOf (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
-  const requested = policy.names.respell(request.requested)
+  const requested = policy.names.canonicalize(request.requested)
   let unlisted = false
   for (let i = 0; i < requested.length; i++) {
     if (!policy.labels.has(requested[i] as string)) unlisted = true
@@ -183,5 +183,5 @@ function unlistedMessage (policy: AgentPolicy): string {
 
 function notAsked (policy: AgentPolicy, requested: readonly string[]): readonly string[] {
   if (policy.injected.length === 0) return NO_URIS
-  return policy.injected.filter(uri => !policy.names.asks(requested, uri))
+  return policy.injected.filter(uri => !policy.names.includes(requested, uri))
 }

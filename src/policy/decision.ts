@@ -1,6 +1,6 @@
 /** What is asked of `decide`, and what it answers. */
 import type { Call } from '../a2a/call.js'
-import type { Refusal } from '../a2a/errors.js'
+import type { Rejection } from '../a2a/errors.js'
 import type { Settled } from './edits.js'
 import type { PolicyActivity } from './compiled.js'
 import type { TaskMemory, TaskRecord } from './task-memory.js'
@@ -25,7 +25,7 @@ export interface DecisionRequest {
 /** `edits`, `headers` and `edited` mean nothing where the request is refused. */
 export interface Decision extends Settled {
   /** Null: forward. */
-  readonly refusal: Refusal | null
+  readonly rejection: Rejection | null
   /** All of them, observed ones included. */
   readonly violations: readonly Violation[]
   /** URIs of the card, and which of them the message lists, whose data it carries, that are active: as the card spells them. */

@@ -4,7 +4,7 @@ import type { JsonEdit, JsonPath } from '../wire/json-edit.js'
 import type { CompiledPolicy } from './compiled.js'
 import { step } from './evaluation.js'
 import type { Violation } from './violation.js'
-import { isFull, note, violation } from './violation.js'
+import { isFull, addViolation, violation } from './violation.js'
 
 /** Whose change: a policy and the name of its rule. */
 export interface Editor { readonly policy: CompiledPolicy, readonly rule: string }
@@ -55,7 +55,7 @@ export class Edits {
   settle (message: MessageView | null, rawHeaders: readonly string[], violations: Violation[]): Settled {
     const edits = this.changes
     step(edits.length * EDIT + rawHeaders.length * LINE)
-    if (edits.length > 0) refuseEmpty(edits, message, violations)
+    if (edits.length > 0) rejectEmpty(edits, message, violations)
     if (edits.length === 0 && this.lines.size === 0) return UNCHANGED
     const stale = edits.length > 0
     const headers = rawHeaders.filter((_, i) => {
@@ -68,7 +68,7 @@ export class Edits {
 }
 
 /** A message has at least one part: where all would go, the request does not. */
-function refuseEmpty (changes: readonly Change[], message: MessageView | null, violations: Violation[]): void {
+function rejectEmpty (changes: readonly Change[], message: MessageView | null, violations: Violation[]): void {
   if (message === null || message.list === null || message.list.length === 0) return
   const list: JsonPath = [...message.steps, message.list.key]
   const removed = new Map<number, Editor>()
@@ -81,11 +81,11 @@ function refuseEmpty (changes: readonly Change[], message: MessageView | null, v
     // Looking for the path of each took 1 s where thirty thousand parts go.
     if (isFull(violations, 'enforce')) return
     const path = message.parts.find(part => part.index === index)?.path ?? message.path
-    note(violations, violation('enforce', 'EXTENSION_DATA_INVALID', policy.name, rule, path, 'must go, and no part of the message would be left; send one that may stay', policy.uri))
+    addViolation(violations, violation('enforce', 'EXTENSION_DATA_INVALID', policy.name, rule, path, 'must go, and no part of the message would be left; send one that may stay', policy.uri))
   }
 }
 
 /** What an enforced policy would have to change arrives as it was sent, or not at all. */
 export function conflict (verbatim: CompiledPolicy, { policy, rule }: Editor, path: string, violations: Violation[]): void {
-  note(violations, violation('enforce', 'EXTENSION_CONFLICT', policy.name, rule, path, `would be removed, but the extension ${verbatim.uri} has the request forwarded as it was sent; leave it out, or do not ask for that extension`, policy.uri))
+  addViolation(violations, violation('enforce', 'EXTENSION_CONFLICT', policy.name, rule, path, `would be removed, but the extension ${verbatim.uri} has the request forwarded as it was sent; leave it out, or do not ask for that extension`, policy.uri))
 }

@@ -39,7 +39,7 @@ export function modeOf (agent: Mode, { mode }: PolicyConfig): Mode {
 }
 
 /** The other names of an agent's extensions, looked up per request. */
-export class Names {
+export class ExtensionAliases {
   /** Another spelling to the card's. */
   private readonly canonical = new Map<string, string>()
   /** URI to the others that count for it. */
@@ -54,12 +54,12 @@ export class Names {
   }
 
   /** Whether a request that asks for these URIs asks for that one. */
-  asks (requested: readonly string[], uri: string): boolean {
+  includes (requested: readonly string[], uri: string): boolean {
     return requested.includes(uri) || this.counting.get(uri)?.some(other => requested.includes(other)) === true
   }
 
   /** The URIs as the card spells them, each once; the same list where nothing differs. */
-  respell (requested: readonly string[]): readonly string[] {
+  canonicalize (requested: readonly string[]): readonly string[] {
     if (this.canonical.size === 0 || !requested.some(uri => this.canonical.has(uri))) return requested
     return [...new Set(requested.map(uri => this.canonical.get(uri) ?? uri))]
   }

@@ -12,7 +12,7 @@ import type { SelectContext } from './select-kit.js'
 import { NAME_LIMIT } from './select-kit.js'
 import type { RequestSubject } from './subject.js'
 import type { Violation } from './violation.js'
-import { note, violation } from './violation.js'
+import { addViolation, violation } from './violation.js'
 
 /** Name of the rule under which injection is recorded. */
 export const INJECT = 'inject'
@@ -52,7 +52,7 @@ function injectOne (policy: CompiledPolicy, injection: CompiledInjection, holder
   const by = { policy, rule: INJECT }
   const { metadata } = holder
   const report = (mode: Mode, path: string, message: string): void => {
-    note(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy.name, INJECT, path, message, policy.uri))
+    addViolation(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy.name, INJECT, path, message, policy.uri))
   }
   if (metadata !== undefined && metadata !== null && !isObject(metadata)) return report(policy.mode, holder.path, 'must be an object')
   const sent = isObject(metadata) ? names.filter(name => Object.hasOwn(metadata, name)) : []

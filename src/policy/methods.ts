@@ -3,7 +3,7 @@ import type { Call } from '../a2a/call.js'
 import type { MethodConfig } from '../config/model.js'
 import type { CompiledAddition, PolicyActivity } from './compiled.js'
 import type { Violation } from './violation.js'
-import { isFull, note, violation } from './violation.js'
+import { isFull, addViolation, violation } from './violation.js'
 
 /** @param declared whether the card lists the extension: without it only what needs nothing is the agent's */
 export function isOffered (need: MethodConfig['need'], declared: boolean): boolean {
@@ -14,20 +14,20 @@ export function checkAddition (added: CompiledAddition, call: Call, activity: re
   const { kind, policy, uri, mode } = added
   const active = activity.some(one => one.policy.uri === uri && one.active)
   if (added.needsActive && !active && !missing.includes(uri)) {
-    note(violations, violation(mode, 'EXTENSION_SUPPORT_REQUIRED', policy, kind, `header ${headerName}`, `must name the extension ${uri}, which the ${kind} belongs to`, uri))
+    addViolation(violations, violation(mode, 'EXTENSION_SUPPORT_REQUIRED', policy, kind, `header ${headerName}`, `must name the extension ${uri}, which the ${kind} belongs to`, uri))
   }
   const found = added.schema?.find(NO_CAPTURES) ?? null
   if (found === null) return
   const { rule, place, value } = kind === 'method' ? { rule: 'method-params', place: 'params', value: call.request?.object } : { rule: 'route-body', place: 'body', value: call.extensionBody }
   if (!found.entry.usable) {
-    note(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', policy, rule, place, `cannot be accepted: the schema of the ${kind} is unusable`, uri, 'SCHEMA_UNUSABLE'))
+    addViolation(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', policy, rule, place, `cannot be accepted: the schema of the ${kind} is unusable`, uri, 'SCHEMA_UNUSABLE'))
     return
   }
   // Most keywords let pass what is not there; a method without params is one whose params have no members.
-  if (kind === 'route' && value === undefined) return note(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, place, 'is required; send JSON', uri))
+  if (kind === 'route' && value === undefined) return addViolation(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, place, 'is required; send JSON', uri))
   for (const problem of found.entry.schema.validate(value) ?? (value === undefined ? found.entry.schema.validate(NO_PARAMS) : null) ?? []) {
     if (isFull(violations, mode)) return
-    note(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, pathOf(kind, problem.path), `${problem.message} (the schema of the ${kind})`, uri))
+    addViolation(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, pathOf(kind, problem.path), `${problem.message} (the schema of the ${kind})`, uri))
   }
 }
 

@@ -1,10 +1,10 @@
 /** What a policy reports of the extension's data in answers: attributes for the span, numbers for the metrics. */
 import type { ObserveConfig } from '../config/model.js'
 import type { Measure, ObservedAttribute } from './answer.js'
-import type { CompiledAnswers, CompiledMetric, CompiledPolicy } from './compiled.js'
+import type { CompiledResponses, CompiledMetric, CompiledPolicy } from './compiled.js'
 import { step } from './evaluation.js'
 import type { ResultSubject } from './result-subject.js'
-import { compileAnswerSelector } from './select-answer.js'
+import { compileResponseSelector } from './select-answer.js'
 import type { SelectContext } from './select-kit.js'
 import type { TaskMemory } from './task-memory.js'
 import { FIELDS } from './task-memory.js'
@@ -17,14 +17,14 @@ export const OTHER = 'other'
 
 export interface Observed { readonly attributes: readonly ObservedAttribute[], readonly measures: readonly Measure[] }
 
-export function compileObserve (config: ObserveConfig | undefined, context: SelectContext): Pick<CompiledAnswers, 'attributes' | 'metrics'> {
+export function compileObserve (config: ObserveConfig | undefined, context: SelectContext): Pick<CompiledResponses, 'attributes' | 'metrics'> {
   return {
-    attributes: Object.entries(config?.spanAttributes ?? {}).map(([name, from]) => ({ name, from: compileAnswerSelector(from, context) })),
+    attributes: Object.entries(config?.spanAttributes ?? {}).map(([name, from]) => ({ name, from: compileResponseSelector(from, context) })),
     metrics: (config?.metrics ?? []).map(({ name, type, from, by }) => ({
       name,
       type,
-      from: compileAnswerSelector(from, context),
-      by: by === undefined ? null : { from: compileAnswerSelector(by.from, context), values: new Set(by.values) }
+      from: compileResponseSelector(from, context),
+      by: by === undefined ? null : { from: compileResponseSelector(by.from, context), values: new Set(by.values) }
     }))
   }
 }
@@ -34,15 +34,15 @@ export function compileObserve (config: ObserveConfig | undefined, context: Sele
  *   counted. What was counted of the task before is not counted again; where nobody knows, the whole is counted.
  */
 export function observe (policy: CompiledPolicy, subject: ResultSubject, memory: TaskMemory | null): Observed {
-  const { answers } = policy
-  if (answers === null || (answers.attributes.length === 0 && answers.metrics.length === 0)) return NOTHING
+  const { responses } = policy
+  if (responses === null || (responses.attributes.length === 0 && responses.metrics.length === 0)) return NOTHING
   const attributes: ObservedAttribute[] = []
-  for (const { name, from } of answers.attributes) {
+  for (const { name, from } of responses.attributes) {
     const value = from.select(subject).map(one => one.ambiguous === null ? one.value : null).find(isShown)
     if (value !== undefined) attributes.push({ name, value })
   }
   const measures: Measure[] = []
-  for (const metric of answers.metrics) {
+  for (const metric of responses.metrics) {
     if (metric.type === 'counter' && memory === null && subject.taskId === 'present') continue
     const numbers = numbersOf(metric, subject)
     if (numbers.length === 0) continue

@@ -18,9 +18,9 @@ export function reasonOn (side: Side, errorClass: ErrorClass): Reason {
 }
 
 /** The mode of a policy on each side: answers are judged as strictly as both the policy and the agent's `responses` say. */
-export interface SideModes { readonly request: Mode, readonly answer: Mode }
+export interface SideModes { readonly request: Mode, readonly response: Mode }
 
 export function sideModes (mode: Mode, responses: Mode): SideModes {
   const both = [mode, responses]
-  return { request: mode, answer: both.includes('off') ? 'off' : both.includes('observe') ? 'observe' : 'enforce' }
+  return { request: mode, response: both.includes('off') ? 'off' : both.includes('observe') ? 'observe' : 'enforce' }
 }

@@ -3,9 +3,9 @@ import type { JsonEdit, JsonPath } from '../wire/json-edit.js'
 import type { CompiledPolicy } from './compiled.js'
 import { step } from './evaluation.js'
 import type { ResultSubject } from './result-subject.js'
-import { ANSWER_CONTENTS } from './select-answer.js'
+import { RESPONSE_CONTENTS } from './select-answer.js'
 import type { Violation } from './violation.js'
-import { note, violation } from './violation.js'
+import { addViolation, violation } from './violation.js'
 
 const NONE: readonly never[] = []
 
@@ -14,7 +14,7 @@ const EDIT = 4
 
 interface Removal extends JsonEdit { readonly policy: CompiledPolicy, readonly rule: string }
 
-export class AnswerEdits {
+export class ResponseEdits {
   /** Of results that are done with, and of the one that is being judged. */
   private readonly settled: Removal[] = []
   private removals: Removal[] = []
@@ -46,7 +46,7 @@ export class AnswerEdits {
     for (const one of removals) {
       const path = kept.size === 0 ? undefined : kept.get(keyOf(one.path))
       if (path === undefined) this.settled.push(one)
-      else note(violations, violation('observe', 'INVALID_AGENT_RESPONSE', one.policy.name, one.rule, path, 'was to be removed and stays: no part would be left', one.policy.uri))
+      else addViolation(violations, violation('observe', 'INVALID_AGENT_RESPONSE', one.policy.name, one.rule, path, 'was to be removed and stays: no part would be left', one.policy.uri))
     }
   }
 }
@@ -55,7 +55,7 @@ export class AnswerEdits {
 function partsToKeep (removals: readonly Removal[], subjects: readonly ResultSubject[]): ReadonlyMap<string, string> {
   const removed = new Set(removals.map(({ path }) => keyOf(path)))
   const kept = new Map<string, string>()
-  for (const { steps, list, parts } of subjects.flatMap(subject => subject.contents(ANSWER_CONTENTS))) {
+  for (const { steps, list, parts } of subjects.flatMap(subject => subject.contents(RESPONSE_CONTENTS))) {
     const last = parts.at(-1)
     if (list === null || last === undefined || parts.length < list.length) continue
     const keyOfPart = (index: number): string => keyOf([...steps, list.key, index])

@@ -1,7 +1,7 @@
 /** `redact`: secrets that clients sent earlier are taken out of a task's history. */
 import { isObject, memberPath } from '../a2a/fields.js'
 import type { JsonPath } from '../wire/json-edit.js'
-import type { CompiledAnswers, CompiledPolicy, CompiledRedaction } from './compiled.js'
+import type { CompiledResponses, CompiledPolicy, CompiledRedaction } from './compiled.js'
 import { step as charge } from './evaluation.js'
 import { matchingKeys } from './glob.js'
 import { keysOf } from './json-keywords.js'
@@ -11,23 +11,23 @@ import type { ResultSubject } from './result-subject.js'
 import type { Findings } from './review-rules.js'
 import { descendPath, NAME_LIMIT, step } from './select-kit.js'
 import { partSteps } from './select-part.js'
-import { note, violation } from './violation.js'
+import { addViolation, violation } from './violation.js'
 
 /** Name of the rule under which redaction is recorded. */
 const REDACT = 'redact'
 
 /** Where it is only observed, one note tells that there is something to redact. */
-export function redactHistory (policy: CompiledPolicy, answers: CompiledAnswers, subject: ResultSubject, { violations, edits }: Findings): void {
+export function redactHistory (policy: CompiledPolicy, responses: CompiledResponses, subject: ResultSubject, { violations, edits }: Findings): void {
   for (const content of subject.result.history) {
     const holders = [new FieldsHolder(content.fields, () => content.steps), ...content.parts.map(part => new FieldsHolder(part.fields, () => partSteps(content, part)))]
     for (const holder of holders) {
-      for (const redaction of answers.redact) {
+      for (const redaction of responses.redact) {
         for (const { at, path } of placesOf(redaction, holder)) {
-          if (answers.acts && edits !== null) {
+          if (responses.acts && edits !== null) {
             edits.remove(at, policy, REDACT)
             continue
           }
-          note(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, REDACT, path, 'is to be removed: the history shows it again', policy.uri))
+          addViolation(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, REDACT, path, 'is to be removed: the history shows it again', policy.uri))
           return
         }
       }

@@ -1,42 +1,42 @@
 /** Reviews what an agent answers, by the policies of the request it answers. */
-import { viewAnswer } from '../a2a/read-result.js'
-import type { AnswerView, ResultView } from '../a2a/result.js'
+import { viewResponse } from '../a2a/read-result.js'
+import type { ResponseView, ResultView } from '../a2a/result.js'
 import type { InexactNumbers } from '../wire/json-number.js'
 import { parseStrict } from '../wire/json.js'
 import { INACTIVE } from './activation.js'
 import { Activations } from './activation-truth.js'
-import type { ActivationTruth, AnswerContext, AnswerReview, Measure, ObservedAttribute, Verdict } from './answer.js'
+import type { ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision } from './answer.js'
 import { correlate } from './correlate.js'
 import { evaluate, step, unevaluated } from './evaluation.js'
 import { observe } from './observe.js'
 import { PastSubject } from './past-subject.js'
 import { ResultSubject } from './result-subject.js'
-import { AnswerEdits } from './review-edits.js'
+import { ResponseEdits } from './review-edits.js'
 import { redactHistory } from './review-redact.js'
-import { answerRefusal, noteFault } from './review-refusal.js'
-import type { Findings, Turn } from './review-rules.js'
+import { responseRejection, noteFault } from './review-refusal.js'
+import type { Findings, ResultPosition } from './review-rules.js'
 import { runResponseRules } from './review-rules.js'
 import type { Work } from './review-scope.js'
-import { hasResults, isAnswerJudged, remembersOf, workOf } from './review-scope.js'
+import { hasResults, isResponseEvaluated, remembersOf, workOf } from './review-scope.js'
 import type { Selected } from './select-kit.js'
 import { checkTaskState } from './task-state.js'
 import type { TaskMemory, TaskRecord } from './task-memory.js'
 import { FIELDS } from './task-memory.js'
 import type { Violation } from './violation.js'
-import { note, violation } from './violation.js'
+import { addViolation, violation } from './violation.js'
 
 /** @returns null where nothing says anything of this answer: then not a byte of it is read */
-export function reviewOf (context: AnswerContext): AnswerReview | null {
+export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null {
   const { policy, decision, operation, requested } = context
-  if (!policy.reads || (!policy.judges && decision.outbound.length === 0) || !hasResults(operation)) return null
+  if (!policy.reads || (!policy.evaluates && decision.outbound.length === 0) || !hasResults(operation)) return null
   const activations = new Activations(policy, decision, requested)
   const works = workOf(context, activations.sought)
   const says = works.some(one => !one.idle) || activations.sought || policy.echoes.size > 0 || (decision.memory !== null && remembersOf(operation))
-  return says ? new Review(context, works, activations) : null
+  return says ? new PolicyResponseEvaluator(context, works, activations) : null
 }
 
 const NONE: readonly never[] = []
-const FORWARD: Verdict = { refusal: null, violations: NONE, edits: NONE, edited: NONE, annotations: NONE, attributes: NONE, measures: NONE, remember: null }
+const FORWARD: ResponseDecision = { rejection: null, violations: NONE, edits: NONE, edited: NONE, annotations: NONE, attributes: NONE, measures: NONE, remember: null }
 
 /** The field; and how JSON may write any of its letters. */
 const LIST = Buffer.from('extensions')
@@ -45,8 +45,8 @@ const ESCAPE = Buffer.from('\\u')
 /** What is done for every result, whatever the rules are. */
 const RESULT_STEPS = 2
 
-class Review implements AnswerReview {
-  private readonly context: AnswerContext
+class PolicyResponseEvaluator implements ResponseEvaluator {
+  private readonly context: ResponseContext
   private readonly works: readonly Work[]
   private readonly activations: Activations
   private readonly memory: TaskMemory | null
@@ -58,13 +58,13 @@ class Review implements AnswerReview {
   private readonly listsOnly: boolean
   private taskId: string | null
   /** The result that the answer ended with, so far; kept only where a rule asks for it. */
-  private readonly judgesLast: boolean
-  private last: { readonly subject: ResultSubject, readonly judged: readonly Work[], readonly inexact: InexactNumbers | null } | null = null
+  private readonly evaluatesLast: boolean
+  private last: { readonly subject: ResultSubject, readonly evaluated: readonly Work[], readonly inexact: InexactNumbers | null } | null = null
   private first = true
   /** Whether the memory knows whose it is. */
   private recalls = false
 
-  constructor (context: AnswerContext, works: readonly Work[], activations: Activations) {
+  constructor (context: ResponseContext, works: readonly Work[], activations: Activations) {
     this.context = context
     this.works = works
     this.activations = activations
@@ -72,7 +72,7 @@ class Review implements AnswerReview {
     this.enforces = works.some(one => one.enforces)
     this.annotates = works.some(one => one.annotates)
     this.strips = works.some(one => one.strips)
-    this.judgesLast = works.some(one => one.judgesLast)
+    this.evaluatesLast = works.some(one => one.evaluatesLast)
     this.idle = works.every(one => one.idle)
     this.listsOnly = works.length === 0 && this.memory === null && !activations.holdsHead
     this.taskId = context.taskId
@@ -98,21 +98,21 @@ class Review implements AnswerReview {
     return this.activations.shown()
   }
 
-  truth (): ActivationTruth {
+  activationReport (): ActivationReport {
     return this.activations.truth()
   }
 
-  judge (bytes: Buffer, stream: boolean): Verdict {
+  evaluate (bytes: Buffer, stream: boolean): ResponseDecision {
     // An answer to a notification, or an event that keeps a connection open: there is nothing to act upon.
     if (!this.reads || bytes.length === 0 || (stream && this.showsNothing(bytes))) return FORWARD
-    const judging = new Judging(new AnswerEdits())
-    const read = this.read(bytes, stream, judging.violations)
-    if (read === null) return judging.verdict(null)
+    const outcome = new EvaluationOutcome(new ResponseEdits())
+    const read = this.read(bytes, stream, outcome.violations)
+    if (read === null) return outcome.decision(null)
     const { results } = read.view
-    const done = this.withinSteps(read.inexact, judging, () => {
-      for (let i = 0; i < results.length; i++) this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', read.inexact, judging)
+    const done = this.withinSteps(read.inexact, outcome, () => {
+      for (let i = 0; i < results.length; i++) this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', read.inexact, outcome)
     })
-    return judging.verdict(done ? this.memory : null)
+    return outcome.decision(done ? this.memory : null)
   }
 
   /** An event where only a list of extensions could tell anything, and there is none: so are most (reading them all costs four times what passing them on does). */
@@ -120,32 +120,32 @@ class Review implements AnswerReview {
     return this.listsOnly && !bytes.includes(LIST) && !bytes.includes(ESCAPE)
   }
 
-  end (): Verdict | null {
+  end (): ResponseDecision | null {
     if (this.last === null) return null
-    const { subject, judged, inexact } = this.last
+    const { subject, evaluated, inexact } = this.last
     this.last = null
-    const judging = new Judging(null)
-    this.withinSteps(inexact, judging, () => {
-      for (const { state, answers } of judged) runResponseRules(state.policy, answers, subject, 'afterwards', judging, this.context.tracer)
+    const outcome = new EvaluationOutcome(null)
+    this.withinSteps(inexact, outcome, () => {
+      for (const { state, responses } of evaluated) runResponseRules(state.policy, responses, subject, 'afterwards', outcome, this.context.tracer)
     })
-    return judging.verdict(null)
+    return outcome.decision(null)
   }
 
   /** @returns whether all was judged */
-  private withinSteps (inexact: InexactNumbers | null, judging: Judging, run: () => void): boolean {
+  private withinSteps (inexact: InexactNumbers | null, outcome: EvaluationOutcome, run: () => void): boolean {
     try {
       evaluate(inexact, run)
       return true
     } catch (error) {
       const message = unevaluated(error)
       if (message === null) throw error
-      noteFault('answer-steps', this.enforces ? 'enforce' : 'observe', { path: '', message }, judging.violations)
+      noteFault('answer-steps', this.enforces ? 'enforce' : 'observe', { path: '', message }, outcome.violations)
       return false
     }
   }
 
   /** @returns null where nothing of it is to be judged: it is none, or an error */
-  private read (bytes: Buffer, stream: boolean, violations: Violation[]): { readonly view: AnswerView, readonly inexact: InexactNumbers | null } | null {
+  private read (bytes: Buffer, stream: boolean, violations: Violation[]): { readonly view: ResponseView, readonly inexact: InexactNumbers | null } | null {
     const { limits, binding, version, operation, id } = this.context
     const mode = this.enforces ? 'enforce' : 'observe'
     const parsed = parseStrict(bytes, limits)
@@ -153,13 +153,13 @@ class Review implements AnswerReview {
       noteFault('answer-json', mode, { path: '', message: `is not acceptable JSON: ${parsed.problem.message}` }, violations)
       return null
     }
-    const view = viewAnswer(parsed.value, { binding, version, operation, id, stream })
+    const view = viewResponse(parsed.value, { binding, version, operation, id, stream })
     if (view.fault !== null) noteFault('answer-envelope', mode, view.fault, violations)
     for (const problem of view.problems) noteFault('answer-fields', mode, problem, violations)
     return view.isError && view.fault === null ? null : { view, inexact: parsed.inexact ?? null }
   }
 
-  private result (view: ResultView, turn: Turn, inexact: InexactNumbers | null, judging: Judging): void {
+  private result (view: ResultView, position: ResultPosition, inexact: InexactNumbers | null, outcome: EvaluationOutcome): void {
     const { operation, decision, tracer } = this.context
     const subject = new ResultSubject(view, operation, decision.matched, this.first)
     this.first = false
@@ -168,39 +168,39 @@ class Review implements AnswerReview {
     for (const uri of listed) this.activations.see(uri)
     const past = this.strips && view.kind === 'task' ? new PastSubject(view, operation, decision.matched, false) : null
     const memory = this.memoryOf(view)
-    const judged: Work[] = []
+    const evaluated: Work[] = []
     for (const work of this.works) {
       const { policy } = work.state
       const found = ownedIn(work, subject)
       const evidence = found[0]?.typePath ?? found[0]?.path ?? null
       if (evidence !== null) this.activations.see(policy.uri)
       if (work.idle) continue
-      if (work.strips) this.strip(work, past === null ? found : [...found, ...ownedIn(work, past)], past === null ? [subject] : [subject, past], judging)
-      if (work.answers.redact.length > 0) redactHistory(policy, work.answers, subject, judging)
-      const isJudged = isAnswerJudged(work, evidence)
-      tracer?.answerPolicy?.(policy, view, evidence, isJudged)
-      if (!isJudged) continue
-      judged.push(work)
-      judgeResult(work, subject, turn, memory, judging, tracer)
+      if (work.strips) this.strip(work, past === null ? found : [...found, ...ownedIn(work, past)], past === null ? [subject] : [subject, past], outcome)
+      if (work.responses.redact.length > 0) redactHistory(policy, work.responses, subject, outcome)
+      const isEvaluated = isResponseEvaluated(work, evidence)
+      tracer?.responsePolicy?.(policy, view, evidence, isEvaluated)
+      if (!isEvaluated) continue
+      evaluated.push(work)
+      evaluateResult(work, subject, position, memory, outcome, tracer)
     }
     // What is taken out of a history that can be read in two ways may be taken out of the wrong one.
-    for (const problem of view.pastProblems) noteFault('answer-fields', this.enforces ? 'enforce' : 'observe', problem, judging.violations)
+    for (const problem of view.pastProblems) noteFault('answer-fields', this.enforces ? 'enforce' : 'observe', problem, outcome.violations)
     if (memory !== null) {
       if (view.state !== null) memory.set(FIELDS.state, view.state)
-      judging.taskId = this.taskId
+      outcome.taskId = this.taskId
     }
-    judging.edits?.settle(past === null ? [subject] : [subject, past], judging.violations)
-    if (this.judgesLast && turn === 'within') this.last = { subject, judged, inexact }
+    outcome.edits?.settle(past === null ? [subject] : [subject, past], outcome.violations)
+    if (this.evaluatesLast && position === 'within') this.last = { subject, evaluated, inexact }
   }
 
   /** Several extensions may own the same, such as versions of one: what an active one owns as well is the client's. */
-  private strip (work: Work, found: readonly Selected[], subjects: readonly ResultSubject[], judging: Judging): void {
+  private strip (work: Work, found: readonly Selected[], subjects: readonly ResultSubject[], outcome: EvaluationOutcome): void {
     if (found.length === 0) return
-    const owned = this.works.filter(other => other.state.active && !other.strips).flatMap(({ answers }) => answers.owned)
+    const owned = this.works.filter(other => other.state.active && !other.strips).flatMap(({ responses }) => responses.owned)
     const kept = new Set(owned.flatMap(one => subjects.flatMap(subject => one.select(subject).map(({ path }) => path))))
     const removed = found.filter(({ path }) => !kept.has(path))
     step(removed.length)
-    if (removed.length > 0) stripInactive(work, removed, judging)
+    if (removed.length > 0) stripInactive(work, removed, outcome)
   }
 
   /** Of the request's task, or where it names none of the first that is answered; other tasks are not its to remember. */
@@ -217,56 +217,56 @@ class Review implements AnswerReview {
 }
 
 /** All of it where it is to be removed; otherwise the first is enough. */
-function ownedIn ({ answers, strips }: Work, subject: ResultSubject): readonly Selected[] {
-  if (strips) return answers.owned.flatMap(one => one.select(subject))
-  for (const one of answers.owned) {
+function ownedIn ({ responses, strips }: Work, subject: ResultSubject): readonly Selected[] {
+  if (strips) return responses.owned.flatMap(one => one.select(subject))
+  for (const one of responses.owned) {
     const found = one.select(subject)
     if (found.length > 0) return found
   }
   return NONE
 }
 
-function stripInactive ({ state: { policy }, answers }: Work, found: readonly Selected[], { violations, edits }: Findings): void {
+function stripInactive ({ state: { policy }, responses }: Work, found: readonly Selected[], { violations, edits }: Findings): void {
   const path = found[0]?.path
   if (path === undefined) return
-  note(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, INACTIVE, path, `belongs to the extension ${policy.uri}, which the client did not activate, and is ${answers.acts ? 'removed' : 'to be removed'}`, policy.uri))
-  if (answers.acts) for (const { at } of found) edits?.remove(at, policy, INACTIVE)
+  addViolation(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, INACTIVE, path, `belongs to the extension ${policy.uri}, which the client did not activate, and is ${responses.acts ? 'removed' : 'to be removed'}`, policy.uri))
+  if (responses.acts) for (const { at } of found) edits?.remove(at, policy, INACTIVE)
 }
 
-function judgeResult ({ state: { policy }, answers }: Work, subject: ResultSubject, turn: Turn, memory: TaskMemory | null, judging: Judging, tracer: AnswerContext['tracer']): void {
-  runResponseRules(policy, answers, subject, turn, judging, tracer)
+function evaluateResult ({ state: { policy }, responses }: Work, subject: ResultSubject, position: ResultPosition, memory: TaskMemory | null, outcome: EvaluationOutcome, tracer: ResponseContext['tracer']): void {
+  runResponseRules(policy, responses, subject, position, outcome, tracer)
   if (memory !== null) {
-    if (policy.state !== null) checkTaskState(policy, subject, 'response', memory, judging.violations)
-    if (policy.correlations.length > 0) correlate(policy, subject, 'response', memory, judging.violations)
+    if (policy.state !== null) checkTaskState(policy, subject, 'response', memory, outcome.violations)
+    if (policy.correlations.length > 0) correlate(policy, subject, 'response', memory, outcome.violations)
   }
-  if (answers.metrics.length === 0 && answers.attributes.length === 0) return
+  if (responses.metrics.length === 0 && responses.attributes.length === 0) return
   const { attributes, measures } = observe(policy, subject, memory)
-  judging.attributes.push(...attributes)
-  judging.measures.push(...measures)
+  outcome.attributes.push(...attributes)
+  outcome.measures.push(...measures)
 }
 
 /** What is found of one answer, or of one event. */
-class Judging implements Findings {
+class EvaluationOutcome implements Findings {
   readonly violations: Violation[] = []
-  readonly edits: AnswerEdits | null
+  readonly edits: ResponseEdits | null
   readonly annotations = new Set<string>()
   readonly attributes: ObservedAttribute[] = []
   readonly measures: Measure[] = []
   /** Of the request's task, where this answer tells of it. */
   taskId: string | null = null
 
-  constructor (edits: AnswerEdits | null) {
+  constructor (edits: ResponseEdits | null) {
     this.edits = edits
   }
 
   /** @param memory of which what is new is remembered with the answer; not with one that nobody sees */
-  verdict (memory: TaskMemory | null): Verdict {
+  decision (memory: TaskMemory | null): ResponseDecision {
     const { violations, edits, attributes, measures, taskId } = this
-    const refusal = answerRefusal(violations)
-    if (refusal !== null) return { ...FORWARD, refusal, violations, attributes }
+    const rejection = responseRejection(violations)
+    if (rejection !== null) return { ...FORWARD, rejection, violations, attributes }
     const fields: TaskRecord | null = taskId === null ? null : memory?.take() ?? null
     return {
-      refusal: null,
+      rejection: null,
       violations,
       edits: edits?.all ?? NONE,
       edited: edits?.edited ?? NONE,

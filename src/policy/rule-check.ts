@@ -8,7 +8,7 @@ import { reasonOn } from './reasons.js'
 import type { CompiledSource } from './schema-source.js'
 import type { Selected } from './select-kit.js'
 import type { Violation } from './violation.js'
-import { isFull, note, violation } from './violation.js'
+import { isFull, addViolation, violation } from './violation.js'
 
 export interface CheckedRule {
   readonly id: string
@@ -67,11 +67,11 @@ function declared (names: readonly string[]): string {
 
 /** The rule is broken: the policy's own words and reason, where it has some. */
 export function broken (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, path: string, message: string, violations: Violation[]): void {
-  note(violations, violation(mode, reasonOn(rule.side, rule.errorClass), policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
+  addViolation(violations, violation(mode, reasonOn(rule.side, rule.errorClass), policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
 }
 
 /** The rule cannot be applied: its words for a broken rule would mislead. */
 export function fault (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): false {
-  note(violations, violation(mode, reasonOn(rule.side, errorClass), policy.name, rule.id, path, message, policy.uri, reason))
+  addViolation(violations, violation(mode, reasonOn(rule.side, errorClass), policy.name, rule.id, path, message, policy.uri, reason))
   return false
 }

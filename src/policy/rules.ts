@@ -34,7 +34,7 @@ export function runRules (policy: CompiledPolicy, subject: RequestSubject, activ
         ? stripBroken(policy, rule, subject, selected, violations, edits)
         : checkCount(policy, rule, subject, selected, active && edits !== null && edits.verbatim === null, violations) && checkValues(policy, rule, selected, violations))
       if (rule.noted && holds && selected.length > 0) matched?.add(`${policy.name}/${rule.id}`)
-      tracer?.judged(policy, rule, selected?.length ?? 0, violations.slice(before))
+      tracer?.evaluated(policy, rule, selected?.length ?? 0, violations.slice(before))
     }
   }
 }

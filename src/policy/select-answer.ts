@@ -1,6 +1,6 @@
 /** Selectors over one result of an answer, and over requests and answers alike. */
 import { isTerminal } from '../a2a/task-state.js'
-import type { AnswerSelectorConfig, ContentPlace, MetadataPlace } from '../config/model.js'
+import type { ResponseSelectorConfig, ContentPlace, MetadataPlace } from '../config/model.js'
 import type { BothSides } from './compiled.js'
 import type { ResultSubject } from './result-subject.js'
 import type { Side } from './reasons.js'
@@ -11,21 +11,21 @@ import { compileMetadata, compileSelector } from './select.js'
 import type { RequestSubject, Subject } from './subject.js'
 
 /** Where answers have parts. */
-export const ANSWER_CONTENTS: readonly ContentPlace[] = ['message', 'status', 'artifact']
+export const RESPONSE_CONTENTS: readonly ContentPlace[] = ['message', 'status', 'artifact']
 
 /** @param located whether the selector is to tell where in the answer the values lie, for edits */
-export function compileAnswerSelector (config: AnswerSelectorConfig, context: SelectContext, located = false): Selector<ResultSubject> {
+export function compileResponseSelector (config: ResponseSelectorConfig, context: SelectContext, located = false): Selector<ResultSubject> {
   if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
   if (config.event !== undefined) return compileEvent(config.event, located)
   const part = config.part ?? {}
-  return compilePart(part.in === undefined ? { ...part, in: ANSWER_CONTENTS } : part, context, located)
+  return compilePart(part.in === undefined ? { ...part, in: RESPONSE_CONTENTS } : part, context, located)
 }
 
 /** Path of the body itself. */
 export const BODY = 'body'
 
 /** Of `last` every result: which one that was shows at the end. */
-function compileEvent (event: NonNullable<AnswerSelectorConfig['event']>, located: boolean): Selector<ResultSubject> {
+function compileEvent (event: NonNullable<ResponseSelectorConfig['event']>, located: boolean): Selector<ResultSubject> {
   return {
     needsMessage: false,
     missing: null,
@@ -34,7 +34,7 @@ function compileEvent (event: NonNullable<AnswerSelectorConfig['event']>, locate
 }
 
 /** Whether `event` means this result, as far as it shows by itself. */
-export function isMeantBy (event: NonNullable<AnswerSelectorConfig['event']>, { first, result }: ResultSubject): boolean {
+export function isMeantBy (event: NonNullable<ResponseSelectorConfig['event']>, { first, result }: ResultSubject): boolean {
   if (event === 'first') return first
   return event === 'last' || result.kind === 'message' || isTerminal(result.state)
 }
@@ -42,24 +42,24 @@ export function isMeantBy (event: NonNullable<AnswerSelectorConfig['event']>, { 
 const MESSAGE: readonly MetadataPlace[] = ['message']
 
 /** Whether a result has one of the places that are selected from. */
-export function compilePlaces ({ metadata, part, event }: AnswerSelectorConfig): (subject: ResultSubject) => boolean {
+export function compilePlaces ({ metadata, part, event }: ResponseSelectorConfig): (subject: ResultSubject) => boolean {
   if (event !== undefined) return () => true
   if (metadata !== undefined) return subject => subject.holders(metadata.in ?? MESSAGE).length > 0
-  return subject => subject.contents(part?.in ?? ANSWER_CONTENTS).length > 0
+  return subject => subject.contents(part?.in ?? RESPONSE_CONTENTS).length > 0
 }
 
 const NOTHING: Selector = { needsMessage: true, missing: null, select: () => [] }
 
 /** Places that one side does not have are passed over there. */
-export function compileBothSides (config: AnswerSelectorConfig, context: SelectContext): BothSides {
+export function compileBothSides (config: ResponseSelectorConfig, context: SelectContext): BothSides {
   const { part, metadata } = config
   return {
     request: metadata !== undefined ? compileSelector({ metadata }, context) : part !== undefined ? compileSelector({ part }, context) : NOTHING,
-    answer: compileAnswerSelector(config, context)
+    response: compileResponseSelector(config, context)
   }
 }
 
 /** The subject of a side is of that side's class. */
 export function selectOn (select: BothSides, subject: Subject, side: Side): readonly Selected[] {
-  return side === 'request' ? select.request.select(subject as RequestSubject) : select.answer.select(subject as ResultSubject)
+  return side === 'request' ? select.request.select(subject as RequestSubject) : select.response.select(subject as ResultSubject)
 }

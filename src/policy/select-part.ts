@@ -32,7 +32,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
           if (found.length > 0 && byType.places.every(place => places.has(place))) continue
           for (const place of byType.plainPlaces) places.add(place)
         }
-        const ambiguous = byType.ambiguous ?? (firstOnly && part.doubt !== null ? `${part.path} ${part.doubt}` : null)
+        const ambiguous = byType.ambiguous ?? (firstOnly && part.ambiguity !== null ? `${part.path} ${part.ambiguity}` : null)
         const { typePath, captures } = byType
         const at = located ? partSteps(content, part) : NOWHERE
         for (const value of values) {

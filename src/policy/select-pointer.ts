@@ -54,8 +54,8 @@ function walk (subject: RequestSubject, steps: readonly string[], depth: number,
       value = step(value, key)
     }
     if (value === undefined) continue
-    const doubt = ways.length > 1 || !(keys.length > 1 || Array.isArray(place.value) || isKnownKey(subject, place, name, keys[0] ?? name))
-    const ambiguous = place.ambiguous ?? (doubt ? `some agents read it as "${name}"; send only "${name}"` : null)
+    const ambiguity = ways.length > 1 || !(keys.length > 1 || Array.isArray(place.value) || isKnownKey(subject, place, name, keys[0] ?? name))
+    const ambiguous = place.ambiguous ?? (ambiguity ? `some agents read it as "${name}"; send only "${name}"` : null)
     const isMessage = value === subject.message?.fields.object
     walk(subject, steps, depth + 1, { path, value, at, isProtocol: isMessage || (place.isProtocol && name !== 'metadata' && name !== 'data'), ambiguous }, located, found)
   }

@@ -17,7 +17,7 @@ import type { Subject } from './subject.js'
 import type { TaskMemory } from './task-memory.js'
 import { FIELDS } from './task-memory.js'
 import type { Violation } from './violation.js'
-import { note, violation } from './violation.js'
+import { addViolation, violation } from './violation.js'
 
 /** Name of the rule under which all of `state` is recorded. */
 const STATE = 'state'
@@ -32,7 +32,7 @@ export function compileTaskState (config: TaskStateConfig, mode: Mode, responses
     transitions: config.transitions === undefined ? null : sets(config.transitions, stored),
     monotonic: config.monotonic === undefined ? null : compileBothSides(config.monotonic, context),
     maxVisits: new Map(Object.entries(config.maxVisits ?? {})),
-    mode: { request: softened(modes.request, act), answer: softened(modes.answer, act) },
+    mode: { request: softened(modes.request, act), response: softened(modes.response, act) },
     onUnknown: config.onUnknown ?? 'allow',
     errorClass: config.error?.class ?? 'invalid',
     message: config.error?.message ?? null,
@@ -73,7 +73,7 @@ class Check {
   constructor (policy: CompiledPolicy, state: CompiledTaskState, side: Side, memory: TaskMemory, violations: Violation[]) {
     this.policy = policy
     this.state = state
-    this.mode = side === 'request' ? state.mode.request : state.mode.answer
+    this.mode = side === 'request' ? state.mode.request : state.mode.response
     this.side = side
     this.memory = memory
     this.violations = violations
@@ -164,9 +164,9 @@ class Check {
     this.add(path, message, null, false)
   }
 
-  private add (path: string, message: string, reason: string | null, sentence: boolean): void {
+  private add (path: string, message: string, reason: string | null, isStandalone: boolean): void {
     const { name, uri } = this.policy
-    note(this.violations, violation(this.mode, reasonOn(this.side, this.state.errorClass), name, STATE, path, message, uri, reason, sentence))
+    addViolation(this.violations, violation(this.mode, reasonOn(this.side, this.state.errorClass), name, STATE, path, message, uri, reason, isStandalone))
   }
 }
 

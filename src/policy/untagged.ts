@@ -7,7 +7,7 @@ import type { SelectContext } from './select-kit.js'
 import { compilePartTest } from './select-part.js'
 import type { RequestSubject } from './subject.js'
 import type { Violation } from './violation.js'
-import { GATEWAY, note, violation } from './violation.js'
+import { GATEWAY, addViolation, violation } from './violation.js'
 
 /**
  * A rule claims what it selects, whether or not its conditions hold and it looks at all of them: the policy knows such data.
@@ -39,7 +39,7 @@ export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { messa
   for (const part of message.parts) {
     if (!part.isData || claims.some(one => one.claims(part))) continue
     const declared = claims.length === 0 ? 'none of them describes data' : `tag it as one of them says: ${claims.map(one => one.words).join(', ')}`
-    note(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', GATEWAY, 'untagged-data', part.dataPath, `is data of none of this agent's extensions; ${declared}`))
+    addViolation(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', GATEWAY, 'untagged-data', part.dataPath, `is data of none of this agent's extensions; ${declared}`))
   }
 }
 

@@ -4,7 +4,7 @@ import type { AgentPolicy, CompiledPolicy } from './compiled.js'
 import type { DecisionRequest } from './decision.js'
 import type { RequestSubject } from './subject.js'
 import type { Violation } from './violation.js'
-import { GATEWAY, note, violation } from './violation.js'
+import { GATEWAY, addViolation, violation } from './violation.js'
 
 /** @returns the policy whose extension the client itself activates, or null */
 export function verbatimFor (subject: RequestSubject, requested: readonly string[], policy: AgentPolicy): CompiledPolicy | null {
@@ -20,7 +20,7 @@ export function outboundAsSent (request: DecisionRequest, verbatim: CompiledPoli
   const { requested, headerName } = request
   if (policy.unlisted !== 'forward' && requested.some(uri => !policy.labels.has(uri))) {
     const listed = policy.declared.join(', ')
-    note(violations, policy.unlisted === 'reject'
+    addViolation(violations, policy.unlisted === 'reject'
       ? violation(policy.mode, 'EXTENSION_NOT_ALLOWED', GATEWAY, 'unlisted', `header ${headerName}`, `asks for an extension that this agent does not list; this agent lists ${listed}`)
       : violation(policy.mode, 'EXTENSION_CONFLICT', GATEWAY, 'unlisted', `header ${headerName}`, `asks for an extension that this agent does not list, and the extension ${verbatim.uri} has the request forwarded as it was sent; this agent lists ${listed}`))
   }

@@ -1,5 +1,5 @@
 /** What was found wrong with a request, and the one refusal made of all of it. */
-import type { FieldViolation, Reason, Refusal } from '../a2a/errors.js'
+import type { FieldViolation, Reason, Rejection } from '../a2a/errors.js'
 import type { CallProblem } from '../a2a/call.js'
 import type { Mode } from '../config/model.js'
 
@@ -18,7 +18,7 @@ export interface Violation {
   /** URI of the extension, or null. */
   readonly uri: string | null
   /** True where `message` is a sentence of its own rather than a predicate of the path: the call's problems, a policy's own words. */
-  readonly sentence: boolean
+  readonly isStandalone: boolean
   readonly metadata: Readonly<Record<string, string>> | null
 }
 
@@ -37,22 +37,22 @@ export function isFull (violations: readonly Violation[], mode: Mode): boolean {
 }
 
 /** Notes a violation, within the bound. */
-export function note (violations: Violation[], found: Violation): void {
+export function addViolation (violations: Violation[], found: Violation): void {
   if (!isFull(violations, found.mode)) violations.push(found)
 }
 
-export function violation (mode: Mode, reason: Reason, extension: string, rule: string, path: string, message: string, uri: string | null = null, customReason: string | null = null, sentence = false): Violation {
-  return { mode, reason, customReason, extension, rule, path, message, uri, sentence, metadata: null }
+export function violation (mode: Mode, reason: Reason, extension: string, rule: string, path: string, message: string, uri: string | null = null, customReason: string | null = null, isStandalone = false): Violation {
+  return { mode, reason, customReason, extension, rule, path, message, uri, isStandalone, metadata: null }
 }
 
 /** What the call itself got wrong, before any extension was looked at. */
 export function callViolation (mode: Mode, problem: CallProblem): Violation {
   const { reason, rule, path, message } = problem
-  return { mode, reason, customReason: null, extension: GATEWAY, rule, path, message, uri: null, sentence: true, metadata: problem.metadata ?? null }
+  return { mode, reason, customReason: null, extension: GATEWAY, rule, path, message, uri: null, isStandalone: true, metadata: problem.metadata ?? null }
 }
 
 /** @returns null when nothing is enforced: the violations were only observed */
-export function refusalOf (violations: readonly Violation[]): Refusal | null {
+export function rejectionOf (violations: readonly Violation[]): Rejection | null {
   const enforced = violations.filter(found => found.mode === 'enforce')
   const first = enforced[0]
   if (first === undefined) return null
@@ -66,7 +66,7 @@ export function refusalOf (violations: readonly Violation[]): Refusal | null {
   return {
     reason: first.reason,
     ...(first.customReason === null ? {} : { customReason: first.customReason }),
-    message: first.sentence && first.extension === GATEWAY ? first.message : isMissing(first) ? missingMessage(first, enforced.length, missing) : dataMessage(same, enforced.length),
+    message: first.isStandalone && first.extension === GATEWAY ? first.message : isMissing(first) ? missingMessage(first, enforced.length, missing) : dataMessage(same, enforced.length),
     rule: `${first.extension}/${first.rule}`,
     metadata,
     fields,
@@ -91,7 +91,7 @@ function missingMessage (first: Violation, total: number, missing: readonly stri
 }
 
 function dataMessage (same: readonly Violation[], total: number): string {
-  const shown = same.slice(0, 3).map(found => `${found.path}${found.sentence ? ':' : ''} ${found.message}`)
+  const shown = same.slice(0, 3).map(found => `${found.path}${found.isStandalone ? ':' : ''} ${found.message}`)
   const rest = total - shown.length
   return `${shown.join('; ')}.${rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'} in the details.` : ''}`
 }

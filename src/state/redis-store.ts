@@ -15,7 +15,7 @@ import type { Lookup, TaskKey, TaskStore } from './store.js'
 const ELSEWHERE: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'NOAUTH'])
 
 /** A server that refuses commands is told of once in this time, ms. */
-const REFUSALS = 60_000
+const REJECTIONS = 60_000
 
 export class RedisStore implements TaskStore {
   private readonly prefix: string
@@ -24,7 +24,7 @@ export class RedisStore implements TaskStore {
   private readonly log: StoreLog
   private readonly connection: RedisConnection
   private readonly lost = new LostWrites()
-  private refused = Number.NEGATIVE_INFINITY
+  private rejected = Number.NEGATIVE_INFINITY
   /** When an answer last came, in the clock of `performance.now`. */
   private heard = 0
 
@@ -123,8 +123,8 @@ export class RedisStore implements TaskStore {
     if (ELSEWHERE.has(reason)) return this.connection.drop(client, reason)
     if (this.connection.ready !== client) return
     const now = performance.now()
-    if (now - this.refused < REFUSALS) return
-    this.refused = now
+    if (now - this.rejected < REJECTIONS) return
+    this.rejected = now
     this.log.warn({ reason }, 'state: the store refuses commands; what it refuses is not remembered')
   }
 }

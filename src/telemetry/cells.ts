@@ -18,7 +18,7 @@ export function clipLabel (value: string): string {
 }
 
 /** All cells of one metric. */
-export class CellTree<T> {
+export class LabelledValues<T> {
   /** Every cell made so far, in order of creation. */
   readonly cells: T[]
   private readonly names: readonly string[]

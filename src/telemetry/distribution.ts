@@ -1,4 +1,4 @@
-import { CellTree } from './cells.js'
+import { LabelledValues } from './cells.js'
 import type { Labels } from './cells.js'
 
 interface Sample { readonly metricName: string, readonly labels: Record<string, string | number>, readonly value: number }
@@ -44,7 +44,7 @@ export class Distribution {
   readonly help: string
   readonly type: 'histogram'
   readonly aggregator: 'sum'
-  readonly tree: CellTree<DistributionCell>
+  readonly tree: LabelledValues<DistributionCell>
   private readonly bounds: readonly number[]
 
   constructor (name: string, help: string, labelNames: readonly string[], bounds: readonly number[]) {
@@ -53,7 +53,7 @@ export class Distribution {
     this.type = 'histogram'
     this.aggregator = 'sum'
     this.bounds = bounds
-    this.tree = new CellTree(labelNames, labels => new DistributionCell(labels, bounds))
+    this.tree = new LabelledValues(labelNames, labels => new DistributionCell(labels, bounds))
   }
 
   /** Called by the registry at every scrape. */

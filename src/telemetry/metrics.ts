@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module'
 import type * as Prometheus from 'prom-client'
 import type { Counter, Gauge, Metric, MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
-import { CellTree, NumberCell, clipLabel } from './cells.js'
+import { LabelledValues, NumberCell, clipLabel } from './cells.js'
 import { Distribution } from './distribution.js'
 import { LabelShares } from './label-shares.js'
 import type * as Definitions from './metric-definitions.js'
@@ -76,24 +76,24 @@ export class Metrics {
   private readonly ages: Map<string, () => number | null>
   private readonly active: Map<string, () => number | null>
   private readonly rules: LabelShares
-  private readonly requests: CellTree<NumberCell>
+  private readonly requests: LabelledValues<NumberCell>
   private readonly durations: Distribution
   private readonly decisions: Distribution
   private readonly upstreams: Distribution
-  private readonly violations: CellTree<NumberCell>
-  private readonly activations: CellTree<NumberCell>
-  private readonly streams: CellTree<NumberCell>
-  private readonly events: CellTree<NumberCell>
-  private readonly refreshes: CellTree<NumberCell>
-  private readonly reloads: CellTree<NumberCell>
-  private readonly errors: CellTree<NumberCell>
-  private readonly lookups: CellTree<NumberCell>
-  private readonly writes: CellTree<NumberCell>
-  private readonly observedTotals: CellTree<NumberCell>
-  private readonly observedValues: CellTree<NumberCell>
-  private readonly unread: CellTree<NumberCell>
-  private readonly refusals: CellTree<NumberCell>
-  private readonly clientErrors: CellTree<NumberCell>
+  private readonly violations: LabelledValues<NumberCell>
+  private readonly activations: LabelledValues<NumberCell>
+  private readonly streams: LabelledValues<NumberCell>
+  private readonly events: LabelledValues<NumberCell>
+  private readonly refreshes: LabelledValues<NumberCell>
+  private readonly reloads: LabelledValues<NumberCell>
+  private readonly errors: LabelledValues<NumberCell>
+  private readonly lookups: LabelledValues<NumberCell>
+  private readonly writes: LabelledValues<NumberCell>
+  private readonly observedTotals: LabelledValues<NumberCell>
+  private readonly observedValues: LabelledValues<NumberCell>
+  private readonly unread: LabelledValues<NumberCell>
+  private readonly refusals: LabelledValues<NumberCell>
+  private readonly clientErrors: LabelledValues<NumberCell>
   private readonly info: Gauge
   private remembered: () => number | null = () => null
 
@@ -288,8 +288,8 @@ export class Metrics {
     this.registry.clear()
   }
 
-  private counter (name: MetricName): CellTree<NumberCell> {
-    const tree = new CellTree(described(name).labelNames, labels => new NumberCell(labels))
+  private counter (name: MetricName): LabelledValues<NumberCell> {
+    const tree = new LabelledValues(described(name).labelNames, labels => new NumberCell(labels))
     const counter = new prometheus.Counter({
       ...described(name),
       registers: [this.registry],
@@ -303,8 +303,8 @@ export class Metrics {
     return tree
   }
 
-  private gauge (name: MetricName): CellTree<NumberCell> {
-    const tree = new CellTree(described(name).labelNames, labels => new NumberCell(labels))
+  private gauge (name: MetricName): LabelledValues<NumberCell> {
+    const tree = new LabelledValues(described(name).labelNames, labels => new NumberCell(labels))
     const gauge = new prometheus.Gauge({
       ...described(name),
       registers: [this.registry],
@@ -324,7 +324,7 @@ export class Metrics {
   }
 
   private rememberedCollector (): void {
-    const count = (): number | null => ask(() => this.remembered())
+    const count = (): number | null => readOrNull(() => this.remembered())
     const gauge: Gauge = new prometheus.Gauge({
       ...described('tasks_remembered'),
       registers: [this.registry],
@@ -343,8 +343,8 @@ export class Metrics {
       registers: [this.registry],
       collect () {
         gauge.reset()
-        for (const [agent, tell] of agents) {
-          const value = ask(tell)
+        for (const [agent, read] of agents) {
+          const value = readOrNull(read)
           if (value !== null) gauge.set({ agent }, value)
         }
       }
@@ -359,9 +359,9 @@ function described (name: MetricName): { readonly name: string, readonly help: s
 }
 
 /** What cannot be told, the age of a card for example, must not take the whole scrape with it. */
-function ask (tell: () => number | null): number | null {
+function readOrNull (read: () => number | null): number | null {
   try {
-    const told = tell()
+    const told = read()
     return told === null || !Number.isFinite(told) ? null : told
   } catch {
     return null

@@ -2,8 +2,8 @@
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { packageVersion } from '../config/paths.js'
-import type { Told } from './asked.js'
-import { Asked } from './asked.js'
+import type { LabelledSample } from './asked.js'
+import { CallbackMetric } from './asked.js'
 import type { MetricName } from './metric-definitions.js'
 import { definitionOf } from './metric-definitions.js'
 
@@ -18,7 +18,7 @@ export interface AgentVitals {
 }
 
 export class Vitals {
-  readonly metrics: readonly Asked[]
+  readonly metrics: readonly CallbackMetric[]
   /** Whether the last configuration that came is in force. */
   reloaded = true
   private readonly prefix: string
@@ -46,7 +46,7 @@ export class Vitals {
       this.single('memory_limit_bytes', memoryLimit),
       this.single('trace_spans_lost_total', () => this.spans),
       this.single('audit_lines_lost_total', () => this.auditLines),
-      this.asked('build_info', () => [[{ version: packageVersion(), node: process.version }, 1]])
+      this.callbackMetric('build_info', () => [[{ version: packageVersion(), node: process.version }, 1]])
     ]
   }
 
@@ -70,17 +70,17 @@ export class Vitals {
     this.auditLines++
   }
 
-  private perAgent (name: MetricName, tell: (agent: AgentVitals) => number): Asked {
-    return this.asked(name, () => [...this.agentsNow].map(([agent, vitals]): Told => [{ agent }, tell(vitals)]))
+  private perAgent (name: MetricName, read: (agent: AgentVitals) => number): CallbackMetric {
+    return this.callbackMetric(name, () => [...this.agentsNow].map(([agent, vitals]): LabelledSample => [{ agent }, read(vitals)]))
   }
 
-  private single (name: MetricName, tell: () => number | null): Asked {
-    return this.asked(name, () => [[{}, tell()]])
+  private single (name: MetricName, read: () => number | null): CallbackMetric {
+    return this.callbackMetric(name, () => [[{}, read()]])
   }
 
-  private asked (name: MetricName, tell: () => readonly Told[]): Asked {
+  private callbackMetric (name: MetricName, read: () => readonly LabelledSample[]): CallbackMetric {
     const { help, type } = definitionOf(name)
-    return new Asked(this.prefix + name, help, type === 'counter' ? 'counter' : 'gauge', tell)
+    return new CallbackMetric(this.prefix + name, help, type === 'counter' ? 'counter' : 'gauge', read)
   }
 }
 

@@ -17,7 +17,7 @@ export interface CardLimits {
   readonly jsonMembers: number
 }
 
-export type CardAnswer =
+export type CardResponse =
   | { readonly kind: 'fetched', readonly from: string, readonly status: number, readonly bytes: Buffer, readonly contentType: string, readonly validators: Validators | null, readonly lifetime: number | null }
   | { readonly kind: 'notModified', readonly from: string, readonly lifetime: number | null }
   /** An answer that is no card; `status` is null when the connection failed. */
@@ -60,19 +60,19 @@ export function cardUrls (upstream: URL, configured: string | null): URL[] {
 }
 
 /** Asks each URL in turn until one answers with something other than "not here". Never throws. */
-export async function fetchCard (urls: readonly URL[], request: CardRequest): Promise<CardAnswer> {
-  let first: CardAnswer | null = null
+export async function fetchCard (urls: readonly URL[], request: CardRequest): Promise<CardResponse> {
+  let first: CardResponse | null = null
   for (const url of urls) {
-    const answer = await fetchOne(url, request)
-    if (answer.kind !== 'failed') return answer
-    first ??= answer
-    if (answer.status === null || !TRY_NEXT.has(answer.status)) return answer
+    const response = await fetchOne(url, request)
+    if (response.kind !== 'failed') return response
+    first ??= response
+    if (response.status === null || !TRY_NEXT.has(response.status)) return response
   }
   if (urls.length > 1 && first?.kind === 'failed') return { ...first, problem: `${first.problem}; so did ${urls.slice(1).map(shown).join(', ')}` }
   return first ?? { kind: 'failed', status: null, invalid: false, problem: 'there is no URL to fetch the card from' }
 }
 
-async function fetchOne (url: URL, request: CardRequest): Promise<CardAnswer> {
+async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> {
   const { signal, limit, timeout } = request
   const from = shown(url)
   const headers: Record<string, string> = { accept: 'application/json', via: VIA }
@@ -81,7 +81,7 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardAnswer> {
   if (validators?.etag != null) headers['if-none-match'] = validators.etag
   if (validators?.lastModified != null) headers['if-modified-since'] = validators.lastModified
 
-  const say = (status: number | null, invalid: boolean, problem: string): CardAnswer => ({ kind: 'failed', status, invalid, problem: `${from} ${problem}` })
+  const say = (status: number | null, invalid: boolean, problem: string): CardResponse => ({ kind: 'failed', status, invalid, problem: `${from} ${problem}` })
   let body: Dispatcher.ResponseData['body'] | null = null
   try {
     const response = await request.dispatcher(url.origin).request({
@@ -95,11 +95,11 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardAnswer> {
     })
     body = response.body
     const status = response.statusCode
-    const { headers: answered } = response
-    if (status === 304 && validators !== null) return { kind: 'notModified', from, lifetime: cacheLifetime(answered) }
+    const { headers: responded } = response
+    if (status === 304 && validators !== null) return { kind: 'notModified', from, lifetime: cacheLifetime(responded) }
     const problem = statusProblem(status)
     if (problem !== null) return say(status, status < 500 && status !== 429 && status !== 408, problem)
-    const encoding = single(answered['content-encoding']).trim().toLowerCase()
+    const encoding = single(responded['content-encoding']).trim().toLowerCase()
     if (encoding !== '' && encoding !== 'identity') return say(status, true, `answered ${status} with a content-encoding, although none was offered`)
 
     const chunks: Buffer[] = []
@@ -114,9 +114,9 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardAnswer> {
       from,
       status,
       bytes: Buffer.concat(chunks, size),
-      contentType: mediaType(answered),
-      validators: readValidators(from, answered),
-      lifetime: cacheLifetime(answered)
+      contentType: mediaType(responded),
+      validators: readValidators(from, responded),
+      lifetime: cacheLifetime(responded)
     }
   } catch (error) {
     if (signal.aborted) return say(null, false, `did not deliver the card within ${timeout} ms`)
@@ -133,8 +133,8 @@ function discard (body: Dispatcher.ResponseData['body'], signal: AbortSignal): v
 }
 
 /** Reads a card from disk. Never throws. */
-export async function readCardFile (path: string, limit: number): Promise<CardAnswer> {
-  const say = (invalid: boolean, problem: string): CardAnswer => ({ kind: 'failed', status: null, invalid, problem: `${path} ${problem}` })
+export async function readCardFile (path: string, limit: number): Promise<CardResponse> {
+  const say = (invalid: boolean, problem: string): CardResponse => ({ kind: 'failed', status: null, invalid, problem: `${path} ${problem}` })
   try {
     // A pipe or a device would block the read for ever.
     if (!(await stat(path)).isFile()) return say(true, 'is not a file')
@@ -159,10 +159,10 @@ export async function readCardFile (path: string, limit: number): Promise<CardAn
 }
 
 /** Turns an answer into a document, or says in one sentence why it is no card. The card's text is never part of that. */
-export function readDocument (answer: CardAnswer & { kind: 'fetched' }, limits: CardLimits): CardDocument | string {
-  const { from, status, contentType } = answer
+export function readDocument (response: CardResponse & { kind: 'fetched' }, limits: CardLimits): CardDocument | string {
+  const { from, status, contentType } = response
   // A byte order mark is the editor's, not the agent's (RFC 8259 §8.1 lets a reader ignore it).
-  const bytes = answer.bytes.subarray(0, 3).equals(BOM) ? answer.bytes.subarray(3) : answer.bytes
+  const bytes = response.bytes.subarray(0, 3).equals(BOM) ? response.bytes.subarray(3) : response.bytes
   const parsed = parseStrict(bytes, { depth: limits.jsonDepth, members: limits.jsonMembers })
   if (!parsed.ok) {
     const as = contentType === '' || contentType.endsWith('json') ? '' : ` It answered ${status} with content type "${contentType}".`

@@ -4,7 +4,7 @@ import type { CardConfig } from '../config/model.js'
 import type { Version } from '../a2a/versions.js'
 import type { Validators } from './card-cache.js'
 import { cardUrls, fetchCard, readCardFile, readDocument } from './card-fetch.js'
-import type { CardAnswer, CardLimits } from './card-fetch.js'
+import type { CardResponse, CardLimits } from './card-fetch.js'
 
 /** One variant of the last good load, for conditional requests. Null stands for a variant the agent does not serve. */
 export interface Kept {
@@ -39,7 +39,7 @@ export interface CardLoadOptions {
   readonly inUse: boolean
 }
 
-type Failure = CardAnswer & { kind: 'failed' }
+type Failure = CardResponse & { kind: 'failed' }
 type Variant = { readonly kept: Kept, readonly from: string, readonly notModified: boolean }
 
 /**
@@ -53,13 +53,13 @@ export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, 
     return 'problem' in one ? fail(one) : success(one, null)
   }
   const urls = cardUrls(options.upstream, config.url)
-  const ask = (version: string | null, before: Kept | null): Promise<CardAnswer> =>
+  const ask = (version: string | null, before: Kept | null): Promise<CardResponse> =>
     fetchCard(urls, { dispatcher, version, validators: before?.validators ?? null, limit: limits.card, signal, timeout })
   const held = options.inUse ? kept : { 0.3: null, '1.0': null }
-  const [plainAnswer, v1Answer] = await Promise.all([ask(null, kept['0.3']), ask('1.0', kept['1.0'])])
+  const [plainResponse, v1Response] = await Promise.all([ask(null, kept['0.3']), ask('1.0', kept['1.0'])])
 
-  const plain = settle(plainAnswer, kept['0.3'], limits)
-  const v1 = sameBytes(plainAnswer, v1Answer) ? adopt(plain, v1Answer) : settle(v1Answer, kept['1.0'], limits)
+  const plain = settle(plainResponse, kept['0.3'], limits)
+  const v1 = sameBytes(plainResponse, v1Response) ? adopt(plain, v1Response) : settle(v1Response, kept['1.0'], limits)
   if (!('problem' in plain)) {
     if (!('problem' in v1)) return success(plain, v1)
     return standsIn(v1, held['1.0']) ? success(plain, null) : fail({ ...v1, problem: `asked with A2A-Version: 1.0, ${v1.problem}` })
@@ -74,28 +74,28 @@ function standsIn (failure: Failure, kept: Kept | null): boolean {
   return status !== null && (status < 200 || status > 299) && (invalid || kept === null)
 }
 
-function settle (answer: CardAnswer, kept: Kept | null, limits: CardLimits): Variant | Failure {
-  if (answer.kind === 'failed') return answer
-  const { from } = answer
-  if (answer.kind === 'notModified') {
+function settle (response: CardResponse, kept: Kept | null, limits: CardLimits): Variant | Failure {
+  if (response.kind === 'failed') return response
+  const { from } = response
+  if (response.kind === 'notModified') {
     if (kept === null) return { kind: 'failed', status: 304, invalid: true, problem: `${from} answered 304 without need` }
-    return { kept: { ...kept, lifetime: answer.lifetime ?? kept.lifetime }, from, notModified: true }
+    return { kept: { ...kept, lifetime: response.lifetime ?? kept.lifetime }, from, notModified: true }
   }
-  const { validators, lifetime, bytes } = answer
+  const { validators, lifetime, bytes } = response
   if (kept !== null && kept.document.bytes.equals(bytes)) return { kept: { document: kept.document, validators, lifetime }, from, notModified: false }
-  const document = readDocument(answer, limits)
-  if (typeof document === 'string') return { kind: 'failed', status: answer.status, invalid: true, problem: document }
+  const document = readDocument(response, limits)
+  if (typeof document === 'string') return { kind: 'failed', status: response.status, invalid: true, problem: document }
   return { kept: { document, validators, lifetime }, from, notModified: false }
 }
 
-function sameBytes (a: CardAnswer, b: CardAnswer): boolean {
+function sameBytes (a: CardResponse, b: CardResponse): boolean {
   return a.kind === 'fetched' && b.kind === 'fetched' && a.bytes.equals(b.bytes)
 }
 
 /** The same document for the other variant, with that variant's own cache headers. */
-function adopt (other: Variant | Failure, answer: CardAnswer): Variant | Failure {
-  if ('problem' in other || answer.kind !== 'fetched') return other
-  const { from, validators, lifetime } = answer
+function adopt (other: Variant | Failure, response: CardResponse): Variant | Failure {
+  if ('problem' in other || response.kind !== 'fetched') return other
+  const { from, validators, lifetime } = response
   return { kept: { document: other.kept.document, validators, lifetime }, from, notModified: false }
 }
 

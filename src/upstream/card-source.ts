@@ -220,8 +220,8 @@ export class CardSource implements CardKeeper {
   async #prepare ({ byVersion, origin }: CardLoad & { ok: true }, signal: AbortSignal): Promise<Prepared> {
     const cards: LoadedCards = { byVersion, fetchedAt: this.#now(), origin }
     if (!this.#isNew(cards) && !this.#expired) return { cards, problem: null }
-    const refused = this.#refused
-    if (refused !== null && sameCards(refused.cards, cards)) return { cards, problem: refused.problem }
+    const rejected = this.#refused
+    if (rejected !== null && sameCards(rejected.cards, cards)) return { cards, problem: rejected.problem }
     this.#refused = null
     try {
       await this.#options.prepare?.(cards, signal)

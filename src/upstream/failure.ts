@@ -1,5 +1,5 @@
 /** What went wrong between gateway and agent, as one of a closed set: the `kind` label of `upstream_errors_total`. */
-import type { Refusal } from '../a2a/errors.js'
+import type { Rejection } from '../a2a/errors.js'
 
 export type FailureKind =
   | 'refused' | 'dns' | 'connect_timeout' | 'tls' | 'reset' | 'headers_timeout' | 'body_timeout' | 'queue_timeout' | 'total_timeout' | 'protocol' | 'too_large'
@@ -79,7 +79,7 @@ const SENTENCE: Readonly<Record<FailureKind, string>> = {
 }
 
 /** @param retryAfter seconds, for clients of an agent that is only busy */
-export function failureRefusal (kind: FailureKind, retryAfter: number): Refusal {
+export function failureRejection (kind: FailureKind, retryAfter: number): Rejection {
   const timeout = kind === 'headers_timeout' || kind === 'body_timeout' || kind === 'connect_timeout' || kind === 'total_timeout'
   const unreachable = kind === 'refused' || kind === 'dns' || kind === 'tls' || kind === 'resources'
   return {

@@ -4,16 +4,16 @@
  */
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import type { Pieces } from '../wire/pieces.js'
+import type { ChunkedBuffer } from '../wire/pieces.js'
 import { GivenUp } from './failure.js'
-import type { Gate, Waiter } from './gate.js'
+import type { ConnectionQueue, Waiter } from './gate.js'
 import { cut, PIECE, streamOf } from './body-stream.js'
 import { VIA } from './via.js'
 
 export interface ForwardRequest {
   readonly dispatcher: Dispatcher
   /** Where calls wait while the dispatcher has no room; without one they wait in the dispatcher. */
-  readonly gate?: Gate
+  readonly gate?: ConnectionQueue
   /** For the whole exchange with the agent, waiting included, ms; 0 or nothing: for ever. */
   readonly total?: number
   readonly method: string
@@ -21,7 +21,7 @@ export interface ForwardRequest {
   readonly path: string
   /** Flat list of names and values. */
   readonly headers: string[]
-  readonly body: Buffer | Pieces | Readable | null
+  readonly body: Buffer | ChunkedBuffer | Readable | null
 }
 
 /** What becomes of an answer. The receiver writes; the forwarder only carries. */
@@ -46,7 +46,7 @@ const MAX_INTERIM = 64
 
 class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   private readonly receiver: Receiver
-  private readonly gate: Gate | undefined
+  private readonly gate: ConnectionQueue | undefined
   /** Null once the call has begun: a stream must not keep its request's body. */
   private request: ForwardRequest | null
   private controller: Dispatcher.DispatchController | null = null
@@ -160,7 +160,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
 function bodyFor (body: ForwardRequest['body'], headers: string[]): Buffer | Readable | null {
   if (body === null || body instanceof Readable || (Buffer.isBuffer(body) && body.length <= PIECE)) return body
   headers.push('content-length', String(body.length))
-  return streamOf(Buffer.isBuffer(body) ? cut(body) : body.pieces)
+  return streamOf(Buffer.isBuffer(body) ? cut(body) : body.chunks)
 }
 
 export function forward (request: ForwardRequest, receiver: Receiver): Forwarding {

@@ -16,7 +16,7 @@ interface Room {
   on (event: 'drain', listener: () => void): unknown
 }
 
-export class Gate {
+export class ConnectionQueue {
   private readonly timeout: number
   private readonly waiting = new Map<Waiter, NodeJS.Timeout>()
   private full = false

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type * as Undici from 'undici'
 import type { Dispatcher, Pool } from 'undici'
 import type { UpstreamConfig } from '../config/model.js'
-import { Gate } from './gate.js'
+import { ConnectionQueue } from './gate.js'
 import type { TlsFiles } from './tls.js'
 
 // Required: Node 20 reads a CommonJS package that is imported for its names first (measured: 11 of 112 ms of processor time).
@@ -47,7 +47,7 @@ const CARD_CONNECTIONS = 2
 export class AgentPools {
   readonly main: Pool
   /** Where calls wait for a connection of `main`. */
-  readonly gate: Gate
+  readonly gate: ConnectionQueue
   private readonly origin: string
   private readonly config: UpstreamConfig
   private readonly files: TlsFiles
@@ -58,7 +58,7 @@ export class AgentPools {
     this.config = config
     this.files = files
     this.main = createPool(this.origin, config, files)
-    this.gate = new Gate(this.main, config.timeouts.queue)
+    this.gate = new ConnectionQueue(this.main, config.timeouts.queue)
   }
 
   /** For cards. Only origins that the configuration names are ever asked for. */

@@ -118,7 +118,7 @@ interface Left { readonly bytes: Bytes, readonly strings: Map<string | number, L
 interface Holder { readonly [LEFT]?: Left }
 
 /** Puts properties in the place of the marks. */
-export class Unread {
+export class LazyString {
   private readonly bytes: Bytes
   /** Null once its mark is found. */
   private readonly left: (LongString | null)[]

@@ -3,7 +3,7 @@
  * makes the nearest double of them, while readers with integers of any length or with decimals execute what was written (RFC 8259 §6).
  */
 import type { Bytes } from './pieces.js'
-import { lend } from './pieces.js'
+import { withContiguous } from './pieces.js'
 
 /** Every decimal of so many digits is the shortest one of its double, so no shorter token needs a look (IEEE 754: DBL_DIG). */
 export const ALWAYS_EXACT = 15
@@ -37,7 +37,7 @@ export class InexactNumbers {
   private look (): Set<number> {
     const { tokens } = this
     const found = new Set<number>()
-    lend(this.bytes, bytes => {
+    withContiguous(this.bytes, bytes => {
       for (let i = 0; i < tokens.length; i += 2) {
         const token = bytes.toString('latin1', tokens[i], tokens[i + 1])
         if (!isExact(token)) found.add(Number(token))

@@ -3,10 +3,10 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE
 import { findDuplicate } from './json-duplicate.js'
 import { findFault } from './json-fault.js'
 import type { LongString } from './json-long.js'
-import { LONG, longString, Unread, withoutLong } from './json-long.js'
+import { LONG, longString, LazyString, withoutLong } from './json-long.js'
 import { ALWAYS_EXACT, InexactNumbers, NUMERIC } from './json-number.js'
 import type { Bytes } from './pieces.js'
-import { lend } from './pieces.js'
+import { withContiguous } from './pieces.js'
 
 const PLAIN = 0
 const OPEN = 1
@@ -50,7 +50,7 @@ export type JsonResult = { readonly ok: true, readonly value: unknown, readonly 
  * @param bytes must not change while the value is used: strings longer than `long` bytes are read from it when somebody asks for them
  */
 export function parseStrict (bytes: Bytes, limits: JsonLimits, long = LONG): JsonResult {
-  return Buffer.isBuffer(bytes) ? parse(bytes, bytes, limits, long) : lend(bytes, lent => parse(lent, bytes, limits, long))
+  return Buffer.isBuffer(bytes) ? parse(bytes, bytes, limits, long) : withContiguous(bytes, lent => parse(lent, bytes, limits, long))
 }
 
 /**
@@ -60,12 +60,12 @@ export function parseStrict (bytes: Bytes, limits: JsonLimits, long = LONG): Jso
 function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): JsonResult {
   const ascii = isAscii(bytes)
   if (!ascii) {
-    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return refuse('bom', 0, 'the JSON begins with a byte order mark')
-    if (!isUtf8(bytes)) return refuse('encoding', null, 'the JSON is not UTF-8')
+    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return reject('bom', 0, 'the JSON begins with a byte order mark')
+    if (!isUtf8(bytes)) return reject('encoding', null, 'the JSON is not UTF-8')
   }
   const length = bytes.length
   let i = skipSpace(bytes, 0)
-  if (i === length) return refuse('empty', null, 'the body is empty, JSON was expected')
+  if (i === length) return reject('empty', null, 'the body is empty, JSON was expected')
 
   let depth = 0
   let colons = 0
@@ -78,14 +78,14 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): J
       i++
     } else if (kind === QUOTE) {
       const end = skipString(bytes, i)
-      if (end === -1) return refuse('syntax', length, `the JSON ends at byte ${length}, inside a string`)
+      if (end === -1) return reject('syntax', length, `the JSON ends at byte ${length}, inside a string`)
       if (end - i - 2 > long) {
         const long = bytes[skipSpace(bytes, end)] === COLON ? null : longString(bytes, i + 1, end - 1)
         if (long !== null) (left ??= []).push(long)
       }
       i = end
     } else if (kind === OPEN) {
-      if (++depth > limits.depth) return refuse('depth', i, `the JSON is nested deeper than ${limits.depth} levels`)
+      if (++depth > limits.depth) return reject('depth', i, `the JSON is nested deeper than ${limits.depth} levels`)
       // Members are the commas, and one more for each container that is not empty.
       i = skipSpace(bytes, i + 1)
       if (bytes[i] !== CLOSE_OBJECT && bytes[i] !== CLOSE_ARRAY) members++
@@ -103,14 +103,14 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): J
       i++
     }
   }
-  if (members > limits.members) return refuse('members', null, `the JSON has more than ${limits.members} members and elements`)
+  if (members > limits.members) return reject('members', null, `the JSON has more than ${limits.members} members and elements`)
 
   const encoding = ascii ? 'latin1' : 'utf8'
   let value: unknown
   try {
     if (left !== null) {
       value = JSON.parse(withoutLong(bytes, left, encoding))
-      const unread = new Unread(kept, left)
+      const unread = new LazyString(kept, left)
       const keys = countKeys(value, unread)
       if (unread.whole) return colons === keys ? accepted(value, kept, tokens) : duplicateProblem(bytes)
     }
@@ -130,7 +130,7 @@ function accepted (value: unknown, bytes: Bytes, tokens: readonly number[] | nul
  * `for in` is four times as fast as `Object.values`; what it would inherit, JSON.parse never gives.
  * @param unread is shown every string where some were left out
  */
-function countKeys (root: unknown, unread: Unread | null): number {
+function countKeys (root: unknown, unread: LazyString | null): number {
   let count = 0
   const open: unknown[] = [root]
   for (let size = 1; size > 0;) {
@@ -153,20 +153,20 @@ function countKeys (root: unknown, unread: Unread | null): number {
   return count
 }
 
-function refuse (kind: JsonProblem['kind'], offset: number | null, message: string): JsonResult {
+function reject (kind: JsonProblem['kind'], offset: number | null, message: string): JsonResult {
   return { ok: false, problem: { kind, offset, message } }
 }
 
 function syntaxProblem (bytes: Buffer): JsonResult {
   const fault = findFault(bytes)
-  if (fault === null) return refuse('syntax', null, 'the JSON is not valid')
-  return refuse('syntax', fault.offset, fault.offset === bytes.length
+  if (fault === null) return reject('syntax', null, 'the JSON is not valid')
+  return reject('syntax', fault.offset, fault.offset === bytes.length
     ? `the JSON ends at byte ${fault.offset}, where ${fault.expected} was expected`
     : `the JSON is not valid at byte ${fault.offset}, where ${fault.expected} was expected`)
 }
 
 function duplicateProblem (bytes: Buffer): JsonResult {
   const duplicate = findDuplicate(bytes)
-  if (duplicate === null) return refuse('duplicate', null, 'an object has two members of one name')
-  return refuse('duplicate', duplicate.offset, `duplicate member "${duplicate.name}" in ${duplicate.place}`)
+  if (duplicate === null) return reject('duplicate', null, 'an object has two members of one name')
+  return reject('duplicate', duplicate.offset, `duplicate member "${duplicate.name}" in ${duplicate.place}`)
 }

@@ -3,7 +3,7 @@
  * V8's heap and a copy; so they are joined only for whoever keeps them so, and lent to those who only look.
  */
 
-export type Bytes = Buffer | Pieces
+export type Bytes = Buffer | ChunkedBuffer
 
 /** Bytes of the largest body that is lent from shared memory: the default of `limits.body`. Of a larger one each loan is joined. */
 const MOST = 4 * 1024 * 1024
@@ -17,21 +17,21 @@ let lentTo = 0
 let busy = false
 let last = 0
 
-export class Pieces {
-  readonly pieces: readonly Buffer[]
+export class ChunkedBuffer {
+  readonly chunks: readonly Buffer[]
   readonly length: number
   private readonly number = ++last
   private joined: Buffer | null = null
 
-  /** @param pieces must not change afterwards */
-  constructor (pieces: readonly Buffer[], length: number) {
-    this.pieces = pieces
+  /** @param chunks must not change afterwards */
+  constructor (chunks: readonly Buffer[], length: number) {
+    this.chunks = chunks
     this.length = length
   }
 
   /** In one, in memory of their own. */
   whole (): Buffer {
-    this.joined ??= Buffer.concat(this.pieces, this.length)
+    this.joined ??= Buffer.concat(this.chunks, this.length)
     return this.joined
   }
 
@@ -47,7 +47,7 @@ export class Pieces {
    * Lends the bytes in one. They are of use only until `look` returns: the memory is that of the next loan, of another caller's bytes.
    * @param look must not keep the buffer, nor a view of it, nor anything that reads from it later
    */
-  lend<T> (look: (bytes: Buffer) => T): T {
+  withContiguous<T> (look: (bytes: Buffer) => T): T {
     if (this.joined !== null || busy || this.length > MOST) return look(this.whole())
     busy = true
     try {
@@ -69,8 +69,8 @@ export class Pieces {
 
   private copy (target: Buffer, start: number, end: number): void {
     let at = 0
-    for (let i = 0; i < this.pieces.length && at < end; i++) {
-      const piece = this.pieces[i] as Buffer
+    for (let i = 0; i < this.chunks.length && at < end; i++) {
+      const piece = this.chunks[i] as Buffer
       if (at + piece.length > start) piece.copy(target, Math.max(0, at - start), Math.max(0, start - at), Math.min(piece.length, end - at))
       at += piece.length
     }
@@ -88,15 +88,15 @@ function memoryFor (bytes: number): Buffer {
 
 /** In one, to keep. */
 export function whole (bytes: Bytes): Buffer {
-  return bytes instanceof Pieces ? bytes.whole() : bytes
+  return bytes instanceof ChunkedBuffer ? bytes.whole() : bytes
 }
 
 /** As `Pieces.lend`. */
-export function lend<T> (bytes: Bytes, look: (bytes: Buffer) => T): T {
-  return bytes instanceof Pieces ? bytes.lend(look) : look(bytes)
+export function withContiguous<T> (bytes: Bytes, look: (bytes: Buffer) => T): T {
+  return bytes instanceof ChunkedBuffer ? bytes.withContiguous(look) : look(bytes)
 }
 
 /** As `Pieces.part`; of one buffer it is a view. */
 export function part (bytes: Bytes, start: number, end: number): Buffer {
-  return bytes instanceof Pieces ? bytes.part(start, end) : bytes.subarray(start, end)
+  return bytes instanceof ChunkedBuffer ? bytes.part(start, end) : bytes.subarray(start, end)
 }

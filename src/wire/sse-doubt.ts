@@ -23,7 +23,7 @@ const NAME = 4
 const ROOM = 12
 
 /** Looks at the pieces of one stream, in order. */
-export class SseDoubt {
+export class SseAmbiguity {
   private begun = false
   /** The end of what passed last: a character may be cut, or the name after blanks. */
   private tail = '\n'
@@ -33,11 +33,11 @@ export class SseDoubt {
     if (piece.kind === 'event') {
       this.begun = true
       this.tail = '\n'
-      return beside(piece.bytes, piece.data) > ROOM && isDoubtful(otherLines(piece.bytes))
+      return beside(piece.bytes, piece.data) > ROOM && isAmbiguous(otherLines(piece.bytes))
     }
     const text = this.tail + piece.bytes.toString('latin1')
     this.tail = tailOf(text)
-    return this.isJson(text) || isDoubtful(text)
+    return this.isJson(text) || isAmbiguous(text)
   }
 
   /** Clients of calls with one answer parse what they get, whatever it says it is; no field of an event begins so. */
@@ -58,7 +58,7 @@ function tailOf (text: string): string {
   return rest.length < line.length ? `\n ${rest}` : `\n${rest}`
 }
 
-function isDoubtful (text: string): boolean {
+function isAmbiguous (text: string): boolean {
   return LINE_END.test(text) || TRIMMED.test(text)
 }
 

@@ -1,8 +1,8 @@
 import t from 'tap'
 import fc from 'fast-check'
 import { validateHeaderValue } from 'node:http'
-import type { Caller, Reason, Refusal } from '../../src/a2a/errors.js'
-import { decisionHeader, GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRefusal } from '../../src/a2a/errors.js'
+import type { Caller, Reason, Rejection } from '../../src/a2a/errors.js'
+import { decisionHeader, GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRejection } from '../../src/a2a/errors.js'
 import { check } from '../helpers/seed.js'
 
 interface Row { readonly rpc: number, readonly rpcHttp: number, readonly http: number, readonly status: string, readonly domain: string }
@@ -42,7 +42,7 @@ const TABLE: Readonly<Record<Reason, Row>> = {
 const reasons = Object.keys(REASONS) as Reason[]
 
 const caller = (more: Partial<Caller> = {}): Caller => ({ binding: 'JSONRPC', version: '1.0', id: '1', eventStream: false, statedVersion: true, mediaType: null, ...more })
-const refusal = (reason: Reason, more: Partial<Refusal> = {}): Refusal => ({ reason, message: 'It "says"\nso.', rule: 'x/y', ...more })
+const refusal = (reason: Reason, more: Partial<Rejection> = {}): Rejection => ({ reason, message: 'It "says"\nso.', rule: 'x/y', ...more })
 const info = (reason: string, domain: string): object => ({ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain })
 
 for (const reason of reasons) {
@@ -50,21 +50,21 @@ for (const reason of reasons) {
     const { rpc, rpcHttp, http, status, domain } = TABLE[reason]
     const details = [info(reason, domain)]
     for (const version of ['0.3', '1.0'] as const) {
-      const answer = writeRefusal(refusal(reason), caller({ version, id: '12345678901234567890' }))
+      const answer = writeRejection(refusal(reason), caller({ version, id: '12345678901234567890' }))
       t.equal(answer.status, rpcHttp, `JSON-RPC ${version}: status`)
       t.equal(answer.contentType, 'application/json')
       t.equal(answer.body.toString(), `{"jsonrpc":"2.0","id":12345678901234567890,"error":${JSON.stringify({ code: rpc, message: 'It "says"\nso.', data: details })}}`)
       t.equal(answer.phrase, rpcHttp === 200 ? '' : 'It "says"?so.', 'the message is the reason phrase of any other status')
     }
-    const unstated = writeRefusal(refusal(reason), caller({ version: '0.3', statedVersion: false }))
+    const unstated = writeRejection(refusal(reason), caller({ version: '0.3', statedVersion: false }))
     t.same(JSON.parse(unstated.body.toString()), { jsonrpc: '2.0', id: 1, error: { code: rpc, message: 'It "says"\nso.', data: { error: 'It "says"\nso.', details } } }, 'JSON-RPC 0.3 without A2A-Version: data is an object')
     for (const [mediaType, contentType] of [[null, 'application/a2a+json'], ['application/a2a+json', 'application/a2a+json'], ['application/json', 'application/json'], ['text/plain', 'application/a2a+json']] as const) {
-      const answer = writeRefusal(refusal(reason), caller({ binding: 'HTTP+JSON', mediaType }))
+      const answer = writeRejection(refusal(reason), caller({ binding: 'HTTP+JSON', mediaType }))
       t.equal(answer.status, http)
       t.equal(answer.contentType, contentType, `HTTP+JSON 1.0 mirrors ${String(mediaType)}`)
       t.equal(answer.body.toString(), JSON.stringify({ error: { code: http, status, message: 'It "says"\nso.', details } }))
     }
-    const legacy = writeRefusal(refusal(reason), caller({ binding: 'HTTP+JSON', version: '0.3', mediaType: 'application/a2a+json' }))
+    const legacy = writeRejection(refusal(reason), caller({ binding: 'HTTP+JSON', version: '0.3', mediaType: 'application/a2a+json' }))
     t.equal(legacy.status, http)
     t.equal(legacy.contentType, 'application/json')
     const { type, ...legacyBody } = JSON.parse(legacy.body.toString()) as Record<string, unknown>
@@ -76,7 +76,7 @@ for (const reason of reasons) {
 
 t.test('a caller that awaits a stream gets the refusal as its only event; infrastructure keeps its status', async t => {
   for (const [reason, version] of reasons.flatMap(one => [[one, '0.3'], [one, '1.0']] as const)) {
-    const answer = writeRefusal(refusal(reason), caller({ version, eventStream: true, id: '"a\\nb"' }))
+    const answer = writeRejection(refusal(reason), caller({ version, eventStream: true, id: '"a\\nb"' }))
     const body = answer.body.toString()
     if (TABLE[reason].rpcHttp === 200) {
       t.equal(answer.status, 200)
@@ -91,22 +91,22 @@ t.test('a caller that awaits a stream gets the refusal as its only event; infras
 })
 
 t.test('the phrase is visible ASCII and bounded; the status may be another than the reason\'s own', async t => {
-  const { phrase } = writeRefusal(refusal('UPSTREAM_FAILED', { message: `\u202e\r\nx-injected: 1 é${'y'.repeat(5_000)}` }), caller({ binding: 'HTTP+JSON' }), 413)
+  const { phrase } = writeRejection(refusal('UPSTREAM_FAILED', { message: `\u202e\r\nx-injected: 1 é${'y'.repeat(5_000)}` }), caller({ binding: 'HTTP+JSON' }), 413)
   t.match(phrase, /^[\x20-\x7e]{1,400}$/)
-  const page = writeRefusal(refusal('UPSTREAM_FAILED'), caller({ binding: 'HTTP+JSON' }), 413)
+  const page = writeRejection(refusal('UPSTREAM_FAILED'), caller({ binding: 'HTTP+JSON' }), 413)
   t.equal(page.status, 413)
   t.equal((JSON.parse(page.body.toString()) as { error: { code: number } }).error.code, 413)
-  t.equal(writeRefusal(refusal('UPSTREAM_FAILED'), caller(), 413).status, 413)
+  t.equal(writeRejection(refusal('UPSTREAM_FAILED'), caller(), 413).status, 413)
 })
 
 t.test('the id is written as the client wrote it', async t => {
   for (const id of ['0', 'null', '"x"', '12345678901234567890', '1e400', '"\\u0061"']) {
-    t.ok(writeRefusal(refusal('PARSE_ERROR'), caller({ id })).body.toString().startsWith(`{"jsonrpc":"2.0","id":${id},"error":`), id)
+    t.ok(writeRejection(refusal('PARSE_ERROR'), caller({ id })).body.toString().startsWith(`{"jsonrpc":"2.0","id":${id},"error":`), id)
   }
 })
 
-const detailsOf = (more: Partial<Refusal>, reason: Reason = 'EXTENSION_DATA_INVALID'): unknown => {
-  const body = JSON.parse(writeRefusal(refusal(reason, more), caller()).body.toString()) as { error: { data: unknown } }
+const detailsOf = (more: Partial<Rejection>, reason: Reason = 'EXTENSION_DATA_INVALID'): unknown => {
+  const body = JSON.parse(writeRejection(refusal(reason, more), caller()).body.toString()) as { error: { data: unknown } }
   return body.error.data
 }
 

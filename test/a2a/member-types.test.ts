@@ -1,10 +1,10 @@
 /** Every member that the gateway or a rule may read, with every JSON type: only those that A2A gives it are accepted. */
 import t from 'tap'
-import type { AnswerView } from '../../src/a2a/result.js'
+import type { ResponseView } from '../../src/a2a/result.js'
 import type { FieldProblem } from '../../src/a2a/fields.js'
 import { readCall } from '../../src/a2a/call.js'
 import { unclearName } from '../../src/a2a/named.js'
-import { viewAnswer } from '../../src/a2a/read-result.js'
+import { viewResponse } from '../../src/a2a/read-result.js'
 import type { MemberCase, SampleName } from '../helpers/member-types.js'
 import { requestCases, responseCases, SAMPLES, unplaced } from '../helpers/member-types.js'
 import { FORMS, nameOf } from '../security/kit.js'
@@ -24,7 +24,7 @@ function inRequest ({ form: { binding, version }, operation, body }: MemberCase,
 }
 
 function inResponse ({ form: { binding, version }, operation, stream, body }: MemberCase, value: unknown): readonly Found[] {
-  const view: AnswerView = viewAnswer(JSON.parse(JSON.stringify(body(value))), { binding, version, operation, stream, id: 1 })
+  const view: ResponseView = viewResponse(JSON.parse(JSON.stringify(body(value))), { binding, version, operation, stream, id: 1 })
   return view.fault === null ? view.problems : [view.fault, ...view.problems]
 }
 

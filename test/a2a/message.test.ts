@@ -26,9 +26,9 @@ t.test('0.3: kind parts', async t => {
       contextId: 'absent',
       listed: ['u'],
       parts: [
-        { path: 'params.message.parts[0]', isData: false, data: undefined, dataPath: 'params.message.parts[0].data', mediaTypes: [], doubt: null },
-        { path: 'params.message.parts[1]', isData: true, data: { a: 1 }, dataPath: 'params.message.parts[1].data', mediaTypes: [{ text: TYPE, path: 'params.message.parts[1].metadata.mimeType', place: 'metadata.mimeType' }], doubt: null },
-        { path: 'params.message.parts[2]', isData: false, data: undefined, dataPath: 'params.message.parts[2].data', mediaTypes: [], doubt: null }
+        { path: 'params.message.parts[0]', isData: false, data: undefined, dataPath: 'params.message.parts[0].data', mediaTypes: [], ambiguity: null },
+        { path: 'params.message.parts[1]', isData: true, data: { a: 1 }, dataPath: 'params.message.parts[1].data', mediaTypes: [{ text: TYPE, path: 'params.message.parts[1].metadata.mimeType', place: 'metadata.mimeType' }], ambiguity: null },
+        { path: 'params.message.parts[2]', isData: false, data: undefined, dataPath: 'params.message.parts[2].data', mediaTypes: [], ambiguity: null }
       ]
     }
   })
@@ -40,7 +40,7 @@ t.test('1.0: the member says what a part is, kind says nothing', async t => {
   t.same(view.problems, [])
   t.match(view.message, { path: 'message', contextId: 'present', taskId: 'absent' })
   t.same(view.message?.parts.map(part => part.isData), [true, false, false, false])
-  t.match(view.message?.parts[0], { data: [1], dataPath: 'message.parts[0].data', mediaTypes: [{ text: TYPE, path: 'message.parts[0].mediaType', place: 'mediaType' }], doubt: null })
+  t.match(view.message?.parts[0], { data: [1], dataPath: 'message.parts[0].data', mediaTypes: [{ text: TYPE, path: 'message.parts[0].mediaType', place: 'mediaType' }], ambiguity: null })
 })
 
 t.test('snake_case is read, and paths name the client\'s own fields', async t => {
@@ -58,7 +58,7 @@ t.test('0.3 HTTP+JSON: content, data one level deeper, request for message', asy
   const view = oldRest({ request: { content: [{ data: { data: { a: 1 } }, metadata: { mimeType: TYPE } }, { text: 'x' }, { data: { a: 2 } }] } })
   t.same(view.problems, [{ path: 'request.content[2].data', message: 'must hold the document in a member "data", as this binding has it' }])
   t.match(view.message?.parts, [
-    { isData: true, data: { a: 1 }, path: 'request.content[0]', dataPath: 'request.content[0].data.data', doubt: null, mediaTypes: [{ path: 'request.content[0].metadata.mimeType' }] },
+    { isData: true, data: { a: 1 }, path: 'request.content[0]', dataPath: 'request.content[0].data.data', ambiguity: null, mediaTypes: [{ path: 'request.content[0].metadata.mimeType' }] },
     { isData: false },
     { isData: true, data: { a: 2 }, dataPath: 'request.content[2].data' }
   ])
@@ -112,11 +112,11 @@ t.test('a null sibling makes no second member', async t => {
 })
 
 t.test('a DataPart that some agents do not take for one says so', async t => {
-  t.match(old(parts({ data: {} })).message?.parts[0], { isData: true, doubt: 'carries "data" without kind "data", so some agents do not read it as data; set kind to "data"' })
-  t.match(old(parts({ kind: 'Data', data: {} })).message?.parts[0], { isData: true, doubt: /without kind/ })
-  t.match(old(parts({ kind: 'data', data: null })).message?.parts[0], { isData: true, data: null, doubt: 'carries null as data, which some agents read as no data; send a value' })
-  t.match(current(parts({ data: null })).message?.parts[0], { isData: true, data: null, doubt: /carries null/ })
-  t.match(current(parts({ data: 0 })).message?.parts[0], { isData: true, data: 0, doubt: null })
+  t.match(old(parts({ data: {} })).message?.parts[0], { isData: true, ambiguity: 'carries "data" without kind "data", so some agents do not read it as data; set kind to "data"' })
+  t.match(old(parts({ kind: 'Data', data: {} })).message?.parts[0], { isData: true, ambiguity: /without kind/ })
+  t.match(old(parts({ kind: 'data', data: null })).message?.parts[0], { isData: true, data: null, ambiguity: 'carries null as data, which some agents read as no data; send a value' })
+  t.match(current(parts({ data: null })).message?.parts[0], { isData: true, data: null, ambiguity: /carries null/ })
+  t.match(current(parts({ data: 0 })).message?.parts[0], { isData: true, data: 0, ambiguity: null })
 })
 
 t.test('Object.prototype\'s names are names like others', async t => {

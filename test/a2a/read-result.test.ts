@@ -2,9 +2,9 @@ import t from 'tap'
 import fc from 'fast-check'
 import { normaliseResult } from '../../src/a2a/normalise-result.js'
 import type { Operation } from '../../src/a2a/operations.js'
-import { viewAnswer } from '../../src/a2a/read-result.js'
-import type { AnswerOptions } from '../../src/a2a/read-result.js'
-import type { AnswerView, ResultView } from '../../src/a2a/result.js'
+import { viewResponse } from '../../src/a2a/read-result.js'
+import type { ResponseOptions } from '../../src/a2a/read-result.js'
+import type { ResponseView, ResultView } from '../../src/a2a/result.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
 import { check } from '../helpers/seed.js'
 
@@ -18,12 +18,12 @@ const said = ({ version, binding }: Style): string => `${version} ${binding}`
 // Through JSON, as answers come: `__proto__` is then an ordinary member.
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 const body = (style: Style, result: unknown): unknown => style.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 7, result } : result
-const raw = (style: Style, operation: Operation, value: unknown, options: Partial<AnswerOptions> = {}): AnswerView =>
-  viewAnswer(json(value), { ...style, operation, id: 7, stream: false, ...options })
-const answer = (style: Style, operation: Operation, result: unknown, options: Partial<AnswerOptions> = {}): AnswerView => raw(style, operation, body(style, result), options)
+const raw = (style: Style, operation: Operation, value: unknown, options: Partial<ResponseOptions> = {}): ResponseView =>
+  viewResponse(json(value), { ...style, operation, id: 7, stream: false, ...options })
+const answer = (style: Style, operation: Operation, result: unknown, options: Partial<ResponseOptions> = {}): ResponseView => raw(style, operation, body(style, result), options)
 const root = ({ binding }: Style): string => binding === 'JSONRPC' ? 'result' : ''
 const under = (style: Style, path: string): string => style.binding === 'JSONRPC' ? `result${path.startsWith('[') ? '' : '.'}${path}` : path
-const only = (view: AnswerView): ResultView => {
+const only = (view: ResponseView): ResultView => {
   t.same({ fault: view.fault, problems: view.problems, isError: view.isError, count: view.results.length }, { fault: null, problems: [], isError: false, count: 1 })
   return view.results[0] as ResultView
 }
@@ -60,7 +60,7 @@ for (const style of STYLES) {
     const view = only(answer(style, 'SendMessage', wrap(style, 'message', message(style, 'agent', [part(style, 'x'), data(style, { data: 1 })]))))
     t.match(view, { kind: 'message', path: inside(style, 'message'), taskId: 't', contextId: 'c', state: null, status: null, artifacts: [], append: false, history: [] })
     t.same(view.message?.listed, ['urn:message'])
-    t.same(view.message?.parts.map(one => [one.isData, one.data, one.path, one.doubt]), [
+    t.same(view.message?.parts.map(one => [one.isData, one.data, one.path, one.ambiguity]), [
       [false, undefined, inside(style, 'message', `${parts}[0]`), null],
       [true, { data: 1 }, inside(style, 'message', `${parts}[1]`), null]
     ])
@@ -75,7 +75,7 @@ for (const style of STYLES) {
       t.match(view, { kind: 'task', path, taskId: 't', contextId: 'c', state: 'canceled', message: null, append: false })
       t.match(view.status, { path: at('status.message'), listed: ['urn:message'], parts: [{ path: at(`status.message.${parts}[0]`) }] })
       t.same(view.artifacts.map(one => [one.path, one.listed, one.list]), [[at('artifacts[0]'), ['urn:artifact'], { key: 'parts', length: 2 }], [at('artifacts[1]'), [], { key: 'parts', length: 0 }]])
-      t.same(view.artifacts[0]?.parts.map(one => [one.isData, one.data, one.path, one.doubt]), [[false, undefined, at('artifacts[0].parts[0]'), null], [true, { data: 1 }, at('artifacts[0].parts[1]'), null]])
+      t.same(view.artifacts[0]?.parts.map(one => [one.isData, one.data, one.path, one.ambiguity]), [[false, undefined, at('artifacts[0].parts[0]'), null], [true, { data: 1 }, at('artifacts[0].parts[1]'), null]])
       t.same(view.history.map(one => [one.path, one.parts.map(part => part.data), one.fields.get('metadata')]), [[at('history[0]'), [{ a: 1 }], { on: 'message' }], [at('history[1]'), [], { on: 'message' }]])
       t.equal(view.history, view.history, 'is read once')
     }
@@ -116,7 +116,7 @@ for (const style of STYLES) {
     const whole: readonly unknown[] = [wrap(style, 'task', task(style)), wrap(style, 'message', message(style, 'agent', [])), wrap(style, 'statusUpdate', statusUpdate(style)), wrap(style, 'artifactUpdate', artifactUpdate(style))]
     for (const result of whole) {
       const value = json(body(style, result))
-      const { results: [view] } = viewAnswer(value, { ...style, operation: 'SubscribeToTask', id: 7, stream: true })
+      const { results: [view] } = viewResponse(value, { ...style, operation: 'SubscribeToTask', id: 7, stream: true })
       if (view === undefined) throw new Error('no result')
       for (const holder of [view, view.message, view.status, ...view.artifacts, ...view.history]) {
         if (holder !== null) t.equal(holder.steps.reduce<unknown>((at, step) => (at as Json)[step], value), holder.fields.object, holder.path)
@@ -168,10 +168,10 @@ t.test('other spellings of the same', async t => {
   t.not(only(answer(NEW, 'SendMessage', status(2))).status, null)
   t.match(only(answer(OLD_REST, 'SendMessage', { msg: message(OLD_REST, 'agent', [part(OLD_REST, 'x')]) })), { kind: 'message', path: 'msg', message: { parts: [{}] } })
   t.match(only(answer(OLD_REST, 'GetTask', { id: 't', status: { update: message(OLD_REST, 'agent', [data(OLD_REST, { a: 1 })]) } })).status, { path: 'status.update', steps: ['status', 'update'] })
-  t.match(only(answer(OLD_REST, 'SendMessage', task(OLD))), { kind: 'task', path: '', artifacts: [{ parts: [{}, { data: { data: 1 }, doubt: null }] }, {}] }, '0.3 HTTP+JSON as JSON-RPC writes it')
+  t.match(only(answer(OLD_REST, 'SendMessage', task(OLD))), { kind: 'task', path: '', artifacts: [{ parts: [{}, { data: { data: 1 }, ambiguity: null }] }, {}] }, '0.3 HTTP+JSON as JSON-RPC writes it')
   t.match(only(answer(OLD, 'SendMessage', { task: task(OLD) })), { kind: 'task', path: 'result.task' }, '0.3 JSON-RPC wrapped')
   t.match(only(answer(OLD, 'SendMessage', { ...task(OLD), message: message(OLD, 'agent', []) })), { kind: 'task' }, 'where kind is the rule, other members are nothing')
-  t.match(only(answer(NEW, 'Other', message(OLD, 'agent', [data(OLD, { a: 1 })]))), { kind: 'message', message: { parts: [{ doubt: null }] } }, 'what says its kind is of 0.3')
+  t.match(only(answer(NEW, 'Other', message(OLD, 'agent', [data(OLD, { a: 1 })]))), { kind: 'message', message: { parts: [{ ambiguity: null }] } }, 'what says its kind is of 0.3')
   const { kind: _task, ...bareTask } = task(OLD)
   const { kind: _message, ...bareMessage } = message(OLD, 'agent', [])
   const { kind: _status, ...bareStatus } = statusUpdate(OLD)
@@ -181,7 +181,7 @@ t.test('other spellings of the same', async t => {
 
 t.test('what clients might read differently is a problem, and all of it is read', async t => {
   const both = { task: task(NEW), message: message(NEW, 'agent', []) }
-  const rows: readonly (readonly [string, AnswerView, string, string, number])[] = [
+  const rows: readonly (readonly [string, ResponseView, string, string, number])[] = [
     ['two members', answer(NEW, 'SendMessage', both), 'result.message', 'stands beside "task"; an answer has exactly one of them', 2],
     ['two members, HTTP+JSON', answer(NEW_REST, 'SendMessage', both), 'message', 'stands beside "task"; an answer has exactly one of them', 2],
     ['one that is no answer here', answer(NEW, 'SendMessage', { task: task(NEW), statusUpdate: {} }), 'result.statusUpdate', 'stands beside "task"; an answer has exactly one of them', 1],
@@ -239,7 +239,7 @@ t.test('the client wrote what says so in the words of its generation and binding
 
 t.test('the JSON-RPC envelope', async t => {
   const task = { id: 't' }
-  const rows: readonly (readonly [string, unknown, AnswerOptions['id'], object])[] = [
+  const rows: readonly (readonly [string, unknown, ResponseOptions['id'], object])[] = [
     ['no object', 'x', 7, { fault: { path: '' } }],
     ['a list', [], 7, { fault: { path: '', message: 'is no JSON-RPC 2.0 object' } }],
     ['null', null, 7, { fault: { path: '' } }],
@@ -298,7 +298,7 @@ function message_ (style: Style): Json {
   return message(style, 'agent', [part(style, 'x')])
 }
 
-const options: fc.Arbitrary<AnswerOptions> = fc.record({
+const options: fc.Arbitrary<ResponseOptions> = fc.record({
   version: fc.constantFrom('0.3' as const, '1.0' as const),
   binding: fc.constantFrom('JSONRPC' as const, 'HTTP+JSON' as const),
   operation: fc.constantFrom<Operation>('SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'GetExtendedAgentCard', 'Other', 'Extension'),
@@ -307,7 +307,7 @@ const options: fc.Arbitrary<AnswerOptions> = fc.record({
 })
 
 /** Looks at everything that is lazy. */
-function visit (view: AnswerView): void {
+function visit (view: ResponseView): void {
   for (const result of view.results) {
     normaliseResult(result)
     for (const content of result.history) for (const one of content.parts) JSON.stringify(one.fields.object)
@@ -324,7 +324,7 @@ const odd = fc.letrec<{ value: unknown, object: unknown }>(tie => ({
 t.test('nothing makes it throw', async t => {
   const bodies = STYLES.flatMap(style => [task(style), wrap(style, 'task', task(style)), wrap(style, 'message', message_(style)), wrap(style, 'statusUpdate', statusUpdate(style)), { tasks: [task(style)] }].map(result => body(style, result)))
   const mutated = fc.tuple(fc.constantFrom(...bodies), fc.array(fc.tuple(fc.nat(), fc.oneof(fc.jsonValue(), odd)), { minLength: 1, maxLength: 4 })).map(([value, changes]) => mutate(value, changes))
-  t.equal(check('a2a/read-result/never-throws', fc.property(fc.oneof(fc.jsonValue(), odd, odd.map(result => ({ jsonrpc: '2.0', id: 7, result })), mutated), options, (value, options) => visit(viewAnswer(json(value), options))), { numRuns: 3000 }), undefined)
+  t.equal(check('a2a/read-result/never-throws', fc.property(fc.oneof(fc.jsonValue(), odd, odd.map(result => ({ jsonrpc: '2.0', id: 7, result })), mutated), options, (value, options) => visit(viewResponse(json(value), options))), { numRuns: 3000 }), undefined)
 })
 
 /** Puts values where others were. */

@@ -4,8 +4,8 @@ import type { Test } from 'tap'
 import type { Operation } from '../../src/a2a/operations.js'
 import { methodOfOperation } from '../../src/a2a/operations.js'
 import { normaliseResult } from '../../src/a2a/normalise-result.js'
-import { viewAnswer } from '../../src/a2a/read-result.js'
-import type { AnswerView, ResultView } from '../../src/a2a/result.js'
+import { viewResponse } from '../../src/a2a/read-result.js'
+import type { ResponseView, ResultView } from '../../src/a2a/result.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
 import type { AgentKind, TestAgent } from '../helpers/agents.js'
 import { quietSdk, startAgent } from '../helpers/agents.js'
@@ -49,7 +49,7 @@ async function talk (t: Test, kind: AgentKind, version: Version, binding: Bindin
   for (const task of [sent, got]) {
     t.match(task, { kind: 'task', taskId: id, contextId: sent.contextId, state: 'completed', status: null, message: null })
     t.match(normaliseResult(task), { type: 'task', state: 'completed', artifacts: [{ artifactId: 'echo', parts: [{ text: 'echo: ' }, { text: 'hello' }] }, { artifactId: 'data', parts: [{ data: { a: 1 } }] }] })
-    t.same(task.artifacts.flatMap(one => one.parts.map(part => part.doubt)), [null, null, null])
+    t.same(task.artifacts.flatMap(one => one.parts.map(part => part.ambiguity)), [null, null, null])
   }
   t.same(sent.history.map(one => one.parts.map(part => part.isData ? part.data : part.fields.get('text'))), [['hello', { a: 1 }]])
 
@@ -107,7 +107,7 @@ class Peer {
   }
 
   /** A plain answer. */
-  async call (operation: Operation, params: object): Promise<AnswerView> {
+  async call (operation: Operation, params: object): Promise<ResponseView> {
     const answer = await this.request(operation, params)
     const text = await answer.text()
     // The SDK of 0.3 has no route for lists and answers with a page of Express.
@@ -123,7 +123,7 @@ class Peer {
     }
   }
 
-  async * views (operation: Operation, params: object): AsyncGenerator<AnswerView> {
+  async * views (operation: Operation, params: object): AsyncGenerator<ResponseView> {
     const answer = await this.request(operation, params)
     if (!(answer.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
       yield this.view(operation, await answer.text(), false)
@@ -140,8 +140,8 @@ class Peer {
     }
   }
 
-  private view (operation: Operation, text: string, stream: boolean): AnswerView {
-    const view = viewAnswer(JSON.parse(text), { binding: this.binding, version: this.version, operation, id: this.binding === 'JSONRPC' ? 7 : null, stream })
+  private view (operation: Operation, text: string, stream: boolean): ResponseView {
+    const view = viewResponse(JSON.parse(text), { binding: this.binding, version: this.version, operation, id: this.binding === 'JSONRPC' ? 7 : null, stream })
     this.t.same({ fault: view.fault, problems: view.problems }, { fault: null, problems: [] }, `${operation}: ${text}`)
     return view
   }

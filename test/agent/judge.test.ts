@@ -2,9 +2,9 @@
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
 import { readCard } from '../../src/a2a/card.js'
-import { judge } from '../../src/agent/judge.js'
+import { dryRunRequest } from '../../src/agent/judge.js'
 import type { PlainRequest } from '../../src/agent/judge.js'
-import { refusalAnswer } from '../../src/agent/refusal-answer.js'
+import { rejectionResponse } from '../../src/agent/refusal-answer.js'
 import { buildAgentState } from '../../src/agent/state.js'
 import { splitTarget } from '../../src/wire/target.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
@@ -92,11 +92,11 @@ t.test('every kind of request', async t => {
     const [arrived] = agent.received
     const { path, query } = splitTarget(target)
     const plain: PlainRequest = { method, path: path.slice('/shop'.length), query, rawHeaders: ['Host', new URL(gateway.url).host, ...headers], body: body === null ? null : Buffer.from(body) }
-    const judgement = judge({ config, state }, plain, limits)
-    t.equal(judgement.review === null, judgement.refusal !== null || judgement.kind !== 'operation' || !headers.some(value => value.includes(URI)), `${name}: its answer shows whether the extension is active`)
-    if (judgement.refusal !== null) {
+    const judgement = dryRunRequest({ config, state }, plain, limits)
+    t.equal(judgement.evaluator === null, judgement.rejection !== null || judgement.kind !== 'operation' || !headers.some(value => value.includes(URI)), `${name}: its answer shows whether the extension is active`)
+    if (judgement.rejection !== null) {
       t.equal(arrived, undefined, `${name}: does not reach the agent`)
-      const told = refusalAnswer(judgement.refusal, judgement.caller)
+      const told = rejectionResponse(judgement.rejection, judgement.caller)
       t.equal(answer.status, told.status, `${name}: status`)
       t.equal(answer.body, told.body.toString(), `${name}: body`)
       for (let i = 0; i < told.headers.length; i += 2) t.equal(answer.headers[told.headers[i] ?? ''], told.headers[i + 1], `${name}: ${told.headers[i]}`)
@@ -109,6 +109,6 @@ t.test('every kind of request', async t => {
   }
 
   t.test('the card is answered by the gateway', async t => {
-    t.match(judge({ config, state }, { method: 'GET', path: '/.well-known/agent-card.json', query: '', rawHeaders: [], body: null }, limits), { kind: 'card', refusal: null, forwarded: null })
+    t.match(dryRunRequest({ config, state }, { method: 'GET', path: '/.well-known/agent-card.json', query: '', rawHeaders: [], body: null }, limits), { kind: 'card', rejection: null, forwarded: null })
   })
 })

@@ -69,7 +69,7 @@ for (const [name, cards] of Object.entries(BROKEN)) {
     const { uri } = sound.capabilities.extensions.find(one => one.uri === CATALOGUE[name]?.uri || CATALOGUE[name]?.uriPattern !== undefined) ?? { uri: '' }
     for (const { params, more, message } of cards) {
       const broken = { ...sound, ...more, capabilities: { extensions: [{ uri, ...(params === undefined ? {} : { params }) }] } }
-      t.match(findings(name, broken), [{ policy: name, mode: CATALOGUE[name]?.mode ?? 'enforce', refuses: false, message }], JSON.stringify(params ?? more ?? 'no params'))
+      t.match(findings(name, broken), [{ policy: name, mode: CATALOGUE[name]?.mode ?? 'enforce', rejects: false, message }], JSON.stringify(params ?? more ?? 'no params'))
       t.same(findings(name, { ...broken, capabilities: { extensions: [{ uri: 'urn:another' }] } }), [], 'a card that does not declare it is not looked at')
     }
   })

@@ -47,18 +47,18 @@ for (const [name, policy] of Object.entries(loadCatalogue())) {
     if (policy.inactive?.request === 'reject') t.ok(named.has(`${name}/inactive`), 'a test sends its data without activation')
     if (policy.activation?.requires !== undefined) t.ok(named.has(`${name}/requires`), 'a test leaves out what it requires')
 
-    const judged = run.results.flatMap(({ answer }) => answer?.results ?? [])
-    const provoked = [...run.results.flatMap(({ judgement }) => judgement.ruling?.decision.violations ?? []), ...judged.flatMap(({ verdict }) => verdict.violations)]
+    const judged = run.results.flatMap(({ response: answer }) => answer?.results ?? [])
+    const provoked = [...run.results.flatMap(({ dryRun: judgement }) => judgement.evaluation?.decision.violations ?? []), ...judged.flatMap(({ decision: verdict }) => verdict.violations)]
     const rules = new Set(provoked.map(({ extension, rule }) => `${extension}/${rule}`))
     t.same([...policy.response ?? [], ...policy.correlate ?? []].map(({ id }) => `${name}/${id}`).filter(rule => !rules.has(rule)), [], 'a test provokes each rule for answers, and each correlation')
     for (const [part, told] of Object.entries(STATE_PARTS)) {
       if (policy.state?.[part as keyof typeof STATE_PARTS] !== undefined) t.ok(provoked.some(({ rule, message }) => rule === 'state' && told.test(message)), `a test breaks state.${part}`)
     }
-    if (policy.inactive?.response === 'strip') t.ok(judged.some(({ verdict }) => verdict.edited.includes(`${name}/inactive`)), 'a test shows what is removed from answers to clients that did not ask')
-    if (policy.redact !== undefined) t.ok(judged.some(({ verdict }) => verdict.edited.includes(`${name}/redact`)), 'a test shows what is removed from a history')
-    const measured = new Set(judged.flatMap(({ verdict }) => verdict.measures.map(({ metric }) => metric)))
+    if (policy.inactive?.response === 'strip') t.ok(judged.some(({ decision: verdict }) => verdict.edited.includes(`${name}/inactive`)), 'a test shows what is removed from answers to clients that did not ask')
+    if (policy.redact !== undefined) t.ok(judged.some(({ decision: verdict }) => verdict.edited.includes(`${name}/redact`)), 'a test shows what is removed from a history')
+    const measured = new Set(judged.flatMap(({ decision: verdict }) => verdict.measures.map(({ metric }) => metric)))
     t.same((policy.observe?.metrics ?? []).map(metric => metric.name).filter(metric => !measured.has(metric)), [], 'a test shows each metric')
-    const attributes = new Set(judged.flatMap(({ verdict }) => verdict.attributes.map(attribute => attribute.name)))
+    const attributes = new Set(judged.flatMap(({ decision: verdict }) => verdict.attributes.map(attribute => attribute.name)))
     t.same(Object.keys(policy.observe?.spanAttributes ?? {}).filter(attribute => !attributes.has(attribute)), [], 'a test shows each span attribute')
     if (policy.echo !== undefined) t.ok(tests.some(({ expect }) => expect.answer?.shown !== undefined), 'a test shows the echo')
     if (policy.response !== undefined) {
@@ -71,7 +71,7 @@ for (const [name, policy] of Object.entries(loadCatalogue())) {
     if (methods.some(method => policy.methods?.[method]?.params !== undefined)) t.ok(named.has(`${name}/method-params`), 'a test calls one with parameters that it does not take')
 
     const routes = (policy.routes ?? []).map(({ verb, path }) => routeKey(verb, path))
-    const called = new Set(run.results.flatMap(({ judgement: { route, refusal } }) => refusal === null && route?.kind === 'operation' ? [route.extensionRoute] : []))
+    const called = new Set(run.results.flatMap(({ dryRun: { route, rejection: refusal } }) => refusal === null && route?.kind === 'operation' ? [route.extensionRoute] : []))
     t.same(routes.filter(route => !called.has(route)), [], 'a test calls each route')
     if (policy.routes?.some(({ body }) => body !== undefined) === true) t.ok(named.has(`${name}/route-body`), 'a test calls one with a body that it does not take')
   })

@@ -2,10 +2,10 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { handoutOf, HandedCards } from '../../src/cluster/cards.js'
-import type { FleetOptions } from '../../src/gateway/fleet.js'
+import type { AgentRegistryOptions } from '../../src/gateway/fleet.js'
 import { cardCompiler } from '../../src/gateway/card-compiler.js'
-import { Fleet } from '../../src/gateway/fleet.js'
-import { LiveExchanges } from '../../src/gateway/live.js'
+import { AgentRegistry } from '../../src/gateway/fleet.js'
+import { InFlight } from '../../src/gateway/live.js'
 import { Metrics } from '../../src/telemetry/metrics.js'
 import { configOf, oneAgent } from '../helpers/gateway.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
@@ -17,15 +17,15 @@ const SCHEMA = { type: 'object', properties: Object.fromEntries(Array.from({ len
 t.test('a worker uses the code that the primary hands out, and starts no thread; without the code it starts one', async t => {
   const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: OBJECT_SCHEMAS, params: { schemas: { order: SCHEMA } } }] } }) })
   const config = configOf({ yaml: oneAgent(agent.url) })
-  const fleet = async (more: Partial<FleetOptions>): Promise<Fleet> => {
-    const made = new Fleet(config, { metrics: new Metrics({ serves: false }), log: pino({ level: 'silent' }), live: new LiveExchanges(), env: {}, ...more })
+  const fleet = async (more: Partial<AgentRegistryOptions>): Promise<AgentRegistry> => {
+    const made = new AgentRegistry(config, { metrics: new Metrics({ serves: false }), log: pino({ level: 'silent' }), inFlight: new InFlight(), env: {}, ...more })
     t.teardown(() => made.close())
     await made.start('http://127.0.0.1:1')
     return made
   }
   t.teardown(() => cardCompiler.close())
   /** Threads that the action starts; none is kept from before. */
-  const threads = async (action: () => Promise<Fleet>): Promise<{ readonly fleet: Fleet, readonly started: number }> => {
+  const threads = async (action: () => Promise<AgentRegistry>): Promise<{ readonly fleet: AgentRegistry, readonly started: number }> => {
     await cardCompiler.close()
     const before = cardCompiler.started
     return { fleet: await action(), started: cardCompiler.started - before }

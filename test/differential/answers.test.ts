@@ -24,7 +24,7 @@ t.test(`${answers.length} answers`, async t => {
     for (const answer of given) {
       const seen = await bench.run(pair, answer)
       if (seen.client.results.length > 0) read++
-      if (seen.judgement.refusal === null) forwarded++
+      if (seen.judgement.rejection === null) forwarded++
       const faults = answerFaults(pair, answer, seen, used)
       if (faults.length > 0) t.same(faults, [], `${answer.name}, ${kind}`)
     }

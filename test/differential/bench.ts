@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpRequest } from 'node:http'
 import type { Test } from 'tap'
 import { readCard } from '../../src/a2a/card.js'
-import type { Judgement } from '../../src/agent/judge.js'
-import { judge } from '../../src/agent/judge.js'
+import type { DryRun } from '../../src/agent/judge.js'
+import { dryRunRequest } from '../../src/agent/judge.js'
 import { buildAgentState } from '../../src/agent/state.js'
 import { SECRET_HIDDEN } from '../../src/policy/inject.js'
 import { splitTarget } from '../../src/wire/target.js'
@@ -16,7 +16,7 @@ import type { Oracle, Reading } from './oracle.js'
 import { startOracle } from './oracle.js'
 
 export interface Seen {
-  readonly judgement: Judgement
+  readonly judgement: DryRun
   /** Whether the agent got anything through the gateway. */
   readonly arrived: boolean
   /** What it read of that. */
@@ -44,7 +44,7 @@ export async function benchFor (t: Test, kind: AgentKind): Promise<Bench> {
     kind,
     async run (request) {
       const { path, query } = splitTarget(request.target)
-      const judgement = judge({ config, state }, { method: request.method, path, query, rawHeaders: ['Host', new URL(gateway.url).host, ...request.headers, ...framing(request)], body: request.body }, limits)
+      const judgement = dryRunRequest({ config, state }, { method: request.method, path, query, rawHeaders: ['Host', new URL(gateway.url).host, ...request.headers, ...framing(request)], body: request.body }, limits)
       const before = oracle.agent.received.length
       await send(gateway.url, request, connections)
       const through = oracle.take()

@@ -9,7 +9,7 @@ import type { OddRequest } from './requests.js'
 /** @param used gets the reason of every justified difference that was met */
 export function faultsOf ({ kind }: Pick<Bench, 'kind'>, request: OddRequest, { judgement, arrived, through, executed, direct }: Seen, used: Set<string>): string[] {
   const found: string[] = []
-  const passes = judgement.refusal === null && judgement.kind === 'operation'
+  const passes = judgement.rejection === null && judgement.kind === 'operation'
   if (arrived !== passes) found.push(`the gateway ${passes ? 'would forward' : 'would refuse'}, and the agent got ${arrived ? 'it' : 'nothing'}`)
   if (through === null) return found
 

@@ -3,10 +3,10 @@ import type { MessageView, PartView } from '../../src/a2a/message.js'
 import { statedTypes } from '../../src/a2a/message.js'
 import { taskIdOf, tenantOf } from '../../src/a2a/task-id.js'
 import { normalise, normalisePart, roleOf } from '../../src/a2a/normalise.js'
-import type { Judgement } from '../../src/agent/judge.js'
+import type { DryRun } from '../../src/agent/judge.js'
 import type { MessageReading, PartReading, Reading } from './oracle.js'
 
-export function judgedOf ({ call, ruling, route }: Judgement): Reading | null {
+export function judgedOf ({ call, evaluation: ruling, route }: DryRun): Reading | null {
   if (call === null || ruling === null || route === null || route.kind !== 'operation') return null
   const message = call.view?.message ?? null
   return {

@@ -148,7 +148,7 @@ async function traffic (t: Test): Promise<TestGateway> {
   await rawExchange(url, `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(10_000)}\r\n\r\n`)
   await until(() => gateway.logs().some(line => /the card has expired/.test(String(line.msg))), 'a card to expire')
   await gateway.reload(configOf({ yaml: yaml.replace('50KiB', '40KiB').replace('responses: observe', 'responses: enforce'), env: {} }), ['a warning'])
-  gateway.refuse(['a problem'])
+  gateway.reject(['a problem'])
   await until(async () => await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SubscribeToTask",binding="HTTP+JSON",version="1.0",outcome="client_aborted"}') === 1)
   return gateway
 }

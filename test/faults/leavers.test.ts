@@ -135,7 +135,7 @@ for (const kind of ['whole answer', 'event'] as const) {
       }
     })
     const keep: Array<() => void> = []
-    const at = await reviewed(t, { agent: agent.url, review: () => review({ judge: () => REMEMBER }), remember: () => new Promise<void>(resolve => { keep.push(resolve) }) })
+    const at = await reviewed(t, { agent: agent.url, review: () => review({ evaluate: () => REMEMBER }), remember: () => new Promise<void>(resolve => { keep.push(resolve) }) })
     const outgoing = open(at.url, { method: 'POST' })
     outgoing.on('error', () => {})
     outgoing.end()

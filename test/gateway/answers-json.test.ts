@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import type { AnswerReview } from '../../src/policy/answer.js'
+import type { ResponseEvaluator } from '../../src/policy/answer.js'
 import { call, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { broken, FORWARD, REMEMBER, review, reviewed } from '../helpers/reviewed.js'
@@ -15,7 +15,7 @@ const JSON_HEADERS = { 'content-type': 'application/json', etag: '"agent"', dige
 const BODY = '{"jsonrpc":"2.0","id":7, "result":{"task":{"id":"t","metadata":{"secret":1,"n":1.0}}}}\n'
 const outcome = (name: string): string => `a2a_gateway_requests_total{agent="other",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="${name}"}`
 const unread = (reason: string): string => `a2a_gateway_answers_unread_total{agent="other",reason="${reason}"}`
-const observed = (more: Partial<AnswerReview> = {}): AnswerReview => review({ holds: false, enforces: false, ...more })
+const observed = (more: Partial<ResponseEvaluator> = {}): ResponseEvaluator => review({ holds: false, enforces: false, ...more })
 
 t.test('nothing wrong: the very bytes and headers, in whatever pieces they come, held or not', async t => {
   let chunks: readonly Buffer[] = []
@@ -44,7 +44,7 @@ t.test('nothing wrong: the very bytes and headers, in whatever pieces they come,
 
 t.test('edits change the body and its length; what names the agent\'s bytes is gone', async t => {
   const agent = await fakeAgent(t, { answer: (_request, response) => { response.writeHead(200, JSON_HEADERS).end(BODY) } })
-  const gateway = await reviewed(t, { agent: agent.url, review: () => review({ judge: () => broken('observe', { edits: [{ path: ['result', 'task', 'metadata', 'secret'], value: null }], edited: ['policy/rule'] }) }) })
+  const gateway = await reviewed(t, { agent: agent.url, review: () => review({ evaluate: () => broken('observe', { edits: [{ path: ['result', 'task', 'metadata', 'secret'], value: null }], edited: ['policy/rule'] }) }) })
   const got = await call(gateway.url)
   t.equal(got.text, BODY.replace('"secret":1,', ''))
   t.equal(got.headers['content-length'], String(BODY.length - 11))
@@ -57,7 +57,7 @@ t.test('edits change the body and its length; what names the agent\'s bytes is g
 t.test('a broken rule refuses the answer in the caller\'s binding, and nothing of it gets through', async t => {
   const agent = await fakeAgent(t, { answer: (_request, response) => { response.writeHead(200, JSON_HEADERS).end(BODY) } })
   for (const [binding, version] of [['JSONRPC', '1.0'], ['HTTP+JSON', '1.0'], ['HTTP+JSON', '0.3']] as const) {
-    const gateway = await reviewed(t, { agent: agent.url, binding, version, review: () => review({ judge: () => broken('enforce') }) })
+    const gateway = await reviewed(t, { agent: agent.url, binding, version, review: () => review({ evaluate: () => broken('enforce') }) })
     const got = await call(gateway.url)
     t.equal(got.status, binding === 'JSONRPC' ? 200 : 500)
     t.equal(got.headers['gateway-decision'], 'reject;rule="policy/rule"')
@@ -72,7 +72,7 @@ t.test('a broken rule refuses the answer in the caller\'s binding, and nothing o
 
 t.test('what a rule only annotates is told in a header, each rule once', async t => {
   const agent = await fakeAgent(t, { answer: (_request, response) => { response.writeHead(200, { ...JSON_HEADERS, 'gateway-decision': 'forged' }).end(BODY) } })
-  const gateway = await reviewed(t, { agent: agent.url, review: () => review({ judge: () => ({ ...FORWARD, annotations: ['policy/a', 'policy/b c'] }) }) })
+  const gateway = await reviewed(t, { agent: agent.url, review: () => review({ evaluate: () => ({ ...FORWARD, annotations: ['policy/a', 'policy/b c'] }) }) })
   const got = await call(gateway.url)
   t.equal(got.text, BODY)
   t.equal(got.headers['gateway-decision'], 'warn;rule="policy/a", warn;rule="policy/b%20c"')
@@ -86,7 +86,7 @@ t.test('observed answers do not wait: their beginning is there before their end'
     }
   })
   const seen: string[] = []
-  const gateway = await reviewed(t, { agent: agent.url, review: () => observed({ judge: bytes => { seen.push(bytes.toString()); return broken('observe') } }) })
+  const gateway = await reviewed(t, { agent: agent.url, review: () => observed({ evaluate: bytes => { seen.push(bytes.toString()); return broken('observe') } }) })
   const outgoing = request(gateway.url).end()
   const [incoming] = await once(outgoing, 'response') as [IncomingMessage]
   const [first] = await once(incoming, 'data') as [Buffer]
@@ -113,7 +113,7 @@ t.test('what cannot be read is refused where that is enforced, and forwarded unr
   for (row of CANNOT) {
     for (const enforces of [true, false]) {
       for (const holds of enforces ? [true] : [true, false]) {
-        const gateway = await reviewed(t, { agent: agent.url, review: () => review({ holds, enforces, judge: () => { throw new Error('judged') } }), ...(row.response === undefined ? {} : { response: row.response }) })
+        const gateway = await reviewed(t, { agent: agent.url, review: () => review({ holds, enforces, evaluate: () => { throw new Error('judged') } }), ...(row.response === undefined ? {} : { response: row.response }) })
         const got = await call(gateway.url)
         if (enforces) {
           t.match(got.json(), { id: 7, error: { code: -32006 } }, row.name)
@@ -142,7 +142,7 @@ t.test('errors, empty answers and what the body can tell nothing of are not read
   let status = 500
   const agent = await fakeAgent(t, { answer: (_request, response) => { response.writeHead(status, status === 204 ? {} : JSON_HEADERS).end(status === 204 ? undefined : BODY) } })
   const judge = (): never => { throw new Error('judged') }
-  const gateway = await reviewed(t, { agent: agent.url, review: () => review({ judge, reads: status !== 200 }) })
+  const gateway = await reviewed(t, { agent: agent.url, review: () => review({ evaluate: judge, reads: status !== 200 }) })
   for (status of [500, 404, 204, 200]) {
     const got = await call(gateway.url)
     t.equal(got.status, status)
@@ -156,7 +156,7 @@ t.test('the client sees nothing before the task is remembered', async t => {
   const order: string[] = []
   const gateway = await reviewed(t, {
     agent: agent.url,
-    review: () => review({ judge: () => REMEMBER }),
+    review: () => review({ evaluate: () => REMEMBER }),
     remember: (taskId, fields) => {
       order.push(`write ${taskId} ${fields.get('state') ?? ''}`)
       return new Promise<void>(resolve => { written = resolve })
@@ -216,9 +216,9 @@ t.test('the echo is what the review shows once it has judged; what was asked for
     agent: agent.url,
     review: () => review({
       echoed: uris => { echoed.push([...uris]) },
-      judge: () => { judged = true; return FORWARD },
+      evaluate: () => { judged = true; return FORWARD },
       shown: () => judged ? ['urn:a', 'urn:proven'] : [],
-      truth: () => ({ confirmed: ['urn:a', 'urn:proven'], absent: ['urn:x'], unexpected: ['urn:b'] })
+      activationReport: () => ({ confirmed: ['urn:a', 'urn:proven'], absent: ['urn:x'], unexpected: ['urn:b'] })
     })
   })
   const got = await call(gateway.url)
@@ -234,11 +234,11 @@ t.test('the echo is what the review shows once it has judged; what was asked for
 t.test('a review that fails lets nothing through that is enforced, and everything else', async t => {
   const agent = await fakeAgent(t, { answer: (_request, response) => { response.writeHead(200, JSON_HEADERS).end(BODY) } })
   const judge = (): never => { throw new Error('a fault') }
-  const enforcing = await reviewed(t, { agent: agent.url, review: () => review({ judge }) })
+  const enforcing = await reviewed(t, { agent: agent.url, review: () => review({ evaluate: judge }) })
   t.equal((await call(enforcing.url)).status, 500)
   await until(async () => await enforcing.metric(outcome('gateway_error')) === 1)
   for (const holds of [true, false]) {
-    const observing = await reviewed(t, { agent: agent.url, review: () => review({ judge, enforces: false, holds }) })
+    const observing = await reviewed(t, { agent: agent.url, review: () => review({ evaluate: judge, enforces: false, holds }) })
     t.equal((await call(observing.url)).text, BODY)
   }
 })

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Test } from 'tap'
-import type { AnswerReview, Verdict } from '../../src/policy/answer.js'
+import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/answer.js'
 import { call, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import type { Reviewed, ReviewedOptions } from '../helpers/reviewed.js'
@@ -19,7 +19,7 @@ const EVENTS = 'a2a_gateway_stream_events_total{agent="other"}'
 const ACTIVE = 'a2a_gateway_streams_active{agent="other"}'
 const TOO_LARGE = 'a2a_gateway_answers_unread_total{agent="other",reason="too_large"}'
 const outcome = (name: string): string => `a2a_gateway_requests_total{agent="other",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="${name}"}`
-const make = { held: review, observed: (more: Parameters<typeof review>[0] = {}): AnswerReview => review({ holds: false, enforces: false, ...more }) }
+const make = { held: review, observed: (more: Parameters<typeof review>[0] = {}): ResponseEvaluator => review({ holds: false, enforces: false, ...more }) }
 
 /** An agent that leaves its stream to the test, and a gateway in front of it. */
 async function streaming (t: Test, options: Omit<ReviewedOptions, 'agent'>): Promise<{ gateway: Reviewed, next: () => Promise<ServerResponse> }> {
@@ -117,7 +117,7 @@ t.test('an event is there as soon as it is judged, and what is no event at once'
 
 t.test('a refused event is replaced by an error of the caller\'s binding, which ends the stream well; the agent is aborted', async t => {
   for (const [binding, version] of [['JSONRPC', '1.0'], ['HTTP+JSON', '1.0'], ['HTTP+JSON', '0.3']] as const) {
-    const { gateway, next } = await streaming(t, { binding, version, review: () => review({ judge: bytes => bytes.includes('bad') ? broken('enforce') : FORWARD }) })
+    const { gateway, next } = await streaming(t, { binding, version, review: () => review({ evaluate: bytes => bytes.includes('bad') ? broken('enforce') : FORWARD }) })
     const client = await listen(gateway)
     const agent = await next()
     const gone = once(agent, 'close')
@@ -140,12 +140,12 @@ t.test('a refused event is replaced by an error of the caller\'s binding, which 
 })
 
 t.test('edits, and notices of rules that are only annotated, are in their event', async t => {
-  const verdicts: Verdict[] = [
+  const verdicts: ResponseDecision[] = [
     { ...FORWARD, edits: [{ path: ['a'], value: null }], edited: ['policy/a'], violations: broken('observe').violations },
     { ...FORWARD, annotations: ['policy/b'] },
     FORWARD
   ]
-  const { gateway, next } = await streaming(t, { review: () => review({ judge: () => verdicts.shift() as Verdict }) })
+  const { gateway, next } = await streaming(t, { review: () => review({ evaluate: () => verdicts.shift() as ResponseDecision }) })
   const client = await listen(gateway)
   const agent = await next()
   agent.end('id: 1\r\ndata: {"a":1,"b": 2.0}\r\nfoo\r\n\r\ndata: 2\n\n')
@@ -161,7 +161,7 @@ t.test('what only the last event shows is judged at the clean end', async t => {
     ;(await next()).end('data: 1\n\n')
     await client.closed
     t.equal(client.incoming.complete, complete)
-    if (end.refusal === null) t.equal(client.text(), 'data: 1\n\n')
+    if (end.rejection === null) t.equal(client.text(), 'data: 1\n\n')
     else t.match(client.text(), /^data: 1\n\ndata: \{"jsonrpc":"2.0","id":7,"error"/)
     t.equal(gateway.audits().length, 1)
   }
@@ -229,7 +229,7 @@ t.test('an agent that dies within an event: what is held is dropped, and the con
 t.test('an event waits until it is remembered, and those after it wait in order; heartbeats too', async t => {
   const written: (() => void)[] = []
   const { gateway, next } = await streaming(t, {
-    review: () => review({ enforces: false, judge: bytes => bytes.includes('keep') ? REMEMBER : FORWARD }),
+    review: () => review({ enforces: false, evaluate: bytes => bytes.includes('keep') ? REMEMBER : FORWARD }),
     remember: () => new Promise<void>(resolve => { written.push(resolve) })
   })
   const client = await listen(gateway)
@@ -255,7 +255,7 @@ t.test('an event waits until it is remembered, and those after it wait in order;
 t.test('while an event waits, an agent that dies breaks the stream after it, and a client that leaves frees everything', async t => {
   const written: (() => void)[] = []
   const { gateway, next } = await streaming(t, {
-    review: () => review({ judge: () => REMEMBER }),
+    review: () => review({ evaluate: () => REMEMBER }),
     remember: () => new Promise<void>(resolve => { written.push(resolve) })
   })
   const client = await listen(gateway)
@@ -286,7 +286,7 @@ t.test('the header waits for the first event, or for a comment', async t => {
   const { gateway, next } = await streaming(t, {
     review: () => {
       judged = false
-      return review({ enforces: false, holdsHead: true, judge: () => { judged = true; return FORWARD }, shown: () => judged ? ['urn:proven'] : [] })
+      return review({ enforces: false, holdsHead: true, evaluate: () => { judged = true; return FORWARD }, shown: () => judged ? ['urn:proven'] : [] })
     }
   })
   for (const [first, shown] of [['\n\ndata: 1\n\n', 'urn:proven'], [': ping\n\n', undefined], ['', undefined]] as const) {
@@ -307,14 +307,14 @@ t.test('the header waits for the first event, or for a comment', async t => {
   }
 
   // A refused first event has the answer to itself.
-  const refusing = await streaming(t, { binding: 'HTTP+JSON', review: () => review({ holdsHead: true, judge: () => broken('enforce') }) })
+  const refusing = await streaming(t, { binding: 'HTTP+JSON', review: () => review({ holdsHead: true, evaluate: () => broken('enforce') }) })
   const got = call(refusing.gateway.url)
   ;(await refusing.next()).write('data: 1\n\n')
   t.equal((await got).status, 500)
 })
 
 t.test('a stream of many broken events: every one is counted, twenty have a line, and the rest a sum', async t => {
-  const { gateway, next } = await streaming(t, { review: () => make.observed({ judge: () => broken('observe') }) })
+  const { gateway, next } = await streaming(t, { review: () => make.observed({ evaluate: () => broken('observe') }) })
   const client = await listen(gateway)
   ;(await next()).end('data: 1\n\n'.repeat(50))
   await client.closed

@@ -210,7 +210,7 @@ t.test('what cannot be used changes nothing, and is counted and logged', async t
     t.match(report, { ok: false, problems: [said] })
     t.ok(gateway.logs().some(line => line.level === 'error' && said.test(String(line.msg))))
   }
-  t.match(gateway.refuse(['gateway.yaml:3:5: unknown key "x"']), { ok: false })
+  t.match(gateway.reject(['gateway.yaml:3:5: unknown key "x"']), { ok: false })
   t.match(lastLog(gateway, 'gateway.yaml:3:5'), { level: 'error' })
   t.match(lastLog(gateway, 'last good one stays'), { level: 'error', problems: 1 })
   t.equal(await gateway.metric('a2a_gateway_config_reloads_total{outcome="invalid"}'), 3)

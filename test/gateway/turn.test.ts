@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import t from 'tap'
 import type { Exchange } from '../../src/gateway/exchange.js'
 import type { Kind } from '../../src/gateway/turn.js'
-import { atEndOfTurn } from '../../src/gateway/turn.js'
+import { schedule } from '../../src/gateway/turn.js'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { MESSAGE, readAnswer, rpcBody } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
@@ -20,7 +20,7 @@ function exchanges (): { one: (name: string) => Exchange, failed: string[] } {
 t.test('kind by kind, each in the order in which it came, and nothing before the turn ends', async t => {
   const done: string[] = []
   const { one } = exchanges()
-  const job = (kind: Kind, name: string): void => { atEndOfTurn(kind, one(name), () => { done.push(`${kind} ${name}`) }) }
+  const job = (kind: Kind, name: string): void => { schedule(kind, one(name), () => { done.push(`${kind} ${name}`) }) }
   for (const name of ['a', 'b']) for (const kind of ['record', 'review', 'decide', 'answer'] as const) job(kind, name)
   await Promise.resolve()
   await new Promise<void>(resolve => { process.nextTick(resolve) })
@@ -32,10 +32,10 @@ t.test('kind by kind, each in the order in which it came, and nothing before the
 t.test('what the end of an answer brings about is recorded in the same turn', async t => {
   const done: string[] = []
   const { one } = exchanges()
-  atEndOfTurn('answer', one('a'), () => {
+  schedule('answer', one('a'), () => {
     done.push('answered')
     // As Node tells of a response that is closed.
-    process.nextTick(() => { atEndOfTurn('record', one('a'), () => { done.push('recorded') }) })
+    process.nextTick(() => { schedule('record', one('a'), () => { done.push('recorded') }) })
   })
   await turn()
   t.same(done, ['answered', 'recorded'])
@@ -44,14 +44,14 @@ t.test('what the end of an answer brings about is recorded in the same turn', as
 t.test('work that brings work: of a later kind at once, of the same in the same turn or the next, none lost', async t => {
   const done: string[] = []
   const { one } = exchanges()
-  atEndOfTurn('decide', one('a'), () => {
+  schedule('decide', one('a'), () => {
     done.push('decided')
-    atEndOfTurn('decide', one('a'), () => { done.push('again') })
-    atEndOfTurn('review', one('a'), () => { done.push('reviewed') })
+    schedule('decide', one('a'), () => { done.push('again') })
+    schedule('review', one('a'), () => { done.push('reviewed') })
   })
-  atEndOfTurn('record', one('a'), () => {
+  schedule('record', one('a'), () => {
     done.push('recorded')
-    atEndOfTurn('answer', one('b'), () => { done.push('next turn') })
+    schedule('answer', one('b'), () => { done.push('next turn') })
   })
   await turn()
   t.same(done, ['decided', 'reviewed', 'again', 'recorded'])
@@ -62,10 +62,10 @@ t.test('work that brings work: of a later kind at once, of the same in the same 
 t.test('work that fails ends its own exchange, and no other waits for it in vain', async t => {
   const done: string[] = []
   const { one, failed } = exchanges()
-  atEndOfTurn('decide', one('a'), () => { throw new Error('no') })
-  atEndOfTurn('decide', one('b'), () => { done.push('b') })
-  atEndOfTurn('record', one('c'), () => { throw new Error('neither') })
-  atEndOfTurn('record', one('d'), () => { done.push('d') })
+  schedule('decide', one('a'), () => { throw new Error('no') })
+  schedule('decide', one('b'), () => { done.push('b') })
+  schedule('record', one('c'), () => { throw new Error('neither') })
+  schedule('record', one('d'), () => { done.push('d') })
   await turn()
   t.same(done, ['b', 'd'])
   t.same(failed, ['a: no', 'c: neither'])

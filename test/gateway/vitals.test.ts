@@ -22,7 +22,7 @@ t.test('an agent without a card is told from one with, and limits follow a reloa
   t.equal(await metric('a2a_gateway_held_limit_bytes'), 50 * 1_048_576)
   t.equal(await metric('a2a_gateway_config_last_reload_successful'), 1)
 
-  gateway.refuse(['it is no configuration'])
+  gateway.reject(['it is no configuration'])
   t.match(await (await fetch(`${gateway.adminUrl}/metrics`)).text(), /^a2a_gateway_config_last_reload_successful 0$/m)
   await gateway.reload(configOf({ yaml: yaml(5) }))
   t.equal(await metric('a2a_gateway_config_last_reload_successful'), 1)

@@ -7,17 +7,17 @@ import { PassThrough } from 'node:stream'
 import type { Test } from 'tap'
 import { Pool } from 'undici'
 import type { Version, Binding } from '../../src/a2a/versions.js'
-import { Names } from '../../src/policy/identity.js'
+import { ExtensionAliases } from '../../src/policy/identity.js'
 import type { AgentPolicy } from '../../src/policy/compiled.js'
-import type { AnswerReview, Verdict } from '../../src/policy/answer.js'
+import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/answer.js'
 import type { TaskRecord } from '../../src/policy/task-memory.js'
 import type { Violation } from '../../src/policy/violation.js'
-import { refusalOf, violation } from '../../src/policy/violation.js'
-import { Answer } from '../../src/gateway/answers/answer.js'
+import { rejectionOf, violation } from '../../src/policy/violation.js'
+import { AgentResponse } from '../../src/gateway/answers/answer.js'
 import { Exchange } from '../../src/gateway/exchange.js'
 import type { Services } from '../../src/gateway/exchange.js'
-import { LiveExchanges } from '../../src/gateway/live.js'
-import { HeldBytes } from '../../src/gateway/held-bytes.js'
+import { InFlight } from '../../src/gateway/live.js'
+import { MemoryBudget } from '../../src/gateway/held-bytes.js'
 import { Overload } from '../../src/gateway/overload.js'
 import { forward } from '../../src/upstream/forward.js'
 import { createAudit } from '../../src/telemetry/audit.js'
@@ -25,20 +25,20 @@ import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics.js'
 import { createTracing } from '../../src/telemetry/tracing.js'
 
-export const FORWARD: Verdict = { refusal: null, violations: [], edits: [], edited: [], annotations: [], attributes: [], measures: [], remember: null }
+export const FORWARD: ResponseDecision = { rejection: null, violations: [], edits: [], edited: [], annotations: [], attributes: [], measures: [], remember: null }
 
 export const found = (mode: 'enforce' | 'observe', rule = 'rule', path = 'result'): Violation => violation(mode, 'INVALID_AGENT_RESPONSE', 'policy', rule, path, 'is not as it must be')
 
 /** A verdict with one violation. */
-export function broken (mode: 'enforce' | 'observe', more: Partial<Verdict> = {}): Verdict {
+export function broken (mode: 'enforce' | 'observe', more: Partial<ResponseDecision> = {}): ResponseDecision {
   const violations = [found(mode)]
-  return { ...FORWARD, violations, refusal: refusalOf(violations), ...more }
+  return { ...FORWARD, violations, rejection: rejectionOf(violations), ...more }
 }
 
-export const REMEMBER: Verdict = { ...FORWARD, remember: { taskId: 't', fields: new Map([['state', 'working']]) } }
+export const REMEMBER: ResponseDecision = { ...FORWARD, remember: { taskId: 't', fields: new Map([['state', 'working']]) } }
 
 /** Enforces and holds; forwards everything, unless told otherwise. `seen` gets the text of what is judged. */
-export function review (more: Partial<AnswerReview> & { readonly seen?: string[] } = {}): AnswerReview {
+export function review (more: Partial<ResponseEvaluator> & { readonly seen?: string[] } = {}): ResponseEvaluator {
   const { seen = [], ...own } = more
   return {
     holds: true,
@@ -47,25 +47,25 @@ export function review (more: Partial<AnswerReview> & { readonly seen?: string[]
     reads: true,
     echoed: () => {},
     shown: () => [],
-    judge: bytes => { seen.push(bytes.toString()); return FORWARD },
+    evaluate: bytes => { seen.push(bytes.toString()); return FORWARD },
     end: () => null,
-    truth: () => ({ confirmed: [], absent: [], unexpected: [] }),
+    activationReport: () => ({ confirmed: [], absent: [], unexpected: [] }),
     ...own,
-    ...(own.judge === undefined ? {} : { judge: (bytes: Buffer, stream: boolean) => { seen.push(bytes.toString()); return (own.judge as AnswerReview['judge'])(bytes, stream) } })
+    ...(own.evaluate === undefined ? {} : { evaluate: (bytes: Buffer, stream: boolean) => { seen.push(bytes.toString()); return (own.evaluate as ResponseEvaluator['evaluate'])(bytes, stream) } })
   }
 }
 
 export interface Reviewed {
   readonly url: string
   readonly metrics: Metrics
-  readonly live: LiveExchanges
+  readonly live: InFlight
   audits (): Record<string, unknown>[]
   metric (sample: string): Promise<number>
 }
 
 export interface ReviewedOptions {
   readonly agent: string
-  readonly review: () => AnswerReview
+  readonly review: () => ResponseEvaluator
   readonly response?: number
   readonly event?: number
   readonly binding?: Binding
@@ -81,11 +81,11 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   const audit = new PassThrough()
   let lines = ''
   audit.on('data', (chunk: Buffer) => { lines += chunk.toString() })
-  const live = new LiveExchanges()
+  const live = new InFlight()
   const overload = new Overload({ eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }, log)
-  const services = { metrics, log, live, overload, heldBytes: new HeldBytes(Infinity), decisions: null, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
+  const services = { metrics, log, live, overload, heldBytes: new MemoryBudget(Infinity), decisions: null, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
   const dispatcher = new Pool(options.agent)
-  const policy = { hidden: new Set(), echoes: new Map(), declared: [], labels: new Map(), names: new Names() } as unknown as AgentPolicy
+  const policy = { hidden: new Set(), echoes: new Map(), declared: [], labels: new Map(), names: new ExtensionAliases() } as unknown as AgentPolicy
   const server = createServer((request: IncomingMessage, response) => {
     request.resume()
     const exchange = new Exchange(request, response, services)
@@ -95,10 +95,10 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
     exchange.statedVersion = true
     exchange.idToken = () => '7'
     const echo = { policy, headerName: 'A2A-Extensions', requested: [], outbound: options.outbound ?? [], injected: [], active: [] }
-    exchange.forwarding = forward({ dispatcher, method: 'POST', path: '/', headers: [], body: null }, new Answer(exchange, {
+    exchange.forwarding = forward({ dispatcher, method: 'POST', path: '/', headers: [], body: null }, new AgentResponse(exchange, {
       echo,
       card: null,
-      review: { review: options.review(), limits: { response: options.response ?? 1_000_000, event: options.event ?? 1_000_000 }, remember: options.remember ?? (() => null) },
+      evaluator: { evaluator: options.review(), limits: { response: options.response ?? 1_000_000, event: options.event ?? 1_000_000 }, remember: options.remember ?? (() => null) },
       anyPage: false
     }))
   })

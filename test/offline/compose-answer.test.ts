@@ -1,10 +1,10 @@
 /** What a test's answer becomes is what the official agents send for the same result. */
 import t from 'tap'
-import { composeAnswer } from '../../src/offline/compose-answer.js'
+import { composeResponse } from '../../src/offline/compose-answer.js'
 import type { Variant } from '../../src/offline/compose.js'
 import { compose } from '../../src/offline/compose.js'
-import type { RecordedAnswer } from '../../src/offline/recorded-answer.js'
-import type { AnswerSpec, MessageSpec, RequestSpec } from '../../src/offline/test-model.js'
+import type { RecordedResponse } from '../../src/offline/recorded-answer.js'
+import type { ResponseSpec, MessageSpec, RequestSpec } from '../../src/offline/test-model.js'
 import { wireState } from '../../src/offline/wire-answer.js'
 import { TASK_STATES, taskStateOf } from '../../src/a2a/task-state.js'
 import type { Behaviour, TestAgent } from '../helpers/agents.js'
@@ -32,7 +32,7 @@ const said = (text: string, more: Partial<MessageSpec> = {}): MessageSpec => ({ 
 const heard = (text: string): MessageSpec => ({ role: 'user', parts: [{ text }], taskId: 't' })
 const artifacts = [{ artifactId: 'a1', parts: [...PARTS, { text: 'y' }] }]
 
-const CASES: readonly { readonly name: string, readonly says: string, readonly stream?: true, readonly spec: AnswerSpec }[] = [
+const CASES: readonly { readonly name: string, readonly says: string, readonly stream?: true, readonly spec: ResponseSpec }[] = [
   { name: 'a message', says: 'message', spec: { message: { parts: PARTS, metadata: seen } } },
   { name: 'a task', says: 'go', spec: { task: { status: { state: 'completed' }, artifacts, history: [heard('go'), said('on it', { taskId: 't' })] } } },
   { name: 'a task that waits, named as in 1.0', says: 'pause', spec: { task: { status: { state: 'TASK_STATE_INPUT_REQUIRED', message: said('more') }, history: [heard('pause'), said('more', { taskId: 't' })] } } },
@@ -86,13 +86,13 @@ async function ask (agent: TestAgent, spec: RequestSpec, variant: Variant): Prom
   return await fetch(agent.url + request.path + request.query, { method: request.method, headers, body: request.body === null ? null : Uint8Array.from(request.body) })
 }
 
-function ours (spec: AnswerSpec, operation: Parameters<typeof composeAnswer>[1]['operation'], variant: Variant): RecordedAnswer {
-  const made = composeAnswer({ extensions: [URI], ...spec }, { variant, operation, id: '1', ids: IDS })
+function ours (spec: ResponseSpec, operation: Parameters<typeof composeResponse>[1]['operation'], variant: Variant): RecordedResponse {
+  const made = composeResponse({ extensions: [URI], ...spec }, { variant, operation, id: '1', ids: IDS })
   if (typeof made === 'string') throw new Error(made)
   return made
 }
 
-const headerOf = ({ headers }: RecordedAnswer, name: string): string | null => headers[headers.findIndex((one, i) => i % 2 === 0 && one.toLowerCase() === name) + 1] ?? null
+const headerOf = ({ headers }: RecordedResponse, name: string): string | null => headers[headers.findIndex((one, i) => i % 2 === 0 && one.toLowerCase() === name) + 1] ?? null
 
 for (const [version, kind] of [['1.0', 'v1'], ['0.3', 'v03'], ['0.3', 'dual']] as const) {
   t.test(`${version} of a ${kind} agent`, async t => {
@@ -151,7 +151,7 @@ t.test('each state has a name that its version knows', async t => {
 
 t.test('an operation is answered with what it can be answered with', async t => {
   const variant = { version: '1.0', binding: 'JSONRPC' } as const
-  const problem = (spec: AnswerSpec, operation: Parameters<typeof composeAnswer>[1]['operation']): unknown => composeAnswer(spec, { variant, operation, id: '1', ids: IDS })
+  const problem = (spec: ResponseSpec, operation: Parameters<typeof composeResponse>[1]['operation']): unknown => composeResponse(spec, { variant, operation, id: '1', ids: IDS })
   t.equal(problem({ events: [] }, 'SendMessage'), 'SendMessage is answered with one result, not with events')
   t.equal(problem({ task: {} }, 'SendStreamingMessage'), 'SendStreamingMessage is answered with events')
   t.equal(problem({ tasks: [] }, 'GetTask'), 'tasks is the answer to ListTasks, and this is GetTask')

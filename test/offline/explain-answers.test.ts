@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Explanation } from '../../src/offline/explanation.js'
 import { explanationText } from '../../src/offline/explain-text.js'
-import { readAnswer } from '../../src/offline/recorded-answer.js'
+import { readResponse } from '../../src/offline/recorded-answer.js'
 import { compareHeaders } from '../../src/offline/shown.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'
@@ -67,7 +67,7 @@ t.test('over the corpus the explanation of the answer is what the client gets', 
       answer = text
       const method = stream ? 'SendStreamingMessage' : 'SendMessage'
       const recorded = http(name, `POST /${mode}/rpc`, ['Content-Type: application/json', 'A2A-Version: 1.0', `A2A-Extensions: ${PAY}`, ...(stream ? ['Accept: text/event-stream'] : [])], rpc(method, { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] } }))
-      const received = readAnswer(Buffer.from(text), 'answer.http')
+      const received = readResponse(Buffer.from(text), 'answer.http')
       const explanation: Explanation = await explain(recorded, received)
       const said = explanation.answer
       t.notMatch(explanationText(explanation) + JSON.stringify(explanation), SECRET, `${mode} ${name}: nothing of the agent's own is printed`)

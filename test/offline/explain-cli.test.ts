@@ -14,7 +14,7 @@ interface Run { readonly code: number, readonly out: string, readonly err: strin
 
 async function run (args: Partial<ExplainArguments>): Promise<Run> {
   let [out, err] = ['', '']
-  const code = await runExplain({ recordings: [], config: null, card: null, upstream: undefined, agent: null, headers: [], request: null, answer: null, json: false, env: {}, ...args }, {
+  const code = await runExplain({ recordings: [], config: null, card: null, upstream: undefined, agent: null, headers: [], request: null, response: null, json: false, env: {}, ...args }, {
     out: text => { out += text },
     err: text => { err += text }
   })

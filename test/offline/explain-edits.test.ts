@@ -1,6 +1,6 @@
 /** Where policies change a request, the explanation says what the agent gets: held against a real gateway, byte for byte. */
 import t from 'tap'
-import { judge } from '../../src/agent/judge.js'
+import { dryRunRequest } from '../../src/agent/judge.js'
 import { buildAgentState } from '../../src/agent/state.js'
 import { explanationText } from '../../src/offline/explain-text.js'
 import type { Explanation } from '../../src/offline/explanation.js'
@@ -135,5 +135,5 @@ async function bodyOffline (options: GatewayOptions, recorded: Recorded): Promis
   const loaded = await loadCardsOnce(place.config, limits, readTlsFiles(place.config.upstream.tls))
   if (!loaded.ok) throw new Error(loaded.problem)
   const state = buildAgentState(loaded.cards, { agent: place.config, maxExtensions: limits.extensions, publicBase: 'http://gw', previous: null, secretOf: SECRET_HIDDEN })
-  return judge({ config: place.config, state }, plainRequest(sent, place.path, state), limits).forwarded?.body?.toString() ?? ''
+  return dryRunRequest({ config: place.config, state }, plainRequest(sent, place.path, state), limits).forwarded?.body?.toString() ?? ''
 }

@@ -5,7 +5,7 @@ import type { ExplainOptions } from '../../src/offline/explain.js'
 import { explainRequest } from '../../src/offline/explain.js'
 import type { Explanation } from '../../src/offline/explanation.js'
 import { sentHeaders } from '../../src/offline/place.js'
-import type { RecordedAnswer } from '../../src/offline/recorded-answer.js'
+import type { RecordedResponse } from '../../src/offline/recorded-answer.js'
 import type { RecordedRequest } from '../../src/offline/recording.js'
 import { readRecording } from '../../src/offline/recording.js'
 import { compareHeaders } from '../../src/offline/shown.js'
@@ -46,14 +46,14 @@ export function http (name: string, line: string, headers: readonly string[], bo
 }
 
 /** @returns a function that explains a request, with its answer where there is one */
-export function explaining (options: GatewayOptions): (recorded: Recorded, answer?: RecordedAnswer) => Promise<Explanation> {
+export function explaining (options: GatewayOptions): (recorded: Recorded, answer?: RecordedResponse) => Promise<Explanation> {
   const config = configOf(options)
   const known: ExplainOptions['known'] = async (agent: AgentConfig) => {
     const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls))
     if (!loaded.ok) throw new Error(loaded.problem)
     return { state: buildAgentState(loaded.cards, { agent, maxExtensions: config.limits.extensions, publicBase: 'http://gw', previous: null, secretOf: SECRET_HIDDEN }), card: loaded.cards.origin }
   }
-  return async (recorded, answer) => await explainRequest({ ...requestIn(recorded), answer: answer ?? null }, { file: 'corpus.http', number: 1 }, { config, agent: null, headers: [], known })
+  return async (recorded, answer) => await explainRequest({ ...requestIn(recorded), response: answer ?? null }, { file: 'corpus.http', number: 1 }, { config, agent: null, headers: [], known })
 }
 
 export function requestIn ({ text }: Recorded): RecordedRequest {

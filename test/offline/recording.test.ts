@@ -55,10 +55,10 @@ Host: other.example
       target: '/agents/a/rpc?x=1',
       headers: ['Host', 'gw.example:8443', 'Content-Type', 'application/json', 'A2A-Extensions', 'https://a.example , https://b.example', 'A2A-Extensions', 'https://c.example'],
       body: '{\n  "a":  1\n}',
-      answer: null
+      response: null
     },
-    { name: 'second', line: 16, method: 'GET', target: '/', headers: ['Host', 'gw.example'], body: '', answer: null },
-    { name: null, line: 20, method: 'GET', target: '/path', headers: ['Host', 'other.example'], body: '', answer: null }
+    { name: 'second', line: 16, method: 'GET', target: '/', headers: ['Host', 'gw.example'], body: '', response: null },
+    { name: null, line: 20, method: 'GET', target: '/path', headers: ['Host', 'other.example'], body: '', response: null }
   ])
   t.end()
 })
@@ -146,7 +146,7 @@ t.test('captured JSON', t => {
     const [request] = read(JSON.stringify(value), 'c.json').requests
     return { ...request, body: request?.body.toString() }
   }
-  const expected = { name: null, line: 0, method: 'POST', target: '/rpc', headers: ['Host', 'h', 'A', 'b'], body: '{"x":1}', answer: null }
+  const expected = { name: null, line: 0, method: 'POST', target: '/rpc', headers: ['Host', 'h', 'A', 'b'], body: '{"x":1}', response: null }
   t.same(one({ method: 'post', url: 'http://h/rpc', headers: { A: 'b' }, body: { x: 1 } }), expected)
   t.same(one({ url: 'http://h/rpc', headers: [{ name: 'A', value: 'b' }], body: '{"x":1}' }), expected)
   t.same(one({ url: 'http://h/rpc', headers: [['A', 'b']], bodyBase64: Buffer.from('{"x":1}').toString('base64') }), expected)
@@ -192,7 +192,7 @@ t.test('a bare JSON-RPC envelope is sent as it stands', t => {
   const text = '{"jsonrpc": "2.0",  "id": 1.0, "method": "SendMessage", "method": "again"}\n'
   for (const file of ['stdin', 'e.json']) {
     const [request] = read(text, file).requests
-    t.same({ ...request, body: request?.body.toString() }, { name: null, line: 1, method: 'POST', target: null, headers: [], body: text, answer: null })
+    t.same({ ...request, body: request?.body.toString() }, { name: null, line: 1, method: 'POST', target: null, headers: [], body: text, response: null })
   }
   t.equal(read('[{"jsonrpc": "2.0"}]', 'stdin').requests[0]?.body.toString(), '[{"jsonrpc": "2.0"}]', 'a batch too, for the gateway to refuse')
   t.equal(read('{"method": "x"}', 'stdin').requests[0]?.body.toString(), '{"method": "x"}', 'a broken one too')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { writeRefusal } from '../../src/a2a/errors.js'
+import { writeRejection } from '../../src/a2a/errors.js'
 import type { PolicyConfig } from '../../src/config/model.js'
 import type { AgentPolicy } from '../../src/policy/compiled.js'
 import type { Decision } from '../../src/policy/decision.js'
@@ -10,7 +10,7 @@ const U = 'https://x.test/one'
 const V = 'https://x.test/two'
 const W = 'https://x.test/three'
 const SIDES: readonly Sent[] = [{ version: '1.0' }, { version: '0.3' }, { version: '1.0', binding: 'HTTP+JSON' }, { version: '0.3', binding: 'HTTP+JSON' }]
-const outcome = ({ refusal }: Decision): string | null => refusal?.rule ?? null
+const outcome = ({ rejection: refusal }: Decision): string | null => refusal?.rule ?? null
 const hello = { message: { parts: [] } }
 const withData = { message: { parts: [], metadata: { m: 1 } } }
 const never = { id: 'never', select: { metadata: { key: 'm' } }, count: { max: 0 } } as const
@@ -74,8 +74,8 @@ t.test('every kind of evidence', async t => {
 
 t.test('inactive.request: reject', async t => {
   const policy = one({ owns: { metadata: ['m'] }, inactive: { request: 'reject' }, activation: { signals: ['header'] } })
-  t.equal(send(policy, withData).refusal?.message, `params.message.metadata.m belongs to the extension ${U}, which the request does not activate; send the header "A2A-Extensions: ${U}", or leave it out.`)
-  t.match(send(policy, withData, { version: '0.3' }).refusal, { reason: 'EXTENSION_SUPPORT_REQUIRED', rule: 'one/inactive', message: `send the header "X-A2A-Extensions: ${U}"`, fields: [{ field: 'params.message.metadata.m' }] })
+  t.equal(send(policy, withData).rejection?.message, `params.message.metadata.m belongs to the extension ${U}, which the request does not activate; send the header "A2A-Extensions: ${U}", or leave it out.`)
+  t.match(send(policy, withData, { version: '0.3' }).rejection, { reason: 'EXTENSION_SUPPORT_REQUIRED', rule: 'one/inactive', message: `send the header "X-A2A-Extensions: ${U}"`, fields: [{ field: 'params.message.metadata.m' }] })
   for (const side of SIDES) {
     t.equal(outcome(send(policy, withData, side)), 'one/inactive')
     t.equal(outcome(send(policy, withData, { ...side, requested: [U] })), null)
@@ -83,7 +83,7 @@ t.test('inactive.request: reject', async t => {
     t.equal(outcome(send(one({ owns: { metadata: ['m'] }, inactive: { request: 'forward' } }), withData, side)), null)
   }
   const listed = one({ owns: { metadata: ['m'] }, inactive: { request: 'reject' }, activation: { signals: ['listed'] } })
-  t.match(send(listed, withData).refusal?.message, `; list ${U} in the message's extensions, or leave it out.`)
+  t.match(send(listed, withData).rejection?.message, `; list ${U} in the message's extensions, or leave it out.`)
   t.equal(send(policyOf(declaring(U), { one: { uri: U, mode: 'observe', owns: { metadata: ['m'] }, inactive: { request: 'reject' } } }), withData).violations.length, 1)
 })
 
@@ -103,18 +103,18 @@ t.test('requires: refused, or added', async t => {
     three: { uri: W, activation: { expose: true } }
   })
   for (const side of SIDES) {
-    t.match(send(of('reject'), hello, { ...side, requested: [U] }).refusal, { reason: 'EXTENSION_DEPENDENCY_MISSING', rule: 'one/requires', metadata: { extension: U } })
+    t.match(send(of('reject'), hello, { ...side, requested: [U] }).rejection, { reason: 'EXTENSION_DEPENDENCY_MISSING', rule: 'one/requires', metadata: { extension: U } })
     t.equal(outcome(send(of('reject'), hello, { ...side, requested: [U, V] })), 'two/requires')
     for (const requested of [[U, V, W], [], [W], [U, 'urn:v0', W]]) t.equal(outcome(send(of('reject'), hello, { ...side, requested })), null, requested.join())
-    t.match(send(of('add'), hello, { ...side, requested: [U] }), { refusal: null, outbound: [U, V, W], injected: [V, W] }, 'and what is added has its own added')
+    t.match(send(of('add'), hello, { ...side, requested: [U] }), { rejection: null, outbound: [U, V, W], injected: [V, W] }, 'and what is added has its own added')
     t.match(send(of('add'), hello, { ...side, requested: [W] }), { outbound: [W], injected: [] })
   }
-  t.equal(send(of('reject'), hello, { requested: [U] }).refusal?.message, `header A2A-Extensions must also name ${V}, which the extension ${U} requires.`)
+  t.equal(send(of('reject'), hello, { requested: [U] }).rejection?.message, `header A2A-Extensions must also name ${V}, which the extension ${U} requires.`)
   t.same([...of('add').hidden], [V], 'what expose shows is not hidden')
-  const refusal = send(of('reject'), hello, { requested: [U] }).refusal
+  const refusal = send(of('reject'), hello, { requested: [U] }).rejection
   if (refusal === null) throw new Error('not refused')
   for (const [binding, expected] of [['JSONRPC', { error: { code: -32602, data: [{ reason: 'EXTENSION_DEPENDENCY_MISSING', domain: 'a2a-extension-gateway' }] } }], ['HTTP+JSON', { error: { code: 400, status: 'INVALID_ARGUMENT' } }]] as const) {
-    t.match(JSON.parse(writeRefusal(refusal, { binding, version: '1.0', id: '1', eventStream: false, statedVersion: true, mediaType: null }).body.toString()), expected)
+    t.match(JSON.parse(writeRejection(refusal, { binding, version: '1.0', id: '1', eventStream: false, statedVersion: true, mediaType: null }).body.toString()), expected)
   }
   t.equal(outcome(send(of('reject'), {}, { method: 'GetTask', requested: [U] })), null, 'as required: on messages')
   const present = of('reject', { owns: { metadata: ['m'] }, activation: { signals: ['evidence'] } })
@@ -123,5 +123,5 @@ t.test('requires: refused, or added', async t => {
 
 t.test('rules of another policy do not run for an added extension that the card does not declare', async t => {
   const policy = policyOf(declaring(U), { one: { uri: U, activation: { requires: ['two'], onMissing: 'add' } }, two: { uri: V, request: [never] } })
-  t.match(send(policy, withData, { requested: [U] }), { refusal: null, outbound: [U, V], injected: [V] })
+  t.match(send(policy, withData, { requested: [U] }), { rejection: null, outbound: [U, V], injected: [V] })
 })

@@ -15,17 +15,17 @@ const ext: PolicyConfig = {
 const hello = { message: { parts: [] } }
 const SIDES: readonly Sent[] = [{ version: '1.0' }, { version: '0.3' }, { version: '1.0', binding: 'HTTP+JSON' }, { version: '0.3', binding: 'HTTP+JSON' }]
 const declares = (uri: string, required = true): object => declaring({ uri, required })
-const outcome = ({ refusal }: Decision): string | null => refusal?.rule ?? null
+const outcome = ({ rejection: refusal }: Decision): string | null => refusal?.rule ?? null
 
 t.test('same and satisfies count for what is required; only same is respelled', async t => {
   for (const side of SIDES) {
     const ask = (card: string, requested: string[]): Decision => send(policyOf(declares(card), { ext }), hello, { ...side, requested })
-    t.match(ask(NEW, [OLD]), { refusal: null, outbound: [NEW], missing: [] })
-    t.match(ask(OLD, [NEW]), { refusal: null, outbound: [OLD] })
-    t.match(ask(OLD, [OLD]), { refusal: null, outbound: [OLD] })
-    t.match(ask(NEW, [OLDER]), { refusal: null, outbound: [OLDER] })
+    t.match(ask(NEW, [OLD]), { rejection: null, outbound: [NEW], missing: [] })
+    t.match(ask(OLD, [NEW]), { rejection: null, outbound: [OLD] })
+    t.match(ask(OLD, [OLD]), { rejection: null, outbound: [OLD] })
+    t.match(ask(NEW, [OLDER]), { rejection: null, outbound: [OLDER] })
     t.same(ask(NEW, [OLD, 'urn:z', NEW]).outbound, [NEW, 'urn:z'], 'each once')
-    t.match(ask(OLD, []), { refusal: { rule: 'ext/required', metadata: { missingExtensions: OLD } }, missing: [OLD] }, 'named as the card does')
+    t.match(ask(OLD, []), { rejection: { rule: 'ext/required', metadata: { missingExtensions: OLD } }, missing: [OLD] }, 'named as the card does')
   }
   t.same(send(policyOf({}, { ext }), hello, { requested: [OLD] }).outbound, [OLD], 'the card spells nothing')
   t.same(send(policyOf(declaring(NEW, OLD), { ext }), hello, { requested: [OLD] }).outbound, [OLD], 'the card spells both')
@@ -47,7 +47,7 @@ t.test('rules run under every spelling', async t => {
 t.test('an alias is not unlisted, and stands under the policy\'s name', async t => {
   const policy = policyOf(declares(NEW, false), { ext }, { unlistedExtensions: 'reject' })
   for (const uri of [NEW, OLD, OLDER]) {
-    t.equal(send(policy, hello, { requested: [uri] }).refusal, null)
+    t.equal(send(policy, hello, { requested: [uri] }).rejection, null)
     t.equal(policy.labels.get(uri), 'ext')
   }
 })

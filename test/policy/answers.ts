@@ -4,11 +4,11 @@ import { methodOfOperation } from '../../src/a2a/operations.js'
 import type { Operation } from '../../src/a2a/operations.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
 import type { AgentConfig, PolicyConfig, ResponseRuleConfig } from '../../src/config/model.js'
-import type { AnswerReview, Verdict } from '../../src/policy/answer.js'
+import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/answer.js'
 import type { AgentPolicy } from '../../src/policy/compiled.js'
 import { decide } from '../../src/policy/decide.js'
 import type { Decision } from '../../src/policy/decision.js'
-import { reviewOf } from '../../src/policy/review.js'
+import { evaluatorOf } from '../../src/policy/review.js'
 import type { TaskRecord } from '../../src/policy/task-memory.js'
 import type { Tracer } from '../../src/policy/trace.js'
 import { editJson } from '../../src/wire/json-edit.js'
@@ -111,7 +111,7 @@ export interface Asking {
   readonly tracer?: Tracer
 }
 
-export interface Asked { readonly decision: Decision, readonly review: AnswerReview | null }
+export interface Asked { readonly decision: Decision, readonly review: ResponseEvaluator | null }
 
 export function ask (policy: AgentPolicy, { style = V1, operation = 'SendMessage', requested = [], message = {}, taskId = null, record = null, tracer }: Asking = {}): Asked {
   const sends = operation === 'SendMessage' || operation === 'SendStreamingMessage'
@@ -122,23 +122,23 @@ export function ask (policy: AgentPolicy, { style = V1, operation = 'SendMessage
   const decision = decide({ call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [], record }, policy)
   return {
     decision,
-    review: reviewOf({ policy, decision, requested, operation, binding: style.binding, version: style.version, id: call.idValue, taskId, limits: LIMITS, tracer: tracer ?? null })
+    review: evaluatorOf({ policy, decision, requested, operation, binding: style.binding, version: style.version, id: call.idValue, taskId, limits: LIMITS, tracer: tracer ?? null })
   }
 }
 
-export function judge (policy: AgentPolicy, bytes: Buffer, asking: Asking = {}): Verdict {
+export function judge (policy: AgentPolicy, bytes: Buffer, asking: Asking = {}): ResponseDecision {
   const { review } = ask(policy, asking)
   if (review === null) throw new Error('nobody looks at the answer')
-  return review.judge(bytes, false)
+  return review.evaluate(bytes, false)
 }
 
 /** What becomes of an answer, in a line. */
-export function outcome ({ refusal, edited, annotations, violations }: Verdict): string {
+export function outcome ({ rejection: refusal, edited, annotations, violations }: ResponseDecision): string {
   if (refusal !== null) return `refused: ${refusal.message}`
   const told = [...edited.map(one => `edited ${one}`), ...annotations.map(one => `annotated ${one}`)]
   return [...told, ...violations.map(found => `${found.extension}/${found.rule} ${found.path} ${found.message}`)].join('; ')
 }
 
-export function edited (bytes: Buffer, verdict: Verdict): unknown {
+export function edited (bytes: Buffer, verdict: ResponseDecision): unknown {
   return JSON.parse(editJson(bytes, verdict.edits).toString())
 }

@@ -109,16 +109,16 @@ t.test('values, rules and policies share the budget of a request', async t => {
   const fits = Math.floor(MAX_STEPS / steps / 2)
   const parts = (count: number): object[] => Array.from({ length: count }, () => ({ data: tree(6) }))
   const one = policyOf(declaring(URI), { ext: policy({ id: 'r', select: DATA, schema: TREE }) })
-  t.equal(send(one, message(...parts(fits))).refusal, null, `${fits} values fit`)
+  t.equal(send(one, message(...parts(fits))).rejection, null, `${fits} values fit`)
   const many = send(one, message(...parts(fits * 3)))
-  t.match(many.refusal, { reason: 'EXTENSION_DATA_INVALID', rule: 'ext/r', message: /parts\[\d+\]\.data could not be validated: the schema takes too many steps on data like this \(its schema\)/ })
+  t.match(many.rejection, { reason: 'EXTENSION_DATA_INVALID', rule: 'ext/r', message: /parts\[\d+\]\.data could not be validated: the schema takes too many steps on data like this \(its schema\)/ })
   const rules = policyOf(declaring(URI), { ext: policy(...['a', 'b', 'c', 'd', 'e'].map(id => ({ id, select: DATA, schema: TREE }))) })
-  t.match(send(rules, message(...parts(fits))).refusal, { rule: /^ext\/[b-e]$/, message: /too many steps/ }, 'several rules share it')
+  t.match(send(rules, message(...parts(fits))).rejection, { rule: /^ext\/[b-e]$/, message: /too many steps/ }, 'several rules share it')
   const policies = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map(name => [name, { uri: `${URI}/${name}`, request: [{ id: 'r', select: DATA, schema: TREE }] }]))
-  t.match(send(policyOf(declaring(...['a', 'b', 'c', 'd', 'e'].map(name => `${URI}/${name}`)), policies), message(...parts(fits))).refusal, { rule: /^[b-e]\/r$/, message: /too many steps/ }, 'several policies share it')
-  t.equal(send(one, message(...parts(fits))).refusal, null, 'the next request has a budget of its own')
+  t.match(send(policyOf(declaring(...['a', 'b', 'c', 'd', 'e'].map(name => `${URI}/${name}`)), policies), message(...parts(fits))).rejection, { rule: /^[b-e]\/r$/, message: /too many steps/ }, 'several policies share it')
+  t.equal(send(one, message(...parts(fits))).rejection, null, 'the next request has a budget of its own')
   const observed = send(policyOf(declaring(URI), { ext: policy({ id: 'r', select: DATA, schema: TREE }) }, { mode: 'observe' }), message(...parts(fits * 3)))
-  t.equal(observed.refusal, null)
+  t.equal(observed.rejection, null)
   t.match(observed.violations[0], { mode: 'observe', message: /too many steps/ })
 })
 
@@ -133,11 +133,11 @@ t.test('what rules other than schemas cost is charged too', async t => {
     ['keys of data', policy(...repeated({ select: { part: { dataKey: 'a*' } }, count: { max: 0 } })), message({ data: keys(30_000) })]
   ]
   for (const [name, rules, body] of rows) {
-    const { refusal } = send(policyOf(declaring(URI), { ext: rules }), body)
+    const { rejection: refusal } = send(policyOf(declaring(URI), { ext: rules }), body)
     t.match(refusal, { reason: 'EXTENSION_DATA_INVALID', message: /cannot be checked: it takes too many steps/ }, name)
   }
   const listing = send(policyOf(declaring(...Array.from({ length: 60 }, (_, i) => `${URI}/${i}`)), { ext: { uri: `${URI}/1`, request: [{ id: 'r', select: DATA, schema: {} }] } }), { message: { parts: [], extensions: Array.from({ length: 90_000 }, (_, i) => `${URI}/x${i}`) } })
-  t.match(listing.refusal, { rule: 'gateway/steps', message: /takes too many steps/ }, 'lists of URIs')
+  t.match(listing.rejection, { rule: 'gateway/steps', message: /takes too many steps/ }, 'lists of URIs')
 })
 
 t.test('an answer, and each event, has one budget', async t => {
@@ -147,19 +147,19 @@ t.test('an answer, and each event, has one budget', async t => {
   const enforced = policyFor({ response: [rule] })
   t.equal(outcome(judge(enforced, V1.task_('completed', { artifacts: [parts(fits)] }))), '')
   const refused = judge(enforced, V1.task_('completed', { artifacts: [parts(fits), parts(fits), parts(fits)] }))
-  t.match(refused.refusal, { reason: 'INVALID_AGENT_RESPONSE', message: /too many steps on data like this \(its schema\)/ })
+  t.match(refused.rejection, { reason: 'INVALID_AGENT_RESPONSE', message: /too many steps on data like this \(its schema\)/ })
   const observed = judge(policyFor({ response: [rule] }, { responses: 'observe' }), V1.task_('completed', { artifacts: [parts(fits), parts(fits), parts(fits)] }))
-  t.equal(observed.refusal, null)
+  t.equal(observed.rejection, null)
   t.match(observed.violations[0], { mode: 'observe', message: /too many steps/ })
   const { review } = ask(enforced, { operation: 'SendStreamingMessage' })
-  for (let event = 0; event < 5; event++) t.equal(review?.judge(V1.artifact(parts(fits)), true).refusal, null, `event ${event}`)
+  for (let event = 0; event < 5; event++) t.equal(review?.evaluate(V1.artifact(parts(fits)), true).rejection, null, `event ${event}`)
 })
 
 t.test('lists that were quadratic are linear', async t => {
   const artifacts = Array.from({ length: 15_000 }, (_, i) => ({ artifactId: String(i), parts: [], extensions: [`urn:${i}`] }))
   t.doesNotThrow(() => judge(policyFor({ response: [{ id: 'r', select: DATA, when: { listed: true }, schema: {}, verdict: 'reject' }] }), V1.body('task', { ...V1.taskOf('completed'), artifacts })))
   const stripped = send(policyOf(declaring(URI), { ext: policy({ id: 'r', select: DATA, schema: false, verdict: 'strip' }) }), message(...Array.from({ length: 30_000 }, () => ({ data: 1 }))))
-  t.match(stripped.refusal, { reason: 'EXTENSION_DATA_INVALID' })
+  t.match(stripped.rejection, { reason: 'EXTENSION_DATA_INVALID' })
   // A list of allowed values is written once, however many values break it.
   const { validate } = compiled({ enum: ['x'.repeat(500_000), 'y'] })
   t.match(validate(1)?.[0], { message: /^must be one of \["xxx.{100,200}\.\.\.$/ })

@@ -16,7 +16,7 @@ function check (checks: CardChecksConfig, cards: readonly object[], more: Partia
 t.test('params of the declaration, in each card that has it; without params they are {}', async t => {
   t.same(check({ params: PARAMS }, [declaring({ uri: U, params: { roles: ['a'] } })]), [])
   t.same(check({ params: PARAMS }, [declaring('urn:other')]), [], 'not declared, not looked at')
-  t.match(check({ params: PARAMS }, [declaring(U)]), [{ policy: 'x', rule: 'card-params', mode: 'enforce', refuses: false, message: 'policy "x" (urn:x): of the card, capabilities.extensions[0].params.roles is required' }])
+  t.match(check({ params: PARAMS }, [declaring(U)]), [{ policy: 'x', rule: 'card-params', mode: 'enforce', rejects: false, message: 'policy "x" (urn:x): of the card, capabilities.extensions[0].params.roles is required' }])
   t.match(check({ params: PARAMS }, [declaring({ uri: U, params: { roles: [] } }), declaring('urn:other', { uri: U, params: { roles: ['z', 7] } })]), [{ message: /capabilities\.extensions\[1\]\.params\.roles\[0\] must be one of \["a","b"\]; capabilities\.extensions\[1\]\.params\.roles\[1\]/ }])
   t.equal(check({ params: PARAMS }, [declaring(U), { ...declaring(U), name: 'b' }]).length, 1, 'the same of both is told once')
   t.match(check({ params: PARAMS }, [{ extensions: [{ uri: U }] }]), [{ message: /of the card, extensions\[0\]\.params\.roles/ }])
@@ -39,7 +39,7 @@ t.test('the whole card: one of the agent\'s cards is enough', async t => {
 
 t.test('refused only where asked for and enforced; nothing where the policy is off', async t => {
   const of = (mode: Mode, own: Mode | undefined, onInvalid: 'refuse' | 'warn' | undefined): unknown =>
-    check({ params: PARAMS, ...(onInvalid === undefined ? {} : { onInvalid }) }, [declaring(U)], own === undefined ? {} : { mode: own }, { mode }).map(({ mode, refuses }) => [mode, refuses])
+    check({ params: PARAMS, ...(onInvalid === undefined ? {} : { onInvalid }) }, [declaring(U)], own === undefined ? {} : { mode: own }, { mode }).map(({ mode, rejects: refuses }) => [mode, refuses])
   t.same(of('enforce', undefined, 'refuse'), [['enforce', true]])
   t.same(of('enforce', undefined, undefined), [['enforce', false]])
   t.same(of('enforce', 'observe', 'refuse'), [['observe', false]])

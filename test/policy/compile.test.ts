@@ -55,14 +55,14 @@ t.test('rules run for extensions of the card only', async t => {
 t.test('a policy that speaks of answers only', async t => {
   const answers = (more: Partial<PolicyConfig>, agentMore: Partial<AgentConfig> = {}): AgentPolicy => of(false, undefined, more, agentMore)
   for (const more of [{ response: [rule] }, { redact: ['a'] }, { correlate: [] }, { observe: {} }, { state: { from: { metadata: { key: 'a' } } } }] as const) {
-    t.match(answers(more), { policies: [{ rules: [], answers: { acts: false, silent: false } }], reads: true, judges: true, idle: [{ active: false }] }, Object.keys(more).join())
-    t.match(answers(more, { responses: 'off' }), { policies: [], reads: false, judges: false, remembers: false })
+    t.match(answers(more), { policies: [{ rules: [], responses: { acts: false, silent: false } }], reads: true, evaluates: true, idle: [{ active: false }] }, Object.keys(more).join())
+    t.match(answers(more, { responses: 'off' }), { policies: [], reads: false, evaluates: false, remembers: false })
     t.match(answers(more, { mode: 'off', responses: 'enforce' }), { policies: [], responses: 'off', reads: false })
   }
-  t.match(answers({ owns: { metadata: ['a'] } }), { policies: [{ answers: { silent: true } }], reads: true, judges: false })
-  t.match(policyOf({}, {}), { reads: false, judges: false })
+  t.match(answers({ owns: { metadata: ['a'] } }), { policies: [{ responses: { silent: true } }], reads: true, evaluates: false })
+  t.match(policyOf({}, {}), { reads: false, evaluates: false })
   const modes = (mode: PolicyConfig['mode'] & string, responses: AgentConfig['responses'], verdict?: 'reject' | 'strip'): unknown => {
-    const found = answers({ mode, response: [{ ...rule, ...(verdict === undefined ? {} : { verdict }) }] }, { responses }).policies[0]?.answers
+    const found = answers({ mode, response: [{ ...rule, ...(verdict === undefined ? {} : { verdict }) }] }, { responses }).policies[0]?.responses
     return [found?.acts, found?.rules[0]?.mode, found?.rules[0]?.verdict]
   }
   t.same(modes('enforce', 'enforce', 'reject'), [true, 'enforce', 'reject'])
@@ -102,9 +102,9 @@ t.test('what the card requires stays enforced under a policy that only the catal
   const observing: PolicyConfig = { uri: 'urn:e', mode: 'observe', request: [{ id: 'r', select: { metadata: { key: 'k' } }, count: { max: 0 } }] }
   const under = (from: Readonly<Record<string, Layer>>): AgentPolicy => policyOf(required, {}, { policies: [{ name: 'e', policy: observing, layers: ['catalogue'], from }] })
   const body = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }], metadata: { k: 1 } } }
-  t.match(send(under({ mode: 'catalogue' }), body).refusal, { reason: 'EXTENSION_SUPPORT_REQUIRED', rule: 'e/required' })
+  t.match(send(under({ mode: 'catalogue' }), body).rejection, { reason: 'EXTENSION_SUPPORT_REQUIRED', rule: 'e/required' })
   const asked = send(under({ mode: 'catalogue' }), body, { requested: ['urn:e'] })
-  t.equal(asked.refusal, null)
+  t.equal(asked.rejection, null)
   t.match(asked.violations, [{ mode: 'observe', rule: 'r' }], 'its own rules observe')
-  for (const layer of ['file', 'agent'] as const) t.equal(send(under({ mode: layer }), body).refusal, null, `the ${layer} said observe, and means it`)
+  for (const layer of ['file', 'agent'] as const) t.equal(send(under({ mode: layer }), body).rejection, null, `the ${layer} said observe, and means it`)
 })

@@ -54,30 +54,30 @@ t.test('listed, match, and all together, in both versions', async t => {
   for (const [condition, more, holds] of rows) {
     for (const sent of [{ version: '1.0' }, { version: '0.3' }, { version: '1.0', binding: 'HTTP+JSON' }] as const) {
       const name = JSON.stringify([condition, more, sent])
-      t.equal(ask({ when: condition }, message(more), sent).refusal !== null, holds, `when ${name}`)
-      t.equal(ask({ unless: condition }, message(more), sent).refusal !== null, !holds, `unless ${name}`)
+      t.equal(ask({ when: condition }, message(more), sent).rejection !== null, holds, `when ${name}`)
+      t.equal(ask({ unless: condition }, message(more), sent).rejection !== null, !holds, `unless ${name}`)
     }
   }
 })
 
 t.test('where a schema cannot tell, the rule applies', async t => {
   const match = { $defs: { a: { type: 'object', additionalProperties: { $ref: '#/$defs/a' } }, b: { anyOf: [{ $ref: '#/$defs/b' }] } }, $ref: '#/$defs/b' }
-  t.ok(ask({ when: { match } }, message({})).refusal)
-  t.ok(ask({ unless: { match } }, message({})).refusal)
+  t.ok(ask({ when: { match } }, message({})).rejection)
+  t.ok(ask({ unless: { match } }, message({})).rejection)
 })
 
 t.test('on: the operations a rule is for', async t => {
-  t.ok(ask({}, message({}), { method: 'SendStreamingMessage' }).refusal)
-  t.equal(ask({ on: ['SendMessage'] }, message({}), { method: 'SendStreamingMessage' }).refusal, null)
-  t.ok(ask({ on: ['SendMessage'] }, message({})).refusal)
-  t.ok(ask({ on: ['SendStreamingMessage'] }, message({}), { version: '0.3', method: 'message/stream' }).refusal)
-  t.ok(send(policyOf(declaring(URI), { ext: policyFor({}) }, { unknownMethods: 'forward' }), message({}), { method: 'x.send' }).refusal, 'a message in an unknown method')
+  t.ok(ask({}, message({}), { method: 'SendStreamingMessage' }).rejection)
+  t.equal(ask({ on: ['SendMessage'] }, message({}), { method: 'SendStreamingMessage' }).rejection, null)
+  t.ok(ask({ on: ['SendMessage'] }, message({})).rejection)
+  t.ok(ask({ on: ['SendStreamingMessage'] }, message({}), { version: '0.3', method: 'message/stream' }).rejection)
+  t.ok(send(policyOf(declaring(URI), { ext: policyFor({}) }, { unknownMethods: 'forward' }), message({}), { method: 'x.send' }).rejection, 'a message in an unknown method')
 })
 
 t.test('verdict: warn is observed, whatever the mode', async t => {
   const warned = ask({ verdict: 'warn' }, message({}))
-  t.match(warned, { refusal: null, violations: [{ mode: 'observe', rule: 'r' }] })
-  t.ok(ask({ verdict: 'reject' }, message({})).refusal)
+  t.match(warned, { rejection: null, violations: [{ mode: 'observe', rule: 'r' }] })
+  t.ok(ask({ verdict: 'reject' }, message({})).rejection)
   const { violations } = send(policyOf(declaring(URI), { ext: policyFor({ verdict: 'reject' }) }, { mode: 'observe' }), message({}))
   t.match(violations, [{ mode: 'observe' }])
 })

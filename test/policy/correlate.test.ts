@@ -75,7 +75,7 @@ t.test('what the caller is told, without a value', async t => {
   t.equal(judge(policyOf('equalSet'), ['a'], ['a', 'a'])[0]?.message, 'comes a second time; send each value that the agent sent earlier in this task exactly once')
   t.equal(judge(policyOf('sameLength'), ['a'], [])[0]?.message, 'must hold as many values as what the agent sent earlier in this task: 1')
   t.equal(judge(policyOf('member'), ['a'], ['a', 'a'])[0]?.message, 'is one too many: choose one of what the agent sent earlier in this task')
-  t.match(judge(policyOf('subset', { error: { class: 'conflict', message: 'Choose again.', reason: 'NOT_OFFERED' } }), [], ['x'])[0], { message: 'Choose again.', sentence: true, reason: 'EXTENSION_CONFLICT', customReason: 'NOT_OFFERED' })
+  t.match(judge(policyOf('subset', { error: { class: 'conflict', message: 'Choose again.', reason: 'NOT_OFFERED' } }), [], ['x'])[0], { message: 'Choose again.', isStandalone: true, reason: 'EXTENSION_CONFLICT', customReason: 'NOT_OFFERED' })
 })
 
 t.test('what pointers pick', async t => {

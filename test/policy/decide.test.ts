@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { writeRefusal } from '../../src/a2a/errors.js'
+import { writeRejection } from '../../src/a2a/errors.js'
 import type { AgentConfig, PolicyConfig, RuleConfig } from '../../src/config/model.js'
 import type { AgentPolicy } from '../../src/policy/compiled.js'
 import type { Decision } from '../../src/policy/decision.js'
@@ -14,13 +14,13 @@ const V = 'https://x.test/two'
 const W = 'https://x.test/three'
 const required = (...uris: string[]): object => declaring(...uris.map(uri => ({ uri, required: true })))
 const hello = message({ text: 'x' })
-const outcome = ({ refusal }: Decision): string => refusal === null ? 'forward' : `${refusal.customReason ?? refusal.reason}: ${refusal.message}`
+const outcome = ({ rejection: refusal }: Decision): string => refusal === null ? 'forward' : `${refusal.customReason ?? refusal.reason}: ${refusal.message}`
 
 t.test('a missing required extension: named, with the header to send', async t => {
   const policy = policyOf(required(U, V), {})
   const ask = (requested: string[], sent: Sent = {}): Decision => send(policy, hello, { requested, ...sent })
   t.same(ask([]), {
-    refusal: {
+    rejection: {
       reason: 'EXTENSION_SUPPORT_REQUIRED',
       message: `This agent requires extensions that the request does not ask for: ${U}, ${V}. Send the header "A2A-Extensions: ${U},${V}" with the request.`,
       rule: `${U}/required`,
@@ -28,7 +28,7 @@ t.test('a missing required extension: named, with the header to send', async t =
       fields: [{ field: 'header A2A-Extensions', description: `must name the required extension ${U}` }, { field: 'header A2A-Extensions', description: `must name the required extension ${V}` }],
       helpUri: U
     },
-    violations: [U, V].map(uri => ({ mode: 'enforce', reason: 'EXTENSION_SUPPORT_REQUIRED', customReason: null, extension: uri, rule: 'required', path: 'header A2A-Extensions', message: `must name the required extension ${uri}`, uri, sentence: false, metadata: null })),
+    violations: [U, V].map(uri => ({ mode: 'enforce', reason: 'EXTENSION_SUPPORT_REQUIRED', customReason: null, extension: uri, rule: 'required', path: 'header A2A-Extensions', message: `must name the required extension ${uri}`, uri, isStandalone: false, metadata: null })),
     declared: [U, V],
     listed: [],
     evidenced: [],
@@ -46,8 +46,8 @@ t.test('a missing required extension: named, with the header to send', async t =
   })
   t.equal(outcome(ask([V])), `EXTENSION_SUPPORT_REQUIRED: This agent requires an extension that the request does not ask for: ${U}. Send the header "A2A-Extensions: ${U}" with the request.`)
   t.match(outcome(ask([V], { version: '0.3' })), `Send the header "X-A2A-Extensions: ${U}"`)
-  t.match(ask([V, U, W]), { refusal: null, violations: [], outbound: [V, U, W], missing: [] })
-  for (const near of [`${U}/`, U.toUpperCase(), `${U}#`, ` ${U}`]) t.ok(ask([near, V]).refusal, `"${near}" is another URI`)
+  t.match(ask([V, U, W]), { rejection: null, violations: [], outbound: [V, U, W], missing: [] })
+  for (const near of [`${U}/`, U.toUpperCase(), `${U}#`, ` ${U}`]) t.ok(ask([near, V]).rejection, `"${near}" is another URI`)
 })
 
 t.test('message.extensions is annotation, not activation', async t => {
@@ -67,16 +67,16 @@ t.test('enforceOn: messages covers sends and unknown methods, all covers all', a
 
 t.test('injection satisfies what is required, on every operation, once', async t => {
   const policy = policyOf(required(U), { one: { uri: U, activation: { default: 'inject' } } })
-  t.match(send(policy, hello), { refusal: null, outbound: [U], injected: [U], missing: [] })
-  t.match(send(policy, hello, { requested: [V, U] }), { refusal: null, outbound: [V, U], injected: [] })
+  t.match(send(policy, hello), { rejection: null, outbound: [U], injected: [U], missing: [] })
+  t.match(send(policy, hello, { requested: [V, U] }), { rejection: null, outbound: [V, U], injected: [] })
   t.match(send(policy, hello, { requested: [V] }), { outbound: [V, U], injected: [U] })
   t.match(send(policy, {}, { method: 'GetTask' }), { outbound: [U], injected: [U] })
 })
 
 t.test('unlisted extensions: forward, strip, reject', async t => {
   const with_ = (unlistedExtensions: AgentConfig['unlistedExtensions'], more: Partial<AgentConfig> = {}): AgentPolicy => policyOf(declaring(U), { mine: { uri: V, activation: { default: 'inject' } } }, { unlistedExtensions, ...more })
-  t.match(send(with_('forward'), hello, { requested: [W, U] }), { refusal: null, outbound: [W, U, V] })
-  t.match(send(with_('strip'), hello, { requested: [W, U] }), { refusal: null, violations: [], outbound: [U, V] })
+  t.match(send(with_('forward'), hello, { requested: [W, U] }), { rejection: null, outbound: [W, U, V] })
+  t.match(send(with_('strip'), hello, { requested: [W, U] }), { rejection: null, violations: [], outbound: [U, V] })
   t.match(send(with_('strip', { mode: 'observe' }), hello, { requested: [W, U] }), { outbound: [W, U, V] })
   t.equal(outcome(send(with_('reject'), hello, { requested: [U, 'https://Zq7Secret.test'] })), `EXTENSION_NOT_ALLOWED: header A2A-Extensions asks for an extension that this agent does not list; this agent lists ${U}.`, 'what was asked for is not repeated')
   t.equal(outcome(send(with_('reject'), hello, { requested: [U, V] })), 'forward', 'a policy lists it too')
@@ -99,14 +99,14 @@ t.test('what cannot be read is refused at once; observed, it is noted and forwar
   ]
   for (const [name, body, sent, reason, rule] of rows) {
     const enforced = send(policyOf(required(U), {}), body, sent)
-    t.match(enforced, { refusal: { reason, rule: `gateway/${rule}` }, violations: [{ extension: 'gateway', rule, mode: 'enforce' }], missing: [] }, name)
+    t.match(enforced, { rejection: { reason, rule: `gateway/${rule}` }, violations: [{ extension: 'gateway', rule, mode: 'enforce' }], missing: [] }, name)
     t.equal(enforced.violations.length, 1)
-    t.equal(enforced.refusal?.message, enforced.violations[0]?.message, 'said in its own words')
-    t.match(send(policyOf({}, {}, { mode: 'observe' }), body, sent), { refusal: null, violations: [{ mode: 'observe' }] }, name)
-    t.match(send(policyOf(required(U), {}, { mode: 'off' }), body, { ...sent, requested: [W] }), { refusal: null, violations: [], outbound: [W] }, name)
+    t.equal(enforced.rejection?.message, enforced.violations[0]?.message, 'said in its own words')
+    t.match(send(policyOf({}, {}, { mode: 'observe' }), body, sent), { rejection: null, violations: [{ mode: 'observe' }] }, name)
+    t.match(send(policyOf(required(U), {}, { mode: 'off' }), body, { ...sent, requested: [W] }), { rejection: null, violations: [], outbound: [W] }, name)
   }
-  t.match(send(policyOf({}, {}, { unknownMethods: 'forward' }), hello, { method: 'x' }), { refusal: null, violations: [] })
-  t.match(send(policyOf({}, {}, { unknownMethods: 'forward' }), hello, { method: 'message/send' }), { refusal: { reason: 'METHOD_NOT_FOUND', rule: 'gateway/method' } }, 'a method of the other version is not unknown')
+  t.match(send(policyOf({}, {}, { unknownMethods: 'forward' }), hello, { method: 'x' }), { rejection: null, violations: [] })
+  t.match(send(policyOf({}, {}, { unknownMethods: 'forward' }), hello, { method: 'message/send' }), { rejection: { reason: 'METHOD_NOT_FOUND', rule: 'gateway/method' } }, 'a method of the other version is not unknown')
 })
 
 t.test('ambiguous fields and differing tenants', async t => {
@@ -122,22 +122,22 @@ const strict = (uri: string, mode?: PolicyConfig['mode']): PolicyConfig => ({ ur
 
 t.test('each policy by its own mode: what is only observed does not refuse', async t => {
   const observed = send(policyOf(declaring(U), { one: strict(U, 'observe') }), message({ data: 1 }))
-  t.match(observed, { refusal: null, violations: [{ mode: 'observe', extension: 'one', rule: 'never' }] })
+  t.match(observed, { rejection: null, violations: [{ mode: 'observe', extension: 'one', rule: 'never' }] })
   const both = send(policyOf(declaring(U, V), { one: strict(U, 'observe'), two: strict(V) }), message({ data: 1 }))
-  t.match(both, { refusal: { rule: 'two/never', fields: [{ field: 'params.message.parts[0].data' }] } })
-  t.equal(both.refusal?.fields?.length, 1)
+  t.match(both, { rejection: { rule: 'two/never', fields: [{ field: 'params.message.parts[0].data' }] } })
+  t.equal(both.rejection?.fields?.length, 1)
   t.equal(both.violations.length, 2)
-  t.match(send(policyOf(declaring(U), { one: strict(U, 'enforce') }, { mode: 'observe' }), message({ data: 1 })), { refusal: { rule: 'one/never' } }, 'and an enforced one does, though the agent observes')
+  t.match(send(policyOf(declaring(U), { one: strict(U, 'enforce') }, { mode: 'observe' }), message({ data: 1 })), { rejection: { rule: 'one/never' } }, 'and an enforced one does, though the agent observes')
   const required_ = policyOf(required(U, V), { one: { uri: U, mode: 'observe' } })
-  t.match(send(required_, hello), { missing: [U, V], refusal: { metadata: { missingExtensions: V } } })
-  t.match(send(required_, hello, { requested: [V] }), { missing: [U], refusal: null })
+  t.match(send(required_, hello), { missing: [U, V], rejection: { metadata: { missingExtensions: V } } })
+  t.match(send(required_, hello, { requested: [V] }), { missing: [U], rejection: null })
 })
 
 t.test('what is observed cannot crowd out what is enforced', async t => {
   const parts = Array.from({ length: 1_000 }, () => ({ data: 1 }))
   for (const policies of [{ one: strict(U, 'observe'), two: strict(V) }, { two: strict(V), one: strict(U, 'observe') }]) {
     const decision = send(policyOf(declaring(U, V), policies), message(...parts))
-    t.match(decision.refusal, { rule: 'two/never' })
+    t.match(decision.rejection, { rule: 'two/never' })
     t.equal(decision.violations.length, 2 * MAX_VIOLATIONS)
   }
 })
@@ -147,7 +147,7 @@ t.test('a message of 50,000 odd parts says no more than one of twenty', async t 
   for (const mode of ['enforce', 'observe'] as const) {
     const decision = send(policyOf(declaring(U), { one: strict(U) }, { mode }), message(...parts))
     t.equal(decision.violations.length, MAX_VIOLATIONS)
-    t.ok((decision.refusal?.message.length ?? 0) < 1_000)
+    t.ok((decision.rejection?.message.length ?? 0) < 1_000)
   }
 })
 
@@ -155,7 +155,7 @@ t.test('the first refusal answers, all are listed', async t => {
   const policy = policyOf({ ...declaring({ uri: U, required: true }, OBJECT_SCHEMAS), schemas: { fight: { required: ['a'] } } }, { 'object-schemas': objectSchemas })
   const decision = send(policy, message(part10({})))
   t.equal(outcome(decision), `EXTENSION_SUPPORT_REQUIRED: This agent requires an extension that the request does not ask for: ${U}. Send the header "A2A-Extensions: ${U}" with the request. 1 more problem in the details.`)
-  t.same(decision.refusal?.fields?.map(one => one.field), ['header A2A-Extensions', 'params.message.parts[0].data.a'])
+  t.same(decision.rejection?.fields?.map(one => one.field), ['header A2A-Extensions', 'params.message.parts[0].data.a'])
 })
 
 t.test('decide never throws, and every refusal can be written', async t => {
@@ -171,12 +171,12 @@ t.test('decide never throws, and every refusal can be written', async t => {
     fc.record({ message: value, request: value }, { requiredKeys: [] })
   )
   t.equal(check('policy/decide/never-throws', fc.property(shaped, fc.constantFrom('0.3' as const, '1.0' as const), fc.constantFrom('JSONRPC' as const, 'HTTP+JSON' as const), fc.array(fc.constantFrom(U, V, OBJECT_SCHEMAS, 'x'), { maxLength: 3 }), fc.option(fc.string()), (document, version, binding, requested, tenant) => {
-    const { refusal, violations } = send(policy, JSON.stringify(document), { version, binding, requested, ...(tenant === null ? {} : { pathTenant: tenant }) })
+    const { rejection: refusal, violations } = send(policy, JSON.stringify(document), { version, binding, requested, ...(tenant === null ? {} : { pathTenant: tenant }) })
     if (violations.length > 2 * MAX_VIOLATIONS) throw new Error('too many violations')
     if (refusal === null) return
     if (refusal.message === '' || /\p{C}/u.test(refusal.message)) throw new Error(`message: ${JSON.stringify(refusal.message)}`)
     for (const [key, text] of Object.entries(refusal.metadata ?? {})) if (typeof text !== 'string') throw new Error(`metadata.${key} is no string`)
-    JSON.parse(writeRefusal(refusal, { binding, version, id: '1', eventStream: false, statedVersion: true, mediaType: null }).body.toString())
+    JSON.parse(writeRejection(refusal, { binding, version, id: '1', eventStream: false, statedVersion: true, mediaType: null }).body.toString())
   }), { numRuns: 1_500 }), undefined)
 })
 
@@ -190,9 +190,9 @@ t.test('an enforced policy under an agent that observes: what cannot be read, or
     ['gateway/ambiguous-fields', envelope('{"message":{"parts":[{"text":"x"}],"Metadata":{"k":1}}}')]
   ]
   for (const [by, text] of unread) {
-    t.match(send(under('enforce'), text).refusal, { rule: by }, by)
-    t.equal(send(under('observe'), text).refusal, null, 'nothing is enforced, so nothing is refused')
+    t.match(send(under('enforce'), text).rejection, { rule: by }, by)
+    t.equal(send(under('observe'), text).rejection, null, 'nothing is enforced, so nothing is refused')
   }
-  t.equal(send(under('enforce'), '{}', { method: 'x' }).refusal?.rule ?? null, 'gateway/envelope')
-  t.equal(send(under('enforce'), envelope('{}').replace('SendMessage', 'x/y')).refusal, null, 'an unknown method is the agent\'s mode to judge')
+  t.equal(send(under('enforce'), '{}', { method: 'x' }).rejection?.rule ?? null, 'gateway/envelope')
+  t.equal(send(under('enforce'), envelope('{}').replace('SendMessage', 'x/y')).rejection, null, 'an unknown method is the agent\'s mode to judge')
 })

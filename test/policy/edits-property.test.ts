@@ -63,7 +63,7 @@ t.test('stripped requests', async t => {
     const compiled = policyOf(declaring(URI), { x: config })
     const once = (bytes: Buffer): Buffer => {
       const decision = send(compiled, bytes.toString())
-      equal(decision.refusal, null)
+      equal(decision.rejection, null)
       return bodyOf({ decision }, bytes)
     }
     const before = Buffer.from(text)

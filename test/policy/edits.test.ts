@@ -46,7 +46,7 @@ t.test('what belongs to an extension that is not active is removed, every other 
     for (const [before, after] of rows) {
       const found = forwarded(policy, before, side)
       t.equal(found.body, after)
-      t.match(found, { refusal: null, edited: ['ext/inactive'] })
+      t.match(found, { rejection: null, edited: ['ext/inactive'] })
       t.match(ids(found), [/^observe ext\/inactive /])
       const active = forwarded(policy, before, { ...side, ...ACTIVE })
       t.ok(active.same, 'the very same buffer where it is active')
@@ -75,11 +75,11 @@ t.test('where no part would be left, the request is refused: what must go is not
   const part = (n: number): string => `{"data":{"n":${n}},"mediaType":"application/x"}`
   const found = send(policy, `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"parts":[${part(1)}, ${part(2)}]}}}`)
   t.same(ids(found), ['observe ext/inactive params.message.parts[0].mediaType', 'enforce ext/inactive params.message.parts[0]', 'enforce ext/inactive params.message.parts[1]'])
-  t.match(found.refusal, { reason: 'EXTENSION_DATA_INVALID', rule: 'ext/inactive', message: 'params.message.parts[0] must go, and no part of the message would be left; send one that may stay; params.message.parts[1] must go' })
+  t.match(found.rejection, { reason: 'EXTENSION_DATA_INVALID', rule: 'ext/inactive', message: 'params.message.parts[0] must go, and no part of the message would be left; send one that may stay; params.message.parts[1] must go' })
   t.equal(forwarded(policy, `{"message":{"parts":[${part(1)},{"text":"t"}]}}`).body, '{"message":{"parts":[{"text":"t"}]}}')
   t.equal(forwarded(policy, `{"message":{"parts":[${part(1)},7]}}`).body, '{"message":{"parts":[7]}}', 'what the agent will refuse is an element all the same')
   const observed = policyFor({ ext: { uri: URI, mode: 'observe', owns: { mediaTypes: ['application/x'] }, inactive: { request: 'strip' } } })
-  t.equal(forwarded(observed, `{"message":{"parts":[${part(1)}]}}`).refusal, null)
+  t.equal(forwarded(observed, `{"message":{"parts":[${part(1)}]}}`).rejection, null)
 })
 
 t.test('in mode observe nothing is changed, only noted', async t => {
@@ -89,7 +89,7 @@ t.test('in mode observe nothing is changed, only noted', async t => {
   }
   const found = forwarded(policyFor(policies), '{"message":{"parts":[{"text":"t"}],"metadata":{"x":1,"y":2}}}', { headers: ['x', '1'] })
   t.ok(found.same)
-  t.match(found, { refusal: null, edited: [], rawHeaders: ['x', '1'] })
+  t.match(found, { rejection: null, edited: [], rawHeaders: ['x', '1'] })
   t.same(ids(found), ['observe ext/inactive params.message.metadata.x', 'observe other/none params.message.metadata.y'])
 })
 
@@ -133,14 +133,14 @@ t.test('what is stripped has no bound, unlike what is noted of it', async t => {
 
 t.test('a rule that refuses still refuses, and then nothing is forwarded', async t => {
   const policy = policyFor({ ext: { uri: URI, request: [{ id: 'a', select: { metadata: { key: 'a' } }, count: { max: 0 }, verdict: 'strip' }, { id: 'b', select: { metadata: { key: 'a' } }, count: { max: 0 } }] } })
-  t.match(forwarded(policy, '{"message":{"parts":[{"text":"t"}],"metadata":{"a":1}}}', ACTIVE), { refusal: { rule: 'ext/b' } })
+  t.match(forwarded(policy, '{"message":{"parts":[{"text":"t"}],"metadata":{"a":1}}}', ACTIVE), { rejection: { rule: 'ext/b' } })
 })
 
 t.test('rules of an extension whose data is stripped run only where it is active', async t => {
   const policy = policyFor({ ext: { uri: URI, owns: { metadata: ['x'] }, inactive: { request: 'strip' }, request: [{ id: 'need', select: { metadata: { key: 'x' } }, count: { min: 1 }, schema: { type: 'string' } }] } })
   t.equal(forwarded(policy, '{"message":{"parts":[{"text":"t"}],"metadata":{"x":1}}}').body, '{"message":{"parts":[{"text":"t"}],"metadata":{}}}')
-  t.equal(forwarded(policy, '{"message":{"parts":[{"text":"t"}]}}').refusal, null)
-  t.match(forwarded(policy, '{"message":{"parts":[{"text":"t"}],"metadata":{"x":1}}}', ACTIVE), { refusal: { rule: 'ext/need' } })
+  t.equal(forwarded(policy, '{"message":{"parts":[{"text":"t"}]}}').rejection, null)
+  t.match(forwarded(policy, '{"message":{"parts":[{"text":"t"}],"metadata":{"x":1}}}', ACTIVE), { rejection: { rule: 'ext/need' } })
 })
 
 t.test('inject adds to the metadata where the client wrote it, or makes it', async t => {
@@ -155,9 +155,9 @@ t.test('inject adds to the metadata where the client wrote it, or makes it', asy
     t.equal(forwarded(policy, '{"metadata":{},"message":{"parts":[{"text":"t"}]}}', sent).body, `{"metadata":{"req":null},"message":{"parts":[{"text":"t"}],"metadata":{${added}}}}`)
     const found = forwarded(policy, '{"message":{"parts":[{"text":"t"}],"metadata":null}}', sent)
     t.equal(found.body, `{"message":{"parts":[{"text":"t"}],"metadata":{${added}}},"metadata":{"req":null}}`)
-    t.match(found, { refusal: null, edited: ['ext/inject'], violations: [] })
+    t.match(found, { rejection: null, edited: ['ext/inject'], violations: [] })
     t.ok(forwarded(policy, '{"message":{"parts":[{"text":"t"}]}}', side).same, 'only where the extension is active')
-    t.match(forwarded(policy, '{"message":{"parts":[{"text":"t"}],"metadata":"x"}}', sent), { refusal: { rule: 'gateway/ambiguous-fields', fields: [{ description: 'must be an object' }] } })
+    t.match(forwarded(policy, '{"message":{"parts":[{"text":"t"}],"metadata":"x"}}', sent), { rejection: { rule: 'gateway/ambiguous-fields', fields: [{ description: 'must be an object' }] } })
   }
   t.ok(forwarded(policy, '{"id":"1"}', { ...ACTIVE, method: 'GetTask' }).same, 'only into messages')
   t.equal(forwarded(policyFor({ ext: { uri: URI, mode: 'observe', inject: [{ metadata: 'k', value: 1 }] } }), '{"message":{"parts":[]}}', ACTIVE).body, '{"message":{"parts":[],"metadata":{"k":1}}}', 'as activation.default: inject, in observe too')
@@ -175,12 +175,12 @@ t.test('the client\'s own member: replaced, kept or refused', async t => {
     t.ok(run(of('keep'), `"${URI}":"theirs"`).same)
     t.ok(run(of('keep'), `"${ALIAS}":"theirs"`).same)
     const refused = run(of('reject'), `"${ALIAS}":"theirs"`)
-    t.match(refused, { refusal: { rule: 'ext/inject', message: /supplied by the platform; leave it out/ } })
+    t.match(refused, { rejection: { rule: 'ext/inject', message: /supplied by the platform; leave it out/ } })
     t.notMatch(JSON.stringify(refused.violations), /ours|theirs/)
     for (const existing of ['replace', 'reject'] as const) {
       const observed = run(of(existing, 'observe'), `"${URI}":"theirs"`)
       t.ok(observed.same, 'observe takes nothing away')
-      t.match(observed, { refusal: null, violations: [{ mode: 'observe', rule: 'inject' }] })
+      t.match(observed, { rejection: null, violations: [{ mode: 'observe', rule: 'inject' }] })
     }
   }
 })
@@ -195,12 +195,12 @@ t.test('inject holds to its conditions, and counts for the rule that asks for th
     }
   })
   t.equal(forwarded(policy, '{"message":{"parts":[]}}').body, '{"message":{"parts":[],"metadata":{"k":"v"}}}')
-  t.match(forwarded(policy, '{"message":{"parts":[],"taskId":"1"}}'), { refusal: { rule: 'ext/need' } }, 'not supplied here')
+  t.match(forwarded(policy, '{"message":{"parts":[],"taskId":"1"}}'), { rejection: { rule: 'ext/need' } }, 'not supplied here')
   t.ok(forwarded(policy, '{"message":{"parts":[],"taskId":"1","metadata":{"k":"mine"}}}').same)
   const asked = policyFor({ ext: { uri: URI, request: [{ id: 'need', select: { metadata: { key: 'k' } }, count: { min: 1 } }], inject: [{ metadata: 'k', value: 'v' }] } })
-  t.equal(forwarded(asked, '{"message":{"parts":[]}}', ACTIVE).refusal, null)
-  t.match(forwarded(asked, '{"message":{"parts":[]}}'), { refusal: { rule: 'ext/need' } }, 'nothing is supplied where the extension is not active')
-  t.match(forwarded(policy, '{"message":{"parts":[],"metadata":{"k":1}}}'), { refusal: { rule: 'ext/need' } }, 'what the client sends is judged all the same')
+  t.equal(forwarded(asked, '{"message":{"parts":[]}}', ACTIVE).rejection, null)
+  t.match(forwarded(asked, '{"message":{"parts":[]}}'), { rejection: { rule: 'ext/need' } }, 'nothing is supplied where the extension is not active')
+  t.match(forwarded(policy, '{"message":{"parts":[],"metadata":{"k":1}}}'), { rejection: { rule: 'ext/need' } }, 'what the client sends is judged all the same')
 })
 
 t.test('what is stripped and injected under one name is the platform\'s', async t => {
@@ -227,29 +227,29 @@ t.test('verbatim: nothing is added, and what would have to be removed is refused
     const run = (policies: Record<string, PolicyConfig>, sent: Sent, text = request(), more: object = {}): Outcome => forwarded(policyFor(policies, more), text, { ...side, ...sent })
     const inactive: PolicyConfig = { uri: URI, owns: { metadata: ['x'] }, inactive: { request: 'strip' } }
     const refused = run({ signed, ext: inactive }, asSigned(), request('{"x":1}'))
-    t.match(refused, { verbatim: true, refusal: { reason: 'EXTENSION_CONFLICT', rule: 'ext/inactive', message: new RegExp(`would be removed, but the extension ${SIGNED} has the request forwarded as it was sent`) } })
+    t.match(refused, { verbatim: true, rejection: { reason: 'EXTENSION_CONFLICT', rule: 'ext/inactive', message: new RegExp(`would be removed, but the extension ${SIGNED} has the request forwarded as it was sent`) } })
     t.equal(run({ signed, ext: inactive }, {}, request('{"x":1}')).body, request('{}'), 'without that extension it is removed')
     const rule: PolicyConfig = { uri: URI, request: [{ id: 'r', select: { metadata: { key: 'x' } }, schema: { type: 'string' }, verdict: 'strip' }] }
-    t.match(run({ signed, ext: rule }, asSigned([SIGNED, URI]), request('{"x":1}')), { refusal: { rule: 'ext/r', reason: 'EXTENSION_CONFLICT' } })
-    t.match(run({ signed, ext: rule }, asSigned([SIGNED, URI]), request('{"x":"a"}')), { refusal: null, same: true })
-    t.match(run({ signed, ext: { ...rule, mode: 'observe' } }, asSigned([SIGNED, URI]), request('{"x":1}')), { refusal: null, same: true })
+    t.match(run({ signed, ext: rule }, asSigned([SIGNED, URI]), request('{"x":1}')), { rejection: { rule: 'ext/r', reason: 'EXTENSION_CONFLICT' } })
+    t.match(run({ signed, ext: rule }, asSigned([SIGNED, URI]), request('{"x":"a"}')), { rejection: null, same: true })
+    t.match(run({ signed, ext: { ...rule, mode: 'observe' } }, asSigned([SIGNED, URI]), request('{"x":1}')), { rejection: null, same: true })
 
     const supplied: PolicyConfig = { uri: URI, inject: [{ metadata: 'k', value: 1 }] }
     const notAdded = run({ signed, ext: supplied }, asSigned([SIGNED, URI]))
-    t.match(notAdded, { refusal: null, same: true, violations: [{ mode: 'observe', extension: 'ext', rule: 'inject' }] })
-    t.match(run({ signed, ext: supplied }, asSigned([SIGNED, URI]), request('{"k":2}')), { refusal: { rule: 'ext/inject', reason: 'EXTENSION_CONFLICT' } }, 'the client\'s own would pass for the platform\'s')
+    t.match(notAdded, { rejection: null, same: true, violations: [{ mode: 'observe', extension: 'ext', rule: 'inject' }] })
+    t.match(run({ signed, ext: supplied }, asSigned([SIGNED, URI]), request('{"k":2}')), { rejection: { rule: 'ext/inject', reason: 'EXTENSION_CONFLICT' } }, 'the client\'s own would pass for the platform\'s')
 
     const asked: PolicyConfig = { uri: URI, activation: { default: 'inject' } }
-    t.match(run({ signed, ext: asked }, asSigned()), { refusal: null, outbound: [SIGNED], injected: [], violations: [{ mode: 'observe', extension: 'ext', rule: 'not-injected' }] })
+    t.match(run({ signed, ext: asked }, asSigned()), { rejection: null, outbound: [SIGNED], injected: [], violations: [{ mode: 'observe', extension: 'ext', rule: 'not-injected' }] })
     t.match(run({ signed, ext: asked }, {}), { verbatim: false, outbound: [URI], injected: [URI] })
-    t.match(run({ signed, ext: { uri: URI, activation: { default: 'inject', required: 'always' } } }, asSigned()), { refusal: { rule: 'ext/required' } }, 'unless it is required')
+    t.match(run({ signed, ext: { uri: URI, activation: { default: 'inject', required: 'always' } } }, asSigned()), { rejection: { rule: 'ext/required' } }, 'unless it is required')
     const adding: PolicyConfig = { uri: URI, activation: { requires: ['other'], onMissing: 'add' } }
-    t.match(run({ signed, ext: adding, other: { uri: OTHER } }, asSigned([SIGNED, URI])), { refusal: { rule: 'ext/requires' }, outbound: [SIGNED, URI] })
+    t.match(run({ signed, ext: adding, other: { uri: OTHER } }, asSigned([SIGNED, URI])), { rejection: { rule: 'ext/requires' }, outbound: [SIGNED, URI] })
 
     t.match(run({ signed: { ...signed, aliases: [{ uri: 'urn:old', relation: 'same' }] } }, asSigned(['urn:old', 'urn:old2'])), { verbatim: true, outbound: ['urn:old', 'urn:old2'] }, 'in the client\'s spelling')
-    t.match(run({ signed }, asSigned([SIGNED, 'urn:z']), request(), { unlistedExtensions: 'strip' }), { refusal: { rule: 'gateway/unlisted', reason: 'EXTENSION_CONFLICT' } })
-    t.match(run({ signed }, asSigned([SIGNED, 'urn:z']), request(), { unlistedExtensions: 'reject' }), { refusal: { rule: 'gateway/unlisted', reason: 'EXTENSION_NOT_ALLOWED' } })
-    t.match(run({ signed }, asSigned([SIGNED, 'urn:z'])), { refusal: null, outbound: [SIGNED, 'urn:z'] })
+    t.match(run({ signed }, asSigned([SIGNED, 'urn:z']), request(), { unlistedExtensions: 'strip' }), { rejection: { rule: 'gateway/unlisted', reason: 'EXTENSION_CONFLICT' } })
+    t.match(run({ signed }, asSigned([SIGNED, 'urn:z']), request(), { unlistedExtensions: 'reject' }), { rejection: { rule: 'gateway/unlisted', reason: 'EXTENSION_NOT_ALLOWED' } })
+    t.match(run({ signed }, asSigned([SIGNED, 'urn:z'])), { rejection: null, outbound: [SIGNED, 'urn:z'] })
   }
 })
 

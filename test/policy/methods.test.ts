@@ -10,7 +10,7 @@ const exec: PolicyConfig = {
   activation: { signals: ['header'] },
   methods: { 'x.start': { params: { type: 'object', required: ['command'] } }, 'x.list': { need: 'declared' }, 'x.ping': { need: 'none' } }
 }
-const outcome = ({ refusal }: Decision): string | null => refusal === null ? null : `${refusal.rule} ${refusal.reason}: ${refusal.message}`
+const outcome = ({ rejection: refusal }: Decision): string | null => refusal === null ? null : `${refusal.rule} ${refusal.reason}: ${refusal.message}`
 const VERSIONS: readonly Sent[] = [{ version: '1.0' }, { version: '0.3' }]
 
 t.test('methods that a policy names are no longer unknown', async t => {
@@ -36,9 +36,9 @@ t.test('without the extension in the card only what needs nothing is the agent\'
 })
 
 t.test('observed, off, and required besides', async t => {
-  t.match(send(policyOf(declaring(U), { exec: { ...exec, mode: 'observe' } }), {}, { method: 'x.start' }), { refusal: null, violations: [{ rule: 'method', mode: 'observe' }, { rule: 'method-params' }] })
+  t.match(send(policyOf(declaring(U), { exec: { ...exec, mode: 'observe' } }), {}, { method: 'x.start' }), { rejection: null, violations: [{ rule: 'method', mode: 'observe' }, { rule: 'method-params' }] })
   t.match(outcome(send(policyOf(declaring(U), { exec: { ...exec, mode: 'off' } }), {}, { method: 'x.ping' })), 'gateway/unknown-method')
-  const { refusal } = send(policyOf(declaring({ uri: U, required: true }), { exec }), { command: 'ls' }, { method: 'x.start' })
+  const { rejection: refusal } = send(policyOf(declaring({ uri: U, required: true }), { exec }), { command: 'ls' }, { method: 'x.start' })
   t.match(refusal, { rule: 'exec/required', metadata: { missingExtensions: U } })
   t.equal(refusal?.fields?.length, 1, 'said once')
 })

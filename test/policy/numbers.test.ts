@@ -6,7 +6,7 @@ import { readYaml } from '../../src/config/document.js'
 import { compileSchema } from '../../src/policy/json-schema.js'
 import { isExact } from '../../src/wire/json-number.js'
 import { parseStrict } from '../../src/wire/json.js'
-import { Pieces } from '../../src/wire/pieces.js'
+import { ChunkedBuffer } from '../../src/wire/pieces.js'
 import { judge, policyFor, V1 } from './answers.js'
 import { declaring, policyOf, send } from './fixtures.js'
 
@@ -22,7 +22,7 @@ t.test('which tokens a double keeps', async t => {
     const wrong: string[] = []
     for (const token of [...EXACT, ...INEXACT]) {
       const bytes = Buffer.from(`{"a":[ ${token}, "${token}\\u00e9",{"b":${token}}],"c":true}`)
-      const parsed = parseStrict(pieces ? new Pieces([bytes.subarray(0, 9), bytes.subarray(9)], bytes.length) : bytes, limits)
+      const parsed = parseStrict(pieces ? new ChunkedBuffer([bytes.subarray(0, 9), bytes.subarray(9)], bytes.length) : bytes, limits)
       if (!parsed.ok || (parsed.inexact?.has(Number(token)) ?? false) !== INEXACT.includes(token)) wrong.push(token)
     }
     t.same(wrong, [], pieces ? 'in pieces' : 'in one')
@@ -63,15 +63,15 @@ t.test('schemas: keywords, tokens, requests and responses', async t => {
       const schema = { type: 'object', properties: { n: schemaOf(double) } }
       const data = `{"n":${dataOf(keyword, token)}}`
       const rule = { id: 'r', select: { part: { data: true } }, schema } as const
-      const { refusal } = send(policyOf(declaring(URI), { ext: { uri: URI, request: [rule] } }), `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"parts":[{"data":${data}}]}}}`)
+      const { rejection: refusal } = send(policyOf(declaring(URI), { ext: { uri: URI, request: [rule] } }), `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"parts":[{"data":${data}}]}}}`)
       if ((refusal?.message.includes('cannot be compared exactly') ?? false) !== inexact || (!inexact && refusal !== null)) wrong.push(`request ${keyword} ${token}: ${refusal?.message}`)
       if (inexact && !/^params\.message\.parts\[0\]\.data\.n/.test(refusal?.message ?? '')) wrong.push(`request ${keyword} ${token} at ${refusal?.message}`)
       const answer = Buffer.from(V1.task_('completed', { artifacts: [[V1.part('DATA')]] }).toString().replace('"DATA"', data))
       for (const responses of ['enforce', 'observe'] as const) {
         const verdict = judge(policyFor({ response: [{ ...rule, verdict: 'reject' }] }, { responses }), answer)
-        if ((verdict.refusal !== null) !== (inexact && responses === 'enforce')) wrong.push(`${responses} ${keyword} ${token}: ${verdict.refusal?.message}`)
+        if ((verdict.rejection !== null) !== (inexact && responses === 'enforce')) wrong.push(`${responses} ${keyword} ${token}: ${verdict.rejection?.message}`)
         if (verdict.violations.some(one => one.message.includes('compared exactly')) !== inexact) wrong.push(`${responses} ${keyword} ${token}: not noted`)
-        if (verdict.refusal !== null && verdict.refusal.reason !== 'INVALID_AGENT_RESPONSE') wrong.push(`${responses} ${keyword} ${token}: ${verdict.refusal.reason}`)
+        if (verdict.rejection !== null && verdict.rejection.reason !== 'INVALID_AGENT_RESPONSE') wrong.push(`${responses} ${keyword} ${token}: ${verdict.rejection.reason}`)
       }
     }
   }
@@ -80,7 +80,7 @@ t.test('schemas: keywords, tokens, requests and responses', async t => {
 
 t.test('numbers that no rule compares pass', async t => {
   const policy = policyOf(declaring(URI), { ext: { uri: URI, request: [{ id: 'r', select: { part: { data: true } }, schema: { type: 'object', properties: { n: { type: 'number' }, list: { items: { type: 'number' } }, m: { minimum: 1 } }, required: ['n'] } }] } })
-  const sent = (data: string, metadata = '{}'): string | null => send(policy, `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"metadata":${metadata},"parts":[{"data":${data}}]}}}`).refusal?.message ?? null
+  const sent = (data: string, metadata = '{}'): string | null => send(policy, `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"metadata":${metadata},"parts":[{"data":${data}}]}}}`).rejection?.message ?? null
   t.equal(sent('{"n":9007199254740993,"list":[0.1000000000000000055511151231257827],"other":12345678901234567890,"m":2}', '{"x":1e400}'), null)
   t.match(sent('{"n":1,"m":9007199254740993}'), /data\.m is a number that cannot be compared exactly, because a double does not keep all its digits; send fewer digits, or a string/)
 })
@@ -88,7 +88,7 @@ t.test('numbers that no rule compares pass', async t => {
 t.test('equality of policies', async t => {
   const equals = (request: RuleConfig): PolicyConfig => ({ uri: URI, request: [request] })
   const rule = equals({ id: 'r', select: { metadata: { key: 'k', equals: 9007199254740992 } }, count: { max: 1 } })
-  const send1 = (token: string): string | null => send(policyOf(declaring(URI), { ext: rule }), `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"metadata":{"k":${token}},"parts":[]}}}`).refusal?.message ?? null
+  const send1 = (token: string): string | null => send(policyOf(declaring(URI), { ext: rule }), `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"metadata":{"k":${token}},"parts":[]}}}`).rejection?.message ?? null
   t.equal(send1('9007199254740992'), null)
   t.equal(send1('7'), null)
   t.match(send1('9007199254740993'), /metadata\.k cannot be judged: is a number that cannot be compared exactly/)

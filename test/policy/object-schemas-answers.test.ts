@@ -1,7 +1,7 @@
 /** What object-schemas says of answers: structured input yields a task, and the agent's own data follows its schemas. */
 import t from 'tap'
 import type { PolicyConfig } from '../../src/config/model.js'
-import type { Verdict } from '../../src/policy/answer.js'
+import type { ResponseDecision } from '../../src/policy/answer.js'
 import { ask, outcome, STYLES, TYPE } from './answers.js'
 import { declaring, OBJECT_SCHEMAS, objectSchemas, policyOf } from './fixtures.js'
 
@@ -27,8 +27,8 @@ for (const style of STYLES) {
     const plain = parts(style.text('x'))
     const judged = (message: object, ...events: readonly Buffer[]): string[] => {
       const { review, decision } = ask(policy, { style, message, operation: events.length > 1 ? 'SendStreamingMessage' : 'SendMessage' })
-      t.equal(decision.refusal, null)
-      return events.map(event => outcome(review?.judge(event, events.length > 1) as Verdict))
+      t.equal(decision.rejection, null)
+      return events.map(event => outcome(review?.evaluate(event, events.length > 1) as ResponseDecision))
     }
     const task = style.task_('working')
     const message = style.body('message', style.message([style.text('hello')]))

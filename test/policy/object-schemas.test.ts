@@ -18,7 +18,7 @@ const STYLES: readonly Style[] = [
   { name: '1.0 snake_case', sent: {}, part: (data, media = 'application/json;schema=fight', more = {}) => ({ data, media_type: media, ...more }), root: 'params.message.parts', type: 'media_type' },
   { name: '0.3 JSON-RPC', sent: { version: '0.3' }, part: part03, root: 'params.message.parts', type: 'metadata.mimeType' }
 ]
-const outcome = (decision: Decision): string => decision.refusal === null ? 'forward' : `${decision.refusal.customReason ?? decision.refusal.reason}: ${decision.refusal.message}`
+const outcome = (decision: Decision): string => decision.rejection === null ? 'forward' : `${decision.rejection.customReason ?? decision.rejection.reason}: ${decision.rejection.message}`
 
 for (const { name, sent, part, root, type } of STYLES) {
   t.test(name, async t => {
@@ -59,11 +59,11 @@ for (const { name, sent, part, root, type } of STYLES) {
     t.test('4: an undeclared name and invalid data', async t => {
       const undeclared = ask(message(part(good, 'application/json;schema=Zq7Secret')))
       t.equal(outcome(undeclared), `CONTENT_TYPE_NOT_SUPPORTED: ${root}[0].${type} names a schema that the agent's card does not declare; the card declares fight, other.`)
-      t.notOk(JSON.stringify(undeclared.refusal).includes('Zq7Secret'), 'the name is not repeated')
+      t.notOk(JSON.stringify(undeclared.rejection).includes('Zq7Secret'), 'the name is not repeated')
       for (const prototype of ['__proto__', 'constructor', 'toString']) t.match(says(message(part(good, `application/json;schema=${prototype}`))), /^CONTENT_TYPE_NOT_SUPPORTED/, prototype)
       const invalid = ask(message(part(bad)))
       t.equal(outcome(invalid), `EXTENSION_DATA_INVALID: ${root}[0].data.b is required (the schema "fight" of the agent's card).`)
-      t.same(invalid.refusal, {
+      t.same(invalid.rejection, {
         reason: 'EXTENSION_DATA_INVALID',
         message: `${root}[0].data.b is required (the schema "fight" of the agent's card).`,
         rule: 'object-schemas/validate-first-structured-part',
@@ -93,7 +93,7 @@ for (const { name, sent, part, root, type } of STYLES) {
       t.equal(running('', part(good)), 'forward')
       t.equal(running(null, part(good)), 'forward')
       t.equal(says({ message: { contextId: 'c', referenceTaskIds: ['t'], parts: [part(good)] } }), 'forward', 'a context alone is no task')
-      t.match(ask({ message: { taskId: 't', parts: [part(good)] } }).refusal, { reason: 'EXTENSION_CONFLICT', customReason: 'STRUCTURED_INPUT_TASK_RUNNING', rule: 'object-schemas/no-structured-input-on-existing-task' })
+      t.match(ask({ message: { taskId: 't', parts: [part(good)] } }).rejection, { reason: 'EXTENSION_CONFLICT', customReason: 'STRUCTURED_INPUT_TASK_RUNNING', rule: 'object-schemas/no-structured-input-on-existing-task' })
     })
 
     t.test('9: data of any JSON type is judged by its schema alone', async t => {
@@ -159,10 +159,10 @@ t.test('schemas may be named like anything', async t => {
     t.equal(outcome(send(hostile, message(part10(1, `application/json;schema=${name}`)))), 'forward', name)
     t.match(outcome(send(hostile, message(part10('x', `application/json;schema=${name}`)))), /^EXTENSION_DATA_INVALID.*must be number/, name)
   }
-  const { refusal } = send(hostile, message(part10(1, 'application/json;schema=none')))
+  const { rejection: refusal } = send(hostile, message(part10(1, 'application/json;schema=none')))
   t.match(refusal?.message, /the card declares __proto__, constructor, a\/b~c, , \\u202e\\u009b, n{61}\.\.\.\.$/, 'names are clipped, control characters escaped')
   const many = policyOf({ ...declaring(OBJECT_SCHEMAS), schemas: Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`s${i}`, true])) }, { 'object-schemas': objectSchemas })
-  t.match(send(many, message(part10(1, 'application/json;schema=none'))).refusal?.message, /the card declares s0, .*, s19 and 5 more\.$/)
+  t.match(send(many, message(part10(1, 'application/json;schema=none'))).rejection?.message, /the card declares s0, .*, s19 and 5 more\.$/)
 })
 
 t.test('only operations that carry a message are judged, and unknown methods where they are forwarded', async t => {

@@ -1,12 +1,12 @@
 import t from 'tap'
-import type { AnswerSelectorConfig, ObserveConfig } from '../../src/config/model.js'
+import type { ResponseSelectorConfig, ObserveConfig } from '../../src/config/model.js'
 import type { CompiledPolicy } from '../../src/policy/compiled.js'
 import { compileObserve, observe } from '../../src/policy/observe.js'
 import { TaskMemory } from '../../src/policy/task-memory.js'
 import { answers, compiled, context, result, status } from './task-fixtures.js'
 
-const at = (key: string): AnswerSelectorConfig => ({ metadata: { in: ['status', 'task', 'message', 'artifact'], key } })
-const policyOf = (config: ObserveConfig): CompiledPolicy => compiled({ answers: answers(compileObserve(config, context)) })
+const at = (key: string): ResponseSelectorConfig => ({ metadata: { in: ['status', 'task', 'message', 'artifact'], key } })
+const policyOf = (config: ObserveConfig): CompiledPolicy => compiled({ responses: answers(compileObserve(config, context)) })
 const values = (policy: CompiledPolicy, sent: unknown[], memory: TaskMemory | null): number[][] => sent.map(n => observe(policy, status({ n }), memory).measures.map(one => one.value))
 
 t.test('attributes are short scalars', async t => {

@@ -1,18 +1,18 @@
 import t from 'tap'
 import type { JsonObject } from '../../src/a2a/fields.js'
-import { viewAnswer } from '../../src/a2a/read-result.js'
-import type { AnswerOptions } from '../../src/a2a/read-result.js'
+import { viewResponse } from '../../src/a2a/read-result.js'
+import type { ResponseOptions } from '../../src/a2a/read-result.js'
 import type { MetadataPlace } from '../../src/config/model.js'
 import { ResultSubject } from '../../src/policy/result-subject.js'
 import { compileMetadata } from '../../src/policy/select.js'
 import { compilePart } from '../../src/policy/select-part.js'
 import { editJson } from '../../src/wire/json-edit.js'
 
-const OPTIONS: AnswerOptions = { version: '1.0', binding: 'JSONRPC', operation: 'SubscribeToTask', id: 1, stream: true }
+const OPTIONS: ResponseOptions = { version: '1.0', binding: 'JSONRPC', operation: 'SubscribeToTask', id: 1, stream: true }
 const NONE: ReadonlySet<string> = new Set()
 const envelope = (result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id: 1, result }, null, 1)
-const subjectOf = (text: string, options: Partial<AnswerOptions> = {}): ResultSubject => {
-  const view = viewAnswer(JSON.parse(text), { ...OPTIONS, ...options })
+const subjectOf = (text: string, options: Partial<ResponseOptions> = {}): ResultSubject => {
+  const view = viewResponse(JSON.parse(text), { ...OPTIONS, ...options })
   const result = view.results[0]
   if (result === undefined) throw new Error(JSON.stringify(view))
   return new ResultSubject(result, 'SubscribeToTask', NONE, true)

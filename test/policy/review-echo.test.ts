@@ -1,6 +1,6 @@
 /** What is known of activation once an answer is over, and what the client's header says of it. */
 import t from 'tap'
-import type { AnswerReview } from '../../src/policy/answer.js'
+import type { ResponseEvaluator } from '../../src/policy/answer.js'
 import type { AgentConfig, PolicyConfig } from '../../src/config/model.js'
 import type { AgentPolicy } from '../../src/policy/compiled.js'
 import type { Asking } from './answers.js'
@@ -15,7 +15,7 @@ function policies (config: Partial<PolicyConfig>, more: Partial<AgentConfig> = {
   return policyOf(declaring(URI, OTHER), { ext: { uri: URI, aliases: [{ uri: ALIAS, relation: 'same' }], owns: { metadata: ['k'] }, ...config } }, { responses: 'enforce', ...more })
 }
 
-function reviewed (policy: AgentPolicy, asking: Asking): AnswerReview {
+function reviewed (policy: AgentPolicy, asking: Asking): ResponseEvaluator {
   const { review } = ask(policy, asking)
   if (review === null) throw new Error('nobody looks at the answer')
   return review
@@ -26,8 +26,8 @@ t.test('proof: the header, extensions[], data that the extension owns', async t 
     const truth = (requested: readonly string[], echoed: readonly string[], bytes: Buffer): unknown => {
       const review = reviewed(policies({}), { style, requested, operation: 'SendStreamingMessage' })
       review.echoed(echoed)
-      review.judge(bytes, true)
-      const { confirmed, absent, unexpected } = review.truth()
+      review.evaluate(bytes, true)
+      const { confirmed, absent, unexpected } = review.activationReport()
       return [confirmed, absent, unexpected]
     }
     const nothing = style.task_('working')
@@ -43,8 +43,8 @@ t.test('proof: the header, extensions[], data that the extension owns', async t 
 
 t.test('active without being asked for is no surprise', async t => {
   const review = reviewed(policies({ activation: { signals: ['always'] } }), { requested: [OTHER] })
-  review.judge(V1.task_('working', { metadata: { k: 1 } }), false)
-  t.same(review.truth(), { confirmed: [], absent: [OTHER], unexpected: [] })
+  review.evaluate(V1.task_('working', { metadata: { k: 1 } }), false)
+  t.same(review.activationReport(), { confirmed: [], absent: [OTHER], unexpected: [] })
 })
 
 t.test('nothing is read once nothing is open', async t => {
@@ -56,20 +56,20 @@ t.test('nothing is read once nothing is open', async t => {
   t.match(review, { reads: true, holds: false, enforces: false, holdsHead: false })
   review.echoed([URI])
   t.equal(review.reads, false)
-  t.same(review.judge(Buffer.from('not even JSON'), false).violations, [])
+  t.same(review.evaluate(Buffer.from('not even JSON'), false).violations, [])
 })
 
 t.test('where only a list of extensions could tell, what has none is not read', async t => {
   const policy = policyOf(declaring(URI, OTHER), {}, { responses: 'observe' })
   const confirmed = (...events: (Buffer | string)[]): readonly string[] => {
     const review = reviewed(policy, { requested: [URI, OTHER], operation: 'SendStreamingMessage' })
-    for (const event of events) review.judge(Buffer.from(event), true)
-    return review.truth().confirmed
+    for (const event of events) review.evaluate(Buffer.from(event), true)
+    return review.activationReport().confirmed
   }
   const review = reviewed(policy, { requested: [URI], operation: 'SendStreamingMessage' })
   t.equal(review.reads, true)
-  t.same(review.judge(Buffer.from('{"not":"JSON'), true).violations, [])
-  t.equal(review.judge(Buffer.from('{"not":"JSON, extensions'), true).violations.length, 1, 'and what may have one is')
+  t.same(review.evaluate(Buffer.from('{"not":"JSON'), true).violations, [])
+  t.equal(review.evaluate(Buffer.from('{"not":"JSON, extensions'), true).violations.length, 1, 'and what may have one is')
   const listing = V1.status('working', { message: V1.message([V1.text('x')], { extensions: [URI] }) }).toString()
   t.same(confirmed(V1.task_('working'), listing, V1.task_('completed')), [URI])
   t.same(confirmed(listing.replace('"extensions"', '"extens\\u0069ons"')), [URI], 'an escape is a way to write it')
@@ -79,7 +79,7 @@ t.test('what the client sees', async t => {
   const shown = (policy: AgentPolicy, requested: readonly string[], echoed: readonly string[], bytes: Buffer | null = null): readonly string[] => {
     const review = reviewed(policy, { requested })
     review.echoed(echoed)
-    if (bytes !== null) review.judge(bytes, false)
+    if (bytes !== null) review.evaluate(bytes, false)
     return review.shown()
   }
   const proof = V1.task_('working', { metadata: { k: 1 } })
@@ -124,5 +124,5 @@ t.test('what the client sees', async t => {
 t.test('an agent that lists strangers without end', async t => {
   const review = reviewed(policies({}), { requested: [URI] })
   review.echoed(Array.from({ length: 10_000 }, (_, i) => `https://x.test/${i}`))
-  t.ok(review.truth().unexpected.length < 100)
+  t.ok(review.activationReport().unexpected.length < 100)
 })

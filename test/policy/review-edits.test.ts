@@ -76,8 +76,8 @@ t.test('a history that clients read differently is no place to take something ou
   for (const [name, more] of [['redact', { redact: ['token'] }], ['strip', { owns: { metadata: ['own.*'] }, activation: { signals: ['header'] as const }, inactive: { response: 'strip' as const } }]] as const) {
     const given = { operation: 'GetTask', taskId: 't1' } as const
     const refused = judge(policyFor(more), odd, name === 'strip' ? { ...given, requested: [] } : given)
-    t.equal(refused.refusal?.rule, 'gateway/answer-fields', name)
-    t.match(judge(policyFor({ ...more, mode: 'observe' }), odd, given), { refusal: null }, name)
+    t.equal(refused.rejection?.rule, 'gateway/answer-fields', name)
+    t.match(judge(policyFor({ ...more, mode: 'observe' }), odd, given), { rejection: null }, name)
   }
   t.same(outcome(judge(policyFor({ response: [rule()] }), odd, { operation: 'GetTask', taskId: 't1' })), '', 'where nothing is taken out, it is not read')
 })

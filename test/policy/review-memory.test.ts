@@ -1,7 +1,7 @@
 /** What is remembered of a task from request to answer to request, and judged by it. */
 import t from 'tap'
 import type { PolicyConfig } from '../../src/config/model.js'
-import type { AnswerReview, Verdict } from '../../src/policy/answer.js'
+import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/answer.js'
 import type { AgentPolicy } from '../../src/policy/compiled.js'
 import type { TaskRecord } from '../../src/policy/task-memory.js'
 import type { Asking } from './answers.js'
@@ -17,32 +17,32 @@ const pay: Partial<PolicyConfig> = {
 }
 const said = (pay: string): object => ({ metadata: { pay } })
 const record = (fields: Readonly<Record<string, string>>): TaskRecord => new Map(Object.entries(fields))
-const fieldsOf = (verdict: Verdict): unknown => verdict.remember === null ? null : { taskId: verdict.remember.taskId, ...Object.fromEntries(verdict.remember.fields) }
+const fieldsOf = (verdict: ResponseDecision): unknown => verdict.remember === null ? null : { taskId: verdict.remember.taskId, ...Object.fromEntries(verdict.remember.fields) }
 
 for (const style of STYLES) {
   t.test(style.name, async t => {
     const policy = policyFor(pay)
     const answer = (state: string, value: string): Buffer => style.task_(state, { message: style.message([style.text('x')], said(value)) })
-    const run = (bytes: Buffer, asking: Asking = {}): Verdict => judge(policy, bytes, { style, ...asking })
+    const run = (bytes: Buffer, asking: Asking = {}): ResponseDecision => judge(policy, bytes, { style, ...asking })
 
     t.same(fieldsOf(run(answer('input-required', 'required'))), { taskId: 't1', state: 'input-required', 's:ext': 'required', b: 'ext' }, 'the first task answered is the request\'s')
     t.match(outcome(run(answer('completed', 'done'))), /^refused: The agent's answer breaks the rule "ext\/state": .* must begin with "required"/)
-    t.match(run(answer('completed', 'done')), { refusal: { reason: 'INVALID_AGENT_RESPONSE' }, remember: null })
+    t.match(run(answer('completed', 'done')), { rejection: { reason: 'INVALID_AGENT_RESPONSE' }, remember: null })
     t.match(outcome(run(answer('completed', 'required'))), /does not go with the state of the task/)
 
     const known = record({ state: 'input-required', 's:ext': 'required' })
     const submitting: Asking = { taskId: 't1', record: known, message: said('submitted') }
     t.same(fieldsOf(run(answer('completed', 'done'), submitting)), { taskId: 't1', state: 'completed', 's:ext': 'done' }, 'what the request says counts too')
-    t.match(ask(policy, { style, taskId: 't1', record: known, message: said('done') }).decision, { refusal: { rule: 'ext/state' } })
+    t.match(ask(policy, { style, taskId: 't1', record: known, message: said('done') }).decision, { rejection: { rule: 'ext/state' } })
     t.equal(fieldsOf(run(style.task_('working', { id: 't2' }), submitting)), null, 'another task')
-    t.equal(ask(policy, { style, taskId: 't1', record: null, message: said('done') }).decision.refusal, null, 'unknown: a healthy call is not blocked')
-    t.match(ask(policy, { style, message: said('done') }).decision, { refusal: { rule: 'ext/state' } }, 'a new task is known to be new')
+    t.equal(ask(policy, { style, taskId: 't1', record: null, message: said('done') }).decision.rejection, null, 'unknown: a healthy call is not blocked')
+    t.match(ask(policy, { style, message: said('done') }).decision, { rejection: { rule: 'ext/state' } }, 'a new task is known to be new')
   })
 }
 
 t.test('streams: after each event what is new; the request\'s own with the first', async t => {
   const { review } = ask(policyFor(pay), { operation: 'SendStreamingMessage', taskId: 't1', record: record({ 's:ext': 'required' }), message: said('submitted') })
-  const next = (bytes: Buffer): unknown => fieldsOf((review as AnswerReview).judge(bytes, true))
+  const next = (bytes: Buffer): unknown => fieldsOf((review as ResponseEvaluator).evaluate(bytes, true))
   t.match(review, { holds: true })
   t.same(next(V1.status('working')), { taskId: 't1', state: 'working', 's:ext': 'submitted' })
   t.equal(next(V1.status('working')), null)
@@ -57,7 +57,7 @@ t.test('an error, a list and a broken answer leave memory alone', async t => {
   t.equal(ask(policy, { operation: 'ListTasks' }).review, null)
   const list = V1.raw({ tasks: [V1.taskOf('completed', { message: V1.message([], said('done')) })] })
   const both = policyFor({ ...pay, response: [rule()] })
-  t.match(judge(both, list, { operation: 'ListTasks' }), { refusal: null, violations: [], remember: null })
+  t.match(judge(both, list, { operation: 'ListTasks' }), { rejection: null, violations: [], remember: null })
 })
 
 t.test('GetTask: reads remember too', async t => {
@@ -68,7 +68,7 @@ t.test('conditions of request rules on the state last seen', async t => {
   const config = (more: object = {}): AgentPolicy => policyFor({ request: [{ id: 'paused', select: { metadata: { key: 'decision' } }, unless: { taskState: ['input-required'] }, count: { max: 0 }, error: { class: 'conflict' }, ...more }] })
   const policy = config()
   t.match(policy, { remembers: true })
-  const decides = (asking: Asking, on = policy): unknown => ask(on, { message: { metadata: { decision: 1 } }, ...asking }).decision.refusal?.rule ?? null
+  const decides = (asking: Asking, on = policy): unknown => ask(on, { message: { metadata: { decision: 1 } }, ...asking }).decision.rejection?.rule ?? null
   t.equal(decides({ taskId: 't1', record: record({ state: 'input-required' }) }), null)
   t.equal(decides({ taskId: 't1', record: record({ state: 'working' }) }), 'ext/paused')
   t.equal(decides({ taskId: 't1', record: null }), null, 'unknown')
@@ -91,7 +91,7 @@ t.test('correlation', async t => {
   const offered = judge(policy, V1.task_('input-required', { message: V1.message([], { metadata: { [URI]: { ids: ['a', 'b'] } } }) }))
   const remembered = offered.remember?.fields ?? null
   t.ok(remembered)
-  const next = (ids: unknown): unknown => ask(policy, { taskId: 't1', record: remembered, message: { metadata: { [URI]: { ids } } } }).decision.refusal?.rule ?? null
+  const next = (ids: unknown): unknown => ask(policy, { taskId: 't1', record: remembered, message: { metadata: { [URI]: { ids } } } }).decision.rejection?.rule ?? null
   t.equal(next(['a', 'b']), null)
   t.equal(next(['a']), 'ext/once')
 })

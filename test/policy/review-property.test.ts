@@ -62,9 +62,9 @@ t.test('enforced: no list of parts is emptied, and what goes on is JSON', async 
     const { review } = ask(policyFor(config), { style, operation, requested: asked ? [URI] : [] })
     if (review === null) return
     const stream = operation === 'SendStreamingMessage'
-    const verdict = review.judge(bytes, stream)
+    const verdict = review.evaluate(bytes, stream)
     ok(verdict.violations.length <= 2 * MAX_VIOLATIONS)
-    if (verdict.refusal !== null) {
+    if (verdict.rejection !== null) {
       refused++
       same([verdict.edits, verdict.annotations, verdict.remember], [[], [], null])
       ok(review.enforces)
@@ -94,10 +94,10 @@ t.test('observed: nothing is refused, changed, told or held', async t => {
     const { review } = ask(observed, { style, operation, requested: asked ? [URI] : [] })
     if (review === null) return
     equal(review.holds, false)
-    const verdicts = [review.judge(bytes, operation === 'SendStreamingMessage'), review.end()]
+    const verdicts = [review.evaluate(bytes, operation === 'SendStreamingMessage'), review.end()]
     for (const verdict of verdicts) {
       if (verdict === null) continue
-      same([verdict.refusal, verdict.edits, verdict.edited, verdict.annotations], [null, [], [], []])
+      same([verdict.rejection, verdict.edits, verdict.edited, verdict.annotations], [null, [], [], []])
       ok(verdict.violations.every(found => found.mode === 'observe'))
       broken += verdict.violations.length
     }
@@ -108,8 +108,8 @@ t.test('observed: nothing is refused, changed, told or held', async t => {
 t.test('whatever the bytes, there is a verdict', async t => {
   const policies = [policyFor({ response: [{ id: 'r', select: { part: {} }, schema: false, verdict: 'reject' }] }), policyFor({ response: [{ id: 'r', select: { part: {} }, schema: false }] }, { responses: 'observe' })]
   check('policy/review-property/any-bytes', fc.property(fc.constantFrom(...policies), style, fc.oneof(fc.uint8Array().map(bytes => Buffer.from(bytes)), fc.json().map(text => Buffer.from(text))), fc.boolean(), (on, style, bytes, stream) => {
-    const verdict = ask(on, { style, operation: stream ? 'SendStreamingMessage' : 'SendMessage' }).review?.judge(bytes, stream)
-    ok(verdict !== undefined && (on.responses === 'enforce' || verdict.refusal === null))
+    const verdict = ask(on, { style, operation: stream ? 'SendStreamingMessage' : 'SendMessage' }).review?.evaluate(bytes, stream)
+    ok(verdict !== undefined && (on.responses === 'enforce' || verdict.rejection === null))
   }), { numRuns: 500 })
   t.pass()
 })

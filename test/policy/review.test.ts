@@ -1,8 +1,8 @@
 /** Response rules: which results they look at, what they find, and what becomes of the answer. */
 import t from 'tap'
-import { writeRefusal } from '../../src/a2a/errors.js'
+import { writeRejection } from '../../src/a2a/errors.js'
 import type { PolicyConfig } from '../../src/config/model.js'
-import type { Verdict } from '../../src/policy/answer.js'
+import type { ResponseDecision } from '../../src/policy/answer.js'
 import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
 import type { Asking } from './answers.js'
 import { ask, judge, outcome, policyFor, rule, STYLES, TYPE, URI, V1 } from './answers.js'
@@ -28,16 +28,16 @@ for (const style of STYLES) {
     t.equal(says(style.task_('working', { history: [style.message([style.part(bad)])] })), '', 'history')
 
     const observed = policyFor({ response: [rule()] }, { responses: 'observe' })
-    t.match(judge(observed, broken, { style }), { refusal: null, edits: [], annotations: [], violations: [{ mode: 'observe', rule: 'r', reason: 'INVALID_AGENT_RESPONSE' }] }, 'observed')
+    t.match(judge(observed, broken, { style }), { rejection: null, edits: [], annotations: [], violations: [{ mode: 'observe', rule: 'r', reason: 'INVALID_AGENT_RESPONSE' }] }, 'observed')
     t.equal(ask(policyFor({ response: [rule()] }, { responses: 'off' }), { style }).review, null, 'off')
-    t.match(judge(policyFor({ mode: 'observe', response: [rule()] }), broken, { style }), { refusal: null, violations: [{ mode: 'observe' }] }, 'the policy observes')
+    t.match(judge(policyFor({ mode: 'observe', response: [rule()] }), broken, { style }), { rejection: null, violations: [{ mode: 'observe' }] }, 'the policy observes')
 
     t.test('streams: each event by itself; pieces are only observed', async t => {
       const pieces = style.artifact([style.part(bad)], { append: true })
       const whole = style.artifact([style.part(bad)])
       const stream = (on: typeof policy, ...events: Buffer[]): string[] => {
         const { review } = ask(on, { style, operation: 'SendStreamingMessage' })
-        return events.map(event => outcome(review?.judge(event, true) as Verdict))
+        return events.map(event => outcome(review?.evaluate(event, true) as ResponseDecision))
       }
       t.match(stream(policy, style.task_('working'), style.status('working', { message: style.message([style.part(good)]) }), pieces, whole), ['', '', /^ext\/r .*artifact\.parts\[0\]/, /^refused/])
       t.match(stream(policyFor({ response: [rule({ chunked: false })] }), pieces), [/^refused/])
@@ -51,20 +51,20 @@ for (const style of STYLES) {
 }
 
 t.test('the refusal', async t => {
-  const { refusal } = judge(policyFor({ response: [rule()] }), V1.task_('completed', { artifacts: [[V1.part(bad)]] }))
+  const { rejection: refusal } = judge(policyFor({ response: [rule()] }), V1.task_('completed', { artifacts: [[V1.part(bad)]] }))
   t.match(refusal, { reason: 'INVALID_AGENT_RESPONSE', rule: 'ext/r', helpUri: URI, metadata: { rule: 'r', extension: URI }, fields: [{ field: 'result.task.artifacts[0].parts[0].data.total', description: 'must be number (its schema)' }] })
   if (refusal === null) return
-  const wire = writeRefusal(refusal, { binding: 'JSONRPC', version: '1.0', id: '1', eventStream: false, statedVersion: true, mediaType: null })
+  const wire = writeRejection(refusal, { binding: 'JSONRPC', version: '1.0', id: '1', eventStream: false, statedVersion: true, mediaType: null })
   t.equal(wire.status, 200)
   t.match(JSON.parse(wire.body.toString()), { id: 1, error: { code: -32006 } })
   t.notMatch(wire.body.toString(), 'Zq7Secret')
   const own = judge(policyFor({ response: [rule({ error: { message: 'orders have a total', reason: 'NO_TOTAL' } })] }), V1.task_('completed', { artifacts: [[V1.part(bad)]] }))
-  t.match(own.refusal, { reason: 'INVALID_AGENT_RESPONSE', customReason: 'NO_TOTAL', message: 'The agent\'s answer breaks the rule "ext/r": result.task.artifacts[0].parts[0].data.total: orders have a total.' })
+  t.match(own.rejection, { reason: 'INVALID_AGENT_RESPONSE', customReason: 'NO_TOTAL', message: 'The agent\'s answer breaks the rule "ext/r": result.task.artifacts[0].parts[0].data.total: orders have a total.' })
 })
 
 t.test('however much is wrong, so much is noted; what is observed does not crowd out what is enforced', async t => {
   const many = V1.task_('completed', { artifacts: [Array.from({ length: 1_000 }, () => V1.part(bad))] })
-  const { refusal, violations } = judge(policyFor({ response: [rule({ id: 'first', verdict: 'warn' }), rule()] }), many)
+  const { rejection: refusal, violations } = judge(policyFor({ response: [rule({ id: 'first', verdict: 'warn' }), rule()] }), many)
   t.equal(violations.length, 2 * MAX_VIOLATIONS)
   t.equal(refusal?.fields?.length, MAX_VIOLATIONS)
   t.ok((refusal?.message.length ?? 0) < 1_000)
@@ -108,8 +108,8 @@ t.test('event: the first, those that end a task, the last', async t => {
   const events = [V1.task_('working'), V1.status('working'), V1.status('failed')]
   const run = (event: 'first' | 'terminal' | 'last', stream: readonly Buffer[] = events): readonly number[] => {
     const { review } = ask(on(event), { operation: 'SendStreamingMessage' })
-    const verdicts = [...stream.map(bytes => review?.judge(bytes, true) ?? null), review?.end() ?? null]
-    return verdicts.flatMap((verdict, i) => verdict?.refusal == null ? [] : [i])
+    const verdicts = [...stream.map(bytes => review?.evaluate(bytes, true) ?? null), review?.end() ?? null]
+    return verdicts.flatMap((verdict, i) => verdict?.rejection == null ? [] : [i])
   }
   t.same(run('first'), [0])
   t.same(run('terminal'), [2])
@@ -130,7 +130,7 @@ t.test('event: the first, those that end a task, the last', async t => {
 
 t.test('lists of tasks: each by itself', async t => {
   const list = V1.raw({ tasks: [V1.taskOf('completed', { artifacts: [[V1.part(good)]] }), V1.taskOf('completed', { artifacts: [[V1.part(bad)]] })] })
-  t.match(judge(policyFor({ response: [rule()] }), list, { operation: 'ListTasks' }), { refusal: { fields: [{ field: 'result.tasks[1].artifacts[0].parts[0].data.total' }] }, remember: null })
+  t.match(judge(policyFor({ response: [rule()] }), list, { operation: 'ListTasks' }), { rejection: { fields: [{ field: 'result.tasks[1].artifacts[0].parts[0].data.total' }] }, remember: null })
 })
 
 t.test('whose answers: the extension active, its data there, or no signals', async t => {
@@ -185,11 +185,11 @@ t.test('answers that are none, or that clients might read differently: refused w
     ['something else', rpc('{"x":1}'), 'answer-envelope', /: result is neither/]
   ]
   for (const [name, bytes, id, message] of rows) {
-    const { refusal, remember } = judge(enforced, bytes)
+    const { rejection: refusal, remember } = judge(enforced, bytes)
     t.match(refusal, { reason: 'INVALID_AGENT_RESPONSE', rule: `gateway/${id}`, message }, name)
     t.match(refusal?.message, /^The agent's answer cannot be read reliably: /)
     t.equal(remember, null)
-    t.match(judge(observed, bytes), { refusal: null, edits: [], violations: [{ mode: 'observe', extension: 'gateway', rule: id }] }, name)
+    t.match(judge(observed, bytes), { rejection: null, edits: [], violations: [{ mode: 'observe', extension: 'gateway', rule: id }] }, name)
   }
   t.same(judge(enforced, Buffer.from('{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"x"}}')).violations, [], 'errors are not judged')
 })
@@ -204,16 +204,16 @@ t.test('a tracer is told of every policy and rule, per result', async t => {
   const tracer: Asking['tracer'] = {
     policy: () => {},
     skipped: () => {},
-    judged: () => {},
-    answerPolicy: (policy, result, evidence, judged) => { told.push([policy.name, result.path, evidence, judged]) },
-    answerRule: (_policy, { id }, result, outcome) => { told.push([id, result.path, 'skipped' in outcome ? outcome.skipped : [outcome.selected, outcome.found.length]]) }
+    evaluated: () => {},
+    responsePolicy: (policy, result, evidence, judged) => { told.push([policy.name, result.path, evidence, judged]) },
+    responseRule: (_policy, { id }, result, outcome) => { told.push([id, result.path, 'skipped' in outcome ? outcome.skipped : [outcome.selected, outcome.found.length]]) }
   }
   const policy = policyFor({
     owns: { dataKeys: ['total'] },
     response: [rule(), rule({ id: 'other', on: ['SendMessage'] }), rule({ id: 'when', when: { taskState: ['failed'] } }), rule({ id: 'event', select: { event: 'terminal' }, schema: true }), rule({ id: 'last', select: { event: 'last' }, schema: true })]
   })
   const { review } = ask(policy, { operation: 'SendStreamingMessage', tracer })
-  review?.judge(V1.task_('working', { artifacts: [[V1.part(bad)]] }), true)
+  review?.evaluate(V1.task_('working', { artifacts: [[V1.part(bad)]] }), true)
   review?.end()
   t.same(told, [
     ['ext', 'result.task', 'result.task.artifacts[0].parts[0].data.total', true],

@@ -18,7 +18,7 @@ const tool: PolicyConfig = {
     { verb: 'PUT', path: '/list', need: 'declared', body: { type: 'array', items: { type: 'integer' } } }
   ]
 }
-const outcome = ({ refusal }: Decision): string | null => refusal === null ? null : `${refusal.rule} ${refusal.reason}: ${refusal.message}`
+const outcome = ({ rejection: refusal }: Decision): string | null => refusal === null ? null : `${refusal.rule} ${refusal.reason}: ${refusal.message}`
 const SIDES: readonly Sent[] = [{ version: '1.0', binding: 'HTTP+JSON' }, { version: '0.3', binding: 'HTTP+JSON' }]
 
 for (const side of SIDES) {
@@ -68,9 +68,9 @@ t.test('offered only where the card declares the extension, and not by a policy 
 t.test('observed, off, required besides, unlisted, too many', async t => {
   const on = (policies: Record<string, PolicyConfig>, more = {}): ReturnType<typeof policyOf> => policyOf(declaring(U), policies, more)
   const sent: Sent = { binding: 'HTTP+JSON', route: EXECUTE }
-  t.match(send(on({ tool: { ...tool, mode: 'observe' } }), {}, sent), { refusal: null, violations: [{ rule: 'route', mode: 'observe' }, { rule: 'route-body', mode: 'observe' }] })
-  t.match(send(on({ tool }, { mode: 'off' }), {}, sent), { refusal: null, violations: [] })
-  const { refusal } = send(policyOf(declaring({ uri: U, required: true }), { tool }), { command: 'ls' }, sent)
+  t.match(send(on({ tool: { ...tool, mode: 'observe' } }), {}, sent), { rejection: null, violations: [{ rule: 'route', mode: 'observe' }, { rule: 'route-body', mode: 'observe' }] })
+  t.match(send(on({ tool }, { mode: 'off' }), {}, sent), { rejection: null, violations: [] })
+  const { rejection: refusal } = send(policyOf(declaring({ uri: U, required: true }), { tool }), { command: 'ls' }, sent)
   t.match(refusal, { rule: 'tool/required' })
   t.equal(refusal?.fields?.length, 1, 'said once')
   t.match(outcome(send(on({ tool }, { unlistedExtensions: 'reject' }), { command: 'ls' }, { ...sent, requested: [U, 'urn:other'] })), 'gateway/unlisted')

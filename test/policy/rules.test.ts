@@ -8,7 +8,7 @@ const URI = 'https://x.test/ext'
 const policy = (...request: RuleConfig[]): PolicyConfig => ({ uri: URI, request })
 const ask = (rules: PolicyConfig, ...parts: unknown[]): Decision => send(policyOf(declaring(URI), { ext: rules }), message(...parts))
 const says = (rules: PolicyConfig, ...parts: unknown[]): string | null => {
-  const { refusal } = ask(rules, ...parts)
+  const { rejection: refusal } = ask(rules, ...parts)
   return refusal === null ? null : `${refusal.customReason ?? refusal.reason}: ${refusal.message}`
 }
 const DATA = { part: { data: true } } as const
@@ -28,11 +28,11 @@ t.test('count: bounds, the place, and the words of a rule', async t => {
 t.test('error classes become the reasons of the contract', async t => {
   const rows = [['invalid', 'EXTENSION_DATA_INVALID'], ['unsupportedContent', 'CONTENT_TYPE_NOT_SUPPORTED'], ['conflict', 'EXTENSION_CONFLICT'], ['extensionRequired', 'EXTENSION_SUPPORT_REQUIRED'], ['forbidden', 'EXTENSION_NOT_ALLOWED']] as const
   for (const [errorClass, reason] of rows) {
-    const { refusal } = ask(policy({ id: 'r', select: DATA, schema: false, error: { class: errorClass } }), { data: 1 })
+    const { rejection: refusal } = ask(policy({ id: 'r', select: DATA, schema: false, error: { class: errorClass } }), { data: 1 })
     t.match(refusal, { reason, message: 'params.message.parts[0].data is not allowed here (its schema).', rule: 'ext/r', metadata: { rule: 'r', extension: URI }, helpUri: URI }, errorClass)
     t.equal(refusal?.metadata?.missingExtensions, undefined, 'data is no missing header')
   }
-  t.match(ask(policy({ id: 'r', select: DATA, schema: false, error: { class: 'conflict', reason: 'OWN', message: 'not now' } }), { data: 1 }).refusal, { reason: 'EXTENSION_CONFLICT', customReason: 'OWN', message: 'params.message.parts[0].data: not now.' })
+  t.match(ask(policy({ id: 'r', select: DATA, schema: false, error: { class: 'conflict', reason: 'OWN', message: 'not now' } }), { data: 1 }).rejection, { reason: 'EXTENSION_CONFLICT', customReason: 'OWN', message: 'params.message.parts[0].data: not now.' })
 })
 
 t.test('inline schemas, several rules, several values', async t => {
@@ -44,8 +44,8 @@ t.test('inline schemas, several rules, several values', async t => {
     'two params.message.parts[0].data.b is required (its schema)',
     'two params.message.parts[1].data.b is required (its schema)'
   ])
-  t.equal(decision.refusal?.message, 'params.message.parts[0].data.a is required (its schema). 2 more problems in the details.')
-  t.equal(decision.refusal?.fields?.length, 3)
+  t.equal(decision.rejection?.message, 'params.message.parts[0].data.a is required (its schema). 2 more problems in the details.')
+  t.equal(decision.rejection?.fields?.length, 3)
 })
 
 t.test('an inline schema that cannot be used refuses what it would judge', async t => {
@@ -56,5 +56,5 @@ t.test('violations are bounded, whatever they come from', async t => {
   const many = Array.from({ length: 50_000 }, () => ({ data: 1 }))
   const decision = ask(policy({ id: 'a', select: DATA, schema: false }, { id: 'b', select: DATA, count: { max: 0 } }), ...many)
   t.equal(decision.violations.length, MAX_VIOLATIONS)
-  t.equal(decision.refusal?.fields?.length, MAX_VIOLATIONS)
+  t.equal(decision.rejection?.fields?.length, MAX_VIOLATIONS)
 })

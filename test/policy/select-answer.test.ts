@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { AnswerSelectorConfig } from '../../src/config/model.js'
-import { compileAnswerSelector, compileBothSides, selectOn } from '../../src/policy/select-answer.js'
+import type { ResponseSelectorConfig } from '../../src/config/model.js'
+import { compileResponseSelector, compileBothSides, selectOn } from '../../src/policy/select-answer.js'
 import { context, request, result } from './task-fixtures.js'
 
 const part = (data: unknown): object => ({ data, mediaType: 'application/json' })
@@ -14,21 +14,21 @@ const subjects = {
 type Name = keyof typeof subjects
 
 t.test('what is selected of results', async t => {
-  const rows: [AnswerSelectorConfig, Partial<Record<Name, unknown[]>>][] = [
+  const rows: [ResponseSelectorConfig, Partial<Record<Name, unknown[]>>][] = [
     [{ part: { data: true } }, { message: [1], working: [2], ended: [3, 4], artifact: [5] }],
     [{ part: { in: ['artifact'], data: true } }, { ended: [4], artifact: [5] }],
     [{ metadata: { key: 'k' } }, { message: ['m'] }],
     [{ metadata: { in: ['status', 'artifact', 'task', 'event', 'params'], key: 'k' } }, { working: ['s', 'e'], ended: ['a', 't'] }]
   ]
   for (const [config, expected] of rows) {
-    for (const name of Object.keys(subjects) as Name[]) t.same(compileAnswerSelector(config, context).select(subjects[name]).map(one => one.value), expected[name] ?? [], `${JSON.stringify(config)} ${name}`)
+    for (const name of Object.keys(subjects) as Name[]) t.same(compileResponseSelector(config, context).select(subjects[name]).map(one => one.value), expected[name] ?? [], `${JSON.stringify(config)} ${name}`)
   }
 })
 
 t.test('events', async t => {
   const meant = { first: ['message'], terminal: ['message', 'ended'], last: ['message', 'working', 'ended', 'artifact'] } as const
   for (const [event, names] of Object.entries(meant)) {
-    const selector = compileAnswerSelector({ event: event as keyof typeof meant }, context, true)
+    const selector = compileResponseSelector({ event: event as keyof typeof meant }, context, true)
     for (const name of Object.keys(subjects) as Name[]) {
       const found = selector.select(subjects[name])
       t.equal(found.length, (names as readonly string[]).includes(name) ? 1 : 0, `${event} ${name}`)
@@ -39,7 +39,7 @@ t.test('events', async t => {
 
 t.test('both sides', async t => {
   const sent = request({ metadata: { k: 'r' }, parts: [part(9)] })
-  const values = (config: AnswerSelectorConfig, side: 'request' | 'response'): unknown[] => selectOn(compileBothSides(config, context), side === 'request' ? sent : subjects.working, side).map(one => one.value)
+  const values = (config: ResponseSelectorConfig, side: 'request' | 'response'): unknown[] => selectOn(compileBothSides(config, context), side === 'request' ? sent : subjects.working, side).map(one => one.value)
   t.same(values({ metadata: { in: ['message', 'status'], key: 'k' } }, 'request'), ['r'])
   t.same(values({ metadata: { in: ['message', 'status'], key: 'k' } }, 'response'), ['s'])
   t.same(values({ metadata: { in: ['status', 'task', 'event', 'artifact'], key: 'k' } }, 'request'), [], 'places of answers')

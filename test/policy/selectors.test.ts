@@ -11,7 +11,7 @@ const SIDES: readonly Sent[] = [
 ]
 const ruleOf = (rule: Partial<RuleConfig> & Pick<RuleConfig, 'select'>): PolicyConfig => ({ uri: URI, request: [{ id: 'r', ...rule }] })
 const fields = (rule: Partial<RuleConfig> & Pick<RuleConfig, 'select'>, body: unknown, sent: Sent): string[] =>
-  (send(policyOf(declaring(URI), { ext: ruleOf(rule) }), body, sent).refusal?.fields ?? []).map(one => `${one.field} ${one.description}`)
+  (send(policyOf(declaring(URI), { ext: ruleOf(rule) }), body, sent).rejection?.fields ?? []).map(one => `${one.field} ${one.description}`)
 /** Everywhere, with the path as JSON-RPC has it. */
 const everywhere = (test: Test, rule: Partial<RuleConfig> & Pick<RuleConfig, 'select'>, body: unknown, expected: readonly string[], more: Sent = {}): void => {
   for (const side of SIDES) {
@@ -84,7 +84,7 @@ t.test('headers: each line is a value', async t => {
   t.same(fields({ select, count: { min: 1 } }, { id: 't' }, { method: 'GetTask' }), [], 'other operations are not meant')
   t.same(fields({ select, count: { min: 1 }, on: ['GetTask'] }, { id: 't' }, { method: 'GetTask' }), ['header signature is required'])
   t.same(fields({ select, count: { min: 1 }, on: ['all'] }, '', { binding: 'HTTP+JSON', operation: 'ListTasks' }), ['header signature is required'])
-  const { refusal } = send(policyOf(declaring(URI), { ext: ruleOf({ select, count: { min: 1 }, error: { class: 'extensionRequired' } }) }), message({}))
+  const { rejection: refusal } = send(policyOf(declaring(URI), { ext: ruleOf({ select, count: { min: 1 }, error: { class: 'extensionRequired' } }) }), message({}))
   t.match(refusal, { reason: 'EXTENSION_SUPPORT_REQUIRED', message: 'header signature is required.' }, 'not mended by the extension header')
 })
 

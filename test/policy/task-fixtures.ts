@@ -1,7 +1,7 @@
 /** What the tests of a task's memory share: subjects of both sides, read from what clients and agents send, and a policy around what is tested. */
 import { readCall } from '../../src/a2a/call.js'
-import { viewAnswer } from '../../src/a2a/read-result.js'
-import type { CompiledAnswers, CompiledPolicy } from '../../src/policy/compiled.js'
+import { viewResponse } from '../../src/a2a/read-result.js'
+import type { CompiledResponses, CompiledPolicy } from '../../src/policy/compiled.js'
 import { ResultSubject } from '../../src/policy/result-subject.js'
 import { compileMatcher, SchemaCache } from '../../src/policy/schema-source.js'
 import type { SelectContext } from '../../src/policy/select-kit.js'
@@ -22,14 +22,14 @@ export function compiled (more: Partial<CompiledPolicy>): CompiledPolicy {
     rules: [],
     inject: [],
     verbatim: false,
-    answers: null,
+    responses: null,
     state: null,
     correlations: [],
     ...more
   }
 }
 
-export function answers (more: Partial<CompiledAnswers>): CompiledAnswers {
+export function answers (more: Partial<CompiledResponses>): CompiledResponses {
   return { acts: true, silent: false, rules: [], owned: [], strips: false, redact: [], attributes: [], metrics: [], ...more }
 }
 
@@ -41,7 +41,7 @@ export function request (message: object): RequestSubject {
 
 /** @param result as an agent of 1.0 writes it in an event: `{task}`, `{message}`, `{statusUpdate}`, `{artifactUpdate}` */
 export function result (result: object, first = true): ResultSubject {
-  const view = viewAnswer(JSON.parse(JSON.stringify({ jsonrpc: '2.0', id: 1, result })), { version: '1.0', binding: 'JSONRPC', operation: 'SubscribeToTask', id: 1, stream: true })
+  const view = viewResponse(JSON.parse(JSON.stringify({ jsonrpc: '2.0', id: 1, result })), { version: '1.0', binding: 'JSONRPC', operation: 'SubscribeToTask', id: 1, stream: true })
   if (view.results[0] === undefined) throw new Error(JSON.stringify(view))
   return new ResultSubject(view.results[0], 'SubscribeToTask', new Set(), first)
 }

@@ -164,11 +164,11 @@ t.test('what is said of it names only what the policy names', async t => {
     'must not follow the state that the task is in; what may follow is "c"',
     'must not change any more: nothing may follow the state that the task is in'
   ])
-  for (const one of found) t.match(one, { path: 'params.message.metadata.s', reason: 'EXTENSION_DATA_INVALID', extension: 'p', uri: 'urn:ext', sentence: false })
+  for (const one of found) t.match(one, { path: 'params.message.metadata.s', reason: 'EXTENSION_DATA_INVALID', extension: 'p', uri: 'urn:ext', isStandalone: false })
   const own = policyOf({ transitions: { '': [] }, error: { class: 'conflict', message: 'Pay first.', reason: 'PAY_FIRST' } })
   t.match(play(own, [['client', 'a'], ['client', 7]]).found, [
-    [{ message: 'Pay first.', sentence: true, reason: 'EXTENSION_CONFLICT', customReason: 'PAY_FIRST' }],
-    [{ message: 'must be a string', sentence: false, customReason: null }]
+    [{ message: 'Pay first.', isStandalone: true, reason: 'EXTENSION_CONFLICT', customReason: 'PAY_FIRST' }],
+    [{ message: 'must be a string', isStandalone: false, customReason: null }]
   ])
 })
 

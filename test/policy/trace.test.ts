@@ -25,7 +25,7 @@ function traced (policies: Readonly<Record<string, PolicyConfig>>, body: unknown
   const decision = decide(request, policy, {
     policy: ({ policy: { name }, active, evidence }, judged) => { told.push([name, active, evidence, judged]) },
     skipped: (_policy, rule, why) => { told.push([rule.id, why]) },
-    judged: (_policy, rule, selected, found) => { told.push([rule.id, selected, found.map(one => one.path)]) }
+    evaluated: (_policy, rule, selected, found) => { told.push([rule.id, selected, found.map(one => one.path)]) }
   })
   return { told, decision, plain: decide(request, policy) }
 }
@@ -41,7 +41,7 @@ t.test('each rule with its verdict', t => {
     ['conditional', 'condition']
   ])
   t.same(decision, plain, 'the decision is the same without it')
-  t.equal(decision.refusal?.rule, 'ext/breaks')
+  t.equal(decision.rejection?.rule, 'ext/breaks')
   t.end()
 })
 

@@ -9,7 +9,7 @@ const UCP = 'urn:ucp:v1'
 const ucp: PolicyConfig = { uri: UCP, activation: { signals: ['header'] }, owns: { dataKeys: ['ucp.*'], mediaTypes: ['application/vnd.ucp+json'] } }
 const card = { ...declaring(OBJECT_SCHEMAS, UCP), schemas: { fight: { type: 'object' }, order: true } }
 const strict = policyOf(card, { 'object-schemas': objectSchemas, ucp }, { untaggedData: 'reject' })
-const outcome = ({ refusal }: Decision): string | null => refusal === null ? null : `${refusal.rule} ${refusal.reason}: ${refusal.message}`
+const outcome = ({ rejection: refusal }: Decision): string | null => refusal === null ? null : `${refusal.rule} ${refusal.reason}: ${refusal.message}`
 
 const SIDES: readonly [name: string, sent: Sent, part: (data: unknown, type?: unknown) => object, path: string][] = [
   ['1.0 JSON-RPC', { version: '1.0', binding: 'JSONRPC' }, (data, type = '') => part10(data, type), 'params.message.'],
@@ -30,7 +30,7 @@ for (const [name, sent, part, path] of SIDES) {
       `gateway/untagged-data CONTENT_TYPE_NOT_SUPPORTED: ${path}parts[1].data is data of none of this agent's extensions; tag it as one of them says: ` +
       `${OBJECT_SCHEMAS} (media type application/json;schema=*; schemas of the card fight, order), ${UCP} (media type application/vnd.ucp+json; key ucp.*).`)
     t.match(send(strict, message(part({ secret: 1 }), part('x')), sent).violations, [{ path: `${path}parts[0].data` }, { path: `${path}parts[1].data` }])
-    t.notMatch(JSON.stringify(send(strict, message(part({ secret: 1 })), sent).refusal), 'secret', 'values of the client are not repeated')
+    t.notMatch(JSON.stringify(send(strict, message(part({ secret: 1 })), sent).rejection), 'secret', 'values of the client are not repeated')
   })
 }
 
@@ -58,9 +58,9 @@ t.test('what is not declared, or off, claims nothing', async t => {
 t.test('allowed by default, observed and off by the agent\'s mode', async t => {
   const data = message(part10({ a: 1 }, ''))
   t.match(policyOf(card, { ucp }), { untagged: null })
-  t.match(send(policyOf(card, { ucp }), data), { refusal: null, violations: [] })
-  t.match(send(policyOf(card, { ucp }, { untaggedData: 'reject', mode: 'observe' }), data), { refusal: null, violations: [{ rule: 'untagged-data', mode: 'observe' }] })
-  t.match(send(policyOf(card, { ucp }, { untaggedData: 'reject', mode: 'off' }), data), { refusal: null, violations: [] })
+  t.match(send(policyOf(card, { ucp }), data), { rejection: null, violations: [] })
+  t.match(send(policyOf(card, { ucp }, { untaggedData: 'reject', mode: 'observe' }), data), { rejection: null, violations: [{ rule: 'untagged-data', mode: 'observe' }] })
+  t.match(send(policyOf(card, { ucp }, { untaggedData: 'reject', mode: 'off' }), data), { rejection: null, violations: [] })
 })
 
 t.test('a message names a bounded part of the card', async t => {

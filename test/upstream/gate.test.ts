@@ -1,11 +1,11 @@
 /** Calls that wait for room in a pool: in turn, and not one that has left. */
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { Gate } from '../../src/upstream/gate.js'
+import { ConnectionQueue } from '../../src/upstream/gate.js'
 
 t.test('who left is not begun, and who waits keeps the order, as far as there is room', async t => {
   const pool = new EventEmitter()
-  const gate = new Gate(pool, 60_000)
+  const gate = new ConnectionQueue(pool, 60_000)
   const begun: string[] = []
   let room = 1
   const waiter = (name: string): { begin: () => boolean, expired: () => void } => ({

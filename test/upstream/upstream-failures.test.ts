@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
-import { failureKind, failureRefusal } from '../../src/upstream/failure.js'
+import { failureKind, failureRejection } from '../../src/upstream/failure.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rawAgent, rpcBody, until, V1 } from '../helpers/http.js'
@@ -262,6 +262,6 @@ t.test('every error of the network has its kind', async t => {
   const circle = new Error('a')
   circle.cause = circle
   t.equal(failureKind(circle), 'other', 'a circle of causes ends')
-  t.match(failureRefusal('connect_timeout', 5), { reason: 'UPSTREAM_TIMEOUT', rule: 'gateway/upstream-connect-timeout', metadata: { kind: 'connect_timeout' } })
-  t.match(failureRefusal('too_large', 5), { reason: 'UPSTREAM_FAILED' })
+  t.match(failureRejection('connect_timeout', 5), { reason: 'UPSTREAM_TIMEOUT', rule: 'gateway/upstream-connect-timeout', metadata: { kind: 'connect_timeout' } })
+  t.match(failureRejection('too_large', 5), { reason: 'UPSTREAM_FAILED' })
 })

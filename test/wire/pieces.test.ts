@@ -6,7 +6,7 @@ import { readCall } from '../../src/a2a/call.js'
 import { isUnread } from '../../src/wire/json-long.js'
 import { parseStrict } from '../../src/wire/json.js'
 import type { JsonResult } from '../../src/wire/json.js'
-import { lend, part, Pieces, whole } from '../../src/wire/pieces.js'
+import { withContiguous, part, ChunkedBuffer, whole } from '../../src/wire/pieces.js'
 import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'
 
@@ -14,16 +14,16 @@ const LIMITS = { depth: 64, members: 100_000 }
 const MIB = 1024 * 1024
 
 /** Cut at these offsets, each piece in memory of its own. */
-function cutAt (bytes: Buffer, offsets: readonly number[]): Pieces {
+function cutAt (bytes: Buffer, offsets: readonly number[]): ChunkedBuffer {
   const at = [0, ...offsets.map(offset => offset % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]
-  return new Pieces(at.slice(1).map((end, i) => Buffer.from(bytes.subarray(at[i], end))), bytes.length)
+  return new ChunkedBuffer(at.slice(1).map((end, i) => Buffer.from(bytes.subarray(at[i], end))), bytes.length)
 }
 
-const inPieces = (bytes: Buffer, size: number): Pieces => cutAt(bytes, Array.from({ length: Math.ceil(bytes.length / size) - 1 }, (_none, i) => (i + 1) * size))
+const inPieces = (bytes: Buffer, size: number): ChunkedBuffer => cutAt(bytes, Array.from({ length: Math.ceil(bytes.length / size) - 1 }, (_none, i) => (i + 1) * size))
 
 /** Takes the memory that is lent for other bytes. */
 function overwrite (size: number): void {
-  new Pieces([Buffer.alloc(size, 'Z')], size).lend(bytes => { equal(bytes[0], 0x5a) })
+  new ChunkedBuffer([Buffer.alloc(size, 'Z')], size).withContiguous(bytes => { equal(bytes[0], 0x5a) })
 }
 
 /** The result with the list of its inexact numbers, which it looks up in its own bytes. */
@@ -86,38 +86,38 @@ t.test('bytes are lent, copied in part and joined as they are', async () => {
     for (const joined of [false, true]) {
       const pieces = cutAt(bytes, offsets)
       if (joined) same(whole(pieces), bytes)
-      same(lend(pieces, lent => Buffer.from(lent)), bytes)
+      same(withContiguous(pieces, lent => Buffer.from(lent)), bytes)
       const some = part(pieces, start, end)
       overwrite(bytes.length + 8)
       same(some, bytes.subarray(start, end))
-      same(lend(pieces, lent => Buffer.from(lent)), bytes, 'lent again')
+      same(withContiguous(pieces, lent => Buffer.from(lent)), bytes, 'lent again')
       same(pieces.whole(), bytes)
     }
   }))
 })
 
 t.test('nobody gets the memory that somebody looks at', async (t) => {
-  const [a, b] = ['a', 'b'].map(letter => inPieces(Buffer.alloc(300_000, letter), 65_536)) as [Pieces, Pieces]
-  a.lend(first => {
-    b.lend(second => {
+  const [a, b] = ['a', 'b'].map(letter => inPieces(Buffer.alloc(300_000, letter), 65_536)) as [ChunkedBuffer, ChunkedBuffer]
+  a.withContiguous(first => {
+    b.withContiguous(second => {
       t.ok(second.equals(Buffer.alloc(300_000, 'b')))
       t.not(second.buffer, first.buffer)
     })
     t.ok(first.equals(Buffer.alloc(300_000, 'a')))
   })
-  t.throws(() => a.lend(() => { throw new Error('thrown') }), /thrown/)
-  const memory = a.lend(bytes => bytes.buffer)
-  t.equal(inPieces(Buffer.alloc(200_000), 65_536).lend(bytes => bytes.buffer), memory, 'the same again, whatever went wrong')
-  t.ok(a.lend(bytes => bytes.equals(Buffer.alloc(300_000, 'a'))), 'filled anew')
+  t.throws(() => a.withContiguous(() => { throw new Error('thrown') }), /thrown/)
+  const memory = a.withContiguous(bytes => bytes.buffer)
+  t.equal(inPieces(Buffer.alloc(200_000), 65_536).withContiguous(bytes => bytes.buffer), memory, 'the same again, whatever went wrong')
+  t.ok(a.withContiguous(bytes => bytes.equals(Buffer.alloc(300_000, 'a'))), 'filled anew')
 })
 
 t.test('a body beyond what is shared gets memory of its own', async (t) => {
   for (const size of [4 * MIB - 1, 4 * MIB, 4 * MIB + 1, 9 * MIB]) {
     const bytes = Buffer.alloc(size, 'abc')
     const pieces = inPieces(bytes, 65_536)
-    t.ok(pieces.lend(lent => lent.equals(bytes)), String(size))
-    const before = pieces.lend(lent => lent.buffer)
-    const other = inPieces(Buffer.alloc(100_000), 65_536).lend(lent => lent.buffer)
+    t.ok(pieces.withContiguous(lent => lent.equals(bytes)), String(size))
+    const before = pieces.withContiguous(lent => lent.buffer)
+    const other = inPieces(Buffer.alloc(100_000), 65_536).withContiguous(lent => lent.buffer)
     t.equal(before === other, size <= 4 * MIB)
   }
 })

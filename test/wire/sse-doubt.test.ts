@@ -1,12 +1,12 @@
 /** Event streams that clients read differently, cut anywhere. */
 import t from 'tap'
-import { SseDoubt } from '../../src/wire/sse-doubt.js'
+import { SseAmbiguity } from '../../src/wire/sse-doubt.js'
 import { SseSplitter } from '../../src/wire/sse-split.js'
 
 function isDoubted (text: string, cut: number): boolean {
   const bytes = Buffer.from(text)
   const splitter = new SseSplitter({ bytes: 10_000, lines: 100 })
-  const doubt = new SseDoubt()
+  const doubt = new SseAmbiguity()
   const pieces = []
   for (let at = 0; at < bytes.length; at += cut) pieces.push(...splitter.feed(bytes.subarray(at, at + cut)))
   return [...pieces, ...splitter.end()].map(piece => doubt.isIn(piece)).includes(true)

@@ -6,36 +6,36 @@ import { failureKind } from '../../upstream/failure.js'
 import { copyResponseHeaders } from '../../wire/headers.js'
 import type { Exchange } from '../exchange.js'
 import { agentFailed, pageReplaced } from './agent-failure.js'
-import type { AnswerBody } from './body.js'
+import type { ResponseBody } from './body.js'
 import type { ExtendedCardPlan } from './extended-card.js'
 import { pickBody } from './pick.js'
-import type { ReviewPlan } from './reviewing.js'
+import type { EvaluationPlan } from './reviewing.js'
 
 /** What is to be done with an answer beside passing it on. */
-export interface AnswerPlan {
+export interface ResponsePlan {
   /** Null leaves the extension headers of the answer as they are. */
   readonly echo: EchoPlan | null
   /** Of an extended card. */
   readonly card: ExtendedCardPlan | null
   /** Null: nothing of it is read. Needs `echo`. */
-  readonly review: ReviewPlan | null
+  readonly evaluator: EvaluationPlan | null
   /** Redirects and HTML error pages are what they are: no A2A client asked. */
   readonly anyPage: boolean
 }
 
 /** Nothing but passed on. */
-export const RELAYED: AnswerPlan = { echo: null, card: null, review: null, anyPage: false }
+export const RELAYED: ResponsePlan = { echo: null, card: null, evaluator: null, anyPage: false }
 /** The same for what is no operation of A2A. */
-export const PLAIN: AnswerPlan = { echo: null, card: null, review: null, anyPage: true }
+export const PLAIN: ResponsePlan = { echo: null, card: null, evaluator: null, anyPage: true }
 
-export class Answer implements Receiver {
+export class AgentResponse implements Receiver {
   private readonly exchange: Exchange
-  private readonly plan: AnswerPlan
+  private readonly plan: ResponsePlan
   private readonly dispatchedAt: number
   /** Null before the head, and where the gateway answers in the agent's place. */
-  private body: AnswerBody | null = null
+  private body: ResponseBody | null = null
 
-  constructor (exchange: Exchange, plan: AnswerPlan) {
+  constructor (exchange: Exchange, plan: ResponsePlan) {
     this.exchange = exchange
     this.plan = plan
     this.dispatchedAt = performance.now()

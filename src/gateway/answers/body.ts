@@ -1,5 +1,5 @@
 /** What becomes of the body of an answer, once its head has said what it is. */
-export interface AnswerBody {
+export interface ResponseBody {
   /** @returns false to stop the agent until the exchange's forwarding is resumed */
   data (chunk: Buffer): boolean
   /** The agent's answer is whole. */

@@ -1,15 +1,15 @@
 /** Counts which extensions were asked for, and whether the agent heeded. */
 import type { EchoPlan } from '../../agent/echo.js'
-import { truthOf } from '../../policy/activation-truth.js'
-import type { ActivationTruth } from '../../policy/answer.js'
+import { activationReportOf } from '../../policy/activation-truth.js'
+import type { ActivationReport } from '../../policy/answer.js'
 import type { Exchange } from '../exchange.js'
 
 /** Counts what was asked for by what the header alone proves. */
 export function countEcho (exchange: Exchange, plan: EchoPlan, echoed: readonly string[]): void {
-  countActivations(exchange, plan, truthOf(plan.policy, plan.outbound, plan.active, echoed))
+  countActivations(exchange, plan, activationReportOf(plan.policy, plan.outbound, plan.active, echoed))
 }
 
-export function countActivations (exchange: Exchange, plan: EchoPlan, truth: ActivationTruth): void {
+export function countActivations (exchange: Exchange, plan: EchoPlan, truth: ActivationReport): void {
   const { metrics } = exchange.services
   const { labels } = plan.policy
   for (const echo of ['confirmed', 'absent', 'unexpected'] as const) {

@@ -37,7 +37,7 @@ export class ExtendedCardBody extends WholeBody {
   protected override exceeded (why: Exceeded): boolean {
     this.chunks = []
     if (why === 'too_large') agentFailed(this.exchange, 'too_large')
-    else this.exchange.refuseAnswer(noMemory(this.exchange.services.overload.retryAfter), 'rejected')
+    else this.exchange.rejectResponse(noMemory(this.exchange.services.overload.retryAfter), 'rejected')
     return true
   }
 

@@ -1,11 +1,11 @@
 /** A JSON answer that waits for its verdict: collected, judged, remembered, and then forwarded, edited or refused. */
-import type { Verdict } from '../../policy/answer.js'
+import type { ResponseDecision } from '../../policy/answer.js'
 import { editJson } from '../../wire/json-edit.js'
 import type { Exchange } from '../exchange.js'
-import { atEndOfTurn } from '../turn.js'
+import { schedule } from '../turn.js'
 import { headersOfChanged } from '../../agent/answer-head.js'
 import { RelayedBody } from './relay.js'
-import type { Reviewing } from './reviewing.js'
+import type { ResponseEnforcement } from './reviewing.js'
 import { noticesOf } from './reviewing.js'
 import type { Exceeded } from './whole.js'
 import { WholeBody } from './whole.js'
@@ -13,15 +13,15 @@ import { WholeBody } from './whole.js'
 export class HeldJson extends WholeBody {
   private readonly status: number
   private readonly headers: string[]
-  private readonly reviewing: Reviewing
+  private readonly enforcement: ResponseEnforcement
   /** Set when there is more than is read. */
   private relay: RelayedBody | null = null
 
-  constructor (exchange: Exchange, status: number, headers: string[], reviewing: Reviewing) {
-    super(exchange, reviewing.limits.response)
+  constructor (exchange: Exchange, status: number, headers: string[], enforcement: ResponseEnforcement) {
+    super(exchange, enforcement.limits.response)
     this.status = status
     this.headers = headers
-    this.reviewing = reviewing
+    this.enforcement = enforcement
   }
 
   override data (chunk: Buffer): boolean {
@@ -29,15 +29,15 @@ export class HeldJson extends WholeBody {
   }
 
   override end (): void {
-    if (this.relay === null) atEndOfTurn('review', this.exchange, () => { super.end() })
+    if (this.relay === null) schedule('review', this.exchange, () => { super.end() })
     else this.relay.end()
   }
 
   protected override exceeded (why: Exceeded): boolean {
     const { chunks } = this
     this.chunks = []
-    if (this.reviewing.unread(why)) return true
-    this.reviewing.pushEcho(this.headers)
+    if (this.enforcement.unread(why)) return true
+    this.enforcement.pushEcho(this.headers)
     this.relay = new RelayedBody(this.exchange, this.status, this.headers, false)
     let more = true
     for (const chunk of chunks) more = this.relay.data(chunk)
@@ -45,23 +45,23 @@ export class HeldJson extends WholeBody {
   }
 
   protected override whole (bytes: Buffer): void {
-    const verdict = this.reviewing.judge(bytes, false)
-    const act = (): void => { atEndOfTurn('answer', this.exchange, () => { this.act(verdict, bytes) }) }
-    const written = this.reviewing.remember(verdict)
+    const decision = this.enforcement.evaluate(bytes, false)
+    const act = (): void => { schedule('answer', this.exchange, () => { this.act(decision, bytes) }) }
+    const written = this.enforcement.remember(decision)
     if (written === null) return act()
     written.then(act).catch((error: unknown) => { this.exchange.failed(error) })
   }
 
-  private act (verdict: Verdict, bytes: Buffer): void {
-    const { exchange, reviewing, chunks } = this
+  private act (decision: ResponseDecision, bytes: Buffer): void {
+    const { exchange, enforcement, chunks } = this
     this.chunks = []
     // The client may have left meanwhile.
     if (exchange.response.destroyed) return
-    if (verdict.refusal !== null) return reviewing.refuse(verdict.refusal)
-    const edited = verdict.edits.length === 0 ? bytes : editJson(bytes, verdict.edits)
+    if (decision.rejection !== null) return enforcement.reject(decision.rejection)
+    const edited = decision.edits.length === 0 ? bytes : editJson(bytes, decision.edits)
     const headers = edited === bytes ? this.headers : headersOfChanged(this.headers, edited.length)
-    reviewing.pushEcho(headers)
-    for (const notice of noticesOf(verdict)) headers.push('gateway-decision', notice)
+    enforcement.pushEcho(headers)
+    for (const notice of noticesOf(decision)) headers.push('gateway-decision', notice)
     exchange.settle('forwarded')
     exchange.begin(this.status, headers)
     if (edited === bytes && chunks.length > 1) for (const chunk of chunks) exchange.response.write(chunk)

@@ -1,14 +1,14 @@
 /** An event stream whose events wait for their verdicts, one at a time and in order; what is no event goes on at once when none waits. */
 import { EVENT_LINES } from '../../agent/answer-problems.js'
-import type { Verdict } from '../../policy/answer.js'
+import type { ResponseDecision } from '../../policy/answer.js'
 import { editJson } from '../../wire/json-edit.js'
-import { SseDoubt } from '../../wire/sse-doubt.js'
+import { SseAmbiguity } from '../../wire/sse-doubt.js'
 import type { SsePiece } from '../../wire/sse-split.js'
 import { SseSplitter } from '../../wire/sse-split.js'
 import { commentBytes, withData } from '../../wire/sse-write.js'
 import type { Exchange } from '../exchange.js'
-import type { AnswerBody } from './body.js'
-import type { Reviewing } from './reviewing.js'
+import type { ResponseBody } from './body.js'
+import type { ResponseEnforcement } from './reviewing.js'
 import { noticesOf } from './reviewing.js'
 import { StreamOut } from './stream-out.js'
 
@@ -19,13 +19,13 @@ const NOTHING = /^[\r\n\u00ef\u00bb\u00bf]*$/
 /** Of that, so many bytes wait. */
 const AHEAD = 64
 
-export class HeldStream implements AnswerBody {
+export class HeldStream implements ResponseBody {
   private readonly exchange: Exchange
   private readonly status: number
   private readonly headers: string[]
-  private readonly reviewing: Reviewing
+  private readonly enforcement: ResponseEnforcement
   private readonly splitter: SseSplitter
-  private readonly doubt = new SseDoubt()
+  private readonly ambiguity = new SseAmbiguity()
   /** Null while the header waits. */
   private out: StreamOut | null = null
   /** What came before anything that the header waits for. */
@@ -38,13 +38,13 @@ export class HeldStream implements AnswerBody {
   private last: (() => void) | null = null
   private over = false
 
-  constructor (exchange: Exchange, status: number, headers: string[], reviewing: Reviewing) {
+  constructor (exchange: Exchange, status: number, headers: string[], enforcement: ResponseEnforcement) {
     this.exchange = exchange
     this.status = status
     this.headers = headers
-    this.reviewing = reviewing
-    this.splitter = new SseSplitter({ bytes: reviewing.limits.event, lines: EVENT_LINES })
-    if (!reviewing.holdsHead) this.begin()
+    this.enforcement = enforcement
+    this.splitter = new SseSplitter({ bytes: enforcement.limits.event, lines: EVENT_LINES })
+    if (!enforcement.holdsHead) this.begin()
   }
 
   data (chunk: Buffer): boolean {
@@ -54,7 +54,7 @@ export class HeldStream implements AnswerBody {
 
   end (): void {
     this.add(this.splitter.end())
-    this.last = () => { this.settle(this.reviewing.judgeEnd(), null) }
+    this.last = () => { this.settle(this.enforcement.dryRunEnd(), null) }
     this.run()
   }
 
@@ -92,34 +92,34 @@ export class HeldStream implements AnswerBody {
   }
 
   private take (piece: SsePiece): void {
-    if (this.doubt.isIn(piece) && this.reviewing.unread('malformed', true)) this.over = true
-    else if (piece.kind === 'event') return this.settle(this.reviewing.judge(piece.data, true), piece)
-    else if (piece.kind === 'overflow' && this.reviewing.unread('too_large', true)) this.over = true
+    if (this.ambiguity.isIn(piece) && this.enforcement.unread('malformed', true)) this.over = true
+    else if (piece.kind === 'event') return this.settle(this.enforcement.evaluate(piece.data, true), piece)
+    else if (piece.kind === 'overflow' && this.enforcement.unread('too_large', true)) this.over = true
     else this.pass(piece.bytes)
   }
 
   /** @param event null at the end */
-  private settle (verdict: Verdict, event: Event | null): void {
-    const written = this.reviewing.remember(verdict)
-    if (written === null) return this.act(verdict, event)
+  private settle (decision: ResponseDecision, event: Event | null): void {
+    const written = this.enforcement.remember(decision)
+    if (written === null) return this.act(decision, event)
     this.waiting = true
     written.then(() => {
       this.waiting = false
       // The client may have left meanwhile.
       if (this.exchange.response.destroyed) this.over = true
-      else this.act(verdict, event)
+      else this.act(decision, event)
       if (this.run()) this.exchange.forwarding?.resume()
     }).catch((error: unknown) => { this.exchange.failed(error) })
   }
 
-  private act (verdict: Verdict, event: Event | null): void {
-    if (verdict.refusal !== null) {
+  private act (decision: ResponseDecision, event: Event | null): void {
+    if (decision.rejection !== null) {
       this.over = true
-      return this.reviewing.refuse(verdict.refusal)
+      return this.enforcement.reject(decision.rejection)
     }
-    for (const notice of noticesOf(verdict)) this.begin().write(commentBytes(`gateway-decision: ${notice}`))
+    for (const notice of noticesOf(decision)) this.begin().write(commentBytes(`gateway-decision: ${notice}`))
     if (event === null) return this.finish()
-    this.begin().write(verdict.edits.length === 0 ? event.bytes : withData(event.bytes, editJson(event.data, verdict.edits)))
+    this.begin().write(decision.edits.length === 0 ? event.bytes : withData(event.bytes, editJson(event.data, decision.edits)))
   }
 
   private pass (bytes: Buffer): void {
@@ -136,7 +136,7 @@ export class HeldStream implements AnswerBody {
 
   private begin (): StreamOut {
     if (this.out !== null) return this.out
-    this.reviewing.pushEcho(this.headers)
+    this.enforcement.pushEcho(this.headers)
     this.out = new StreamOut(this.exchange, this.status, this.headers)
     if (this.ahead.length > 0) this.out.write(this.ahead)
     return this.out

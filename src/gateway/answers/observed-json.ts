@@ -1,24 +1,24 @@
 /** A JSON answer that waits for nothing: it goes on as it comes, and a copy is judged when it is whole. */
 import { joined } from '../body.js'
 import type { Exchange } from '../exchange.js'
-import { atEndOfTurn } from '../turn.js'
-import type { AnswerBody } from './body.js'
+import { schedule } from '../turn.js'
+import type { ResponseBody } from './body.js'
 import { RelayedBody } from './relay.js'
 import type { Exceeded } from './whole.js'
-import type { Reviewing } from './reviewing.js'
+import type { ResponseEnforcement } from './reviewing.js'
 
-export class ObservedJson implements AnswerBody {
+export class ObservedJson implements ResponseBody {
   private readonly exchange: Exchange
   private readonly relay: RelayedBody
-  private readonly reviewing: Reviewing
+  private readonly enforcement: ResponseEnforcement
   /** Null when there is more than is read. */
   private chunks: Buffer[] | null = []
   private size = 0
 
-  constructor (exchange: Exchange, status: number, headers: string[], reviewing: Reviewing) {
+  constructor (exchange: Exchange, status: number, headers: string[], enforcement: ResponseEnforcement) {
     this.exchange = exchange
-    this.reviewing = reviewing
-    reviewing.pushEcho(headers)
+    this.enforcement = enforcement
+    enforcement.pushEcho(headers)
     this.relay = new RelayedBody(exchange, status, headers, false)
   }
 
@@ -26,7 +26,7 @@ export class ObservedJson implements AnswerBody {
     if (this.chunks !== null) {
       this.size += chunk.length
       this.chunks.push(chunk)
-      if (this.size > this.reviewing.limits.response) this.giveUp('too_large')
+      if (this.size > this.enforcement.limits.response) this.giveUp('too_large')
       else if (!this.exchange.hold(chunk.length)) this.giveUp('no_memory')
     }
     return this.relay.data(chunk)
@@ -34,7 +34,7 @@ export class ObservedJson implements AnswerBody {
 
   private giveUp (why: Exceeded): void {
     this.chunks = null
-    this.reviewing.unread(why)
+    this.enforcement.unread(why)
   }
 
   end (): void {
@@ -42,7 +42,7 @@ export class ObservedJson implements AnswerBody {
     if (this.chunks === null) return
     const bytes = joined(this.chunks, this.size)
     this.chunks = null
-    atEndOfTurn('review', this.exchange, () => { this.reviewing.remember(this.reviewing.judge(bytes, false)) })
+    schedule('review', this.exchange, () => { this.enforcement.remember(this.enforcement.evaluate(bytes, false)) })
   }
 
   failed (tell: () => void): void {

@@ -1,39 +1,39 @@
 /** An event stream that waits for nothing: its bytes go on as they come, and a copy is judged event by event. */
 import { EVENT_LINES } from '../../agent/answer-problems.js'
-import { SseDoubt } from '../../wire/sse-doubt.js'
+import { SseAmbiguity } from '../../wire/sse-doubt.js'
 import type { SsePiece } from '../../wire/sse-split.js'
 import { SseSplitter } from '../../wire/sse-split.js'
 import type { Exchange } from '../exchange.js'
-import { atEndOfTurn } from '../turn.js'
-import type { AnswerBody } from './body.js'
+import { schedule } from '../turn.js'
+import type { ResponseBody } from './body.js'
 import { RelayedBody } from './relay.js'
-import type { Reviewing } from './reviewing.js'
+import type { ResponseEnforcement } from './reviewing.js'
 
-export class ObservedStream implements AnswerBody {
+export class ObservedStream implements ResponseBody {
   private readonly exchange: Exchange
   private readonly relay: RelayedBody
-  private readonly reviewing: Reviewing
+  private readonly enforcement: ResponseEnforcement
   private readonly splitter: SseSplitter
-  private readonly doubt = new SseDoubt()
+  private readonly ambiguity = new SseAmbiguity()
 
-  constructor (exchange: Exchange, status: number, headers: string[], reviewing: Reviewing) {
+  constructor (exchange: Exchange, status: number, headers: string[], enforcement: ResponseEnforcement) {
     this.exchange = exchange
-    this.reviewing = reviewing
-    this.splitter = new SseSplitter({ bytes: reviewing.limits.event, lines: EVENT_LINES })
-    reviewing.pushEcho(headers)
+    this.enforcement = enforcement
+    this.splitter = new SseSplitter({ bytes: enforcement.limits.event, lines: EVENT_LINES })
+    enforcement.pushEcho(headers)
     this.relay = new RelayedBody(exchange, status, headers, true)
   }
 
   data (chunk: Buffer): boolean {
-    atEndOfTurn('review', this.exchange, () => { this.look(this.splitter.feed(chunk)) })
+    schedule('review', this.exchange, () => { this.look(this.splitter.feed(chunk)) })
     return this.relay.data(chunk)
   }
 
   end (): void {
     this.relay.end()
-    atEndOfTurn('review', this.exchange, () => {
+    schedule('review', this.exchange, () => {
       this.look(this.splitter.end())
-      this.reviewing.remember(this.reviewing.judgeEnd())
+      this.enforcement.remember(this.enforcement.dryRunEnd())
     })
   }
 
@@ -43,9 +43,9 @@ export class ObservedStream implements AnswerBody {
 
   private look (pieces: readonly SsePiece[]): void {
     for (const piece of pieces) {
-      if (this.doubt.isIn(piece)) this.reviewing.unread('malformed', true)
-      if (piece.kind === 'event') this.reviewing.remember(this.reviewing.judge(piece.data, true))
-      else if (piece.kind === 'overflow') this.reviewing.unread('too_large', true)
+      if (this.ambiguity.isIn(piece)) this.enforcement.unread('malformed', true)
+      if (piece.kind === 'event') this.enforcement.remember(this.enforcement.evaluate(piece.data, true))
+      else if (piece.kind === 'overflow') this.enforcement.unread('too_large', true)
     }
   }
 }

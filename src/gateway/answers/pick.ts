@@ -1,10 +1,10 @@
 /** What becomes of an answer's body, by its status and content type. */
-import type { Unread } from '../../agent/answer-problems.js'
+import type { UnreadableReason } from '../../agent/answer-problems.js'
 import { isEncoded, unreadByHeader } from '../../agent/answer-problems.js'
 import type { Exchange } from '../exchange.js'
 import { agentFailed } from './agent-failure.js'
-import type { AnswerPlan } from './answer.js'
-import type { AnswerBody } from './body.js'
+import type { ResponsePlan } from './answer.js'
+import type { ResponseBody } from './body.js'
 import { countEcho } from './count-activations.js'
 import { pushEcho, shownEcho, takeEcho } from '../../agent/echo.js'
 import { ExtendedCardBody } from './extended-card.js'
@@ -14,16 +14,16 @@ import { HeldStream } from './held-stream.js'
 import { ObservedJson } from './observed-json.js'
 import { ObservedStream } from './observed-stream.js'
 import { RelayedBody } from './relay.js'
-import { Reviewing } from './reviewing.js'
+import { ResponseEnforcement } from './reviewing.js'
 import { UntypedBody } from './untyped.js'
 
 /** @returns null where the answer is not taken: the gateway has answered */
-export function pickBody (exchange: Exchange, plan: AnswerPlan, status: number, headers: string[]): AnswerBody | null {
-  const { echo, review } = plan
+export function pickBody (exchange: Exchange, plan: ResponsePlan, status: number, headers: string[]): ResponseBody | null {
+  const { echo, evaluator } = plan
   const success = status >= 200 && status <= 299
   if (echo !== null) {
     const echoed = takeEcho(headers)
-    if (success && review !== null) return reviewed(exchange, new Reviewing(exchange, review, echo, echoed), status, headers)
+    if (success && evaluator !== null) return enforced(exchange, new ResponseEnforcement(exchange, evaluator, echo, echoed), status, headers)
     pushEcho(headers, echo, shownEcho(echo, echoed))
     if (status < 400) countEcho(exchange, echo, echoed)
   }
@@ -34,28 +34,28 @@ export function pickBody (exchange: Exchange, plan: AnswerPlan, status: number, 
   return null
 }
 
-function reviewed (exchange: Exchange, reviewing: Reviewing, status: number, headers: string[]): AnswerBody | null {
-  if (!reviewing.reads || isEmpty(status, headers)) return unlooked(exchange, reviewing, status, headers)
+function enforced (exchange: Exchange, enforcement: ResponseEnforcement, status: number, headers: string[]): ResponseBody | null {
+  if (!enforcement.reads || isEmpty(status, headers)) return unlooked(exchange, enforcement, status, headers)
   const stream = isEventStream(valueOf(headers, 'content-type'))
-  const unread = unreadable(headers, stream, reviewing)
-  if (unread === 'content_type' && reviewing.enforces && !stream) return new UntypedBody(exchange, status, headers, reviewing)
-  if (unread !== null) return reviewing.unread(unread) ? null : unlooked(exchange, reviewing, status, headers)
-  if (stream) return new (reviewing.holds ? HeldStream : ObservedStream)(exchange, status, headers, reviewing)
-  return new (reviewing.holds ? HeldJson : ObservedJson)(exchange, status, headers, reviewing)
+  const unread = unreadable(headers, stream, enforcement)
+  if (unread === 'content_type' && enforcement.enforces && !stream) return new UntypedBody(exchange, status, headers, enforcement)
+  if (unread !== null) return enforcement.unread(unread) ? null : unlooked(exchange, enforcement, status, headers)
+  if (stream) return new (enforcement.holds ? HeldStream : ObservedStream)(exchange, status, headers, enforcement)
+  return new (enforcement.holds ? HeldJson : ObservedJson)(exchange, status, headers, enforcement)
 }
 
-function unreadable (headers: readonly string[], stream: boolean, { limits }: Reviewing): Unread | null {
+function unreadable (headers: readonly string[], stream: boolean, { limits }: ResponseEnforcement): UnreadableReason | null {
   const unread = unreadByHeader(headers, stream)
   if (unread !== null || stream) return unread
   return Number(valueOf(headers, 'content-length') ?? 0) > limits.response ? 'too_large' : null
 }
 
 /** Forwarded, with the header that is shown by what the agent's header alone proves. */
-function unlooked (exchange: Exchange, reviewing: Reviewing, status: number, headers: string[]): AnswerBody {
-  reviewing.pushEcho(headers)
+function unlooked (exchange: Exchange, enforcement: ResponseEnforcement, status: number, headers: string[]): ResponseBody {
+  enforcement.pushEcho(headers)
   return relayed(exchange, status, headers)
 }
 
-function relayed (exchange: Exchange, status: number, headers: string[]): AnswerBody {
+function relayed (exchange: Exchange, status: number, headers: string[]): ResponseBody {
   return new RelayedBody(exchange, status, headers, isEventStream(valueOf(headers, 'content-type')))
 }

@@ -1,5 +1,5 @@
 /** Tells metrics, audit and span what was found in an answer. Names, paths and what policies observe, never other data. */
-import type { ActivationTruth, Verdict } from '../../policy/answer.js'
+import type { ActivationReport, ResponseDecision } from '../../policy/answer.js'
 import type { AuditEntry } from '../../telemetry/audit.js'
 import type { Exchange } from '../exchange.js'
 import { auditEntry, countViolations } from '../record.js'
@@ -9,7 +9,7 @@ const LINES = 20
 
 const BECOMES = ['forward', 'observe', 'edit', 'reject'] as const
 
-export class AnswerRecord {
+export class ResponseRecord {
   private readonly exchange: Exchange
   private lines = 0
   /** Lines that were left out, and the last of them. */
@@ -23,19 +23,19 @@ export class AnswerRecord {
     this.exchange = exchange
   }
 
-  verdict (verdict: Verdict): void {
+  decision (decision: ResponseDecision): void {
     const { exchange } = this
-    const { violations, edited } = verdict
-    for (const { name, value } of verdict.attributes) exchange.span.observed(name, value)
-    for (const { extension, metric, type, by, value } of verdict.measures) exchange.services.metrics.observed(exchange.agentName, extension, metric, type, by, value)
+    const { violations, edited } = decision
+    for (const { name, value } of decision.attributes) exchange.span.observed(name, value)
+    for (const { extension, metric, type, by, value } of decision.measures) exchange.services.metrics.observed(exchange.agentName, extension, metric, type, by, value)
     for (const name of edited) this.edited.add(name)
-    const becomes = verdict.refusal !== null ? 3 : edited.length > 0 ? 2 : violations.length > 0 ? 1 : 0
+    const becomes = decision.rejection !== null ? 3 : edited.length > 0 ? 2 : violations.length > 0 ? 1 : 0
     this.becomes = Math.max(this.becomes, becomes)
     if (violations.length === 0) return
     countViolations(exchange, 'response', violations)
     exchange.saw('response', violations, edited)
-    const entry = auditEntry(exchange, 'response', verdict.refusal !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed', edited, violations)
-    if (verdict.refusal !== null || this.lines < LINES) {
+    const entry = auditEntry(exchange, 'response', decision.rejection !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed', edited, violations)
+    if (decision.rejection !== null || this.lines < LINES) {
       this.lines++
       exchange.services.audit.record(entry)
     } else {
@@ -44,7 +44,7 @@ export class AnswerRecord {
     }
   }
 
-  end (truth: ActivationTruth): void {
+  end (truth: ActivationReport): void {
     const { span, services } = this.exchange
     span.set('a2a_gateway.answer', BECOMES[this.becomes] as string)
     if (this.edited.size > 0) span.set('a2a_gateway.answer.edited', [...this.edited])

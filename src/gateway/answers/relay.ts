@@ -1,11 +1,11 @@
 /** An answer that nothing looks at: the same bytes, as they come. */
 import { valueOf } from '../../agent/answer-head.js'
 import type { Exchange } from '../exchange.js'
-import { atEndOfTurn } from '../turn.js'
-import type { AnswerBody } from './body.js'
+import { schedule } from '../turn.js'
+import type { ResponseBody } from './body.js'
 import { StreamOut } from './stream-out.js'
 
-export class RelayedBody implements AnswerBody {
+export class RelayedBody implements ResponseBody {
   private readonly exchange: Exchange
   private readonly stream: StreamOut | null
   /** Bytes of the body, where the head says so. */
@@ -33,7 +33,7 @@ export class RelayedBody implements AnswerBody {
   end (): void {
     const { whole } = this
     if (whole === null) this.finish(null)
-    else atEndOfTurn('answer', this.exchange, () => { this.finish(whole) })
+    else schedule('answer', this.exchange, () => { this.finish(whole) })
   }
 
   failed (tell: () => void): void {

@@ -1,12 +1,12 @@
 /** An answer that is read whole before anything of it goes to the client. */
 import { joined } from '../body.js'
 import type { Exchange } from '../exchange.js'
-import type { AnswerBody } from './body.js'
+import type { ResponseBody } from './body.js'
 
 /** Why no more of it is kept. */
 export type Exceeded = 'too_large' | 'no_memory'
 
-export abstract class WholeBody implements AnswerBody {
+export abstract class WholeBody implements ResponseBody {
   protected readonly exchange: Exchange
   protected chunks: Buffer[] = []
   protected size = 0

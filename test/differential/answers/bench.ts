@@ -1,11 +1,11 @@
 /** A hand-made agent that answers what it is told to, official clients of it with and without a real gateway between, and the gateway's own judgement of the same bytes. */
 import type { ServerResponse } from 'node:http'
 import type { Test } from 'tap'
-import type { AnswerView } from '../../../src/a2a/result.js'
-import { viewAnswer } from '../../../src/a2a/read-result.js'
-import { judge } from '../../../src/agent/judge.js'
-import type { AnswerJudgement } from '../../../src/agent/judge-answer.js'
-import { judgeAnswer } from '../../../src/agent/judge-answer.js'
+import type { ResponseView } from '../../../src/a2a/result.js'
+import { viewResponse } from '../../../src/a2a/read-result.js'
+import { dryRunRequest } from '../../../src/agent/judge.js'
+import type { ResponseDryRun } from '../../../src/agent/judge-answer.js'
+import { dryRunResponse } from '../../../src/agent/judge-answer.js'
 import { buildAgentState } from '../../../src/agent/state.js'
 import { SECRET_HIDDEN } from '../../../src/policy/inject.js'
 import { parseStrict } from '../../../src/wire/json.js'
@@ -36,9 +36,9 @@ const POLICY = [
 export interface AnswerSeen {
   readonly client: ClientReading
   readonly direct: ClientReading
-  readonly judgement: AnswerJudgement
+  readonly judgement: ResponseDryRun
   /** What the gateway read of the whole answer, or of each event that says something. */
-  readonly views: readonly AnswerView[]
+  readonly views: readonly ResponseView[]
 }
 
 export interface AnswerBench {
@@ -89,16 +89,16 @@ export async function answerBench (t: Test): Promise<AnswerBench> {
     const { pathname, search, host } = new URL(sent.url)
     const { path, query } = splitTarget(pathname + search)
     const headers = Object.entries({ Host: host, ...sent.headers, ...(sent.body === null ? {} : { 'Content-Length': String(Buffer.byteLength(sent.body)) }) }).flat()
-    const request = judge({ config: config as NonNullable<typeof config>, state }, { method: sent.method, path, query, rawHeaders: headers, body: sent.body === null ? null : Buffer.from(sent.body) }, limits)
-    if (request.refusal !== null || request.call === null) throw new Error(`the request is refused: ${JSON.stringify(request.refusal)}`)
+    const request = dryRunRequest({ config: config as NonNullable<typeof config>, state }, { method: sent.method, path, query, rawHeaders: headers, body: sent.body === null ? null : Buffer.from(sent.body) }, limits)
+    if (request.rejection !== null || request.call === null) throw new Error(`the request is refused: ${JSON.stringify(request.rejection)}`)
     const body = bytesOf(given, sent.body ?? '')
-    const judgement = judgeAnswer(request, { status: given.status, headers: given.headers, body }, limits)
+    const judgement = dryRunResponse(request, { status: given.status, headers: given.headers, body }, limits)
     const { operation } = request.call
     const { binding, version } = given.form
     const id = idOf(sent.body ?? '')
-    const read = (bytes: Buffer, stream: boolean): AnswerView[] => {
+    const read = (bytes: Buffer, stream: boolean): ResponseView[] => {
       const parsed = parseStrict(bytes, { depth: limits.jsonDepth, members: limits.jsonMembers })
-      return parsed.ok ? [viewAnswer(parsed.value, { binding, version, operation, id, stream })] : []
+      return parsed.ok ? [viewResponse(parsed.value, { binding, version, operation, id, stream })] : []
     }
     return { judgement, views: judgement.stream ? eventsOf(body).flatMap(data => read(data, true)) : read(body, false) }
   }
@@ -110,7 +110,7 @@ export async function answerBench (t: Test): Promise<AnswerBench> {
       const client = await pair.through.read(given.call)
       const seen = judged(pair.through.sent(), given)
       // A whole answer that is refused has nothing to be compared with.
-      const direct = seen.judgement.refusal !== null && client.results.length === 0 ? client : await pair.direct.read(given.call)
+      const direct = seen.judgement.rejection !== null && client.results.length === 0 ? client : await pair.direct.read(given.call)
       return { client, direct, ...seen }
     }
   }

@@ -16,14 +16,14 @@ const LONE_CR = /\r(?!\n)/
 /** @param used gets the reason of every justified difference that was met */
 export function answerFaults (pair: Pick<ReadingPair, 'kind' | 'form'>, answer: OddAnswer, { client, direct, judgement, views }: AnswerSeen, used: Set<string>): string[] {
   const found: string[] = []
-  const { refusal, results } = judgement
+  const { rejection: refusal, results } = judgement
   const through = known(client)
   const without = known(direct)
   if (refusal === null) {
     if (!isDeepStrictEqual(through, without)) found.push(`without the gateway the client reads ${shown(direct)}, with it ${shown(client)}`)
   } else {
     // What comes before a refusal in a stream is the agent's.
-    const most = results.filter(({ verdict }) => verdict.refusal === null).length
+    const most = results.filter(({ decision: verdict }) => verdict.rejection === null).length
     if (through.length > most) found.push(`the gateway lets ${most} events through, and the client read ${shown(client)}`)
     // The clients do not know CR for a line's end: where the agent's last one is such, they miss the refusal, and so what it makes of their last event.
     if (!LONE_CR.test(answer.body) && !isDeepStrictEqual(through, without.slice(0, through.length))) found.push(`before the refusal the client reads ${shown(client)}, without the gateway ${shown(direct)}`)

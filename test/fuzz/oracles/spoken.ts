@@ -13,7 +13,7 @@ export function spokenProblems (problems: readonly FieldProblem[]): readonly str
 }
 
 function spokenPart (part: PartView): unknown {
-  const { path, index, isData, data, dataPath, dataSteps, mediaTypes, doubt } = part
+  const { path, index, isData, data, dataPath, dataSteps, mediaTypes, ambiguity: doubt } = part
   return { path, index, isData, data, dataPath, dataSteps, mediaTypes, doubt, stated: statedTypes(part) }
 }
 

@@ -1,8 +1,8 @@
 /** Answers: whatever JSON an agent sends, there is a view; the same JSON in other bytes has the same one; paths lead to what they name. */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import type { Operation } from '../../../src/a2a/operations.js'
-import { viewAnswer } from '../../../src/a2a/read-result.js'
-import type { AnswerOptions } from '../../../src/a2a/read-result.js'
+import { viewResponse } from '../../../src/a2a/read-result.js'
+import type { ResponseOptions } from '../../../src/a2a/read-result.js'
 import { Random } from '../engine/random.js'
 import type { Target } from '../engine/target.js'
 import { respell } from '../oracles/respell.js'
@@ -11,7 +11,7 @@ import { spokenProblems, spokenResult } from '../oracles/spoken.js'
 import { WORDS } from './message.js'
 
 const OPERATIONS: readonly Operation[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'Other', 'GetExtendedAgentCard']
-const OPTIONS: readonly AnswerOptions[] = OPERATIONS.flatMap(operation => (['1.0', '0.3'] as const).flatMap(version => (['JSONRPC', 'HTTP+JSON'] as const).map(binding => (
+const OPTIONS: readonly ResponseOptions[] = OPERATIONS.flatMap(operation => (['1.0', '0.3'] as const).flatMap(version => (['JSONRPC', 'HTTP+JSON'] as const).map(binding => (
   { operation, version, binding, id: version === '1.0' ? 1 : null, stream: operation === 'SendStreamingMessage' }))))
 
 export const answer: Target = {
@@ -30,7 +30,7 @@ export const answer: Target = {
     const value: unknown = JSON.parse(bytes.toString())
     const again: unknown = JSON.parse(respell(slow.root, bytes, Random.of(bytes)).toString())
     for (const options of OPTIONS) {
-      const view = viewAnswer(value, options)
+      const view = viewResponse(value, options)
       same(spoken(again, options), spoken(value, options), 'the same view')
       if (view.fault !== null || view.isError) equal(view.results.length, 0)
       if (view.isError) equal(view.fault, null)
@@ -54,7 +54,7 @@ function at (value: unknown, steps: readonly (string | number)[]): unknown {
   return steps.reduce((inner, step) => (inner as Record<string | number, unknown>)[step], value)
 }
 
-function spoken (value: unknown, options: AnswerOptions): unknown {
-  const { results, isError, fault, problems } = viewAnswer(value, options)
+function spoken (value: unknown, options: ResponseOptions): unknown {
+  const { results, isError, fault, problems } = viewResponse(value, options)
   return { results: results.map(spokenResult), isError, fault, problems: spokenProblems(problems) }
 }

@@ -3,7 +3,7 @@ import { equal, ok } from 'node:assert'
 import { CHECKS } from '../../../src/cli/configuration.js'
 import { loadCatalogue, parseConfig } from '../../../src/config/load.js'
 import type { AgentConfig } from '../../../src/config/model.js'
-import { buildAgentState, CardRefused } from '../../../src/agent/state.js'
+import { buildAgentState, CardRejected } from '../../../src/agent/state.js'
 import type { AgentState } from '../../../src/agent/state.js'
 import type { CardDocument } from '../../../src/a2a/loaded-cards.js'
 import { readCard } from '../../../src/a2a/card.js'
@@ -72,7 +72,7 @@ function stateOf (document: CardDocument): AgentState | null {
   try {
     return buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' }, { agent: configured(), maxExtensions: 32, publicBase: BASE, previous: null, secretOf: SECRET_HIDDEN })
   } catch (error) {
-    ok(error instanceof CardRefused || (error instanceof Error && Object.getPrototypeOf(error) === Error.prototype), `no refusal: ${error instanceof Error ? error.stack : String(error)}`)
+    ok(error instanceof CardRejected || (error instanceof Error && Object.getPrototypeOf(error) === Error.prototype), `no refusal: ${error instanceof Error ? error.stack : String(error)}`)
     ok(PLAIN.test(error.message), `a plain sentence: ${JSON.stringify(error.message)}`)
     return null
   }

@@ -3,8 +3,8 @@ import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { CHECKS } from '../../../src/cli/configuration.js'
 import { formatDiagnostic, loadCatalogue, parseConfig } from '../../../src/config/load.js'
 import type { AgentConfig, Limits } from '../../../src/config/model.js'
-import type { Judgement } from '../../../src/agent/judge.js'
-import { judge } from '../../../src/agent/judge.js'
+import type { DryRun } from '../../../src/agent/judge.js'
+import { dryRunRequest } from '../../../src/agent/judge.js'
 import type { AgentState } from '../../../src/agent/state.js'
 import { buildAgentState } from '../../../src/agent/state.js'
 import { readCard } from '../../../src/a2a/card.js'
@@ -114,9 +114,9 @@ export const policy: Target = {
 
 type Kind = typeof KINDS[number]
 
-function ask (agent: Agent, kind: Kind, asks: readonly string[], body: Buffer): Judgement {
+function ask (agent: Agent, kind: Kind, asks: readonly string[], body: Buffer): DryRun {
   const rawHeaders = ['Host', 'h', 'Content-Type', 'application/json', ...kind.headers, ...asks.flatMap(uri => [kind.name, uri])]
-  return judge(agent, { method: 'POST', path: kind.path, query: '', rawHeaders, body }, agent.limits)
+  return dryRunRequest(agent, { method: 'POST', path: kind.path, query: '', rawHeaders, body }, agent.limits)
 }
 
 function request (agent: Agent, kind: Kind, asks: readonly string[], node: Node, answer: Node | undefined, bytes: Buffer): void {
@@ -125,7 +125,7 @@ function request (agent: Agent, kind: Kind, asks: readonly string[], node: Node,
   ok(judged.kind === 'operation' || judged.kind === 'refused')
   const slow = readSlowly(body)
   if (slow.root === null || slow.duplicates.length > 0) {
-    ok(judged.refusal !== null, 'what is not JSON, or has duplicates, is refused')
+    ok(judged.rejection !== null, 'what is not JSON, or has duplicates, is refused')
     return
   }
   const again = ask(agent, kind, asks, respell(slow.root, body, Random.of(body)))
@@ -133,7 +133,7 @@ function request (agent: Agent, kind: Kind, asks: readonly string[], node: Node,
   const value = valueOf(slow.root, body)
   if (agent.own) mustRefuse(judged, kind, asks, value)
   if (judged.forwarded === null) return
-  const { edits } = judged.ruling?.decision ?? { edits: [] }
+  const { edits } = judged.evaluation?.decision ?? { edits: [] }
   const sent = judged.forwarded.body
   ok(sent !== null)
   if (edits.length === 0) equal(sent, body, 'the same bytes where nothing is edited')
@@ -145,7 +145,7 @@ function spokenViolations (violations: readonly Violation[]): readonly string[] 
   return violations.length >= MAX_VIOLATIONS ? MAX_VIOLATIONS : violations.map(({ mode, reason, extension, rule }) => `${mode} ${reason} ${extension}/${rule}`).sort()
 }
 
-function spoken ({ kind, refusal, ruling, forwarded }: Judgement): unknown {
+function spoken ({ kind, rejection: refusal, evaluation: ruling, forwarded }: DryRun): unknown {
   const decision = ruling?.decision
   const violations = spokenViolations(decision?.violations ?? [])
   // Which of several reasons comes first may depend on the order of members, as may which are left out.
@@ -157,19 +157,19 @@ type Json = Readonly<Record<string, unknown>>
 const own = (value: unknown, key: string): unknown => typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Json)[key] : undefined
 
 /** Plain cases, found without any of the code that is judged. */
-function mustRefuse (judged: Judgement, { rpc, v1 }: Kind, asks: readonly string[], body: unknown): void {
+function mustRefuse (judged: DryRun, { rpc, v1 }: Kind, asks: readonly string[], body: unknown): void {
   const method = own(body, 'method')
   if (rpc && method !== (v1 ? 'SendMessage' : 'message/send')) return
-  if (!asks.includes('urn:must')) ok(judged.refusal !== null, 'lacks a required extension and is forwarded')
+  if (!asks.includes('urn:must')) ok(judged.rejection !== null, 'lacks a required extension and is forwarded')
   const message = own(rpc ? own(body, 'params') : body, 'message')
   const parts = own(message, 'parts')
   if (!Array.isArray(parts)) return
   for (const part of parts) {
     const data = own(part, 'data')
     if (Array.isArray(data) || (!v1 && own(part, 'kind') !== 'data')) continue
-    if (own(data, 'secret') !== undefined) ok(judged.refusal !== null, 'a key that a rule forbids is forwarded')
+    if (own(data, 'secret') !== undefined) ok(judged.rejection !== null, 'a key that a rule forbids is forwarded')
     const number = own(data, 'n.a')
-    if (number !== undefined && (typeof number !== 'number' || number > 100)) ok(judged.refusal !== null, 'a value that breaks its schema is forwarded')
+    if (number !== undefined && (typeof number !== 'number' || number > 100)) ok(judged.rejection !== null, 'a value that breaks its schema is forwarded')
   }
 }
 
@@ -185,18 +185,18 @@ function edited (agent: Agent, before: unknown, sent: Buffer): void {
   same(removed(valueOf(after.root, sent)), removed(before), 'nothing but what a policy names is changed')
 }
 
-function reviewed ({ review, call }: Judgement, answer: Buffer, limits: Limits, anew: () => Judgement): void {
+function reviewed ({ evaluator: review, call }: DryRun, answer: Buffer, limits: Limits, anew: () => DryRun): void {
   const slow = readSlowly(answer)
   if (review === null || call === null) return
-  const verdict = review.judge(answer, false)
+  const verdict = review.evaluate(answer, false)
   if (slow.root === null || slow.duplicates.length > 0) {
-    ok(verdict.refusal !== null || !review.enforces, 'what is not JSON is refused')
+    ok(verdict.rejection !== null || !review.enforces, 'what is not JSON is refused')
     return
   }
-  const again = anew().review?.judge(respell(slow.root, answer, Random.of(answer)), false)
-  const words = (one: typeof verdict | undefined): unknown => ({ refused: one?.refusal != null, violations: spokenViolations(one?.violations ?? []), edited: [...one?.edited ?? []].sort(), annotations: [...one?.annotations ?? []].sort(), remember: one?.remember })
+  const again = anew().evaluator?.evaluate(respell(slow.root, answer, Random.of(answer)), false)
+  const words = (one: typeof verdict | undefined): unknown => ({ refused: one?.rejection != null, violations: spokenViolations(one?.violations ?? []), edited: [...one?.edited ?? []].sort(), annotations: [...one?.annotations ?? []].sort(), remember: one?.remember })
   same(words(again), words(verdict), 'the same verdict')
-  if (verdict.refusal !== null) return
+  if (verdict.rejection !== null) return
   const after = readSlowly(editJson(answer, verdict.edits))
   ok(after.root !== null && after.duplicates.length === 0, 'an answer that goes on is JSON')
   equal(editJson(answer, []), answer)

@@ -2,7 +2,7 @@
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { createParser } from 'eventsource-parser'
 import { SseCounter } from '../../../src/wire/sse-count.js'
-import { SseDoubt } from '../../../src/wire/sse-doubt.js'
+import { SseAmbiguity } from '../../../src/wire/sse-doubt.js'
 import { SseSplitter } from '../../../src/wire/sse-split.js'
 import type { SseLimits, SsePiece } from '../../../src/wire/sse-split.js'
 import { commentBytes, eventBytes, withData } from '../../../src/wire/sse-write.js'
@@ -70,7 +70,7 @@ function feed (chunks: readonly Buffer[], limits: SseLimits) {
   const between = splitter.atBoundary
   pieces.push(...splitter.end())
   ok(pieces.every(({ bytes }) => bytes.length > 0))
-  const doubt = new SseDoubt()
+  const doubt = new SseAmbiguity()
   return {
     pieces,
     bytes: Buffer.concat(pieces.map(piece => piece.bytes)).toString('latin1'),
