@@ -14,23 +14,36 @@ const required = group => {
   const argument = `[arguments.0.value=/^(?:${names.join('|')})$/]`
   return names.length === 0 ? [] : [`CallExpression[callee.name='require']${argument}`, `CallExpression[callee.callee.name='createRequire']${argument}`]
 }
-const edges = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
+const EDGES = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
+const FOLDERS = ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'offline', 'state', 'upstream', 'telemetry', 'console', 'front', 'gateway', 'admin', 'cluster', 'cli']
+/** Files of a folder, and of folders in it, import these folders and no others. `config/model`: the types of the configuration. */
+const arrows = (folder, may, packages, message) => {
+  const others = FOLDERS.filter(one => one !== folder && !may.includes(one))
+  const model = may.includes('config/model') ? [{ group: ['**/config/*', '!**/config/model'], message: `${folder}/ knows the types of the configuration, not how a file is loaded.` }] : []
+  return only([`src/${folder}/**`], [{ group: [...packages, ...others.filter(one => one !== 'config' || model.length === 0).map(one => `**/${one}/**`)], message }, ...model])
+}
+const EDGES_OF_OTHERS = ['undici', 'prom-client', '@opentelemetry/*', '@redis/*']
+const ONLY = 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry, only state/ imports the client of Redis.'
+const ALL_BUT = (...names) => FOLDERS.filter(one => !names.includes(one))
 
 export default [
   ...neostandard({ ts: true, ignores: ['dist', 'node_modules', '.tap'] }),
-  only(['src/wire/**'], [{ group: [...edges, '../*'], message: 'wire/ imports nothing of ours and does no I/O.' }]),
-  only(['src/a2a/**'], [{ group: [...edges, '../state/*', '../policy/*', '../config/*', '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../console/*', '../offline/*', '../cluster/*', '../cli/*'], message: 'a2a/ is pure protocol knowledge: it may import wire/ only.' }]),
-  only(['src/policy/**'], [{ group: [...edges, '../state/*', '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../console/*', '../offline/*', '../cluster/*', '../cli/*'], message: 'policy/ is pure: it may import wire/, a2a/ and the config model only.' }]),
-  only(['src/agent/**'], [{ group: [...edges, '../state/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../console/*', '../offline/*', '../cluster/*', '../cli/*'], message: 'agent/ is pure: it may import wire/, a2a/, policy/ and the config model only.' }, { group: ['../config/*', '!../config/model.js'], message: 'agent/ knows the model of the configuration, not how it is loaded.' }]),
-  only(['src/state/**'], [{ group: [...edges.filter(one => one !== '@redis/*'), '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../console/*', '../offline/*', '../cluster/*', '../cli/*'], message: 'state/ keeps what it is given: it may import wire/, a2a/, policy/ and the config model only.' }, { group: ['../config/*', '!../config/model.js'], message: 'state/ knows the model of the configuration, not how it is loaded.' }]),
-  only(['src/config/**'], [{ group: ['fastify', '@redis/*', '../state/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', '../policy/*', '../agent/*', '../gateway/*', '../upstream/*', '../telemetry/*', '../admin/*', '../console/*', '../offline/*', '../cluster/*', '../cli/*'], message: 'config/ loads files; it knows nothing of the running gateway.' }]),
-  only(['src/offline/**'], [{ group: ['fastify', '@redis/*', '../state/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', 'node:http', 'node:net', '../gateway/*', '../telemetry/*', '../admin/*', '../console/*', '../cluster/*', '../cli/*'], message: 'offline/ judges without a running gateway: it reads files and prints nothing.' }]),
-  only(['src/upstream/**'], [{ group: ['fastify', '@redis/*', '../state/*', '@fastify/*', 'prom-client', '@opentelemetry/*', '../policy/*', '../agent/*', '../gateway/*', '../telemetry/*', '../admin/*', '../console/*', '../offline/*', '../cluster/*', '../cli/*'], message: 'upstream/ dials agents; it does not decide.' }]),
-  only(['src/telemetry/**'], [{ group: ['fastify', '@redis/*', '../state/*', '@fastify/*', 'undici', '../policy/*', '../agent/*', '../gateway/*', '../upstream/*', '../admin/*', '../console/*', '../offline/*', '../cluster/*', '../cli/*'], message: 'telemetry/ is told what happened; it does not look.' }]),
-  only(['src/console/**'], [{ group: ['fastify', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', '../state/*', '../gateway/*', '../upstream/*', '../admin/*', '../offline/*', '../cluster/*', '../cli/*'], message: 'console/ shows what it is told: it may import wire/, a2a/, policy/, agent/, config/ and the types of telemetry/ only.' }]),
-  only(['src/gateway/**', 'src/admin/**'], [{ group: ['undici', 'prom-client', '@opentelemetry/*', '@redis/*'], message: 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry, only state/ the client of Redis.' }, { group: ['../cluster/*', '../cli/*', 'node:cluster'], message: 'A gateway does not know whether it is one process of several.' }]),
-  only(['src/cluster/**'], [{ group: ['fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', '@redis/*', '../cli/*'], message: 'cluster/ makes several processes one gateway; what each of them does is elsewhere.' }]),
-  only(['src/cli/**'], [{ group: ['node:cluster', 'undici', 'prom-client', '@opentelemetry/*', '@redis/*'], message: 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry, only state/ the client of Redis.' }]),
+  arrows('wire', [], EDGES, 'wire/ imports nothing of ours and does no I/O.'),
+  arrows('a2a', ['wire'], EDGES, 'a2a/ is pure protocol knowledge: it imports wire/ only.'),
+  arrows('jsonschema', ['wire', 'a2a', 'config/model'], EDGES, 'jsonschema/ is pure, and knows no policy.'),
+  arrows('policy', ['wire', 'a2a', 'jsonschema', 'config/model'], EDGES, 'policy/ is pure: it imports wire/, a2a/, jsonschema/ and the types of config/ only.'),
+  arrows('pipeline', ['wire', 'a2a', 'jsonschema', 'policy', 'config/model'], EDGES, 'pipeline/ is pure: it imports wire/, a2a/, jsonschema/, policy/ and the types of config/ only.'),
+  arrows('state', ['wire', 'a2a', 'policy', 'config/model'], EDGES.filter(one => one !== '@redis/*'), 'state/ stores records: it imports wire/, a2a/, policy/ and the types of config/ only.'),
+  arrows('config', ['wire', 'a2a'], ['fastify', '@redis/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*'], 'config/ loads files; it knows nothing of the running gateway.'),
+  arrows('offline', ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'upstream'], ['fastify', '@redis/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', 'node:http', 'node:net'], 'offline/ evaluates without a running gateway: it reads files and prints nothing.'),
+  arrows('upstream', ['wire', 'a2a', 'config'], ['fastify', '@redis/*', '@fastify/*', 'prom-client', '@opentelemetry/*'], 'upstream/ dials agents; it does not decide.'),
+  arrows('telemetry', ['wire', 'a2a', 'config'], ['fastify', '@redis/*', '@fastify/*', 'undici'], 'telemetry/ records events; it does not look for them.'),
+  arrows('console', ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'telemetry'], ['fastify', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*'], 'console/ shows data that it gets: it imports wire/, a2a/, policy/, pipeline/, config/ and the types of telemetry/ only.'),
+  arrows('front', ALL_BUT('offline', 'cluster', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A front does not know whether its gateway is one process of several.'),
+  arrows('gateway', ALL_BUT('offline', 'cluster', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
+  arrows('admin', ALL_BUT('offline', 'cluster', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
+  arrows('cluster', ALL_BUT('cli'), ['fastify-plugin', '@fastify/*', ...EDGES_OF_OTHERS], 'cluster/ makes several processes one gateway; what each of them does is elsewhere.'),
+  arrows('cli', FOLDERS, ['node:cluster', ...EDGES_OF_OTHERS], ONLY),
   {
     files: ['src/console/page/**/*.js'],
     languageOptions: { globals: Object.fromEntries(['addEventListener', 'clearTimeout', 'document', 'EventSource', 'fetch', 'localStorage', 'location', 'Node', 'scrollTo', 'setTimeout', 'URL', 'URLSearchParams'].map(name => [name, 'readonly'])) },

@@ -2,8 +2,8 @@
  * What the whole budget of a request costs when it is spent on the worst data known for each keyword: `node dist/bench/worst-case.js [TEXT]`.
  * Each line is processor time of a budget, and steps of one validation. Above 150 ms a keyword is charged too little (docs/limits.md).
  */
-import { evaluate, MAX_STEPS, stepsLeft } from '../src/policy/evaluation.js'
-import { compileSchema } from '../src/policy/json-schema.js'
+import { evaluate, MAX_STEPS, stepsLeft } from '../src/jsonschema/evaluation.js'
+import { compileSchema } from '../src/jsonschema/schema.js'
 import { SCHEMA_CASES } from './worst-cases.js'
 
 const DRAFTS = { 'draft-07': 'http://json-schema.org/draft-07/schema#', '2019-09': 'https://json-schema.org/draft/2019-09/schema' } as const

@@ -1,5 +1,5 @@
 /** The schema of the Helm chart's values: what the chart itself knows, and for `config` the schema of the configuration. */
-import { configSchema } from '../src/config/schema.js'
+import { configSchema } from '../src/config/schema/schema.js'
 import { addressed } from './public-address.js'
 
 type Schema = Readonly<Record<string, unknown>>

@@ -1,9 +1,9 @@
-/** Writes the validators of the meta-schemas of JSON Schema as code, for src/policy/meta-schema.ts. They are part of a build, not of the repository. */
+/** Writes the validators of the meta-schemas of JSON Schema as code, for src/jsonschema/meta-schema.ts. They are part of a build, not of the repository. */
 import standalone from 'ajv/dist/standalone/index.js'
-import { create } from '../src/policy/ajv.js'
-import type { Draft } from '../src/policy/ajv.js'
-import { META } from '../src/policy/meta-schema.js'
-import { Patterns } from '../src/policy/regexp.js'
+import { create } from '../src/jsonschema/ajv.js'
+import type { Draft } from '../src/jsonschema/ajv.js'
+import { META } from '../src/jsonschema/meta-schema.js'
+import { Patterns } from '../src/jsonschema/regexp.js'
 import { overwrite } from './overwrite.js'
 
 /** @returns a CommonJS module, of the shape `MetaSchemas` */
@@ -16,5 +16,5 @@ export function metaSchemasModule (): string {
 }
 
 export function writeMetaSchemas (): void {
-  overwrite('src/policy/built/meta-schemas.js', "export const metaSchemas = () => require('./drafts.cjs')", { drafts: metaSchemasModule() })
+  overwrite('src/jsonschema/built/meta-schemas.js', "export const metaSchemas = () => require('./drafts.cjs')", { drafts: metaSchemasModule() })
 }

@@ -1,10 +1,10 @@
 import { AUDIT_FIELDS, DROPPED_FIELDS, VIOLATION_FIELDS } from '../src/telemetry/audit-fields.js'
 import type { DescribedTable } from '../src/telemetry/described.js'
 import { LINE_FIELDS, LOG_FIELDS } from '../src/telemetry/log-fields.js'
-import { METRICS } from '../src/telemetry/metric-definitions.js'
-import type { LabelValues, MetricDefinition } from '../src/telemetry/metric-definitions.js'
-import { PREFIX } from '../src/telemetry/metrics.js'
-import { SPAN_ATTRIBUTES, SPAN_NAMES } from '../src/telemetry/span-attributes.js'
+import { METRICS } from '../src/telemetry/metrics/definitions.js'
+import type { LabelValues, MetricDefinition } from '../src/telemetry/metrics/definitions.js'
+import { PREFIX } from '../src/telemetry/metrics/metrics.js'
+import { SPAN_ATTRIBUTES, SPAN_NAMES } from '../src/telemetry/traces/span-attributes.js'
 import type { Generator } from './generator.js'
 import { PROCESS_METRICS } from './process-metrics.js'
 
@@ -34,7 +34,7 @@ function metricsPage (): string {
   }
   const sorted = [...values.values()].toSorted((a, b) => a.label < b.label ? -1 : a.label > b.label ? 1 : 0)
   const buckets = all.flatMap(([name, { buckets: bounds }]) => bounds === undefined ? [] : [row(code(PREFIX + name), bounds.join(', '))])
-  return `${generatedFrom('src/telemetry/metric-definitions.ts', 'scripts/process-metrics.ts')}# Metrics
+  return `${generatedFrom('src/telemetry/metrics/definitions.ts', 'scripts/process-metrics.ts')}# Metrics
 
 The admin listener serves these metrics at \`/metrics\`, in Prometheus text format 0.0.4. [observability.md](observability.md) describes how to use them, and
 [alerts.md](alerts.md) describes the alerts.
@@ -118,7 +118,7 @@ ${fields(DROPPED_FIELDS)}
 
 function tracesPage (): string {
   const attributes = Object.entries(SPAN_ATTRIBUTES).map(([name, one]) => row(code(name), one.type, one.on, 'when' in one ? one.when : 'always', one.meaning))
-  return `${generatedFrom('src/telemetry/span-attributes.ts')}# Spans
+  return `${generatedFrom('src/telemetry/traces/span-attributes.ts')}# Spans
 
 This page lists the spans of the gateway's traces. [observability.md](observability.md#traces) describes how to enable them.
 

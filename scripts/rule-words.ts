@@ -1,6 +1,6 @@
 /** One rule of a policy in words: what it looks at, when, and what must hold. */
 import { stringify } from 'yaml'
-import type { ResponseSelectorConfig, ConditionConfig, ContentPlace, MetadataSelectorConfig, PartSelectorConfig, ResponseRuleConfig, RuleConfig, SelectorConfig } from '../src/config/model.js'
+import type { ResponseSelectorConfig, ConditionConfig, ContentPlace, MetadataSelectorConfig, PartSelectorConfig, ResponseRuleConfig, RuleConfig, SelectorConfig } from '../src/config/model/model.js'
 
 const code = (text: string): string => `\`${text}\``
 const any = (texts: readonly string[]): string => texts.map(code).join(' or ')

@@ -1,4 +1,4 @@
-import type { Schema } from '../src/config/schema-kit.js'
+import type { Schema } from '../src/config/schema/schema-kit.js'
 
 // Rows of Markdown tables, made of the configuration's schema.
 

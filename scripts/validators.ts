@@ -2,10 +2,10 @@
 import standalone from 'ajv/dist/standalone/index.js'
 import { PART, WHOLE, compile } from '../src/config/compile.js'
 import { digestOf } from '../src/config/precompiled.js'
-import type { Schema } from '../src/config/schema-kit.js'
-import { configSchema } from '../src/config/schema.js'
+import type { Schema } from '../src/config/schema/schema-kit.js'
+import { configSchema } from '../src/config/schema/schema.js'
 import { POLICY } from '../src/config/validate.js'
-import { testFileSchema } from '../src/offline/test-schema.js'
+import { testFileSchema } from '../src/offline/policy-test/test-schema.js'
 import { overwrite } from './overwrite.js'
 
 /** @returns a CommonJS module, of the shape `Precompiled` */

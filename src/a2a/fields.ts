@@ -6,7 +6,7 @@
  * requests: such objects are refused, never guessed at.
  */
 
-import { hasUnread, isUnread } from '../wire/json-long.js'
+import { hasUnread, isUnread } from '../wire/json/lazy-string.js'
 import { accepts, ANY, OBJECT, typeProblem, typeProblemAt } from './json-types.js'
 
 export type JsonObject = Readonly<Record<string, unknown>>

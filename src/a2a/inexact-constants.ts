@@ -1,5 +1,5 @@
 /** Numbers that a schema compares with, and that no double holds exactly. */
-import type { InexactNumbers } from '../wire/json-number.js'
+import type { InexactNumbers } from '../wire/json/number.js'
 import { isObject, memberPath } from './fields.js'
 
 /**

@@ -4,7 +4,7 @@
  *
  * Null is absent to all of them, except within a list.
  */
-import { hasUnread, isUnread } from '../wire/json-long.js'
+import { hasUnread, isUnread } from '../wire/json/lazy-string.js'
 
 /** No check: any JSON value, or no field of this version and binding. */
 export const ANY = 0

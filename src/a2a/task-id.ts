@@ -1,5 +1,5 @@
 /** The task that a request names, and whose it is. */
-import type { Call } from './call.js'
+import type { Call } from './message/call.js'
 import type { JsonObject } from './fields.js'
 import { Fields, FieldSet } from './fields.js'
 import { ANY } from './json-types.js'

@@ -1,6 +1,6 @@
 /** Which names the admin listener may be asked by: what it shows is not for a page that a stranger's name leads here (DNS rebinding). */
 import { isIP } from 'node:net'
-import type { ServerConfig } from '../config/model.js'
+import type { ServerConfig } from '../config/model/model.js'
 
 export interface HostProblem { readonly status: number, readonly error: string }
 

@@ -1,7 +1,7 @@
 /** The admin listener and, with `server.metrics`, the one for metrics and probes alone. */
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import type { Config, HostPort } from '../config/model.js'
+import type { Config, HostPort } from '../config/model/model.js'
 import { adminNames } from './host-guard.js'
 import type { AdminOptions } from './server.js'
 import { buildAdmin } from './server.js'

@@ -1,5 +1,5 @@
 import { formatDiagnostic, overridesFromEnvironment } from '../config/load.js'
-import type { Config } from '../config/model.js'
+import type { Config } from '../config/model/model.js'
 import { readConfiguration } from './configuration.js'
 import { lookAtAgents } from './live.js'
 import type { Output } from './output.js'

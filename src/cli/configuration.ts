@@ -4,10 +4,10 @@ import { dotted } from '../config/diagnostics.js'
 import type { PathProblem } from '../config/diagnostics.js'
 import { defaultConfig, loadConfig } from '../config/load.js'
 import type { Check, LoadResult, Overrides } from '../config/load.js'
-import { fault, items, mapping } from '../config/yaml-values.js'
-import { policySchemaFaults, schemaFaults } from '../policy/inline-schemas.js'
+import { fault, items, mapping } from '../config/yaml/values.js'
+import { policySchemaFaults, schemaFaults } from '../policy/compile/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
-import { parsePointer } from '../wire/json-pointer.js'
+import { parsePointer } from '../wire/json/pointer.js'
 
 /**
  * @param options.file the file, or null for the configuration that `overrides.upstream` alone makes

@@ -1,9 +1,9 @@
 /** `init URL`: from a live card to a configuration to begin with. */
 import { writeFileSync } from 'node:fs'
-import type { AgentCard } from '../a2a/card.js'
-import { CARD_PATHS } from '../a2a/card-map.js'
+import type { AgentCard } from '../a2a/card/card.js'
+import { CARD_PATHS } from '../a2a/card/map.js'
 import { defaultConfig, formatDiagnostic, loadCatalogue } from '../config/load.js'
-import type { AgentConfig } from '../config/model.js'
+import type { AgentConfig } from '../config/model/model.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import type { LoadedCards } from '../upstream/card-source.js'
 import { readTlsFiles } from '../upstream/tls.js'

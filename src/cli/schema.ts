@@ -1,4 +1,4 @@
-import { schemaText } from '../config/schema.js'
+import { schemaText } from '../config/schema/schema.js'
 
 /**
  * `a2a-gateway schema`: prints the JSON Schema of the configuration.

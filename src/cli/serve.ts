@@ -2,7 +2,7 @@
 import closeWithGrace from 'close-with-grace'
 import type { LoadResult } from '../config/load.js'
 import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
-import type { Config } from '../config/model.js'
+import type { Config } from '../config/model/model.js'
 import { secretFiles } from '../config/secrets.js'
 import { FileWatch } from '../config/watch.js'
 import { workersOf } from '../cluster/how-many.js'

@@ -1,11 +1,11 @@
 /** A commented configuration made from a card, for `init`. Pure: text from text. */
-import type { AgentCard, CardExtension } from '../a2a/card.js'
+import type { AgentCard, CardExtension } from '../a2a/card/card.js'
 import { isObject, visible } from '../a2a/fields.js'
-import type { PolicyConfig } from '../config/model.js'
-import { CONFIG_VERSION, DEFAULT_POLICIES } from '../config/schema.js'
-import { identitiesOf } from '../policy/identity.js'
-import { schemaNames } from '../policy/schema-names.js'
-import { resolvePointer } from '../wire/json-pointer.js'
+import type { PolicyConfig } from '../config/model/model.js'
+import { CONFIG_VERSION, DEFAULT_POLICIES } from '../config/schema/schema.js'
+import { identitiesOf } from '../policy/compile/identity.js'
+import { schemaNames } from '../policy/card/schema-names.js'
+import { resolvePointer } from '../wire/json/pointer.js'
 
 export interface StarterOptions {
   /** The agent's card; of those for the two versions, the one with more extensions. */

@@ -1,6 +1,6 @@
 /** Cards that one process reads for all: handed out by the primary, kept by workers. */
-import type { LoadedCards } from '../a2a/loaded-cards.js'
-import type { AgentConfig } from '../config/model.js'
+import type { LoadedCards } from '../a2a/card/loaded-cards.js'
+import type { AgentConfig } from '../config/model/model.js'
 import type { Agent } from '../gateway/agent.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import { readDocument } from '../upstream/card-fetch.js'

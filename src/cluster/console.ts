@@ -3,8 +3,8 @@ import { packageVersion } from '../config/paths.js'
 import { PAGE } from '../console/decisions.js'
 import { mergeSeries } from '../console/series.js'
 import type { ConsoleSource, Description } from '../console/source.js'
-import type { AgentRegistry } from '../gateway/fleet.js'
-import type { WorkerPool } from './crew.js'
+import type { AgentRegistry } from '../gateway/agent-registry.js'
+import type { WorkerPool } from './worker-pool.js'
 import type { Totals } from './totals.js'
 
 interface Seen {

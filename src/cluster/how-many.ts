@@ -1,7 +1,7 @@
 /** How many workers `server.workers` means on this machine. */
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import type { ServerConfig } from '../config/model.js'
+import type { ServerConfig } from '../config/model/model.js'
 
 /** As the schema bounds it. */
 const MOST = 64

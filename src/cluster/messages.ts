@@ -1,11 +1,11 @@
 /** What the primary process and its workers say to each other. Structured clones: Maps, Buffers and numbers that are none arrive as they are. */
-import type { Config } from '../config/model.js'
+import type { Config } from '../config/model/model.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
 import type { SeriesPage } from '../console/series.js'
 import type { Lookup, TaskKey } from '../state/store.js'
-import type { TaskRecord } from '../policy/task-memory.js'
-import type { MetricsSnapshot } from '../telemetry/metrics.js'
+import type { TaskRecord } from '../policy/task/memory.js'
+import type { MetricsSnapshot } from '../telemetry/metrics/metrics.js'
 import type { CardStatus } from '../upstream/card-source.js'
 
 /** The card of one source as the primary has it. */

@@ -1,6 +1,6 @@
 /** Memory of tasks where several processes serve: `state.store: memory` is kept by the primary, and workers ask it. */
-import type { StateStoreConfig } from '../config/model.js'
-import type { TaskRecord } from '../policy/task-memory.js'
+import type { StateStoreConfig } from '../config/model/model.js'
+import type { TaskRecord } from '../policy/task/memory.js'
 import { MemoryStore } from '../state/memory-store.js'
 import type { Lookup, TaskKey, TaskStore } from '../state/store.js'
 import type { ToPrimary } from './messages.js'

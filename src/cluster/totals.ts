@@ -1,7 +1,7 @@
 /** What all processes count, as one: `/metrics` of a gateway with workers. */
-import type { Metrics, MetricsSnapshot } from '../telemetry/metrics.js'
-import { lasting, mergeSnapshots } from '../telemetry/metrics.js'
-import type { WorkerHandle } from './member.js'
+import type { Metrics, MetricsSnapshot } from '../telemetry/metrics/metrics.js'
+import { lasting, mergeSnapshots } from '../telemetry/metrics/metrics.js'
+import type { WorkerHandle } from './worker-handle.js'
 
 export class Totals {
   readonly contentType: string

@@ -1,7 +1,7 @@
 /** One worker process: serves the main listener with what the primary hands it, and ends when the primary says so or is gone. */
 import closeWithGrace from 'close-with-grace'
-import type { Config, StateStoreConfig } from '../config/model.js'
-import type { PreparedChange } from '../gateway/fleet.js'
+import type { Config, StateStoreConfig } from '../config/model/model.js'
+import type { PreparedChange } from '../gateway/agent-registry.js'
 import type { Serving } from '../gateway/start.js'
 import { listen } from '../admin/listeners.js'
 import { buildServing } from '../gateway/start.js'

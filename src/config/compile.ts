@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import type * as Ajv from 'ajv/dist/2020.js'
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'
 import { KEYWORDS } from './keywords.js'
-import type { Schema } from './schema-kit.js'
-import { shareRepeats } from './share-schema.js'
+import type { Schema } from './schema/schema-kit.js'
+import { shareRepeats } from './schema/share-schema.js'
 
 const require = createRequire(import.meta.url)
 

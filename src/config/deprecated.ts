@@ -1,8 +1,8 @@
 /** Keys that still work and will go: `check` and `serve` warn of them for at least one minor release (docs/upgrading.md). */
 import { dotted } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
-import type { Schema } from './schema-kit.js'
-import { fault } from './yaml-values.js'
+import type { Schema } from './schema/schema-kit.js'
+import { fault } from './yaml/values.js'
 
 /**
  * Walks a value along its schema.

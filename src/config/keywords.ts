@@ -1,10 +1,10 @@
 /** Our own keywords of the schema kit, as the validators call them: those that are compiled at run time and those that the build made. */
 import { shown } from './diagnostics.js'
-import { FORMATS } from './formats.js'
-import type { Fault, Format } from './formats.js'
-import type { Bounds } from './schema-kit.js'
-import { duration, readDuration, readSize, size } from './units.js'
-import type { Reading } from './units.js'
+import { FORMATS } from './schema/formats.js'
+import type { Fault, Format } from './schema/formats.js'
+import type { Bounds } from './schema/schema-kit.js'
+import { duration, readDuration, readSize, size } from './model/units.js'
+import type { Reading } from './model/units.js'
 
 /** After so many faults everything passes: the value is refused anyway, and nobody reads the 65,000th message. */
 const MAX_FAULTS = 1000

@@ -3,9 +3,9 @@
  * values that may still be wrong, so that a file is checked as it would be used.
  */
 import type { Path } from './diagnostics.js'
-import type { Layer } from './model.js'
-import { items, mapping } from './yaml-values.js'
-import type { Mapping } from './yaml-values.js'
+import type { Layer } from './model/model.js'
+import { items, mapping } from './yaml/values.js'
+import type { Mapping } from './yaml/values.js'
 
 /** Keys whose members are replaced one by one; of all others an overlay replaces the whole value. */
 const MERGED: ReadonlySet<string> = new Set(['about', 'activation', 'card', 'inactive', 'methods', 'owns'])

@@ -1,6 +1,6 @@
 /** Where the values of a configuration stand in its file, for people who ask why something is so. No part of the configuration: moved lines change nothing. */
 import type { Path } from './diagnostics.js'
-import type { Config } from './model.js'
+import type { Config } from './model/model.js'
 
 /** @returns line of the key in the file, from 1; null where the file does not have it */
 type LineOf = (path: Path) => number | null

@@ -1,5 +1,5 @@
 import type { PathProblem } from './diagnostics.js'
-import type { Environment } from './substitute.js'
+import type { Environment } from './yaml/substitute.js'
 
 /** Settings that flags and environment variables may give; they win over the file. */
 export interface Overrides {

@@ -8,7 +8,7 @@ import { OPTIONS } from './compile.js'
 import type { Validators } from './compile.js'
 import { KEYWORDS } from './keywords.js'
 import type { Keywords } from './keywords.js'
-import type { Schema } from './schema-kit.js'
+import type { Schema } from './schema/schema-kit.js'
 
 /** What the module of one schema holds. */
 export interface Precompiled extends Validators {

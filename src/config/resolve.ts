@@ -1,12 +1,12 @@
 import { resolve as resolvePath } from 'node:path'
 import { digest } from './digest.js'
-import { parseHostPort } from './formats.js'
-import { reservedPaths } from './reserved-paths.js'
+import { parseHostPort } from './schema/formats.js'
+import { reservedPaths } from './checks/reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
-import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig } from './model.js'
-import { duration, size } from './units.js'
-import { items, mapping } from './yaml-values.js'
+import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig } from './model/model.js'
+import { duration, size } from './model/units.js'
+import { items, mapping } from './yaml/values.js'
 
 /** The file's value once validation has passed and filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {

@@ -1,10 +1,10 @@
 /** Secrets that policies inject. What they say is never part of the configuration, so that nothing that shows or hashes it can tell. */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
-import type { InjectionConfig, PolicyConfig, SecretConfig } from './model.js'
-import { readBounded } from './read-bounded.js'
-import type { Environment } from './substitute.js'
-import { parseStrict } from '../wire/json.js'
+import type { InjectionConfig, PolicyConfig, SecretConfig } from './model/model.js'
+import { readBounded } from './yaml/read-bounded.js'
+import type { Environment } from './yaml/substitute.js'
+import { parseStrict } from '../wire/json/json.js'
 import { describe } from './describe.js'
 
 const MAX_SECRET_BYTES = 64 * 1024

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { FSWatcher } from 'node:fs'
 import { lstatSync, readFileSync, readlinkSync, statSync, watch } from 'node:fs'
 import { basename, dirname, join, parse, resolve, sep } from 'node:path'
-import { MAX_FILE_BYTES } from './guard.js'
+import { MAX_FILE_BYTES } from './yaml/guard.js'
 
 export interface WatchOptions {
   /** Quiet time after the last event before the files are looked at, ms. */

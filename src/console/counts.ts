@@ -1,5 +1,5 @@
 /** Sums over samples of the registry, so that the page shows what `/metrics` shows. */
-import type { MetricsSnapshot } from '../telemetry/metrics.js'
+import type { MetricsSnapshot } from '../telemetry/metrics/metrics.js'
 
 type Labels = Readonly<Record<string, string | number | undefined>>
 

@@ -4,7 +4,7 @@
  */
 import type { Rejection } from '../a2a/errors.js'
 import type { Violation } from '../policy/violation.js'
-import type { Outcome } from '../telemetry/metrics.js'
+import type { Outcome } from '../telemetry/metrics/metrics.js'
 import type { DecisionEntry } from './entry.js'
 import { entryOf } from './entry.js'
 import { Ring } from './ring.js'

@@ -1,5 +1,5 @@
 /** Agents by extensions: who declares it, who demands it, which policy is in force in which mode, and who was seen to use it. */
-import { modeOf } from '../policy/identity.js'
+import { modeOf } from '../policy/compile/identity.js'
 import { keyOf, sumBy } from './counts.js'
 import { clip } from './text.js'
 import type { ConsoleAgent, ConsoleSource } from './source.js'

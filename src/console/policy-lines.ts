@@ -2,12 +2,12 @@
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { readText } from '../config/load.js'
-import type { AgentConfig, Config, Layer, ResolvedPolicy } from '../config/model.js'
+import type { AgentConfig, Config, Layer, ResolvedPolicy } from '../config/model/model.js'
 import { originsOf } from '../config/origins.js'
 import { packageRoot } from '../config/paths.js'
-import { readYaml } from '../config/document.js'
-import { modeOf } from '../policy/identity.js'
-import { isSchemaRef } from '../policy/schema-source.js'
+import { readYaml } from '../config/yaml/document.js'
+import { modeOf } from '../policy/compile/identity.js'
+import { isSchemaRef } from '../policy/compile/schema-source.js'
 import { clip } from './text.js'
 
 export interface PolicyLine {

@@ -1,6 +1,6 @@
 /** What the console needs in each process that serves: it records there, and is asked from where the admin listener is. */
-import type { ConsoleConfig } from '../config/model.js'
-import type { Metrics } from '../telemetry/metrics.js'
+import type { ConsoleConfig } from '../config/model/model.js'
+import type { Metrics } from '../telemetry/metrics/metrics.js'
 import { Decisions } from './decisions.js'
 import { Series } from './series.js'
 

@@ -1,5 +1,5 @@
 /** Rate, refusals and the gateway's own time over the last quarter of an hour: what was added in each slot of a few seconds. */
-import type { Counted, Metrics } from '../telemetry/metrics.js'
+import type { Counted, Metrics } from '../telemetry/metrics/metrics.js'
 
 /** ms; slots begin at multiples of it, so that those of several processes can be added up. */
 export const SLOT = 5_000

@@ -1,7 +1,7 @@
 /** What the console asks of a running gateway, whether that is one process or several. */
-import type { AgentState } from '../agent/state.js'
-import type { AgentConfig, Config, HostPort } from '../config/model.js'
-import type { MetricsSnapshot } from '../telemetry/metrics.js'
+import type { AgentState } from '../pipeline/agent-snapshot.js'
+import type { AgentConfig, Config, HostPort } from '../config/model/model.js'
+import type { MetricsSnapshot } from '../telemetry/metrics/metrics.js'
 import type { DecisionPage } from './decisions.js'
 import type { SeriesPage } from './series.js'
 

@@ -2,7 +2,7 @@
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HostPort } from '../config/model.js'
+import type { HostPort } from '../config/model/model.js'
 import type { DecisionEntry } from './entry.js'
 import type { ConsoleAgent, ConsoleSource } from './source.js'
 

@@ -1,9 +1,9 @@
 /** What a form for calls to one agent is made of: its interfaces, its extensions, and the schemas that the gateway holds its callers to. */
-import type { AgentConfig, MetadataSelectorConfig, PartSelectorConfig, PolicyConfig, RuleConfig, SchemaSource } from '../config/model.js'
-import { compileGlob } from '../policy/glob.js'
-import { isEnumFromCard, isFromCard, isSchemaRef } from '../policy/schema-source.js'
-import { valuesAt } from '../policy/values-at.js'
-import { escapePointer, parsePointer, resolvePointer } from '../wire/json-pointer.js'
+import type { AgentConfig, MetadataSelectorConfig, PartSelectorConfig, PolicyConfig, RuleConfig, SchemaSource } from '../config/model/model.js'
+import { compileGlob } from '../policy/compile/glob.js'
+import { isEnumFromCard, isFromCard, isSchemaRef } from '../policy/compile/schema-source.js'
+import { valuesAt } from '../policy/selectors/values-at.js'
+import { escapePointer, parsePointer, resolvePointer } from '../wire/json/pointer.js'
 import { clip } from './text.js'
 import type { ConsoleAgent } from './source.js'
 

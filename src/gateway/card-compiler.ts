@@ -4,10 +4,10 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import type { WrittenSchema } from '../policy/schema-code.js'
-import { runSchema } from '../policy/schema-code.js'
-import type { KnownSchema } from '../policy/schema-source.js'
-import { MAX_PATTERNS_SIZE, Patterns } from '../policy/regexp.js'
+import type { WrittenSchema } from '../jsonschema/code.js'
+import { runSchema } from '../jsonschema/code.js'
+import type { KnownSchema } from '../policy/compile/schema-source.js'
+import { MAX_PATTERNS_SIZE, Patterns } from '../jsonschema/regexp.js'
 
 export interface CompilerLimits {
   /** For all schemas of one card, ms. */

@@ -1,8 +1,8 @@
 /** Serves an agent's card at the gateway's address, with the gateway's own validators (A2A 1.0 §8.6, RFC 9110 §13). */
 import type { Version } from '../a2a/versions.js'
-import type { AgentState } from '../agent/state.js'
+import type { AgentState } from '../pipeline/agent-snapshot.js'
 import type { Agent } from './agent.js'
-import type { Exchange } from './exchange.js'
+import type { Exchange } from '../front/http/exchange.js'
 
 export function serveCard (exchange: Exchange, agent: Agent, state: AgentState, version: Version): void {
   exchange.label = 'AgentCard'

@@ -1,6 +1,6 @@
 /** What a new configuration changes in effect, for the operator who changed it. */
 import { digest } from '../config/digest.js'
-import type { AgentConfig, Config } from '../config/model.js'
+import type { AgentConfig, Config } from '../config/model/model.js'
 
 export interface Changes {
   readonly agents: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }

@@ -2,12 +2,12 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AdminState } from '../admin/server.js'
-import type { HostPort } from '../config/model.js'
+import type { HostPort } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import type { ConsolePart } from '../console/process-part.js'
 import type { ConsoleSource, Description } from '../console/source.js'
-import type { Metrics } from '../telemetry/metrics.js'
-import type { AgentRegistry } from './fleet.js'
+import type { Metrics } from '../telemetry/metrics/metrics.js'
+import type { AgentRegistry } from './agent-registry.js'
 
 interface Seen {
   readonly state: AdminState

@@ -1,5 +1,5 @@
 /** What is in force for one agent in one version, for `/agents`: names and modes, nothing of requests or answers. */
-import type { AgentPolicy, CompiledPolicy } from '../policy/compiled.js'
+import type { AgentPolicy, CompiledPolicy } from '../policy/compile/compiled.js'
 
 export function describePolicy (policy: AgentPolicy): object {
   return {

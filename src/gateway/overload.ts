@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module'
 import type UnderPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
-import type { SheddingConfig } from '../config/model.js'
+import type { SheddingConfig } from '../config/model/model.js'
 import type { Log } from '../telemetry/log.js'
 
 // Required: an import costs more (framework.ts).

@@ -1,10 +1,10 @@
 /** Configurations that come while the gateway runs: one after the other, each reported and counted. */
-import type { Config } from '../config/model.js'
+import type { Config } from '../config/model/model.js'
 import type { Log } from '../telemetry/log.js'
-import type { Metrics } from '../telemetry/metrics.js'
+import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { ReloadReport } from './changes.js'
 import { summary } from './changes.js'
-import type { AgentRegistry, PreparedChange } from './fleet.js'
+import type { AgentRegistry, PreparedChange } from './agent-registry.js'
 
 interface ReloadsOptions {
   readonly registry: AgentRegistry

@@ -1,12 +1,12 @@
 /** What the gateway remembers of tasks: the store that the configuration names, which a reload may change. */
 import { digest } from '../config/digest.js'
-import type { StateStoreConfig } from '../config/model.js'
-import type { TaskRecord } from '../policy/task-memory.js'
+import type { StateStoreConfig } from '../config/model/model.js'
+import type { TaskRecord } from '../policy/task/memory.js'
 import type { CountedStore, StoreOptions } from '../state/create-store.js'
 import { createStore } from '../state/create-store.js'
 import type { TaskKey } from '../state/store.js'
 import type { Log } from '../telemetry/log.js'
-import type { Metrics } from '../telemetry/metrics.js'
+import type { Metrics } from '../telemetry/metrics/metrics.js'
 
 export class Tasks {
   private readonly metrics: Metrics

@@ -1,14 +1,14 @@
 /** Which agent a recorded request is for, and the request as that agent's card sees it. */
-import type { PlainRequest } from '../agent/judge.js'
-import { Agents, hostName } from '../agent/agents.js'
-import type { AgentState } from '../agent/state.js'
-import { askedVersion } from '../agent/steps.js'
-import { headOf } from '../agent/head.js'
-import type { AgentConfig } from '../config/model.js'
+import type { PlainRequest } from '../pipeline/dry-run.js'
+import { Agents, hostName } from '../pipeline/agents.js'
+import type { AgentState } from '../pipeline/agent-snapshot.js'
+import { askedVersion } from '../pipeline/request.js'
+import { headOf } from '../pipeline/request-head.js'
+import type { AgentConfig } from '../config/model/model.js'
 import { joinPath, splitTarget } from '../wire/target.js'
-import { CannotExplain } from './cannot-explain.js'
-import type { Explanation } from './explanation.js'
-import type { RecordedRequest } from './recorded-request.js'
+import { CannotExplain } from './explain/cannot-explain.js'
+import type { Explanation } from './explain/explanation.js'
+import type { RecordedRequest } from './recording/recorded-request.js'
 
 export interface Place {
   readonly config: AgentConfig

@@ -1,5 +1,5 @@
 /** What of a request may be printed: explanations are pasted into tickets. */
-import type { ForwardedShown } from './explanation.js'
+import type { ForwardedShown } from './explain/explanation.js'
 
 /** Headers of HTTP, A2A and tracing that hold nothing of a client's own. The values of all others are masked. */
 const SHOWN = /^(?:a2a-version|(?:x-)?a2a-extensions|accept(?:-charset|-encoding|-language)?|cache-control|connection|content-(?:encoding|language|length|type)|date|expect|host|keep-alive|pragma|te|traceparent|transfer-encoding|upgrade|user-agent|via|x-accel-buffering|x-forwarded-(?:for|host|port|proto))$/

@@ -1,5 +1,5 @@
 /** Lines that explanations of requests and of answers are made of. */
-import type { RejectionShown } from './explanation.js'
+import type { RejectionShown } from './explain/explanation.js'
 
 const WIDTH = 10
 

@@ -1,13 +1,13 @@
 /** What a policy reports of the extension's data in answers: attributes for the span, numbers for the metrics. */
-import type { ObserveConfig } from '../config/model.js'
-import type { Measure, ObservedAttribute } from './answer.js'
-import type { CompiledResponses, CompiledMetric, CompiledPolicy } from './compiled.js'
-import { step } from './evaluation.js'
-import type { ResultSubject } from './result-subject.js'
-import { compileResponseSelector } from './select-answer.js'
-import type { SelectContext } from './select-kit.js'
-import type { TaskMemory } from './task-memory.js'
-import { FIELDS } from './task-memory.js'
+import type { ObserveConfig } from '../config/model/model.js'
+import type { Measure, ObservedAttribute } from './response/evaluator.js'
+import type { CompiledResponses, CompiledMetric, CompiledPolicy } from './compile/compiled.js'
+import { step } from '../jsonschema/evaluation.js'
+import type { ResultSubject } from './response/result-subject.js'
+import { compileResponseSelector } from './selectors/response.js'
+import type { SelectContext } from './selectors/kit.js'
+import type { TaskMemory } from './task/memory.js'
+import { FIELDS } from './task/memory.js'
 
 /** Characters of a text that goes to the span; longer ones do not. */
 const MAX_TEXT = 256

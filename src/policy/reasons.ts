@@ -1,6 +1,6 @@
 /** Reasons of refusals by the classes of error that policies name. */
 import type { Reason } from '../a2a/errors.js'
-import type { ErrorClass, Mode } from '../config/model.js'
+import type { ErrorClass, Mode } from '../config/model/model.js'
 
 const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
   invalid: 'EXTENSION_DATA_INVALID',

@@ -1,12 +1,12 @@
 /** What rules for requests and for answers have in common: whether one value holds, and what is said where it does not. */
 import { quoted, visible } from '../a2a/fields.js'
-import type { ErrorClass, Mode } from '../config/model.js'
-import type { CompiledPolicy } from './compiled.js'
-import { step } from './evaluation.js'
+import type { ErrorClass, Mode } from '../config/model/model.js'
+import type { CompiledPolicy } from './compile/compiled.js'
+import { step } from '../jsonschema/evaluation.js'
 import type { Side } from './reasons.js'
 import { reasonOn } from './reasons.js'
-import type { CompiledSource } from './schema-source.js'
-import type { Selected } from './select-kit.js'
+import type { CompiledSource } from './compile/schema-source.js'
+import type { Selected } from './selectors/kit.js'
 import type { Violation } from './violation.js'
 import { isFull, addViolation, violation } from './violation.js'
 

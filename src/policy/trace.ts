@@ -1,6 +1,6 @@
 /** What `decide` and the review of an answer tell whoever wants to see its steps: `explain`. The proxy wants nothing and pays nothing. */
-import type { ResultView } from '../a2a/result.js'
-import type { CompiledPolicy, CompiledResponseRule, CompiledRule, PolicyActivity } from './compiled.js'
+import type { ResultView } from '../a2a/message/result.js'
+import type { CompiledPolicy, CompiledResponseRule, CompiledRule, PolicyActivity } from './compile/compiled.js'
 import type { Violation } from './violation.js'
 
 export interface Tracer {

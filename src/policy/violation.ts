@@ -1,7 +1,7 @@
 /** What was found wrong with a request, and the one refusal made of all of it. */
 import type { FieldViolation, Reason, Rejection } from '../a2a/errors.js'
-import type { CallProblem } from '../a2a/call.js'
-import type { Mode } from '../config/model.js'
+import type { CallProblem } from '../a2a/message/call.js'
+import type { Mode } from '../config/model/model.js'
 
 export interface Violation {
   readonly mode: Mode

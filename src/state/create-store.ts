@@ -1,6 +1,6 @@
 /** The store that the configuration names, every look-up and write of it counted. */
-import type { StateStoreConfig } from '../config/model.js'
-import type { TaskRecord } from '../policy/task-memory.js'
+import type { StateStoreConfig } from '../config/model/model.js'
+import type { TaskRecord } from '../policy/task/memory.js'
 import { MemoryStore } from './memory-store.js'
 import type { StoreLog } from './redis-connection.js'
 import { RedisStore } from './redis-store.js'

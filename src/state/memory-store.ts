@@ -1,6 +1,6 @@
 /** Memory of tasks in this process: bounded, the task not seen for longest forgotten first, gone with a restart. */
-import type { StateStoreConfig } from '../config/model.js'
-import type { TaskRecord } from '../policy/task-memory.js'
+import type { StateStoreConfig } from '../config/model/model.js'
+import type { TaskRecord } from '../policy/task/memory.js'
 import { fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
 import type { Lookup, TaskKey, TaskStore } from './store.js'
 

@@ -3,8 +3,8 @@
  *
  * No call waits for a server that is down; one for a server that is slow waits for the timeout at most.
  */
-import type { StateStoreConfig } from '../config/model.js'
-import type { TaskRecord } from '../policy/task-memory.js'
+import type { StateStoreConfig } from '../config/model/model.js'
+import type { TaskRecord } from '../policy/task/memory.js'
 import { LostWrites } from './lost-writes.js'
 import { fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
 import type { Client, StoreLog } from './redis-connection.js'

@@ -1,5 +1,5 @@
 /** Where memory of tasks is kept. Two backends: `memory-store.ts`, and `redis-store.ts` for several gateways that share one. */
-import type { TaskRecord } from '../policy/task-memory.js'
+import type { TaskRecord } from '../policy/task/memory.js'
 
 export interface TaskKey {
   /** Name of the agent. */

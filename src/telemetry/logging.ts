@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { Writable } from 'node:stream'
 import type Pino from 'pino'
 import type { DestinationStream, Logger, LoggerOptions } from 'pino'
-import type { TelemetryConfig } from '../config/model.js'
+import type { TelemetryConfig } from '../config/model/model.js'
 import { redactLine } from './redact.js'
 
 export type { Log } from './log.js'

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
-import type { CardDocument } from '../a2a/loaded-cards.js'
-import type { CardConfig } from '../config/model.js'
+import type { CardDocument } from '../a2a/card/loaded-cards.js'
+import type { CardConfig } from '../config/model/model.js'
 import type { Version } from '../a2a/versions.js'
 import type { Validators } from './card-cache.js'
 import { cardUrls, fetchCard, readCardFile, readDocument } from './card-fetch.js'

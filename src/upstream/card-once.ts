@@ -1,5 +1,5 @@
 /** The cards of one agent, read once: for commands that look at an agent without standing in front of it. */
-import type { AgentConfig } from '../config/model.js'
+import type { AgentConfig } from '../config/model/model.js'
 import type { CardLimits } from './card-fetch.js'
 import { loadCards } from './card-load.js'
 import type { LoadedCards } from './card-source.js'

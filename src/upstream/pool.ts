@@ -2,8 +2,8 @@
 import { createRequire } from 'node:module'
 import type * as Undici from 'undici'
 import type { Dispatcher, Pool } from 'undici'
-import type { UpstreamConfig } from '../config/model.js'
-import { ConnectionQueue } from './gate.js'
+import type { UpstreamConfig } from '../config/model/model.js'
+import { ConnectionQueue } from './connection-queue.js'
 import type { TlsFiles } from './tls.js'
 
 // Required: Node 20 reads a CommonJS package that is imported for its names first (measured: 11 of 112 ms of processor time).

@@ -2,7 +2,7 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import type { UpstreamConfig } from '../config/model.js'
+import type { UpstreamConfig } from '../config/model/model.js'
 
 export interface TlsFiles {
   readonly ca: Buffer | null

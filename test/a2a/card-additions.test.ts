@@ -1,5 +1,5 @@
 import t from 'tap'
-import { replacedByAdditions, withAdditions } from '../../src/a2a/card-additions.js'
+import { replacedByAdditions, withAdditions } from '../../src/a2a/card/additions.js'
 
 const extensions = (list: unknown, ...advertise: { uri: string, required?: boolean, description?: string, params?: object }[]): unknown =>
   (withAdditions({ name: 'a', capabilities: { streaming: true, extensions: list } }, { advertise: advertise as never, schemas: {} }) as { capabilities: { extensions: unknown } }).capabilities.extensions

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readCard } from '../../src/a2a/card.js'
-import { rewriteCard, renderCard } from '../../src/a2a/card-rewrite.js'
-import type { RewriteOptions } from '../../src/a2a/card-rewrite.js'
+import { readCard } from '../../src/a2a/card/card.js'
+import { rewriteCard, renderCard } from '../../src/a2a/card/rewrite.js'
+import type { RewriteOptions } from '../../src/a2a/card/rewrite.js'
 import { check } from '../helpers/seed.js'
-import { PathScope } from '../../src/a2a/path-scope.js'
+import { PathScope } from '../../src/a2a/card/path-scope.js'
 
 const options: RewriteOptions = { publicBase: 'https://gate.test/agents/a', scope: new PathScope({ upstreamUrl: new URL('http://up.test:9/base') }), signature: 'strip' }
 const up = 'http://up.test:9/base'

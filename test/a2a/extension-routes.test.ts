@@ -1,9 +1,9 @@
 /** Routes of extensions stand beside the operations of a card, and never in their place. */
 import t from 'tap'
-import type { MappedInterface } from '../../src/a2a/card-map.js'
+import type { MappedInterface } from '../../src/a2a/card/map.js'
 import type { ExtensionRoute } from '../../src/a2a/extension-routes.js'
 import { routeKey } from '../../src/a2a/extension-routes.js'
-import { PathScope } from '../../src/a2a/path-scope.js'
+import { PathScope } from '../../src/a2a/card/path-scope.js'
 import { Router } from '../../src/a2a/route.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
 

@@ -2,8 +2,8 @@ import t from 'tap'
 import fc from 'fast-check'
 import type { JsonObject } from '../../src/a2a/fields.js'
 import { MAX_PROBLEMS } from '../../src/a2a/fields.js'
-import type { RequestView } from '../../src/a2a/message.js'
-import { viewRequest } from '../../src/a2a/message.js'
+import type { RequestView } from '../../src/a2a/message/message.js'
+import { viewRequest } from '../../src/a2a/message/message.js'
 import { check } from '../helpers/seed.js'
 
 // Through JSON, as requests come: `__proto__` is then an ordinary member.

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { MappedInterface } from '../../src/a2a/card-map.js'
+import type { MappedInterface } from '../../src/a2a/card/map.js'
 import { Router } from '../../src/a2a/route.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
 

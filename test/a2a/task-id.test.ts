@@ -1,6 +1,6 @@
 import t from 'tap'
-import { readCall } from '../../src/a2a/call.js'
-import type { Call } from '../../src/a2a/call.js'
+import { readCall } from '../../src/a2a/message/call.js'
+import type { Call } from '../../src/a2a/message/call.js'
 import type { Operation } from '../../src/a2a/operations.js'
 import { taskIdOf, tenantOf } from '../../src/a2a/task-id.js'
 import type { Version } from '../../src/a2a/versions.js'

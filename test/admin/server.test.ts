@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buildAdmin } from '../../src/admin/server.js'
 import type { AdminState } from '../../src/admin/server.js'
 import { createLogger } from '../../src/telemetry/logging.js'
-import { Metrics } from '../../src/telemetry/metrics.js'
+import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 
 function build (state: Partial<AdminState> = {}, log: string[] = []): ReturnType<typeof buildAdmin> {
   return buildAdmin({

@@ -1,13 +1,13 @@
 /** Cards that break what the catalogue's policies demand of them are found, in each entry that demands something; the cards of the entries' tests are not. */
 import { join } from 'node:path'
 import t from 'tap'
-import type { AgentConfig, PolicyConfig } from '../../src/config/model.js'
+import type { AgentConfig, PolicyConfig } from '../../src/config/model/model.js'
 import { loadCatalogue } from '../../src/config/load.js'
 import { packageRoot } from '../../src/config/paths.js'
-import { loadTests } from '../../src/offline/test-file.js'
-import type { CardFinding } from '../../src/policy/card-checks.js'
-import { checkCards } from '../../src/policy/card-checks.js'
-import { SchemaCache } from '../../src/policy/schema-source.js'
+import { loadTests } from '../../src/offline/policy-test/test-file.js'
+import type { CardFinding } from '../../src/policy/card/checks.js'
+import { checkCards } from '../../src/policy/card/checks.js'
+import { SchemaCache } from '../../src/policy/compile/schema-source.js'
 import { agent, card } from '../policy/fixtures.js'
 
 const CATALOGUE = loadCatalogue()

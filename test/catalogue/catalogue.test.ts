@@ -6,9 +6,9 @@ import { routeKey } from '../../src/a2a/extension-routes.js'
 import { CHECKS } from '../../src/cli/configuration.js'
 import { formatDiagnostic, loadCatalogue } from '../../src/config/load.js'
 import { packageRoot } from '../../src/config/paths.js'
-import { compileSchema } from '../../src/policy/json-schema.js'
-import { runTests } from '../../src/offline/run-tests.js'
-import { loadTests } from '../../src/offline/test-file.js'
+import { compileSchema } from '../../src/jsonschema/schema.js'
+import { runTests } from '../../src/offline/policy-test/run-tests.js'
+import { loadTests } from '../../src/offline/policy-test/test-file.js'
 
 /** How a violation of each part of `state` reads. */
 const STATE_PARTS = {

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { processors, workersOf } from '../../src/cluster/how-many.js'
 import { changesBetween } from '../../src/gateway/changes.js'
-import { lasting, mergeSnapshots, Metrics } from '../../src/telemetry/metrics.js'
+import { lasting, mergeSnapshots, Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { configOf, oneAgent } from '../helpers/gateway.js'
 
 t.test('processors: by affinity, and by the limit of the container', async t => {

@@ -5,9 +5,9 @@ import t from 'tap'
 import { builtPolicies } from '../../scripts/catalogue.js'
 import { builtCatalogue } from '../../src/config/built/catalogue.js'
 import { catalogueFiles, loadCatalogue, readPolicy, unchanged } from '../../src/config/catalogue.js'
-import { ownUris } from '../../src/config/policy-checks.js'
-import { compileGlob } from '../../src/policy/glob.js'
-import { inlineSchemaProblems } from '../../src/policy/inline-schemas.js'
+import { ownUris } from '../../src/config/checks/policy-checks.js'
+import { compileGlob } from '../../src/policy/compile/glob.js'
+import { inlineSchemaProblems } from '../../src/policy/compile/inline-schemas.js'
 
 t.test('a bad policy of the catalogue is an error with every problem', t => {
   const directory = mkdtempSync(join(tmpdir(), 'catalogue-'))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { runCheck } from '../../src/cli/check.js'
 import { runSchema } from '../../src/cli/schema.js'
-import { configSchema } from '../../src/config/schema.js'
+import { configSchema } from '../../src/config/schema/schema.js'
 
 const AGENT = '  - name: a\n    upstream: {url: "http://127.0.0.1:1"}\n'
 

@@ -6,9 +6,9 @@ import { runCheck } from '../../src/cli/check.js'
 import { compile } from '../../src/config/compile.js'
 import { deprecations } from '../../src/config/deprecated.js'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import { configSchema } from '../../src/config/schema.js'
-import { count, deprecated, list, mapping, section, text } from '../../src/config/schema-kit.js'
-import type { Schema } from '../../src/config/schema-kit.js'
+import { configSchema } from '../../src/config/schema/schema.js'
+import { count, deprecated, list, mapping, section, text } from '../../src/config/schema/schema-kit.js'
+import type { Schema } from '../../src/config/schema/schema-kit.js'
 import { AGENT } from './rows.js'
 
 const OLD = deprecated(count('How many.', 1, 0, 9), '0.9.0', 'use limits.many')

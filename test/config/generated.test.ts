@@ -6,9 +6,9 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { defaultConfig, formatDiagnostic, parseConfig } from '../../src/config/load.js'
 import { packageRoot, packageVersion } from '../../src/config/paths.js'
-import { configSchema } from '../../src/config/schema.js'
-import type { Schema } from '../../src/config/schema-kit.js'
-import { duration, size } from '../../src/config/units.js'
+import { configSchema } from '../../src/config/schema/schema.js'
+import type { Schema } from '../../src/config/schema/schema-kit.js'
+import { duration, size } from '../../src/config/model/units.js'
 import { drifted, GENERATORS } from '../../scripts/generate.js'
 
 // The schema is the source of truth; nothing that is made from it may drift.

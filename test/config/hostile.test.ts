@@ -1,6 +1,6 @@
 import t from 'tap'
-import { readYaml } from '../../src/config/document.js'
-import { guardYaml } from '../../src/config/guard.js'
+import { readYaml } from '../../src/config/yaml/document.js'
+import { guardYaml } from '../../src/config/yaml/guard.js'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 
 // CVE-2026-33532: deeply nested YAML. yaml 2.9.1 aborts the process on 50,000 unclosed brackets, so a file must be

@@ -5,7 +5,7 @@ import { stringify } from 'yaml'
 import { CHECKS } from '../../src/cli/configuration.js'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 import type { LoadResult } from '../../src/config/load.js'
-import { configSchema } from '../../src/config/schema.js'
+import { configSchema } from '../../src/config/schema/schema.js'
 import { check } from '../helpers/seed.js'
 
 // Whatever the text is, loading returns a result and never throws; a problem always has a place and a sentence.

@@ -15,11 +15,11 @@ import { AGENT, lines, ROWS } from './rows.js'
 import { ROOT } from '../helpers/paths.js'
 
 /** Descriptions of keys are documentation. */
-const NOT_MESSAGES = ['schema.ts', 'policy-schema.ts', 'rule-schema.ts', 'answer-schema.ts', 'schema-kit.ts']
+const NOT_MESSAGES = ['schema.ts', 'policy-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'].map(name => `schema/${name}`)
 
 const SOURCES = [
-  ...readdirSync(join(ROOT, 'src/config')).filter(name => name.endsWith('.ts') && !NOT_MESSAGES.includes(name)).map(name => `src/config/${name}`),
-  'src/policy/inline-schemas.ts', 'src/policy/json-schema.ts', 'src/policy/meta-schema.ts', 'src/policy/schema-lint.ts', 'src/policy/regexp.ts', 'src/upstream/tls.ts', 'src/cli/configuration.ts'
+  ...readdirSync(join(ROOT, 'src/config'), { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts') && !NOT_MESSAGES.includes(name)).map(name => `src/config/${name}`),
+  'src/policy/compile/inline-schemas.ts', 'src/jsonschema/schema.ts', 'src/jsonschema/meta-schema.ts', 'src/jsonschema/lint.ts', 'src/jsonschema/regexp.ts', 'src/upstream/tls.ts', 'src/cli/configuration.ts'
 ]
 
 /** Sentences of these sources that no file provokes, and why. */

@@ -7,7 +7,7 @@ import { CHECKS } from '../../src/cli/configuration.js'
 import { readPolicy } from '../../src/config/catalogue.js'
 import type { LoadResult } from '../../src/config/load.js'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import type { SchemaRef } from '../../src/config/model.js'
+import type { SchemaRef } from '../../src/config/model/model.js'
 
 const HEAD = 'version: 1\nagents: [{name: a, upstream: {url: "http://h"}, extensions: [p]}]\n'
 const rule = (schema: string): string => `${HEAD}extensions:\n  p:\n    uri: urn:p\n    request: [{id: r, select: {part: {}}, schema: ${schema}}]\n`

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parse } from 'yaml'
-import { readYaml } from '../../src/config/document.js'
-import { retype, substitute } from '../../src/config/substitute.js'
+import { readYaml } from '../../src/config/yaml/document.js'
+import { retype, substitute } from '../../src/config/yaml/substitute.js'
 import { check } from '../helpers/seed.js'
 
 const env = { HOST: 'h.example', EMPTY: '', PORT: '8080', FLAG: 'false', NULL: 'null', LIST: '[1, 2]', NEST: '${HOST}', MULTI: 'a: 1\nb: 2' }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { duration, formatDuration, formatSize, readDuration, readSize, size } from '../../src/config/units.js'
+import { duration, formatDuration, formatSize, readDuration, readSize, size } from '../../src/config/model/units.js'
 import { check } from '../helpers/seed.js'
 
 t.test('durations are milliseconds', t => {

@@ -1,7 +1,7 @@
 /** Rate, refusals and the gateway's own time in slots, of one process and of several. */
 import t from 'tap'
 import { ALL, mergeSeries, Series, SLOT, SLOTS } from '../../src/console/series.js'
-import { Metrics } from '../../src/telemetry/metrics.js'
+import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 
 t.test('slots hold what was added, and nothing where nothing was', t => {
   const metrics = new Metrics({ process: false })

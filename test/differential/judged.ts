@@ -1,9 +1,9 @@
 /** What the gateway read of a request that it forwards: everything that rules, activation and memory look at. */
-import type { MessageView, PartView } from '../../src/a2a/message.js'
-import { statedTypes } from '../../src/a2a/message.js'
+import type { MessageView, PartView } from '../../src/a2a/message/message.js'
+import { statedTypes } from '../../src/a2a/message/message.js'
 import { taskIdOf, tenantOf } from '../../src/a2a/task-id.js'
-import { normalise, normalisePart, roleOf } from '../../src/a2a/normalise.js'
-import type { DryRun } from '../../src/agent/judge.js'
+import { normalise, normalisePart, roleOf } from '../../src/a2a/message/normalise.js'
+import type { DryRun } from '../../src/pipeline/dry-run.js'
 import type { MessageReading, PartReading, Reading } from './oracle.js'
 
 export function judgedOf ({ call, evaluation: ruling, route }: DryRun): Reading | null {

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/config/paths.js'
-import type { Schema } from '../../src/config/schema-kit.js'
-import { configSchema } from '../../src/config/schema.js'
+import type { Schema } from '../../src/config/schema/schema-kit.js'
+import { configSchema } from '../../src/config/schema/schema.js'
 
 const PAGE = readFileSync(join(packageRoot(), 'docs', 'limits.md'), 'utf8')
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { deprecations } from '../../src/config/deprecated.js'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import type { Config } from '../../src/config/model.js'
+import type { Config } from '../../src/config/model/model.js'
 import { packageRoot, packageVersion } from '../../src/config/paths.js'
-import { configSchema } from '../../src/config/schema.js'
-import { deprecated } from '../../src/config/schema-kit.js'
+import { configSchema } from '../../src/config/schema/schema.js'
+import { deprecated } from '../../src/config/schema/schema-kit.js'
 import { changesBetween } from '../../src/gateway/changes.js'
 
 const PAGE = readFileSync(join(packageRoot(), 'docs', 'upgrading.md'), 'utf8').replace(/(?<=a2a-gateway )\d+\.\d+\.\d+(?= reads)/, packageVersion())

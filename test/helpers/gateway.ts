@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream'
 import type { Test } from 'tap'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import type { Config } from '../../src/config/model.js'
+import type { Config } from '../../src/config/model/model.js'
 import type { Gateway } from '../../src/gateway/start.js'
 import { startGateway } from '../../src/gateway/start.js'
 

@@ -5,7 +5,7 @@ import ts from 'typescript'
 import { ROOT } from './paths.js'
 
 export interface Sentence {
-  /** `src/config/checks.ts:12`. */
+  /** `src/config/checks/checks.ts:12`. */
   readonly place: string
   /** As the source has it; `…` for what is filled in. */
   readonly text: string

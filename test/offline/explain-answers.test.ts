@@ -1,8 +1,8 @@
 /** What `explain` says of an answer is what the proxy does with it: the same bytes come from an agent behind a real gateway. */
 import t from 'tap'
-import type { Explanation } from '../../src/offline/explanation.js'
-import { explanationText } from '../../src/offline/explain-text.js'
-import { readResponse } from '../../src/offline/recorded-answer.js'
+import type { Explanation } from '../../src/offline/explain/explanation.js'
+import { explanationText } from '../../src/offline/explain/explain-text.js'
+import { readResponse } from '../../src/offline/recording/recorded-response.js'
 import { compareHeaders } from '../../src/offline/shown.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'

@@ -5,7 +5,7 @@ import t from 'tap'
 import type { ExplainArguments } from '../../src/cli/explain.js'
 import { runExplain } from '../../src/cli/explain.js'
 import { packageRoot } from '../../src/config/paths.js'
-import type { Explanation } from '../../src/offline/explanation.js'
+import type { Explanation } from '../../src/offline/explain/explanation.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 
 const main = join(packageRoot(), 'dist', 'src', 'main.js')

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { explanationText } from '../../src/offline/explain-text.js'
-import type { Explanation } from '../../src/offline/explanation.js'
+import { explanationText } from '../../src/offline/explain/explain-text.js'
+import type { Explanation } from '../../src/offline/explain/explanation.js'
 import { shownTarget } from '../../src/offline/shown.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'

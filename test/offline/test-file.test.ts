@@ -1,7 +1,7 @@
 /** Whatever is wrong with a file of tests is said at its place, with exit code 2; it never passes. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { OPERATION_NAMES, testFileSchema } from '../../src/offline/test-schema.js'
+import { OPERATION_NAMES, testFileSchema } from '../../src/offline/policy-test/test-schema.js'
 import { methodOfOperation } from '../../src/a2a/operations.js'
 import { HEAD, one, runFiles } from './kit.js'
 

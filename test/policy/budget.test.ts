@@ -1,12 +1,12 @@
 /** One budget for one request: what is charged, and what happens at its end. Steps are counted, never time; bench/worst-case.ts measures that. */
 import t from 'tap'
 import { SCHEMA_CASES } from '../../bench/worst-cases.js'
-import type { PolicyConfig, RuleConfig } from '../../src/config/model.js'
-import { create } from '../../src/policy/ajv.js'
-import { Patterns } from '../../src/policy/regexp.js'
-import { evaluate, MAX_STEPS, step, stepsLeft, withSteps } from '../../src/policy/evaluation.js'
-import { compileSchema } from '../../src/policy/json-schema.js'
-import type { CompiledSchema } from '../../src/policy/json-schema.js'
+import type { PolicyConfig, RuleConfig } from '../../src/config/model/model.js'
+import { create } from '../../src/jsonschema/ajv.js'
+import { Patterns } from '../../src/jsonschema/regexp.js'
+import { evaluate, MAX_STEPS, step, stepsLeft, withSteps } from '../../src/jsonschema/evaluation.js'
+import { compileSchema } from '../../src/jsonschema/schema.js'
+import type { CompiledSchema } from '../../src/jsonschema/schema.js'
 import { ask, judge, outcome, policyFor, V1 } from './answers.js'
 import { declaring, message, policyOf, send } from './fixtures.js'
 

@@ -1,10 +1,10 @@
 /** What cards and policies do not know of each other, in words. */
 import t from 'tap'
-import { readCard } from '../../src/a2a/card.js'
-import type { AgentCard } from '../../src/a2a/card.js'
-import type { PolicyConfig } from '../../src/config/model.js'
-import { lintCards } from '../../src/policy/card-lint.js'
-import type { LintOptions } from '../../src/policy/card-lint.js'
+import { readCard } from '../../src/a2a/card/card.js'
+import type { AgentCard } from '../../src/a2a/card/card.js'
+import type { PolicyConfig } from '../../src/config/model/model.js'
+import { lintCards } from '../../src/policy/card/lint.js'
+import type { LintOptions } from '../../src/policy/card/lint.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 
 const EXT = 'https://example.com/ext/order/v1'
@@ -102,5 +102,5 @@ t.test('twins that disagree', async t => {
 })
 
 t.test('every sentence has been said', async t => {
-  t.same(unsaid(['src/a2a/card-lint.ts', 'src/policy/card-lint.ts', 'src/policy/schema-names.ts'].flatMap(sentencesOf), printed), [])
+  t.same(unsaid(['src/a2a/card/lint.ts', 'src/policy/card/lint.ts', 'src/policy/card/schema-names.ts'].flatMap(sentencesOf), printed), [])
 })

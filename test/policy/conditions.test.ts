@@ -1,9 +1,9 @@
 import t from 'tap'
-import { readCall } from '../../src/a2a/call.js'
-import { normalise } from '../../src/a2a/normalise.js'
+import { readCall } from '../../src/a2a/message/call.js'
+import { normalise } from '../../src/a2a/message/normalise.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
-import type { ConditionConfig, PolicyConfig, RuleConfig } from '../../src/config/model.js'
-import type { Decision } from '../../src/policy/decision.js'
+import type { ConditionConfig, PolicyConfig, RuleConfig } from '../../src/config/model/model.js'
+import type { Decision } from '../../src/policy/request/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

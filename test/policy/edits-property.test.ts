@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import t from 'tap'
-import { bodyOf } from '../../src/agent/steps.js'
-import type { PolicyConfig } from '../../src/config/model.js'
+import { bodyOf } from '../../src/pipeline/request.js'
+import type { PolicyConfig } from '../../src/config/model/model.js'
 import { check } from '../helpers/seed.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

@@ -1,9 +1,9 @@
 /** What policies change of a request: strip, inject, and where nothing may be changed. The bytes that would go to the agent. */
 import t from 'tap'
-import { bodyOf, forwardedHead } from '../../src/agent/steps.js'
-import type { PolicyConfig } from '../../src/config/model.js'
-import type { AgentPolicy } from '../../src/policy/compiled.js'
-import type { Decision } from '../../src/policy/decision.js'
+import { bodyOf, forwardedHead } from '../../src/pipeline/request.js'
+import type { PolicyConfig } from '../../src/config/model/model.js'
+import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
+import type { Decision } from '../../src/policy/request/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

@@ -6,12 +6,12 @@ import type { ValidateFunction } from 'ajv'
 import t from 'tap'
 import { metaSchemasModule } from '../../scripts/meta-schemas.js'
 import { packageRoot } from '../../src/config/paths.js'
-import { configSchema } from '../../src/config/schema.js'
-import type { Draft } from '../../src/policy/ajv.js'
-import { metaSchemas } from '../../src/policy/built/meta-schemas.js'
-import { KEYWORDS, META, compileMeta, metaProblem, problemBy } from '../../src/policy/meta-schema.js'
-import type { MetaSchemas } from '../../src/policy/meta-schema.js'
-import { compilePattern } from '../../src/policy/regexp.js'
+import { configSchema } from '../../src/config/schema/schema.js'
+import type { Draft } from '../../src/jsonschema/ajv.js'
+import { metaSchemas } from '../../src/jsonschema/built/meta-schemas.js'
+import { KEYWORDS, META, compileMeta, metaProblem, problemBy } from '../../src/jsonschema/meta-schema.js'
+import type { MetaSchemas } from '../../src/jsonschema/meta-schema.js'
+import { compilePattern } from '../../src/jsonschema/regexp.js'
 
 // What the build has compiled of the meta-schemas says what compiling them says.
 

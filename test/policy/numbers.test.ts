@@ -1,12 +1,12 @@
 /** Numbers that no double holds exactly, in data that rules compare: rejected, in requests and responses. */
 import t from 'tap'
 import { inexactConstant } from '../../src/a2a/inexact-constants.js'
-import type { PolicyConfig, RuleConfig } from '../../src/config/model.js'
-import { readYaml } from '../../src/config/document.js'
-import { compileSchema } from '../../src/policy/json-schema.js'
-import { isExact } from '../../src/wire/json-number.js'
-import { parseStrict } from '../../src/wire/json.js'
-import { ChunkedBuffer } from '../../src/wire/pieces.js'
+import type { PolicyConfig, RuleConfig } from '../../src/config/model/model.js'
+import { readYaml } from '../../src/config/yaml/document.js'
+import { compileSchema } from '../../src/jsonschema/schema.js'
+import { isExact } from '../../src/wire/json/number.js'
+import { parseStrict } from '../../src/wire/json/json.js'
+import { ChunkedBuffer } from '../../src/wire/chunked-buffer.js'
 import { judge, policyFor, V1 } from './answers.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

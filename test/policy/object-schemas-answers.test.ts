@@ -1,7 +1,7 @@
 /** What object-schemas says of answers: structured input yields a task, and the agent's own data follows its schemas. */
 import t from 'tap'
-import type { PolicyConfig } from '../../src/config/model.js'
-import type { ResponseDecision } from '../../src/policy/answer.js'
+import type { PolicyConfig } from '../../src/config/model/model.js'
+import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
 import { ask, outcome, STYLES, TYPE } from './answers.js'
 import { declaring, OBJECT_SCHEMAS, objectSchemas, policyOf } from './fixtures.js'
 

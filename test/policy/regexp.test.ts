@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { compilePattern } from '../../src/policy/regexp.js'
+import { compilePattern } from '../../src/jsonschema/regexp.js'
 import { check } from '../helpers/seed.js'
 
 const ATOMS = ['a', 'b', '[', '^', ']', ':', '-', '\\d', '\\w', '\\W', '\\s', '\\S', '\\D', '(', ')', '{', '}', '1', ',', '*', '+', '?', '.', '|', '$', '\\b', '\\B', '\\.', '\\]', '\\[', '\\/', '\\-', '(?:', '(?<n>', '[:alpha:]', '[:', '\\u0041', '\\x41', '\\t', '\\n', '\\v', '\\f', '\\p{L}', '\\P{L}', '&&', '--', '\\\\', '\\cJ', '\\0', '[^', '\\u{1F600}', ' ']

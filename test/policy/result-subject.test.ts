@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { JsonObject } from '../../src/a2a/fields.js'
-import { viewResponse } from '../../src/a2a/read-result.js'
-import type { ResponseOptions } from '../../src/a2a/read-result.js'
-import type { MetadataPlace } from '../../src/config/model.js'
-import { ResultSubject } from '../../src/policy/result-subject.js'
-import { compileMetadata } from '../../src/policy/select.js'
-import { compilePart } from '../../src/policy/select-part.js'
-import { editJson } from '../../src/wire/json-edit.js'
+import { viewResponse } from '../../src/a2a/message/read-result.js'
+import type { ResponseOptions } from '../../src/a2a/message/read-result.js'
+import type { MetadataPlace } from '../../src/config/model/model.js'
+import { ResultSubject } from '../../src/policy/response/result-subject.js'
+import { compileMetadata } from '../../src/policy/selectors/select.js'
+import { compilePart } from '../../src/policy/selectors/part.js'
+import { editJson } from '../../src/wire/json/edit.js'
 
 const OPTIONS: ResponseOptions = { version: '1.0', binding: 'JSONRPC', operation: 'SubscribeToTask', id: 1, stream: true }
 const NONE: ReadonlySet<string> = new Set()

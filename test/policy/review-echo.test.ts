@@ -1,8 +1,8 @@
 /** What is known of activation once an answer is over, and what the client's header says of it. */
 import t from 'tap'
-import type { ResponseEvaluator } from '../../src/policy/answer.js'
-import type { AgentConfig, PolicyConfig } from '../../src/config/model.js'
-import type { AgentPolicy } from '../../src/policy/compiled.js'
+import type { ResponseEvaluator } from '../../src/policy/response/evaluator.js'
+import type { AgentConfig, PolicyConfig } from '../../src/config/model/model.js'
+import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
 import type { Asking } from './answers.js'
 import { ask, STYLES, URI, V1 } from './answers.js'
 import { declaring, policyOf } from './fixtures.js'

@@ -1,9 +1,9 @@
 /** What is remembered of a task from request to answer to request, and judged by it. */
 import t from 'tap'
-import type { PolicyConfig } from '../../src/config/model.js'
-import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/answer.js'
-import type { AgentPolicy } from '../../src/policy/compiled.js'
-import type { TaskRecord } from '../../src/policy/task-memory.js'
+import type { PolicyConfig } from '../../src/config/model/model.js'
+import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/response/evaluator.js'
+import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
+import type { TaskRecord } from '../../src/policy/task/memory.js'
 import type { Asking } from './answers.js'
 import { ask, judge, outcome, policyFor, rule, STYLES, URI, V1 } from './answers.js'
 

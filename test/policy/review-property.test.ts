@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same, ok, strictEqual as equal } from 'node:assert'
 import t from 'tap'
-import type { PolicyConfig, ResponseRuleConfig } from '../../src/config/model.js'
+import type { PolicyConfig, ResponseRuleConfig } from '../../src/config/model/model.js'
 import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
-import { parseStrict } from '../../src/wire/json.js'
-import { editJson } from '../../src/wire/json-edit.js'
+import { parseStrict } from '../../src/wire/json/json.js'
+import { editJson } from '../../src/wire/json/edit.js'
 import { check } from '../helpers/seed.js'
 import { ask, LIMITS, policyFor, STYLES, URI } from './answers.js'
 

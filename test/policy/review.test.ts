@@ -1,8 +1,8 @@
 /** Response rules: which results they look at, what they find, and what becomes of the answer. */
 import t from 'tap'
 import { writeRejection } from '../../src/a2a/errors.js'
-import type { PolicyConfig } from '../../src/config/model.js'
-import type { ResponseDecision } from '../../src/policy/answer.js'
+import type { PolicyConfig } from '../../src/config/model/model.js'
+import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
 import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
 import type { Asking } from './answers.js'
 import { ask, judge, outcome, policyFor, rule, STYLES, TYPE, URI, V1 } from './answers.js'

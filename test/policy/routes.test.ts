@@ -1,7 +1,7 @@
 /** HTTP routes of extensions are held to what their policies say, as methods are. */
 import t from 'tap'
-import type { PolicyConfig } from '../../src/config/model.js'
-import type { Decision } from '../../src/policy/decision.js'
+import type { PolicyConfig } from '../../src/config/model/model.js'
+import type { Decision } from '../../src/policy/request/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

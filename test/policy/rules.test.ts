@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { PolicyConfig, RuleConfig } from '../../src/config/model.js'
-import type { Decision } from '../../src/policy/decision.js'
+import type { PolicyConfig, RuleConfig } from '../../src/config/model/model.js'
+import type { Decision } from '../../src/policy/request/decision.js'
 import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
 import { declaring, message, policyOf, send } from './fixtures.js'
 

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { readCall } from '../../src/a2a/call.js'
-import type { SelectorConfig } from '../../src/config/model.js'
-import { compileCondition } from '../../src/policy/condition.js'
-import type { SelectContext } from '../../src/policy/select-kit.js'
-import { compileSelector } from '../../src/policy/select.js'
-import { RequestSubject } from '../../src/policy/subject.js'
+import { readCall } from '../../src/a2a/message/call.js'
+import type { SelectorConfig } from '../../src/config/model/model.js'
+import { compileCondition } from '../../src/policy/compile/condition.js'
+import type { SelectContext } from '../../src/policy/selectors/kit.js'
+import { compileSelector } from '../../src/policy/selectors/select.js'
+import { RequestSubject } from '../../src/policy/selectors/subject.js'
 
 const view = (message: object): RequestSubject =>
   new RequestSubject(readCall({ bytes: Buffer.from(JSON.stringify({ message })), binding: 'HTTP+JSON', version: '1.0', contentType: 'application/json', restOperation: 'SendMessage', limits: { depth: 64, members: 1_000 } }), [])

@@ -1,11 +1,11 @@
 /** What the tests of a task's memory share: subjects of both sides, read from what clients and agents send, and a policy around what is tested. */
-import { readCall } from '../../src/a2a/call.js'
-import { viewResponse } from '../../src/a2a/read-result.js'
-import type { CompiledResponses, CompiledPolicy } from '../../src/policy/compiled.js'
-import { ResultSubject } from '../../src/policy/result-subject.js'
-import { compileMatcher, SchemaCache } from '../../src/policy/schema-source.js'
-import type { SelectContext } from '../../src/policy/select-kit.js'
-import { RequestSubject } from '../../src/policy/subject.js'
+import { readCall } from '../../src/a2a/message/call.js'
+import { viewResponse } from '../../src/a2a/message/read-result.js'
+import type { CompiledResponses, CompiledPolicy } from '../../src/policy/compile/compiled.js'
+import { ResultSubject } from '../../src/policy/response/result-subject.js'
+import { compileMatcher, SchemaCache } from '../../src/policy/compile/schema-source.js'
+import type { SelectContext } from '../../src/policy/selectors/kit.js'
+import { RequestSubject } from '../../src/policy/selectors/subject.js'
 
 export const URI = 'urn:ext'
 

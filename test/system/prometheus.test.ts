@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { buildAdmin } from '../../src/admin/server.js'
 import { createLogger } from '../../src/telemetry/logging.js'
-import { Metrics } from '../../src/telemetry/metrics.js'
+import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { MISSING, startPrometheus, until } from '../helpers/prometheus.js'
 
 function record (metrics: Metrics): void {

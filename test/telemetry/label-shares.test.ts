@@ -1,6 +1,6 @@
 /** A hostile agent names as many extensions as it likes; the labels of other agents stay. */
 import t from 'tap'
-import { mergeSnapshots, Metrics } from '../../src/telemetry/metrics.js'
+import { mergeSnapshots, Metrics } from '../../src/telemetry/metrics/metrics.js'
 
 const OWN = 'https://example.com/ext/consent/v1'
 

@@ -5,8 +5,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
-import { createTracing } from '../../src/telemetry/tracing.js'
-import type { Tracing } from '../../src/telemetry/tracing.js'
+import { createTracing } from '../../src/telemetry/traces/tracing.js'
+import type { Tracing } from '../../src/telemetry/traces/tracing.js'
 import type { Log, LogMethod } from '../../src/telemetry/log.js'
 import { until } from '../helpers/http.js'
 
@@ -370,7 +370,7 @@ t.test('off: no OpenTelemetry module is loaded; on: nothing is registered global
     const globals = Object.getOwnPropertySymbols(globalThis).filter(symbol => String(symbol).includes('opentelemetry')).flatMap(symbol => Object.keys(globalThis[symbol]))
     console.log(JSON.stringify([before, loaded() > 0, globals.filter(name => name !== 'version')]))
     await on.shutdown()`
-  const file = new URL('../../src/telemetry/tracing.js', import.meta.url).href
+  const file = new URL('../../src/telemetry/traces/tracing.js', import.meta.url).href
   const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, '--input-type=module', '-e', script, file])
   t.same(JSON.parse(stdout), [0, true, []])
 })

@@ -1,7 +1,7 @@
 /** Calls that wait for room in a pool: in turn, and not one that has left. */
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { ConnectionQueue } from '../../src/upstream/gate.js'
+import { ConnectionQueue } from '../../src/upstream/connection-queue.js'
 
 t.test('who left is not begun, and who waits keeps the order, as far as there is room', async t => {
   const pool = new EventEmitter()

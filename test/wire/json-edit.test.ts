@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same, strictEqual as equal, ok } from 'node:assert'
 import t from 'tap'
-import type { JsonEdit } from '../../src/wire/json-edit.js'
-import { editJson } from '../../src/wire/json-edit.js'
-import { memberSpan } from '../../src/wire/json-span.js'
-import { parseStrict } from '../../src/wire/json.js'
+import type { JsonEdit } from '../../src/wire/json/edit.js'
+import { editJson } from '../../src/wire/json/edit.js'
+import { memberSpan } from '../../src/wire/json/span.js'
+import { parseStrict } from '../../src/wire/json/json.js'
 import { check } from '../helpers/seed.js'
 
 type Steps = readonly (string | number)[]

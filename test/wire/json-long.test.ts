@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import t from 'tap'
-import { readCall } from '../../src/a2a/call.js'
-import { isUnread, LONG } from '../../src/wire/json-long.js'
-import { parseStrict } from '../../src/wire/json.js'
+import { readCall } from '../../src/a2a/message/call.js'
+import { isUnread, LONG } from '../../src/wire/json/lazy-string.js'
+import { parseStrict } from '../../src/wire/json/json.js'
 import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same, ok, strictEqual as equal } from 'node:assert'
 import t from 'tap'
-import { findFault } from '../../src/wire/json-fault.js'
-import { parseStrict } from '../../src/wire/json.js'
-import type { JsonLimits, JsonProblem } from '../../src/wire/json.js'
+import { findFault } from '../../src/wire/json/fault.js'
+import { parseStrict } from '../../src/wire/json/json.js'
+import type { JsonLimits, JsonProblem } from '../../src/wire/json/json.js'
 import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'
 

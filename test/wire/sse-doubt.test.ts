@@ -1,7 +1,7 @@
 /** Event streams that clients read differently, cut anywhere. */
 import t from 'tap'
-import { SseAmbiguity } from '../../src/wire/sse-doubt.js'
-import { SseSplitter } from '../../src/wire/sse-split.js'
+import { SseAmbiguity } from '../../src/wire/sse/ambiguity.js'
+import { SseSplitter } from '../../src/wire/sse/split.js'
 
 function isDoubted (text: string, cut: number): boolean {
   const bytes = Buffer.from(text)

@@ -1,6 +1,6 @@
 /** What is wrong with one answer, in words; nothing where gateway and client agree. */
 import { isDeepStrictEqual } from 'node:util'
-import type { ResultView } from '../../../src/a2a/result.js'
+import type { ResultView } from '../../../src/a2a/message/result.js'
 import type { AnswerSeen, ReadingPair } from './bench.js'
 import type { ClientReading } from './clients.js'
 import type { Mismatch } from './compare.js'

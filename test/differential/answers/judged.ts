@@ -1,8 +1,8 @@
 /** What the gateway read of an answer: everything that rules, activation, memory and redaction look at. */
-import type { ContentView } from '../../../src/a2a/message.js'
-import { normaliseResult } from '../../../src/a2a/normalise-result.js'
-import { roleOf } from '../../../src/a2a/normalise.js'
-import type { ResultView } from '../../../src/a2a/result.js'
+import type { ContentView } from '../../../src/a2a/message/message.js'
+import { normaliseResult } from '../../../src/a2a/message/normalise-result.js'
+import { roleOf } from '../../../src/a2a/message/normalise.js'
+import type { ResultView } from '../../../src/a2a/message/result.js'
 import { partReading } from '../judged.js'
 import type { ContentReading, PartReading, ResultReading } from './reading.js'
 import { NO_CONTENT } from './reading.js'

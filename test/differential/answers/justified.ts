@@ -1,5 +1,5 @@
 /** Differences between gateway and client that let nothing pass unjudged, each with its reason. Everything else is a bypass. */
-import type { ResultView } from '../../../src/a2a/result.js'
+import type { ResultView } from '../../../src/a2a/message/result.js'
 import type { ClientKind } from '../../helpers/sdk-clients.js'
 import type { Form } from '../../security/kit.js'
 import { plain } from '../same.js'

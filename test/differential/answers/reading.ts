@@ -1,7 +1,7 @@
 /** What somebody reads of an agent's answer: an official client, or the gateway. */
 import type { PartReading } from '../oracle.js'
 import { elementsOf } from '../same.js'
-import type { ResultKind } from '../../../src/a2a/result.js'
+import type { ResultKind } from '../../../src/a2a/message/result.js'
 
 export type { PartReading }
 

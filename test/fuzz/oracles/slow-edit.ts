@@ -1,6 +1,6 @@
 /** Edits of JSON on the tree of what was read, by the words of `editJson`; and whether bytes are those of such a tree. */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import type { JsonEdit } from '../../../src/wire/json-edit.js'
+import type { JsonEdit } from '../../../src/wire/json/edit.js'
 import type { Member, Node } from './slow-json.js'
 
 /** What is to be there: a value as it was, given bytes, or a container some of whose contents changed. */

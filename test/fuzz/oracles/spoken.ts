@@ -1,11 +1,11 @@
 /** What views and verdicts say, in a form that two of them can be compared in: whatever depends on the order of members is sorted. */
 import type { FieldProblem } from '../../../src/a2a/fields.js'
 import { MAX_PROBLEMS } from '../../../src/a2a/fields.js'
-import type { ContentView, PartView } from '../../../src/a2a/message.js'
-import { statedTypes } from '../../../src/a2a/message.js'
-import { normaliseMessage } from '../../../src/a2a/normalise.js'
-import type { ResultView } from '../../../src/a2a/result.js'
-import { normaliseResult } from '../../../src/a2a/normalise-result.js'
+import type { ContentView, PartView } from '../../../src/a2a/message/message.js'
+import { statedTypes } from '../../../src/a2a/message/message.js'
+import { normaliseMessage } from '../../../src/a2a/message/normalise.js'
+import type { ResultView } from '../../../src/a2a/message/result.js'
+import { normaliseResult } from '../../../src/a2a/message/normalise-result.js'
 
 /** Of more problems than are noted, which ones are depends on the order. */
 export function spokenProblems (problems: readonly FieldProblem[]): readonly string[] | number {

@@ -1,8 +1,8 @@
 /** Answers: whatever JSON an agent sends, there is a view; the same JSON in other bytes has the same one; paths lead to what they name. */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import type { Operation } from '../../../src/a2a/operations.js'
-import { viewResponse } from '../../../src/a2a/read-result.js'
-import type { ResponseOptions } from '../../../src/a2a/read-result.js'
+import { viewResponse } from '../../../src/a2a/message/read-result.js'
+import type { ResponseOptions } from '../../../src/a2a/message/read-result.js'
 import { Random } from '../engine/random.js'
 import type { Target } from '../engine/target.js'
 import { respell } from '../oracles/respell.js'

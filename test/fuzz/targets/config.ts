@@ -4,7 +4,7 @@ import { deepStrictEqual as same, ok } from 'node:assert'
 import { CHECKS } from '../../../src/cli/configuration.js'
 import type { Diagnostic, LoadResult } from '../../../src/config/load.js'
 import { formatDiagnostic, parseConfig } from '../../../src/config/load.js'
-import { configSchema } from '../../../src/config/schema.js'
+import { configSchema } from '../../../src/config/schema/schema.js'
 import type { Target } from '../engine/target.js'
 
 const WORDS = [...new Set(JSON.stringify(configSchema, (key, value: unknown) => key === 'description' ? undefined : value).match(/[A-Za-z][\w-]*/g) ?? [])]

@@ -1,8 +1,8 @@
 /** Edits at the spot: the result is the edited value, every byte outside the edits is the one that was there, and spans are those of the values. */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import { editJson } from '../../../src/wire/json-edit.js'
-import type { JsonEdit, JsonPath } from '../../../src/wire/json-edit.js'
-import { memberSpan } from '../../../src/wire/json-span.js'
+import { editJson } from '../../../src/wire/json/edit.js'
+import type { JsonEdit, JsonPath } from '../../../src/wire/json/edit.js'
+import { memberSpan } from '../../../src/wire/json/span.js'
 import { Random } from '../engine/random.js'
 import type { Target } from '../engine/target.js'
 import { applySlowly, sameBytes } from '../oracles/slow-edit.js'

@@ -1,7 +1,7 @@
 /** Strict JSON: accepts what RFC 8259 and JSON.parse accept, without duplicate names, within limits, in UTF-8; anything else it refuses for what is wrong with it. */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import type { JsonLimits, JsonProblem } from '../../../src/wire/json.js'
-import { parseStrict } from '../../../src/wire/json.js'
+import type { JsonLimits, JsonProblem } from '../../../src/wire/json/json.js'
+import { parseStrict } from '../../../src/wire/json/json.js'
 import type { Target } from '../engine/target.js'
 import { readSlowly, valueOf } from '../oracles/slow-json.js'
 import type { SlowJson } from '../oracles/slow-json.js'

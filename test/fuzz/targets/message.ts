@@ -1,8 +1,8 @@
 /** Requests: whatever the bytes, there is a call or a plain reason; the same JSON in other bytes is the same call; no data of a part goes unseen. */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import { readCall } from '../../../src/a2a/call.js'
-import type { Call } from '../../../src/a2a/call.js'
-import { normalise } from '../../../src/a2a/normalise.js'
+import { readCall } from '../../../src/a2a/message/call.js'
+import type { Call } from '../../../src/a2a/message/call.js'
+import { normalise } from '../../../src/a2a/message/normalise.js'
 import type { Operation } from '../../../src/a2a/operations.js'
 import { taskIdOf, tenantOf } from '../../../src/a2a/task-id.js'
 import type { Binding, Version } from '../../../src/a2a/versions.js'

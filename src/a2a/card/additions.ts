@@ -1,0 +1,59 @@
+/** What the platform adds to an agent's card: extensions and schemas that the agent itself does not know of. */
+import { isObject, shorten } from './interfaces.js'
+
+/** An `AgentExtension` of the protocol. */
+export interface AdvertisedExtension {
+  readonly uri: string
+  readonly description?: string
+  readonly required?: boolean
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+export interface CardAdditions {
+  readonly advertise: readonly AdvertisedExtension[]
+  /** For the card's own root key `schemas`. */
+  readonly schemas: Readonly<Record<string, unknown>>
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/**
+ * The card, public or extended, with the additions; the same object where there are none. An extension that the card declares already is
+ * merged: the keys added win, and it is required if either says so. Of two schemas of one name the one added stays.
+ */
+export function withAdditions (raw: Json, { advertise, schemas }: CardAdditions): Json {
+  let card = raw
+  if (advertise.length > 0) {
+    const capabilities = isObject(raw['capabilities']) ? raw['capabilities'] : {}
+    card = { ...card, capabilities: { ...capabilities, extensions: withExtensions(capabilities['extensions'], advertise) } }
+  }
+  if (Object.keys(schemas).length > 0) card = { ...card, schemas: { ...(isObject(raw['schemas']) ? raw['schemas'] : {}), ...schemas } }
+  return card
+}
+
+/** What of the card the additions replace, a sentence each. */
+export function replacedByAdditions (raw: Json, { schemas }: CardAdditions): string[] {
+  const own = raw['schemas']
+  const names = Object.keys(schemas)
+  if (own === undefined || own === null || names.length === 0) return []
+  if (!isObject(own)) return ['the card\'s "schemas" is not an object; it is replaced by card.schemas of the configuration']
+  return names.filter(name => Object.hasOwn(own, name)).map(name => `the card's own schema "${shorten(name)}" is replaced by that of card.schemas in the configuration`)
+}
+
+function withExtensions (list: unknown, added: readonly AdvertisedExtension[]): unknown[] {
+  const entries: unknown[] = Array.isArray(list) ? [...list] : []
+  for (const extension of added) {
+    const at = entries.findIndex(entry => isObject(entry) && entry['uri'] === extension.uri)
+    if (at < 0) entries.push(extension)
+    else entries[at] = merged(entries[at] as Json, extension)
+  }
+  return entries
+}
+
+/** Anything but false counts as required where cards are read. */
+function merged (entry: Json, added: AdvertisedExtension): Json {
+  const own = entry['required']
+  const { required, ...rest } = added
+  const isRequired = own === undefined || own === null || own === false ? required : own
+  return { ...entry, ...rest, ...(isRequired === undefined ? {} : { required: isRequired }) }
+}

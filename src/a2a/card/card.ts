@@ -1,0 +1,103 @@
+import { readExtensions } from './extensions.js'
+import type { CardExtension } from './extensions.js'
+import { cardVersionText, isObject, placeInterfaces, V03_LISTS, V1_LISTS } from './interfaces.js'
+import type { CardInterface, UncarriedInterface } from './interfaces.js'
+
+export type { CardExtension } from './extensions.js'
+export type { CardInterface, UncarriedInterface } from './interfaces.js'
+
+/**
+ * What the gateway needs to know of an AgentCard, of any generation. `raw` is the card itself: extensions put keys at its
+ * root (`schemas`), which a typed copy would lose.
+ */
+export interface AgentCard {
+  readonly raw: Readonly<Record<string, unknown>>
+  /** Empty when the card has none. */
+  readonly name: string
+  /** Those the gateway can carry, in the card's order of preference, without repetition. */
+  readonly interfaces: readonly CardInterface[]
+  readonly uncarried: readonly UncarriedInterface[]
+  readonly extensions: readonly CardExtension[]
+  /** The agent has an extended card, by the flag of either generation. */
+  readonly extendedCard: boolean
+  /** 0.2: the extended card is at GET `{url}/../agent/authenticatedExtendedCard`. */
+  readonly legacyExtendedCard: boolean
+  readonly streaming: boolean
+  readonly pushNotifications: boolean
+  /** One sentence each, fit for a log line. */
+  readonly warnings: readonly string[]
+}
+
+export type CardReading = { readonly ok: true, readonly card: AgentCard } | { readonly ok: false, readonly problem: string }
+
+/**
+ * Reads a card of any generation: 0.2, 0.3, 1.0 and hybrids, camelCase or ProtoJSON's snake_case. Lenient about everything
+ * but what enforcement rests on: one interface that can be carried, and a bounded list of extensions.
+ */
+export function readCard (value: unknown): CardReading {
+  if (!isObject(value)) return { ok: false, problem: `the card is not a JSON object but ${kindOf(value)}` }
+  const warnings: string[] = []
+  const interfaces: CardInterface[] = []
+  const uncarried: UncarriedInterface[] = []
+  const seen = new Set<string>()
+  for (const placed of placeInterfaces(value)) {
+    if (placed.uncarried !== null) uncarried.push(placed.uncarried)
+    if (placed.read === null) continue
+    if (placed.warning !== null) warnings.push(placed.warning)
+    const { binding, version, url, tenant } = placed.read
+    const key = `${binding} ${version} ${url.href} ${tenant ?? ''}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    interfaces.push(placed.read)
+  }
+  for (const list of [...V1_LISTS, ...V03_LISTS]) {
+    const written = value[list]
+    if (written !== undefined && written !== null && !Array.isArray(written)) warnings.push(`"${list}" is not an array and is ignored`)
+  }
+  if (interfaces.length === 0) return { ok: false, problem: noInterface(uncarried) }
+
+  const capabilities = isObject(value['capabilities']) ? value['capabilities'] : {}
+  const extensions = readExtensions(value, capabilities, warnings)
+  if (typeof extensions === 'string') return { ok: false, problem: extensions }
+
+  const oldFlag = value['supportsAuthenticatedExtendedCard'] === true || value['supports_authenticated_extended_card'] === true
+  const newFlag = capabilities['extendedAgentCard'] === true || capabilities['extended_agent_card'] === true
+  const name = value['name']
+  return {
+    ok: true,
+    card: {
+      raw: value,
+      name: typeof name === 'string' ? name : '',
+      interfaces,
+      uncarried,
+      extensions,
+      extendedCard: oldFlag || newFlag,
+      legacyExtendedCard: oldFlag && isBefore03(value),
+      streaming: capabilities['streaming'] === true,
+      pushNotifications: capabilities['pushNotifications'] === true || capabilities['push_notifications'] === true,
+      warnings
+    }
+  }
+}
+
+/** Cards before 0.2.5 need not name their version, and 0.3 cards have it required: absent is old (a2a spec 0.2.6 §7.10). */
+function isBefore03 (raw: Readonly<Record<string, unknown>>): boolean {
+  if (typeof raw['url'] !== 'string') return false
+  const version = cardVersionText(raw)
+  return version === null || /^\s*0\.2(?:\.|\s*$)/.test(version)
+}
+
+function noInterface (uncarried: readonly UncarriedInterface[]): string {
+  if (uncarried.length === 0) return 'the card names no interface: it has neither "supportedInterfaces" nor "url"'
+  const found = uncarried.slice(0, 5).map(({ url, binding, version, why }) => {
+    const label = `${binding} ${version} ${url}`.replace(/ {2,}/g, ' ').trim()
+    return label === '' ? why : `${label} (${why})`
+  })
+  const more = uncarried.length > 5 ? ` and ${uncarried.length - 5} more` : ''
+  return `the card names no interface that the gateway can carry (JSONRPC or HTTP+JSON, version 0.3 or 1.0); it names ${found.join(', ')}${more}`
+}
+
+function kindOf (value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}

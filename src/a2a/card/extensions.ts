@@ -1,0 +1,78 @@
+import { isObject, shorten } from './interfaces.js'
+
+/** One extension the card declares and the gateway can enforce. */
+export interface CardExtension {
+  readonly uri: string
+  readonly required: boolean
+  /** Index in `capabilities.extensions`; -1 when the card declares it elsewhere. */
+  readonly index: number
+  /** JSON Pointer of the entry, from the card's root. */
+  readonly pointer: string
+  readonly params: unknown
+}
+
+/** More than this in one card is a mistake or an attack. */
+export const MAX_CARD_EXTENSIONS = 64
+
+/** URIs below it are for extensions of the A2A project itself (its governance document). */
+export const OFFICIAL_PREFIX = 'https://a2a-protocol.org/extensions/'
+
+/** What can stand in `A2A-Extensions` unquoted and unsplit: visible ASCII without the comma. */
+const SENDABLE = /^[\x21-\x2b\x2d-\x7e]+$/
+
+type Json = Readonly<Record<string, unknown>>
+
+/**
+ * Extensions from `capabilities.extensions` and, as §4.6.1 of the specification is often read, from the card's root.
+ * Warnings are added to `warnings`.
+ * @returns the extensions, one per URI, or the problem that makes the card unusable
+ */
+export function readExtensions (raw: Json, capabilities: Json, warnings: string[]): CardExtension[] | string {
+  const byUri = new Map<string, CardExtension>()
+  let count = 0
+  for (const [list, root, value] of [
+    ['capabilities.extensions', '/capabilities/extensions', capabilities['extensions']],
+    ['extensions', '/extensions', raw['extensions']]
+  ] as const) {
+    if (value === undefined || value === null) continue
+    if (!Array.isArray(value)) {
+      warnings.push(`"${list}" is not an array and is ignored`)
+      continue
+    }
+    const standard = list !== 'extensions'
+    if (!standard && value.length > 0) warnings.push('extensions are declared at the root of the card; they belong in "capabilities.extensions"')
+    count += value.length
+    if (count > MAX_CARD_EXTENSIONS) return `the card declares more than ${MAX_CARD_EXTENSIONS} extensions`
+    for (let i = 0; i < value.length; i++) readOne(byUri, `${list}[${i}]`, `${root}/${i}`, standard ? i : -1, value[i], warnings)
+  }
+  return [...byUri.values()]
+}
+
+function readOne (byUri: Map<string, CardExtension>, where: string, pointer: string, index: number, entry: unknown, warnings: string[]): void {
+  const uri = isObject(entry) ? entry['uri'] : undefined
+  if (!isObject(entry) || typeof uri !== 'string' || uri === '') {
+    warnings.push(`${where} has no URI and is ignored`)
+    return
+  }
+  const required = readRequired(entry['required'], `${where} (${shorten(uri)})`, warnings)
+  if (!SENDABLE.test(uri)) {
+    const what = required ? 'it is required, but that cannot be enforced' : 'it is ignored'
+    warnings.push(`${where}: "${shorten(uri)}" cannot be named in a header (comma, blank, control or non-ASCII character): ${what}`)
+    return
+  }
+  const earlier = byUri.get(uri)
+  if (earlier === undefined) {
+    byUri.set(uri, { uri, required, index, pointer, params: entry['params'] })
+    return
+  }
+  warnings.push(`${where} declares ${shorten(uri)} again; the entry at ${earlier.pointer} counts, required if either is`)
+  if (required && !earlier.required) byUri.set(uri, { ...earlier, required: true })
+}
+
+/** Anything but a boolean is read as true: an agent that wrote `"true"` meant it, and refusing too much is the safe error. */
+function readRequired (value: unknown, where: string, warnings: string[]): boolean {
+  if (value === undefined || value === null) return false
+  if (typeof value === 'boolean') return value
+  warnings.push(`${where}: "required" is not a boolean and is read as true`)
+  return true
+}

@@ -1,0 +1,132 @@
+import { readVersion } from '../versions.js'
+import type { Binding, Version } from '../versions.js'
+
+/** One interface of a card that the gateway can carry. */
+export interface CardInterface {
+  readonly binding: Binding
+  readonly version: Version
+  readonly url: URL
+  /** The URL as the card writes it: parsing hides dot segments and a missing slash. */
+  readonly text: string
+  readonly tenant: string | null
+}
+
+/** One interface of a card that the gateway cannot carry; `url` is shortened and free of credentials, fit for a log. */
+export interface UncarriedInterface {
+  readonly url: string
+  readonly binding: string
+  readonly version: string
+  readonly why: string
+  /** Of its URL, where the binding is one that the gateway could carry, or none. */
+  readonly path: string | null
+}
+
+/** An interface with its place in the raw card. `list` is null for the top level `url` of 0.3. */
+export interface PlacedInterface {
+  readonly list: string | null
+  readonly index: number
+  readonly read: CardInterface | null
+  readonly uncarried: UncarriedInterface | null
+  /** What is odd about it, or null. */
+  readonly warning: string | null
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Keys of the lists of interfaces, 1.0 and 0.3, camelCase and ProtoJSON's other spelling. */
+export const V1_LISTS: readonly string[] = ['supportedInterfaces', 'supported_interfaces']
+export const V03_LISTS: readonly string[] = ['additionalInterfaces', 'additional_interfaces']
+export const TRANSPORT_KEYS: readonly string[] = ['preferredTransport', 'preferred_transport']
+
+const VERSION_KEYS = ['protocolVersion', 'protocol_version']
+const V1_BINDING_KEYS = ['protocolBinding', 'protocol_binding', 'transport']
+const V03_BINDING_KEYS = ['transport', 'protocolBinding', 'protocol_binding']
+
+// eslint-disable-next-line no-control-regex
+const UNSAFE_URL = /[\u0000-\u0020\u007f\\]/
+const ABSOLUTE_HTTP = /^https?:\/\/[^/?#]/i
+
+/** True for what JSON calls an object. */
+export function isObject (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Every interface a card names, in its order of preference: those of 1.0, then the main one of 0.3, then its others. */
+export function placeInterfaces (raw: Json): PlacedInterface[] {
+  const placed: PlacedInterface[] = []
+  const cardVersion = textOf(raw, VERSION_KEYS)
+  const main = raw['url']
+  const hasMain = main !== undefined && main !== null && main !== ''
+  const assumed = cardVersion ?? (hasMain ? '0.3' : '1.0')
+  for (const list of V1_LISTS) {
+    placeList(placed, list, raw[list], (entry) => [textOf(entry, V1_BINDING_KEYS), textOf(entry, VERSION_KEYS) ?? assumed])
+  }
+  const legacyVersion = cardVersion ?? '0.3'
+  if (hasMain) placed.push(place(null, 0, raw, textOf(raw, TRANSPORT_KEYS) ?? 'JSONRPC', legacyVersion, null))
+  for (const list of V03_LISTS) {
+    placeList(placed, list, raw[list], (entry) => [textOf(entry, V03_BINDING_KEYS), legacyVersion])
+  }
+  return placed
+}
+
+/** The card's own protocol version as written, or null when it names none. */
+export function cardVersionText (raw: Json): string | null {
+  return textOf(raw, VERSION_KEYS)
+}
+
+function placeList (placed: PlacedInterface[], list: string, value: unknown, read: (entry: Json) => [string | null, string]): void {
+  if (!Array.isArray(value)) return
+  for (let i = 0; i < value.length; i++) {
+    const entry: unknown = value[i]
+    if (!isObject(entry)) {
+      placed.push(reject(list, i, { url: '', binding: '', version: '', why: 'it is not an object', path: null }))
+      continue
+    }
+    const [binding, version] = read(entry)
+    const tenant = entry['tenant']
+    placed.push(place(list, i, entry, binding, version, typeof tenant === 'string' && tenant !== '' ? tenant : null))
+  }
+}
+
+function place (list: string | null, index: number, entry: Json, bindingText: string | null, versionText: string, tenant: string | null): PlacedInterface {
+  const text = entry['url']
+  const shown = typeof text === 'string' ? shownUrl(text) : ''
+  const path = typeof text === 'string' && URL.canParse(text) ? new URL(text).pathname : null
+  const no = (why: string, at = path): PlacedInterface =>
+    reject(list, index, { url: shown, binding: shorten(bindingText ?? ''), version: shorten(versionText), why, path: at })
+
+  if (bindingText === null) return no('it names no binding')
+  const upper = bindingText.trim().toUpperCase()
+  if (upper !== 'JSONRPC' && upper !== 'HTTP+JSON') return no(`the gateway does not carry the binding "${shorten(bindingText)}"`, null)
+  const version = readVersion(versionText)
+  if (version === null) return no(`the gateway does not carry protocol version "${shorten(versionText)}"`)
+  if (typeof text !== 'string' || text === '') return no('it has no URL')
+  if (UNSAFE_URL.test(text)) return no('its URL contains blanks, control characters or backslashes')
+  if (!ABSOLUTE_HTTP.test(text) || !URL.canParse(text)) return no('its URL is not an absolute http or https URL')
+  const warning = upper === bindingText ? null : `binding "${shorten(bindingText)}" is read as ${upper}`
+  return { list, index, read: { binding: upper, version, url: new URL(text), text, tenant }, uncarried: null, warning }
+}
+
+function reject (list: string | null, index: number, uncarried: UncarriedInterface): PlacedInterface {
+  return { list, index, read: null, uncarried, warning: null }
+}
+
+/** First non-empty text under one of the keys. A number (`0.3`, `1.0` which JSON reads as 1) counts as its text. */
+function textOf (entry: Json, keys: readonly string[]): string | null {
+  for (const key of keys) {
+    const value = entry[key]
+    if (typeof value === 'string' && value.trim() !== '') return value
+    if (typeof value === 'number') return Number.isInteger(value) ? value.toFixed(1) : String(value)
+  }
+  return null
+}
+
+/** A text of the card for logs: one line, bounded. */
+export function shorten (text: string): string {
+  const clean = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?')
+  return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean
+}
+
+function shownUrl (text: string): string {
+  return shorten(text).replace(/\/\/[^/?#]*@/, '//')
+}

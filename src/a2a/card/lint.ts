@@ -1,0 +1,54 @@
+/** What is odd about a card that can be used all the same: for people who mend cards, not for requests. */
+import type { AgentCard } from './card.js'
+import { OFFICIAL_PREFIX } from './extensions.js'
+import { quoted, visible } from '../fields.js'
+import type { Version } from '../versions.js'
+
+/** One sentence, and what to do about it. Texts of the card in it are clipped and escaped. */
+export interface CardFinding { readonly message: string, readonly hint: string }
+
+/** Characters of a card's text that a sentence shows. */
+export const SHOWN = 200
+
+/** Members of AgentCard in 0.2.6, 0.3.0 and 1.0.1, and 0.3's root `extensions` of §4.6.1, which the reader warns of itself. */
+const FIELDS: readonly string[] = [
+  'additionalInterfaces', 'authentication', 'capabilities', 'defaultInputModes', 'defaultOutputModes', 'description', 'documentationUrl', 'extensions', 'iconUrl', 'name',
+  'preferredTransport', 'protocolVersion', 'provider', 'security', 'securityRequirements', 'securitySchemes', 'signatures', 'skills', 'supportedInterfaces',
+  'supportsAuthenticatedExtendedCard', 'url', 'version'
+]
+
+const KNOWN: ReadonlySet<string> = new Set([...FIELDS, ...FIELDS.map(field => field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`))])
+
+/** Keys at the card's root that a parser with types drops, because no version of AgentCard has them. */
+export function unknownRootKeys (card: AgentCard): string[] {
+  return Object.keys(card.raw).filter(key => !KNOWN.has(key))
+}
+
+/** Interfaces that are left out, and identifiers that are not the agent's to use. */
+export function lintCard (card: AgentCard): CardFinding[] {
+  return [
+    ...card.uncarried.map(({ binding, version, url, why }) => ({
+      message: `the interface ${visible(`${binding} ${version} ${url}`.replace(/ {2,}/g, ' ').trim(), SHOWN)} is not carried: ${why}`,
+      hint: 'it is left out of the served card'
+    })),
+    ...card.extensions.filter(({ uri }) => uri.toLowerCase().startsWith(OFFICIAL_PREFIX)).map(({ uri, pointer }) => ({
+      message: `${pointer} declares ${quoted(uri, SHOWN)}: that prefix is reserved for extensions of the A2A project`,
+      hint: 'an extension of your own needs a URI of your own'
+    }))
+  ]
+}
+
+/** Where the cards for the two versions say different things of extensions. */
+export function lintTwins (cards: Readonly<Record<Version, AgentCard>>): CardFinding[] {
+  const [old, recent] = [cards['0.3'], cards['1.0']]
+  if (old.raw === recent.raw) return []
+  const hint = 'each client is held to the card of its version'
+  const only = (one: AgentCard, other: AgentCard, version: Version): CardFinding[] => one.extensions
+    .filter(({ uri }) => !other.extensions.some(twin => twin.uri === uri))
+    .map(({ uri }) => ({ message: `only the card for ${version} declares ${quoted(uri, SHOWN)}`, hint }))
+  const differing = recent.extensions.flatMap(({ uri, required }) => {
+    const twin = old.extensions.find(one => one.uri === uri)
+    return twin === undefined || twin.required === required ? [] : [{ message: `only the card for ${required ? '1.0' : '0.3'} requires ${quoted(uri, SHOWN)}`, hint }]
+  })
+  return [...only(old, recent, '0.3'), ...only(recent, old, '1.0'), ...differing]
+}

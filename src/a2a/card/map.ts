@@ -1,0 +1,95 @@
+import { posix } from 'node:path'
+import type { CardInterface } from './interfaces.js'
+import { canonicalPath, checkCardPath, isAtOrBelow, loosePath } from '../../wire/target.js'
+import type { PathScope } from './path-scope.js'
+import type { Binding, Version } from '../versions.js'
+
+/** An interface of the card with the path it has at the agent and the path it has at the gateway. */
+export interface MappedInterface {
+  readonly binding: Binding
+  readonly version: Version
+  readonly tenant: string | null
+  /** Base path at the agent, no trailing slash unless it is `/`. Routes of HTTP+JSON are appended to it. */
+  readonly upstreamPath: string
+  /** The path exactly as the card ends it, with or without slash: JSON-RPC is posted here, because redirects are not followed. */
+  readonly dialPath: string
+  /** Relative to the agent's public path, as `canonicalPath` makes it: empty, or `/x/y` without trailing slash. */
+  readonly publicPath: string
+  /** The URL as the card writes it. */
+  readonly url: string
+}
+
+/** The paths at which the gateway serves the card itself. */
+export const CARD_PATHS: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
+
+const AUTHORITY = /^https?:\/\/[^/?#]*/i
+/**
+ * Where each interface is served: its path relative to the path of `upstream.url` when it lies under it, its whole path
+ * where `card.interfaces` allows that. Other interfaces are not routed. The host in the card is ignored: agents often name one that only they can see.
+ * @returns the interfaces that can be routed, and a sentence for each that cannot or that lost its query string
+ */
+export function mapInterfaces (interfaces: readonly CardInterface[], scope: PathScope): { mapped: MappedInterface[], conflicts: string[] } {
+  const conflicts: string[] = []
+  const mapped = mapEach(interfaces, scope, conflicts).filter((one) => one !== null)
+  return { mapped, conflicts }
+}
+
+/** Like `mapInterfaces`, but keeps the places: null stands for an interface that cannot be routed. */
+export function mapEach (interfaces: readonly CardInterface[], scope: PathScope, conflicts: string[]): (MappedInterface | null)[] {
+  const base = canonicalPath(scope.base)
+  const taken = new Map<string, string>()
+  return interfaces.map((one) => {
+    const { url, text, binding, version, tenant } = one
+    const shown = `${binding} ${version} ${url.origin}${url.pathname}`
+    const upstreamPath = trimSlash(url.pathname)
+    const problem = checkCardPath(pathText(text)) ?? scope.problem(upstreamPath)
+    if (problem !== null) {
+      conflicts.push(`${shown} is not carried: ${problem}`)
+      return null
+    }
+    const publicPath = publicPathOf(canonicalPath(upstreamPath), base)
+    if (CARD_PATHS.includes(publicPath)) {
+      conflicts.push(`${shown} is not carried: the gateway serves the card at that path`)
+      return null
+    }
+    const owner = taken.get(publicPath)
+    if (owner !== undefined && owner !== upstreamPath) {
+      conflicts.push(`${shown} is not carried: its public path "${publicPath || '/'}" already stands for "${owner || '/'}"; choose an upstream.url that keeps them apart`)
+      return null
+    }
+    taken.set(publicPath, upstreamPath)
+    if (url.search !== '' || url.hash !== '' || /[?#]$/.test(text)) conflicts.push(`${shown} is carried without the query or fragment of its URL`)
+    return { binding, version, tenant, upstreamPath: upstreamPath || '/', dialPath: url.pathname, publicPath, url: text }
+  })
+}
+
+/** The URL to name in a served card, ending in a slash exactly when the agent's own does. */
+export function publicUrlOf (mapped: MappedInterface, publicBase: string): string {
+  return publicBase + mapped.publicPath + (pathText(mapped.url).endsWith('/') ? '/' : '')
+}
+
+/**
+ * The path of an interface below `base` as the most lenient agent reads it, for what is not carried because of how it is spelled.
+ * @returns null where it is not below it
+ */
+export function interfacePath (path: string, base: string): string | null {
+  // Decoded twice: what is spelled in two layers is not carried for that reason.
+  const loose = loosePath(posix.normalize(loosePath(loosePath(path)).replaceAll('\\', '/')))
+  const below = loosePath(base)
+  return isAtOrBelow(loose, below) ? loose.slice(below.length) : null
+}
+
+function publicPathOf (path: string, base: string): string {
+  return isAtOrBelow(path, base) ? path.slice(base.length) : path
+}
+
+/** Path of a URL as the card writes it. */
+export function pathText (text: string): string {
+  const rest = text.replace(AUTHORITY, '')
+  const end = rest.search(/[?#]/)
+  return end === -1 ? rest : rest.slice(0, end)
+}
+
+function trimSlash (path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path
+}

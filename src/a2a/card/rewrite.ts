@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+import type { CardAdditions } from './additions.js'
+import { withAdditions } from './additions.js'
+import { isObject, placeInterfaces, TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from './interfaces.js'
+import type { CardInterface, PlacedInterface } from './interfaces.js'
+import { mapEach, publicUrlOf } from './map.js'
+import type { MappedInterface } from './map.js'
+import type { PathScope } from './path-scope.js'
+
+export interface RewriteOptions {
+  /** The gateway's public URL with the agent's path, no trailing slash. */
+  readonly publicBase: string
+  /** Interfaces at other paths are not served. */
+  readonly scope: PathScope
+  /** `strip` removes signatures, which the rewriting breaks; `verbatim` serves the card untouched. */
+  readonly signature: 'strip' | 'verbatim'
+  /**
+   * Which mapped interfaces the gateway really routes; default all. For extended cards, which may name interfaces
+   * that the public card does not.
+   */
+  readonly routed?: (mapped: MappedInterface) => boolean
+  /** What the platform adds; not with `verbatim`. */
+  readonly additions?: CardAdditions
+}
+
+export interface RenderedCard {
+  readonly bytes: Buffer
+  /** Strong, quoted, of these bytes. */
+  readonly etag: string
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/**
+ * The card as the gateway serves it, public or extended, of any generation: URLs of carried interfaces point at the
+ * gateway, other interfaces are gone (clients would bypass the gateway through them), additions are made, everything else is as it was.
+ */
+export function rewriteCard (agents: Json, options: RewriteOptions): Record<string, unknown> {
+  if (options.signature === 'verbatim') return agents
+  const raw = options.additions === undefined ? agents : withAdditions(agents, options.additions)
+  const placed = placeInterfaces(raw)
+  const urls = publicUrls(placed, options)
+  const has03 = isSet(raw['url'])
+  const main = urls.get(slot(null, 0)) ?? promote(placed, urls)
+  const names03 = TRANSPORT_KEYS.some((key) => key in raw)
+
+  const entries: [string, unknown][] = []
+  for (const [key, value] of Object.entries(raw)) {
+    if (key === 'signatures') continue
+    if (V1_LISTS.includes(key) && value !== null) {
+      const list = rewriteList(key, value, urls)
+      // The JS SDK takes a hybrid with an empty 1.0 list for a 1.0 card; without the key it reads the 0.3 part.
+      if (list !== null || !has03 || main === null) entries.push([key, list ?? []])
+    } else if (V03_LISTS.includes(key) && value !== null) {
+      if (has03 && main === null) continue
+      entries.push([key, rewriteList(key, value, urls) ?? []])
+    } else if (has03 && key === 'url') {
+      if (main === null) continue
+      entries.push([key, main.url])
+      if (main.transport !== null && !names03) entries.push(['preferredTransport', main.transport])
+    } else if (has03 && TRANSPORT_KEYS.includes(key)) {
+      if (main !== null) entries.push([key, main.transport ?? value])
+    } else {
+      entries.push([key, value])
+    }
+  }
+  return Object.fromEntries(entries)
+}
+
+/** The bytes to serve and their ETag. Under `verbatim` these are the agent's own bytes. */
+export function renderCard (source: { readonly bytes: Buffer, readonly raw: Json }, options: RewriteOptions): RenderedCard {
+  const bytes = options.signature === 'verbatim'
+    ? source.bytes
+    : Buffer.from(JSON.stringify(rewriteCard(source.raw, options)))
+  return { bytes, etag: etagOf(bytes) }
+}
+
+/** A strong ETag: 160 bits of SHA-256 are plenty to tell cards apart. */
+export function etagOf (bytes: Uint8Array): string {
+  return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`
+}
+
+/** What stands at one place of the served card; `transport` is set when another interface has moved there. */
+interface Slot { readonly url: string, readonly transport: string | null }
+
+function slot (list: string | null, index: number): string {
+  return `${list ?? ''}#${index}`
+}
+
+function isSet (value: unknown): boolean {
+  return value !== undefined && value !== null && value !== ''
+}
+
+/** Public URL of every carried interface, by its place in the card. */
+function publicUrls (placed: readonly PlacedInterface[], options: RewriteOptions): Map<string, Slot> {
+  const places: string[] = []
+  const interfaces: CardInterface[] = []
+  for (const { list, index, read } of placed) {
+    if (read === null) continue
+    places.push(slot(list, index))
+    interfaces.push(read)
+  }
+  const urls = new Map<string, Slot>()
+  mapEach(interfaces, options.scope, []).forEach((target, i) => {
+    if (target === null || options.routed?.(target) === false) return
+    urls.set(places[i] ?? '', { url: publicUrlOf(target, options.publicBase), transport: null })
+  })
+  return urls
+}
+
+/** The main interface of a 0.3 card is not carried: the first additional one that is takes its place. */
+function promote (placed: readonly PlacedInterface[], urls: ReadonlyMap<string, Slot>): Slot | null {
+  for (const { list, index, read } of placed) {
+    if (list === null || !V03_LISTS.includes(list) || read === null) continue
+    const found = urls.get(slot(list, index))
+    if (found !== undefined) return { url: found.url, transport: read.binding }
+  }
+  return null
+}
+
+/** @returns the carried entries with their public URLs; null when there was something and none of it is left */
+function rewriteList (list: string, value: unknown, urls: ReadonlyMap<string, Slot>): unknown[] | null {
+  if (!Array.isArray(value)) return null
+  const kept: unknown[] = []
+  for (let i = 0; i < value.length; i++) {
+    const entry: unknown = value[i]
+    const found = urls.get(slot(list, i))
+    if (found === undefined || !isObject(entry)) continue
+    kept.push(Object.fromEntries(Object.entries(entry).map(([key, old]) => [key, key === 'url' ? found.url : old])))
+  }
+  return kept.length === 0 && value.length > 0 ? null : kept
+}

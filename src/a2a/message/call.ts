@@ -1,0 +1,154 @@
+/**
+ * Reads one request body into a call: strict JSON, envelope, operation and message view, in the order of the reference §10.1.
+ * Pure: the same bytes give the same call, for the proxy and for every offline tool.
+ */
+import type { JsonLimits } from '../../wire/json/json.js'
+import { parseStrict } from '../../wire/json/json.js'
+import type { InexactNumbers } from '../../wire/json/number.js'
+import { isJsonContentType } from '../../wire/media-type.js'
+import type { Bytes } from '../../wire/chunked-buffer.js'
+import { idToken, readEnvelope } from './envelope.js'
+import type { Reason } from '../errors.js'
+import type { JsonObject } from '../fields.js'
+import { isObject } from '../fields.js'
+import type { RequestView } from './message.js'
+import { viewRequest } from './message.js'
+import type { Operation } from '../operations.js'
+import { carriesMessage, operationOfMethod } from '../operations.js'
+import type { Binding, Version } from '../versions.js'
+
+export interface CallProblem {
+  readonly reason: Reason
+  /** Name of the gateway's own rule: `json`, `envelope`, `method`, `content-type`, `version`. */
+  readonly rule: string
+  /** Path from the root of the request, or `header <name>`. */
+  readonly path: string
+  /** One or more sentences that read alone. */
+  readonly message: string
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** The request object as the client wrote it: `params` of JSON-RPC, the body of HTTP+JSON. */
+export interface RawRequest { readonly object: JsonObject, readonly path: string }
+
+/** Everything read of a request before anything is decided about it. */
+export interface Call {
+  readonly version: Version
+  readonly operation: Operation
+  /** JSON-RPC method, where it could be read. */
+  readonly method: string | null
+  /** Raw JSON-RPC id token, `null` where there is none. Computed when asked for: only refusals need it. */
+  readonly id: () => string
+  /** The id as a value, for the span; null where there is none. */
+  readonly idValue: string | number | null
+  /** Null where there is none: no body, or none that could be read. */
+  readonly request: RawRequest | null
+  /** The body of an extension's route, any JSON; undefined where there is none, and for operations of A2A. */
+  readonly extensionBody: unknown
+  /** Of requests that carry a message. */
+  readonly view: RequestView | null
+  /** Numbers of the body that its doubles do not say; null for none. */
+  readonly inexact: InexactNumbers | null
+  /** First thing wrong with the body as such. With it, the rest is read as far as it could be. */
+  readonly problem: CallProblem | null
+}
+
+export interface CallInput {
+  readonly bytes: Bytes
+  readonly binding: Binding
+  readonly version: Version
+  readonly contentType: string | undefined
+  /** Operation of the HTTP+JSON route; null for JSON-RPC, where the body names it. */
+  readonly restOperation: Operation | null
+  readonly limits: JsonLimits
+}
+
+const NO_ID = (): string => 'null'
+
+export function readCall (input: CallInput): Call {
+  return input.binding === 'JSONRPC' ? readRpcCall(input) : readRestCall(input, input.restOperation ?? 'Other')
+}
+
+function readRpcCall (input: CallInput): Call {
+  const { bytes, version } = input
+  const typeProblem = contentTypeProblem(input)
+  if (typeProblem !== null) return blank(version, 'Other', typeProblem)
+  const parsed = parseStrict(bytes, input.limits)
+  if (!parsed.ok) return blank(version, 'Other', { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
+  const id = (): string => idToken(bytes, parsed.value)
+  const read = readEnvelope(parsed.value)
+  if (!read.ok) {
+    const { reason, path, message } = read.problem
+    return { version, operation: 'Other', method: null, id, idValue: null, request: null, extensionBody: undefined, view: null, inexact: null, problem: { reason, rule: 'envelope', path, message } }
+  }
+  const { envelope } = read
+  const operation = operationOfMethod(envelope.method, version)
+  const view = (operation === null || carriesMessage(operation)) && envelope.params !== null
+    ? viewRequest(envelope.params, 'params', version, 'JSONRPC', operation === null)
+    : null
+  return {
+    version,
+    operation: operation ?? 'Other',
+    method: envelope.method,
+    id,
+    idValue: envelope.id,
+    request: envelope.params === null ? null : { object: envelope.params, path: 'params' },
+    extensionBody: undefined,
+    view,
+    inexact: parsed.inexact ?? null,
+    problem: operation === null ? unknownMethod(envelope.method, version) : null
+  }
+}
+
+function unknownMethod (method: string, version: Version): CallProblem {
+  const other: Version = version === '1.0' ? '0.3' : '1.0'
+  const path = 'method'
+  if (operationOfMethod(method, other) !== null) {
+    // Spec 1.0 §3.6: absent or empty A2A-Version is 0.3, so a 1.0 method without the header is a version error (decision 6).
+    return other === '1.0'
+      ? { reason: 'VERSION_NOT_SUPPORTED', rule: 'version', path: 'header A2A-Version', message: 'The method is one of A2A 1.0, but the request does not say so: a request without the header A2A-Version is A2A 0.3. Send the header "A2A-Version: 1.0".' }
+      : { reason: 'METHOD_NOT_FOUND', rule: 'method', path, message: 'The method is one of A2A 0.3, but the request says A2A-Version 1.0. Use the 1.0 method name, or send no A2A-Version header.' }
+  }
+  return { reason: 'METHOD_NOT_FOUND', rule: 'unknown-method', path, message: `The method is not an operation of A2A ${version}.` }
+}
+
+function readRestCall (input: CallInput, operation: Operation): Call {
+  const { bytes } = input
+  if (bytes.length === 0) {
+    return carriesMessage(operation)
+      ? blank(input.version, operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: 'The body is empty; send the message as a JSON object.' })
+      : blank(input.version, operation, null)
+  }
+  const typeProblem = contentTypeProblem(input)
+  if (typeProblem !== null) return blank(input.version, operation, typeProblem)
+  const parsed = parseStrict(bytes, input.limits)
+  if (!parsed.ok) return blank(input.version, operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
+  if (operation === 'Extension') return readExtensionBody(input.version, parsed.value, parsed.inexact ?? null)
+  // The Go SDK sends `null` where there is nothing to say.
+  if (parsed.value === null && !carriesMessage(operation)) return blank(input.version, operation, null)
+  if (!isObject(parsed.value)) return blank(input.version, operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
+  const body: JsonObject = parsed.value
+  const view = carriesMessage(operation) ? viewRequest(body, '', input.version, 'HTTP+JSON') : null
+  return { version: input.version, operation, method: null, id: NO_ID, idValue: null, request: { object: body, path: '' }, extensionBody: undefined, view, inexact: parsed.inexact ?? null, problem: null }
+}
+
+/** The extension says what the body is; where it holds a message, that is read as every other. */
+function readExtensionBody (version: Version, body: unknown, inexact: InexactNumbers | null): Call {
+  const call = { ...blank(version, 'Extension', null), extensionBody: body, inexact }
+  return isObject(body) ? { ...call, request: { object: body, path: '' }, view: viewRequest(body, '', version, 'HTTP+JSON', true) } : call
+}
+
+function blank (version: Version, operation: Operation, problem: CallProblem | null): Call {
+  return { version, operation, method: null, id: NO_ID, idValue: null, request: null, extensionBody: undefined, view: null, inexact: null, problem }
+}
+
+function contentTypeProblem (input: CallInput): CallProblem | null {
+  const rest = input.binding === 'HTTP+JSON'
+  if (isJsonContentType(input.contentType, rest)) return null
+  return {
+    reason: 'CONTENT_TYPE_NOT_SUPPORTED',
+    rule: 'content-type',
+    path: 'header Content-Type',
+    message: `The header Content-Type must be ${rest ? 'application/a2a+json or ' : ''}application/json, in UTF-8.`
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * The JSON-RPC 2.0 envelope of a request, checked as reference table "JSON-RPC corners" says: batches, odd ids, wrong versions and
+ * case variants are refused before anything is read from `params`.
+ */
+import { memberSpan } from '../../wire/json/span.js'
+import type { Bytes } from '../../wire/chunked-buffer.js'
+import { withContiguous } from '../../wire/chunked-buffer.js'
+import type { FieldProblem, JsonObject } from '../fields.js'
+import { Fields, isObject, own } from '../fields.js'
+import { RPC_REQUEST } from '../members.js'
+
+export interface RpcEnvelope {
+  readonly method: string
+  /** Absent and null params are both null. */
+  readonly params: JsonObject | null
+  readonly id: string | number | null
+}
+
+export interface EnvelopeProblem {
+  readonly reason: 'INVALID_REQUEST' | 'INVALID_PARAMS'
+  readonly path: string
+  readonly message: string
+}
+
+export type EnvelopeResult = { readonly ok: true, readonly envelope: RpcEnvelope } | { readonly ok: false, readonly problem: EnvelopeProblem }
+
+function bad (path: string, message: string, reason: EnvelopeProblem['reason'] = 'INVALID_REQUEST'): EnvelopeResult {
+  return { ok: false, problem: { reason, path, message } }
+}
+
+export function readEnvelope (value: unknown): EnvelopeResult {
+  if (Array.isArray(value)) return bad('', 'Batch requests are not supported by A2A; send one JSON-RPC object per HTTP request.')
+  if (!isObject(value)) return bad('', 'The body must be one JSON-RPC 2.0 object with "jsonrpc", "id", "method" and "params".')
+  const problems: FieldProblem[] = []
+  Fields.read(value, RPC_REQUEST, '', problems)
+  const first = problems[0]
+  if (first !== undefined) {
+    return first.message.startsWith('must be ')
+      ? bad(first.path, `The member "${first.path}" ${first.message}.`, first.path === 'params' ? 'INVALID_PARAMS' : 'INVALID_REQUEST')
+      : bad(first.path, `Ambiguous envelope: the member ${first.path} ${first.message}.`)
+  }
+  if (own(value, 'jsonrpc') !== '2.0') return bad('jsonrpc', 'The member "jsonrpc" must be the string "2.0".')
+  const method = own(value, 'method')
+  if (typeof method !== 'string' || method === '') return bad('method', 'The member "method" must be a non-empty string.')
+  const params = own(value, 'params')
+  const id = own(value, 'id') as string | number | null | undefined
+  return { ok: true, envelope: { method, params: isObject(params) ? params : null, id: id ?? null } }
+}
+
+/**
+ * The `id` of a parsed body as the raw token the client wrote, so that an integer beyond 2^53 keeps its digits; `null` where the id
+ * is absent or is neither string nor number (JSON-RPC 2.0 §5).
+ */
+export function idToken (bytes: Bytes, value: unknown): string {
+  if (!isObject(value)) return 'null'
+  const id = own(value, 'id')
+  if (typeof id !== 'string' && typeof id !== 'number') return 'null'
+  return withContiguous(bytes, whole => {
+    const span = memberSpan(whole, ['id'])
+    return span === null ? 'null' : whole.toString('utf8', span.start, span.end)
+  })
+}

@@ -1,0 +1,264 @@
+/**
+ * The message view: one shape for 0.3 `kind` parts, 1.0 oneof parts, ProtoJSON snake_case and 0.3 REST `content`.
+ * Rules see only this; paths name the client's own fields.
+ */
+import type { FieldProblem, JsonObject } from '../fields.js'
+import { addProblem, Fields, FieldSet, isObject, mustBeCamelCase, own } from '../fields.js'
+import { ANY } from '../json-types.js'
+import type { Members } from '../members.js'
+import { membersOf } from '../members.js'
+import { checkFile, isWrapped, WRAPPER, wrapperFlag } from './part-checks.js'
+import type { Binding, Version } from '../versions.js'
+import type { JsonPath } from '../../wire/json/edit.js'
+
+/** Where a part may state its media type; agents differ on which places they read. */
+export type MediaTypePlace = 'mediaType' | 'metadata.mediaType' | 'metadata.mimeType' | 'file.mimeType'
+
+export interface StatedMediaType { readonly text: string, readonly path: string, readonly place: MediaTypePlace }
+
+export interface PartView {
+  /** The part itself. */
+  readonly fields: Fields
+  /** `params.message.parts[0]` */
+  readonly path: string
+  /** In the message's list. */
+  readonly index: number
+  readonly isData: boolean
+  /** The DataPart's data; undefined for other parts. */
+  readonly data: unknown
+  /** `params.message.parts[0].data` */
+  readonly dataPath: string
+  /** Keys from the part to its data. */
+  readonly dataSteps: readonly string[]
+  /** Every media type stated for the DataPart, most authoritative first, with the path of each; of other parts see `statedTypes`. */
+  readonly mediaTypes: readonly StatedMediaType[]
+  /** Why some agents may not take it for a DataPart, as a predicate of its path, or null. Matters to rules that count or order DataParts. */
+  readonly ambiguity: string | null
+}
+
+/** An object with parts: a message, or an artifact of an answer. */
+export interface ContentView {
+  /** The object itself. */
+  readonly fields: Fields
+  readonly path: string
+  /** Keys from the root of the body to the object. */
+  readonly steps: JsonPath
+  /** Its `extensions[]`: annotation, not activation (decision 4). */
+  readonly listed: readonly string[]
+  readonly parts: readonly PartView[]
+  /** The key under which its list of parts is written, and how long that is; null where there is no list. */
+  readonly list: { readonly key: string, readonly length: number } | null
+}
+
+export interface MessageView extends ContentView {
+  readonly taskId: 'present' | 'absent'
+  readonly contextId: 'present' | 'absent'
+}
+
+export interface RequestView {
+  /** The request object itself. */
+  readonly fields: Fields
+  /** Null where the request carries no message object; the agent judges that. */
+  readonly message: MessageView | null
+  /** 1.0 `tenant` of the request's own body, or null. */
+  readonly tenant: string | null
+  /** Members that gateway and agent might read differently. */
+  readonly problems: readonly FieldProblem[]
+}
+
+const MESSAGE_IDS = ['taskId', 'contextId'] as const
+
+const MEMBERS_1_0 = ['text', 'raw', 'url', 'data'] as const
+const MEMBERS_0_3 = ['text', 'file', 'data'] as const
+
+/**
+ * Reads the request object: `params` of JSON-RPC, the body of HTTP+JSON.
+ * @param path of that object from the root of the request: `params`, or '' for HTTP+JSON
+ * @param foreign whether an extension says what its members are: only the message in it is A2A's
+ */
+export function viewRequest (request: JsonObject, path: string, version: Version, binding: Binding, foreign = false): RequestView {
+  const problems: FieldProblem[] = []
+  const members = membersOf(version, binding)
+  const fields = Fields.read(request, foreign ? members.extensionRequest : members.sendRequest, path, problems)
+  const tenant = version === '1.0' ? fields.get('tenant') : undefined
+  return {
+    fields,
+    message: viewMessage(fields, version, binding, problems),
+    tenant: typeof tenant === 'string' && tenant !== '' ? tenant : null,
+    problems
+  }
+}
+
+function viewMessage (request: Fields, version: Version, binding: Binding, problems: FieldProblem[]): MessageView | null {
+  let field = 'message'
+  // proto 0.3.0 names the field `request` with json_name `message`: ProtoJSON parsers read both.
+  if (version === '0.3' && binding === 'HTTP+JSON' && isObject(request.get('request'))) {
+    if (request.get('message') !== undefined) addProblem(problems, request.pathOf('request'), 'stands beside "message", another spelling of the same field; send only "message"')
+    else field = 'request'
+  }
+  const raw = request.get(field)
+  if (!isObject(raw)) return null
+  const key = request.key(field) ?? field
+  const members = membersOf(version, binding)
+  const read = Fields.read(raw, members.message, request.pathOf(field), problems)
+  const content = viewContent(read, request.path === '' ? [key] : [request.path, key], members, problems)
+  // Python's models read both, the JavaScript SDKs take the message for one without a task.
+  if (version === '0.3' && binding === 'JSONRPC') mustBeCamelCase(content.fields, MESSAGE_IDS, problems)
+  if (version === '0.3' && content.list?.key === 'content') for (const part of content.parts) mustBeWrapped(part, problems)
+  const { fields, path, steps, listed, parts, list } = content
+  return { fields, path, steps, listed, parts, list, taskId: presence(fields.get('taskId')), contextId: presence(fields.get('contextId')) }
+}
+
+/** ProtoJSON of proto 0.3.0: data without the member is no data to the JavaScript SDKs. */
+function mustBeWrapped ({ isData, data, dataPath, dataSteps }: PartView, problems: FieldProblem[]): void {
+  if (!isData || data === undefined || data === null || dataSteps === WRAPPED_DATA) return
+  if (!isObject(data) || Object.keys(data).length > 0) {
+    addProblem(problems, dataPath, 'must hold the document in a member "data", as this binding has it')
+  }
+}
+
+/** Data of a part with a kind is the document itself, but ProtoJSON readers look for the document in it. */
+function mustBeUnwrapped ({ data, dataPath, dataSteps }: PartView, problems: FieldProblem[]): void {
+  if (dataSteps !== DATA || !isObject(data)) return
+  const inner = own(data, 'data')
+  if (typeof inner === 'object' && inner !== null) addProblem(problems, dataPath, 'holds a member "data" in a part with a kind, which some clients take for the whole document; leave "kind" out, and wrap the document as this binding has it')
+}
+
+/**
+ * Reads an object that has parts and may list extensions.
+ * @param steps keys from the root of the body to it
+ * @param proto whether parts without `kind` are ProtoJSON of proto 0.3.0, where data lies one level deeper also below `parts`: in answers of
+ *   0.3 HTTP+JSON, whose artifacts have no `content`
+ */
+export function viewContent (fields: Fields, steps: JsonPath, members: Members, problems: FieldProblem[], proto = false): ContentView {
+  const extensions = fields.get('extensions')
+  const { parts, list } = viewParts(fields, members, proto, problems)
+  return { fields, path: fields.path, steps, listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : NONE, parts, list }
+}
+
+/** Null and the empty string are ProtoJSON's absent. */
+export function presence (value: unknown): 'present' | 'absent' {
+  return value === undefined || value === null || value === '' ? 'absent' : 'present'
+}
+
+function viewParts (message: Fields, members: Members, proto: boolean, problems: FieldProblem[]): Pick<MessageView, 'parts' | 'list'> {
+  const { version } = members
+  const parts = message.get('parts')
+  const content = message.get('content')
+  if (parts !== undefined && content !== undefined && version === '0.3') {
+    addProblem(problems, message.pathOf('content'), 'stands beside "parts"; send only the one that this binding defines')
+  }
+  const nested = version === '0.3' && !Array.isArray(parts) && Array.isArray(content)
+  const list = nested ? content : parts
+  if (!Array.isArray(list)) return { parts: NONE, list: null }
+  const listField = nested ? 'content' : 'parts'
+  const listPath = message.pathOf(listField)
+  const views: PartView[] = []
+  for (let i = 0; i < list.length; i++) {
+    const raw: unknown = list[i]
+    if (!isObject(raw)) continue
+    const fields = Fields.read(raw, members.part, `${listPath}[${i}]`, problems)
+    const view = viewPart(fields, i, members, nested || (proto && own(raw, 'kind') === undefined), problems)
+    if (proto) mustBeUnwrapped(view, problems)
+    views.push(view)
+  }
+  return { parts: views, list: { key: message.key(listField) ?? listField, length: list.length } }
+}
+
+const NONE: readonly never[] = []
+const DATA: readonly string[] = ['data']
+const WRAPPED_DATA: readonly string[] = ['data', 'data']
+const FLAGGED_DATA: readonly string[] = ['data', 'value']
+
+function viewPart (part: Fields, index: number, known: Members, nested: boolean, problems: FieldProblem[]): PartView {
+  const { path } = part
+  const { version } = known
+  const members = version === '1.0' ? MEMBERS_1_0 : MEMBERS_0_3
+  let present: string | null = null
+  let several = false
+  for (let i = 0; i < members.length; i++) {
+    const member = members[i] as string
+    const value = part.peek(member)
+    // A null sibling is an absent one to every SDK, so it makes no second member.
+    if (value === undefined || value === null) continue
+    several = present !== null
+    if (several) addProblem(problems, path, `holds both "${present}" and "${member}"; a part has exactly one of ${members.join(', ')}`)
+    present ??= member
+  }
+  const kind = own(part.object, 'kind')
+  if (version === '0.3' && !several && kind !== present && (kind === 'text' || kind === 'file' || kind === 'data')) {
+    if (present !== null) addProblem(problems, path, `says kind "${kind}" and carries "${present}"; make them agree`)
+    // A text without its member is an empty one: writers leave empty members out.
+    else if (kind === 'file' || (kind === 'data' && part.key('data') === null)) addProblem(problems, path, `says kind "${kind}" and carries none; add the member "${kind}"`)
+  }
+  const isData = present === 'data' || (present === null && part.key('data') !== null)
+  if (!isData) {
+    const metadata = part.get('metadata')
+    if (isObject(metadata)) Fields.read(metadata, known.partMetadata, part.pathOf('metadata'), problems)
+    checkFile(part, known, problems)
+    return { fields: part, path, index, isData: false, data: undefined, dataPath: part.pathOf('data'), dataSteps: DATA, mediaTypes: NONE, ambiguity: null }
+  }
+  let data = part.get('data')
+  let dataPath = part.pathOf('data')
+  let dataSteps = DATA
+  // 0.3 REST is ProtoJSON of DataPart { Struct data }: the document is one level deeper (reference §5.2).
+  if (nested && isObject(data) && Object.hasOwn(data, 'data')) {
+    // Its other members are the client's own, whatever their spelling.
+    Fields.read({ data: data.data }, known.dataPart, dataPath, problems)
+    data = data.data
+    dataPath = `${dataPath}.data`
+    dataSteps = WRAPPED_DATA
+  } else if (version === '0.3' && isObject(data) && Boolean(wrapperFlag(part))) {
+    if (isWrapped(part, data)) {
+      data = data.value
+      dataPath = `${dataPath}.value`
+      dataSteps = FLAGGED_DATA
+    } else addProblem(problems, part.pathOf('metadata'), `says "${WRAPPER}" of data that is not just one "value" other than an object; leave it out`)
+  }
+  const ambiguity = version === '0.3' && !nested && kind !== 'data'
+    ? 'carries "data" without kind "data", so some agents do not read it as data; set kind to "data"'
+    : data === null || data === undefined ? 'carries null as data, which some agents read as no data; send a value' : null
+  return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, known, problems), ambiguity }
+}
+
+function mediaTypesOf (part: Fields, { version, partMetadata }: Members, problems: FieldProblem[]): readonly StatedMediaType[] {
+  if (part.get('mediaType') === undefined && part.get('metadata') === undefined) return NONE
+  const found: StatedMediaType[] = []
+  const add = (fields: Fields, field: 'mediaType' | 'mimeType', place: MediaTypePlace): void => {
+    const value = fields.get(field)
+    if (typeof value === 'string' && value !== '') found.push({ text: value, path: fields.pathOf(field), place })
+  }
+  if (version === '1.0') add(part, 'mediaType', 'mediaType')
+  const metadata = part.get('metadata')
+  if (isObject(metadata)) {
+    const fields = Fields.read(metadata, partMetadata, part.pathOf('metadata'), problems)
+    if (version === '1.0') add(fields, 'mediaType', 'metadata.mediaType')
+    add(fields, 'mimeType', 'metadata.mimeType')
+    if (version === '0.3') add(fields, 'mediaType', 'metadata.mediaType')
+  }
+  if (version === '0.3') add(part, 'mediaType', 'mediaType')
+  return found
+}
+
+/** The table has the types; here they are only looked up. */
+const STATED = new FieldSet({ mediaType: ANY, mimeType: ANY })
+
+/** The media types of any part; those of parts without data are only read where a policy asks for them. */
+export function statedTypes (part: PartView): readonly StatedMediaType[] {
+  if (part.isData) return part.mediaTypes
+  const found: StatedMediaType[] = []
+  const add = (fields: Fields, field: 'mediaType' | 'mimeType', place: MediaTypePlace): void => {
+    const text = fields.get(field)
+    if (typeof text === 'string' && text !== '') found.push({ text, path: fields.pathOf(field), place })
+  }
+  add(part.fields, 'mediaType', 'mediaType')
+  const file = part.fields.get('file')
+  if (isObject(file)) add(Fields.read(file, STATED, part.fields.pathOf('file'), []), 'mimeType', 'file.mimeType')
+  const metadata = part.fields.get('metadata')
+  if (isObject(metadata)) {
+    const fields = Fields.read(metadata, STATED, part.fields.pathOf('metadata'), [])
+    add(fields, 'mediaType', 'metadata.mediaType')
+    add(fields, 'mimeType', 'metadata.mimeType')
+  }
+  return found
+}

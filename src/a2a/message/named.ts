@@ -1,0 +1,73 @@
+/** Requests without a message that name their task or their tenant twice and differently, or where only some agents look. */
+import type { Call } from './call.js'
+import type { FieldProblem } from '../fields.js'
+import { addProblem, Fields, isObject, mustBeCamelCase } from '../fields.js'
+import { membersOf } from '../members.js'
+import type { Operation } from '../operations.js'
+import { carriesMessage } from '../operations.js'
+import { nameId, taskIdOfPath } from '../task-id.js'
+
+/** Where an HTTP+JSON request was sent. */
+export interface Address {
+  /** Percent-encoded, without query. */
+  readonly path: string
+  /** Percent-encoded tenant of the path, or null. */
+  readonly tenant: string | null
+  /** With its leading `?`, or ''. */
+  readonly query: string
+}
+
+const TASK_ID = ['taskId'] as const
+
+/** Operations whose request has the task as `id`; the others of tasks have it as `taskId`. */
+const OF_TASK: ReadonlySet<Operation> = new Set<Operation>(['GetTask', 'CancelTask', 'SubscribeToTask'])
+const OF_CONFIG: ReadonlySet<Operation> = new Set<Operation>(['CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig'])
+
+/**
+ * @param address null for JSON-RPC
+ * @returns the first thing that agents read differently, or null
+ */
+export function unclearName (call: Call, address: Address | null): FieldProblem | null {
+  if (call.operation === 'Other' || call.operation === 'Extension') return null
+  if (address !== null && call.version === '1.0' && address.query !== '' && strayTenant(address)) {
+    return { path: 'query tenant', message: 'is read by some agents only; send the tenant in the path' }
+  }
+  return call.view !== null || call.request === null || carriesMessage(call.operation) ? null : ofBody(call, address)
+}
+
+/** A tenant of the query that is not the path's: of the JavaScript SDK it may even outdo that. */
+function strayTenant ({ tenant, query }: Address): boolean {
+  if (!/tenant|%/.test(query)) return false
+  const ofPath = tenant === null ? null : decodeURIComponent(tenant)
+  return new URLSearchParams(query).getAll('tenant').some(one => one !== '' && one !== ofPath)
+}
+
+function ofBody ({ operation, version, request }: Call, address: Address | null): FieldProblem | null {
+  if (request === null) return null
+  const problems: FieldProblem[] = []
+  const { taskRequest } = membersOf(version, address === null ? 'JSONRPC' : 'HTTP+JSON')
+  const fields = Fields.read(request.object, taskRequest, request.path, problems)
+  if (version === '0.3' && address === null) mustBeCamelCase(fields, TASK_ID, problems)
+  const text = (name: string): string | null => fields.get(name) as string | null | undefined || null
+  const differ = (name: string, one: string | null, other: string | null, than: string): void => {
+    if (one !== null && other !== null && one !== other) addProblem(problems, fields.pathOf(name), `names another task than ${than}; name it once`)
+  }
+  if (problems.length === 0 && version === '0.3' && OF_CONFIG.has(operation)) differ('taskId', text('taskId'), text('id'), '"id"')
+  if (problems.length === 0 && address !== null) {
+    const ofPath = taskIdOfPath(operation, address.path)
+    if (OF_TASK.has(operation)) differ('id', text('id'), ofPath, 'the path')
+    else differ('taskId', text('taskId'), ofPath, 'the path')
+    for (const name of ['name', 'parent'] as const) differ(name, nameId(fields.get(name)), ofPath, 'the path')
+    const config = version === '0.3' ? request.object.config : undefined
+    if (isObject(config)) differ('config', nameId(config.name), ofPath, 'the path')
+    if (version === '1.0') checkTenant(operation, address.tenant, fields, problems)
+  }
+  return problems[0] ?? null
+}
+
+function checkTenant (operation: Operation, ofPath: string | null, fields: Fields, problems: FieldProblem[]): void {
+  const tenant = fields.get('tenant')
+  if (typeof tenant !== 'string' || tenant === '') return
+  if (ofPath === null && operation === 'CreateTaskPushNotificationConfig') return
+  if (ofPath === null || decodeURIComponent(ofPath) !== tenant) addProblem(problems, fields.pathOf('tenant'), ofPath === null ? 'is read by some agents only; send the tenant in the path' : 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body')
+}

@@ -1,0 +1,75 @@
+/** One shape for requests of both generations and bindings, for the `match` schemas of policies. */
+import type { Call } from './call.js'
+import type { Fields, JsonObject } from '../fields.js'
+import { isObject, own } from '../fields.js'
+import type { ContentView, PartView } from './message.js'
+import { presence } from './message.js'
+
+/**
+ * `{operation, version, message: {role, taskId, contextId, metadata, extensions, parts}, metadata}`; what the client left out is left out.
+ * Roles are `user` and `agent`; ids that are null or empty are left out; a part has its `text`, `data`, `url` or `raw`, and `mediaType`,
+ * `filename` and `metadata` where it states them.
+ */
+export function normalise (call: Call): JsonObject {
+  const { view } = call
+  const metadata = view === null ? (call.request === null ? undefined : own(call.request.object, 'metadata')) : view.fields.get('metadata')
+  return {
+    operation: call.operation,
+    version: call.version,
+    ...(view === null || view.message === null ? {} : { message: normaliseMessage(view.message) }),
+    ...(isObject(metadata) ? { metadata } : {})
+  }
+}
+
+/** `{role, taskId, contextId, metadata, extensions, parts}`, of a request or an answer. */
+export function normaliseMessage (message: ContentView): JsonObject {
+  const { fields } = message
+  const out: Record<string, unknown> = {}
+  const role = roleOf(fields)
+  if (role !== null) out.role = role
+  for (const name of ['taskId', 'contextId'] as const) if (presence(fields.get(name)) === 'present') out[name] = fields.get(name)
+  const metadata = fields.get('metadata')
+  if (isObject(metadata)) out.metadata = metadata
+  out.extensions = message.listed
+  out.parts = message.parts.map(normalisePart)
+  return out
+}
+
+/** `user` or `agent`, or what else is written there; null for none. ProtoJSON reads the numbers of an enum for its names. */
+export function roleOf (message: Fields): string | null {
+  const role = message.get('role')
+  if (typeof role === 'string') return role === 'ROLE_USER' ? 'user' : role === 'ROLE_AGENT' ? 'agent' : role
+  return role === 1 ? 'user' : role === 2 ? 'agent' : null
+}
+
+export function normalisePart (part: PartView): JsonObject {
+  const { fields } = part
+  const out: Record<string, unknown> = {}
+  const file = fields.get('file')
+  if (part.isData) out.data = part.data
+  else for (const member of ['text', 'url', 'raw'] as const) addText(fields, member, out)
+  // 1.0 knows no files: what stands beside one is the part.
+  if (isObject(file) && Object.keys(out).length === 0) addFile(file, out)
+  addText(fields, 'filename', out)
+  const stated = part.mediaTypes[0]
+  if (stated !== undefined) out.mediaType = stated.text
+  else if (!part.isData) addText(fields, 'mediaType', out)
+  const metadata = fields.get('metadata')
+  if (isObject(metadata)) out.metadata = metadata
+  return out
+}
+
+function addText (fields: Fields, name: string, out: Record<string, unknown>): void {
+  const value = fields.get(name)
+  if (value !== undefined && value !== null) out[name] = value
+}
+
+const FILE_MEMBERS = [['uri', 'url'], ['fileWithUri', 'url'], ['file_with_uri', 'url'], ['bytes', 'raw'], ['fileWithBytes', 'raw'], ['file_with_bytes', 'raw'], ['name', 'filename'], ['mimeType', 'mediaType'], ['mime_type', 'mediaType']] as const
+
+/** 0.3 has a FilePart, whose members 1.0 moved onto the part. */
+function addFile (file: JsonObject, out: Record<string, unknown>): void {
+  for (const [theirs, ours] of FILE_MEMBERS) {
+    const value = own(file, theirs)
+    if (value !== undefined && value !== null && out[ours] === undefined) out[ours] = value
+  }
+}

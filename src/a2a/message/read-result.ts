@@ -1,0 +1,149 @@
+/**
+ * What an agent's answer holds, in both generations and bindings: envelope, error, results. Shapes: spec 0.3.0 §7, A2A 1.0.1 §9.4 and §11,
+ * proto 1.0.1 SendMessageResponse and StreamResponse.
+ */
+import type { FieldProblem, JsonObject } from '../fields.js'
+import { Fields, isObject, isSameField, own } from '../fields.js'
+import { membersOf, RPC_RESPONSE } from '../members.js'
+import type { Operation } from '../operations.js'
+import { isBareTask, isResult, readResult, readTask } from './result-shapes.js'
+import type { Place, Style } from './result-shapes.js'
+import type { ResponseView, ResultView } from './result.js'
+
+export interface ResponseOptions extends Style {
+  readonly operation: Operation
+  /** JSON-RPC id of the request as a value; null where it has none: then every id of the answer is fine. */
+  readonly id: string | number | null
+  /** Whether it is an event of a stream, which may be an update of a task. */
+  readonly stream: boolean
+}
+
+type Fault = { readonly path: string, readonly message: string }
+
+/**
+ * Reads the body of an answer, or the data of one event. Never throws. Answers of the operations for push notification configurations and of
+ * GetExtendedAgentCard have no results; those of unknown methods and of extensions' routes have them where they look like it.
+ * @param value JSON, parsed strictly
+ */
+export function viewResponse (value: unknown, options: ResponseOptions): ResponseView {
+  return options.binding === 'JSONRPC' ? viewRpc(value, options) : viewRest(value, options)
+}
+
+function viewRpc (value: unknown, options: ResponseOptions): ResponseView {
+  if (!isObject(value)) return faulty('', 'is no JSON-RPC 2.0 object')
+  const problems: FieldProblem[] = []
+  Fields.read(value, RPC_RESPONSE, '', problems)
+  if (own(value, 'jsonrpc') !== '2.0') return faulty('jsonrpc', 'must be the string "2.0"', problems)
+  // Serialisers that write every member write null for the one of the two that is not meant.
+  const error = own(value, 'error')
+  const isError = error !== undefined && error !== null
+  const result = own(value, 'result')
+  if (isError && result !== undefined && result !== null) return faulty('error', 'stands beside "result"; an answer has exactly one of them', problems)
+  if (!isError && !Object.hasOwn(value, 'result')) return faulty('', 'has neither "result" nor "error"', problems)
+  const id = own(value, 'id') ?? null
+  // JSON-RPC 2.0 §5: null where an error kept the agent from reading it.
+  if (options.id !== null && id !== options.id && !(isError && id === null)) return faulty('id', 'is not the id of the request', problems)
+  if (isError) return { results: NONE, isError: true, fault: null, problems }
+  return viewResults({ value: result, path: 'result', steps: RESULT }, options, problems)
+}
+
+function viewRest (value: unknown, options: ResponseOptions): ResponseView {
+  const problems: FieldProblem[] = []
+  if (isObject(value) && isRestError(value) && !holdsResult(value)) return { results: NONE, isError: true, fault: null, problems }
+  return viewResults({ value, path: '', steps: ROOT }, options, problems)
+}
+
+/** 1.0.1 §11.6 and events named `error`: `{error}`. No text of 0.3 says how errors look; its SDKs write `{code, message}`. */
+function isRestError (body: JsonObject): boolean {
+  const error = own(body, 'error')
+  if (error !== undefined && error !== null) return true
+  return typeof own(body, 'code') === 'number' && typeof own(body, 'message') === 'string'
+}
+
+const RESULTS = ['task', 'message', 'msg', 'statusUpdate', 'artifactUpdate', 'tasks', 'status', 'artifact', 'artifacts', 'history', 'parts', 'content', 'metadata']
+
+/** Whether somebody might take something of it for a result: clients of calls that succeed do not look for errors. */
+function holdsResult (body: JsonObject): boolean {
+  return Object.keys(body).some(key => typeof body[key] === 'object' && body[key] !== null && RESULTS.some(name => isSameField(key, name)))
+}
+
+function viewResults (place: Place, options: ResponseOptions, problems: FieldProblem[]): ResponseView {
+  switch (options.operation) {
+    case 'SendMessage':
+      return wrapped(place, options, options.stream, problems)
+    case 'SendStreamingMessage':
+    case 'SubscribeToTask':
+      return wrapped(place, options, true, problems)
+    case 'GetTask':
+    case 'CancelTask': {
+      const task = isObject(place.value) ? readTask(place.value, place, options, problems) : null
+      return task === null ? faulty(place.path, 'is no Task', problems) : read([task], problems)
+    }
+    case 'ListTasks':
+      return viewTasks(place, options, problems)
+    case 'Other':
+    case 'Extension':
+      return viewUnknown(place, options, problems)
+    default:
+      return read(NONE, problems)
+  }
+}
+
+function wrapped (place: Place, options: ResponseOptions, updates: boolean, problems: FieldProblem[]): ResponseView {
+  const results = isObject(place.value) ? readResult(place.value, place, options, updates, problems) : NONE
+  if (results.length > 0) return read(results, problems)
+  const words = updates ? 'is no Task, no Message and no update of a Task' : 'is neither a Task nor a Message'
+  return faulty(place.path, options.version === '1.0' ? `${words}: it holds none of ${updates ? '"task", "message", "statusUpdate" and "artifactUpdate"' : '"task" and "message"'}` : words, problems)
+}
+
+function viewTasks (place: Place, options: ResponseOptions, problems: FieldProblem[]): ResponseView {
+  if (!isObject(place.value)) return faulty(place.path, 'is no list of Tasks', problems)
+  const fields = Fields.read(place.value, membersOf(options.version, options.binding).taskList, place.path, problems)
+  const tasks = fields.get('tasks')
+  // ProtoJSON leaves empty lists out.
+  if (tasks === undefined || tasks === null) return read(NONE, problems)
+  const path = fields.pathOf('tasks')
+  if (!Array.isArray(tasks)) return faulty(path, 'is no list of Tasks', problems)
+  const results: ResultView[] = []
+  for (let i = 0; i < tasks.length; i++) {
+    const one: unknown = tasks[i]
+    const at: Place = { value: one, path: `${path}[${i}]`, steps: [...place.steps, fields.key('tasks') ?? 'tasks', i] }
+    const task = isObject(one) ? readTask(one, at, options, problems) : null
+    if (task === null) return faulty(at.path, 'is no Task', problems)
+    results.push(task)
+  }
+  return read(results, problems)
+}
+
+/** Its members may be anybody's: only what is a result beyond doubt is read, and nothing else of it can be a problem. */
+function viewUnknown (place: Place, options: ResponseOptions, problems: FieldProblem[]): ResponseView {
+  const { value } = place
+  if (!isObject(value)) return read(NONE, problems)
+  if (isBareTask(value)) return read(someOf(readTask(value, place, options, problems)), problems)
+  if (isResult(value)) return read(readResult(value, place, styleOf(value, options), true, problems), problems)
+  const tasks = own(value, 'tasks')
+  const isList = Array.isArray(tasks) && tasks.length > 0 && tasks.every(one => isObject(one) && isBareTask(one))
+  return isList ? viewTasks(place, options, problems) : read(NONE, problems)
+}
+
+function someOf<T> (value: T | null): readonly T[] {
+  return value === null ? NONE : [value]
+}
+
+/** An object that says its kind is one of 0.3, whatever the request's version. */
+function styleOf (value: JsonObject, { binding, version }: ResponseOptions): Style {
+  return { binding, version: typeof own(value, 'kind') === 'string' ? '0.3' : version }
+}
+
+const NONE: readonly never[] = []
+const ROOT = [] as const
+const RESULT = ['result'] as const
+
+function read (results: readonly ResultView[], problems: readonly FieldProblem[]): ResponseView {
+  return { results, isError: false, fault: null, problems }
+}
+
+function faulty (path: string, message: string, problems: readonly FieldProblem[] = NONE): ResponseView {
+  const fault: Fault = { path, message }
+  return { results: NONE, isError: false, fault, problems }
+}

@@ -1,0 +1,232 @@
+/** Messages, tasks and their updates as agents of both generations and bindings write them: bare, by `kind`, or wrapped in a member of their name. */
+import type { JsonPath } from '../../wire/json/edit.js'
+import type { FieldProblem, JsonObject } from '../fields.js'
+import type { FieldSet } from '../fields.js'
+import { addProblem, Fields, isObject, memberPath, own, snakeCase } from '../fields.js'
+import type { Members } from '../members.js'
+import { membersOf } from '../members.js'
+import type { ContentView } from './message.js'
+import { viewContent } from './message.js'
+import type { ResultKind, ResultView } from './result.js'
+import type { TaskState } from '../task-state.js'
+import { taskStateOf } from '../task-state.js'
+import type { Binding, Version } from '../versions.js'
+
+/** A value of the answer and where it is. */
+export interface Place {
+  readonly value: unknown
+  readonly path: string
+  readonly steps: JsonPath
+}
+
+export interface Style { readonly binding: Binding, readonly version: Version }
+
+/** Of the members that a version and binding has for each kind of result. */
+const FIELDS = { task: 'task', message: 'message', statusUpdate: 'update', artifactUpdate: 'update' } as const
+
+/** 0.3: types.ts 0.3.0. */
+const KINDS: ReadonlyMap<unknown, ResultKind> = new Map([['task', 'task'], ['message', 'message'], ['status-update', 'statusUpdate'], ['artifact-update', 'artifactUpdate']])
+
+type Member = readonly [name: string, kind: ResultKind]
+
+const MEMBERS_1_0: readonly Member[] = [['task', 'task'], ['message', 'message'], ['statusUpdate', 'statusUpdate'], ['artifactUpdate', 'artifactUpdate']]
+/** proto 0.3.0 names the message `msg`, with json_name `message`. */
+const MEMBERS_0_3: readonly Member[] = [...MEMBERS_1_0, ['msg', 'message']]
+
+/**
+ * Reads a Message, a Task or an update, wrapped as proto 1.0.1 StreamResponse and proto 0.3.0 have it, or by itself as 0.3 has it.
+ * @param updates whether updates of tasks are results here
+ * @returns several where it holds several, which is a problem; none where it is no result
+ */
+export function readResult (object: JsonObject, place: Place, style: Style, updates: boolean, problems: FieldProblem[]): ResultView[] {
+  const old = style.version === '0.3'
+  const named = old ? own(object, 'kind') : undefined
+  const kind = KINDS.get(named)
+  const found: ResultView[] = []
+  const take = (kind: ResultKind, value: JsonObject, path: string, steps: JsonPath): void => {
+    if (updates || kind === 'task' || kind === 'message') found.push(view(kind, value, path, steps, style, problems))
+  }
+  // A kind that no client knows makes it nothing to them all.
+  if (typeof named === 'string' && kind === undefined) return found
+  if (kind !== undefined) take(kind, object, place.path, place.steps)
+  if (kind !== undefined && style.binding === 'JSONRPC') return found
+
+  const fields = Fields.read(object, membersOf(style.version, style.binding).wrapper, place.path, problems)
+  let first = kind === undefined ? null : 'kind'
+  for (const [name, kind] of old ? MEMBERS_0_3 : MEMBERS_1_0) {
+    const value = fields.get(name)
+    if (value === undefined || value === null) continue
+    if (first !== null) addProblem(problems, fields.pathOf(name), `stands beside "${first}"; an answer has exactly one of them`)
+    first ??= name
+    const key = fields.key(name)
+    if (isObject(value) && key !== null) take(kind, value, fields.pathOf(name), [...place.steps, key])
+  }
+  const bare = first === null && old ? bareKind(object, place.path, problems) : null
+  if (bare !== null) take(bare, object, place.path, place.steps)
+  return found
+}
+
+/** A Task by itself: what GetTask and CancelTask answer with, and what lists hold. @returns null for what is none */
+export function readTask (object: JsonObject, { path, steps }: Place, style: Style, problems: FieldProblem[]): ResultView | null {
+  const kind = style.version === '0.3' ? own(object, 'kind') : undefined
+  if (typeof kind === 'string' ? kind !== 'task' : typeof own(object, 'id') !== 'string' && !isObject(own(object, 'status'))) return null
+  return view('task', object, path, steps, style, problems)
+}
+
+/** Whether it is a result in some generation beyond doubt: an object of another origin hardly looks like it. */
+export function isResult (object: JsonObject): boolean {
+  if (looksLike(object, KINDS.get(own(object, 'kind'))) || isBareTask(object)) return true
+  return MEMBERS_0_3.some(([name, kind]) => {
+    const value = own(object, name) ?? own(object, snakeCase(name))
+    return isObject(value) && looksLike(value, kind)
+  })
+}
+
+export function isBareTask (object: JsonObject): boolean {
+  const status = own(object, 'status')
+  return typeof own(object, 'id') === 'string' && isObject(status) && taskStateOf(own(status, 'state')) !== null
+}
+
+function looksLike (object: JsonObject, kind: ResultKind | undefined): boolean {
+  const has = (name: string): unknown => own(object, name) ?? own(object, snakeCase(name))
+  switch (kind) {
+    // Objects and lists alike: what has the other one is a result of the wrong type, and not some other thing.
+    case 'task': return isBareTask(object) || (has('id') !== undefined && isContainer(has('status')) && isContainer(has('artifacts')))
+    case 'message': return has('messageId') !== undefined && (isContainer(has('parts')) || isContainer(has('content')))
+    case 'statusUpdate': return has('taskId') !== undefined && isContainer(has('status'))
+    case 'artifactUpdate': return has('taskId') !== undefined && isContainer(has('artifact'))
+    default: return false
+  }
+}
+
+function isContainer (value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+/** 0.3 objects without `kind`, which readers that go by shape take: Python's model has it by default, and takes the shape that most members fit. */
+function bareKind (object: JsonObject, path: string, problems: FieldProblem[]): ResultKind | null {
+  const kinds: ResultKind[] = []
+  if (isContainer(own(object, 'status'))) {
+    if (Object.hasOwn(object, 'id')) kinds.push('task')
+    if (looksLike(object, 'statusUpdate')) kinds.push('statusUpdate')
+  }
+  if (looksLike(object, 'artifactUpdate')) kinds.push('artifactUpdate')
+  if (isContainer(own(object, 'parts')) || isContainer(own(object, 'content'))) kinds.push('message')
+  if (kinds.length > 1) addProblem(problems, memberPath(path, 'kind'), 'is missing where the other members do not tell what it is; say what it is')
+  return kinds[0] ?? null
+}
+
+function view (kind: ResultKind, object: JsonObject, path: string, steps: JsonPath, style: Style, problems: FieldProblem[]): ResultView {
+  const members = membersOf(style.version, style.binding)
+  return new Result(kind, Fields.read(object, members[FIELDS[kind]], path, problems), steps, style, problems)
+}
+
+const NOTHING: readonly never[] = []
+
+class Result implements ResultView {
+  readonly kind: ResultKind
+  readonly fields: Fields
+  readonly path: string
+  readonly steps: JsonPath
+  readonly taskId: string | null
+  readonly contextId: string | null
+  readonly state: TaskState | null = null
+  readonly message: ContentView | null = null
+  readonly status: ContentView | null = null
+  readonly artifacts: readonly ContentView[] = NOTHING
+  readonly append: boolean
+  readonly pastProblems: FieldProblem[] = []
+  private readonly version: Version
+  private readonly members: Members
+  private readonly proto: boolean
+  private all: readonly ContentView[] | null = null
+  private agents: readonly ContentView[] | null = null
+
+  constructor (kind: ResultKind, fields: Fields, steps: JsonPath, { version, binding }: Style, problems: FieldProblem[]) {
+    this.kind = kind
+    this.fields = fields
+    this.path = fields.path
+    this.steps = steps
+    this.version = version
+    this.members = membersOf(version, binding)
+    this.proto = version === '0.3' && binding === 'HTTP+JSON'
+    this.taskId = idOf(fields, kind === 'task' ? 'id' : 'taskId')
+    this.contextId = idOf(fields, 'contextId')
+    this.append = kind === 'artifactUpdate' && fields.get('append') === true
+    // Whatever role it says: nobody but the agent answers.
+    if (kind === 'message') this.message = this.content(fields, steps, problems)
+    if (kind === 'task' || kind === 'statusUpdate') {
+      const status = this.child(fields, 'status', this.members.status, problems)
+      if (status !== null) {
+        this.state = taskStateOf(status.get('state'))
+        this.status = this.statusMessage(status, [...steps, fields.key('status') ?? 'status'], problems)
+      }
+    }
+    if (kind === 'task') this.artifacts = this.list('artifacts', this.members.artifact, problems)
+    if (kind === 'artifactUpdate') {
+      const artifact = this.child(fields, 'artifact', this.members.artifact, problems)
+      if (artifact !== null) this.artifacts = [this.content(artifact, [...steps, fields.key('artifact') ?? 'artifact'], problems)]
+    }
+  }
+
+  /** Read when first asked for: only redaction asks. What is odd there the client may have written, so it is no problem of an answer that is only judged. */
+  get history (): readonly ContentView[] {
+    this.all ??= this.kind === 'task' ? this.list('history', this.members.message, this.pastProblems) : NOTHING
+    return this.all
+  }
+
+  get past (): readonly ContentView[] {
+    this.agents ??= this.history.filter(({ fields }) => !this.isClients(fields))
+    return this.agents
+  }
+
+  private statusMessage (status: Fields, steps: JsonPath, problems: FieldProblem[]): ContentView | null {
+    let field = 'message'
+    if (this.proto && isObject(status.get('update'))) {
+      if (status.get('message') !== undefined) addProblem(problems, status.pathOf('update'), 'stands beside "message", another spelling of the same field; send only "message"')
+      else field = 'update'
+    }
+    const message = this.child(status, field, this.members.message, problems)
+    return message === null ? null : this.authored(message, [...steps, status.key(field) ?? field], problems)
+  }
+
+  /** Null for what the client wrote: some agents begin a task with a status that repeats its message (adk-python). */
+  private authored (message: Fields, steps: JsonPath, problems: FieldProblem[]): ContentView | null {
+    return this.isClients(message) ? null : this.content(message, steps, problems)
+  }
+
+  /** By the role as its generation and binding write it: in another spelling it is no role of the client to whoever reads it. */
+  private isClients (message: Fields): boolean {
+    const role = message.get('role')
+    if (this.version === '0.3' && role === 'user') return true
+    return (this.version === '1.0' || this.proto) && (role === 'ROLE_USER' || role === 1)
+  }
+
+  private content (fields: Fields, steps: JsonPath, problems: FieldProblem[]): ContentView {
+    return viewContent(fields, steps, this.members, problems, this.proto)
+  }
+
+  private child (fields: Fields, field: string, set: FieldSet, problems: FieldProblem[]): Fields | null {
+    const value = fields.get(field)
+    return isObject(value) ? Fields.read(value, set, fields.pathOf(field), problems) : null
+  }
+
+  private list (field: string, set: FieldSet, problems: FieldProblem[]): readonly ContentView[] {
+    const values = this.fields.get(field)
+    if (!Array.isArray(values) || values.length === 0) return NOTHING
+    const path = this.fields.pathOf(field)
+    const key = this.fields.key(field) ?? field
+    const found: ContentView[] = []
+    for (let i = 0; i < values.length; i++) {
+      const value: unknown = values[i]
+      if (isObject(value)) found.push(this.content(Fields.read(value, set, `${path}[${i}]`, problems), [...this.steps, key, i], problems))
+    }
+    return found
+  }
+}
+
+/** Null and the empty string are ProtoJSON's absent. */
+function idOf (fields: Fields, field: string): string | null {
+  const value = fields.get(field)
+  return typeof value === 'string' && value !== '' ? value : null
+}

@@ -1,0 +1,169 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { describe } from '../describe.js'
+import { dotted, shown } from '../diagnostics.js'
+import type { Path, PathProblem } from '../diagnostics.js'
+import type { HostPort } from '../model/model.js'
+import { parseHostPort, trustsEveryone } from '../schema/formats.js'
+import { layeredProblems, layeredWarnings } from './layer-checks.js'
+import type { PolicyLayers } from '../layers.js'
+import { listedNames, requiredBy } from '../layers.js'
+import { secretProblems } from './secret-checks.js'
+import type { Environment } from '../yaml/substitute.js'
+import { fault, items, mapping } from '../yaml/values.js'
+import type { Mapping } from '../yaml/values.js'
+import { CARD_PATHS } from '../../a2a/card/map.js'
+
+/**
+ * What a schema cannot say: how keys depend on each other and on the disk. Runs on values that may still be wrong, so that
+ * all problems of a file are reported at once; each check passes over what validation already refused.
+ */
+
+export interface CheckContext {
+  /** Directory that paths in the file are relative to. */
+  readonly baseDir: string
+  /** Where secrets may be; null: they are not looked for. */
+  readonly env: Environment | null
+  readonly layers: PolicyLayers
+}
+
+export interface CheckResult { readonly problems: readonly PathProblem[], readonly warnings: readonly PathProblem[] }
+
+export function checkConfig (value: unknown, context: CheckContext): CheckResult {
+  const config = mapping(value)
+  const agents = items(config.agents)
+  const problems = [
+    ...listeners(mapping(config.server)),
+    ...twins(agents),
+    ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
+    ...layeredProblems(context.layers, agents),
+    ...secretProblems(mapping(config.extensions), agents, context)
+  ]
+  const warnings = [
+    ...openProxies(mapping(config.server)),
+    ...agents.flatMap((agent, index) => [...uselessTls(mapping(agent), ['agents', index]), ...tooFewConnections(mapping(agent), ['agents', index])]),
+    ...layeredWarnings(context.layers, agents),
+    ...unusedPolicies(context.layers, agents)
+  ]
+  return { problems, warnings }
+}
+
+function listeners (server: Mapping): PathProblem[] {
+  const at = (key: string): HostPort | null => typeof server[key] === 'string' ? parseHostPort(server[key]) : null
+  const same = (one: string, other: string): boolean => {
+    const [a, b] = [at(one), at(other)]
+    return a !== null && b !== null && a.port !== 0 && a.port === b.port && a.host === b.host
+  }
+  return [
+    ...same('listen', 'admin') ? [fault(['server', 'admin'], 'server.listen and server.admin are the same address', 'the admin listener needs one of its own')] : [],
+    ...['listen', 'admin'].filter((key) => same(key, 'metrics'))
+      .map((key) => fault(['server', 'metrics'], `server.${key} and server.metrics are the same address`, 'the listener for metrics needs one of its own'))
+  ]
+}
+
+/** Names, and addresses under which agents are reached, are unique. */
+function twins (agents: readonly unknown[]): PathProblem[] {
+  const names = new Map<string, number>()
+  const routes = new Map<string, number>()
+  return agents.flatMap((item, index) => {
+    const { name, path, host } = mapping(item)
+    const problems: PathProblem[] = []
+    if (typeof name === 'string') {
+      const twin = names.get(name)
+      if (twin === undefined) names.set(name, index)
+      else problems.push(fault(['agents', index, 'name'], `agents[${twin}] and agents[${index}] have the same name, ${shown(name)}`))
+    }
+    if (typeof path === 'string' && (host === null || typeof host === 'string')) {
+      const route = `${host?.toLowerCase() ?? '*'} ${path}`
+      const twin = routes.get(route)
+      if (twin === undefined) routes.set(route, index)
+      else problems.push(fault(['agents', index, 'path'], `agents[${twin}] and agents[${index}] have the same host and path, ${path}`, 'give each its own'))
+    }
+    return problems
+  })
+}
+
+function agentProblems (agent: Mapping, path: Path, context: CheckContext): PathProblem[] {
+  const card = mapping(agent.card)
+  const tls = mapping(mapping(agent.upstream).tls)
+  const problems: PathProblem[] = []
+  if (typeof card.url === 'string' && typeof card.file === 'string') {
+    problems.push(fault([...path, 'card', 'file'], `${dotted([...path, 'card'])} has both url and file`, 'keep one', 'key'))
+  }
+  problems.push(...additions(card, [...path, 'card']))
+  problems.push(...unreadable(card.file, [...path, 'card', 'file'], context))
+  for (const key of ['ca', 'cert', 'key']) problems.push(...unreadable(tls[key], [...path, 'upstream', 'tls', key], context))
+  for (const [one, other] of [['cert', 'key'], ['key', 'cert']] as const) {
+    if (typeof tls[one] === 'string' && tls[other] === null) {
+      problems.push(fault([...path, 'upstream', 'tls', one], `${dotted([...path, 'upstream', 'tls', one])} needs ${other} beside it`))
+    }
+  }
+  items(agent.passthrough).forEach((prefix, index) => {
+    const covered = CARD_PATHS.find((known) => known === prefix || known.startsWith(`${String(prefix)}/`))
+    if (covered !== undefined && prefix !== '') {
+      problems.push(fault([...path, 'passthrough', index], `${dotted([...path, 'passthrough', index])} must not cover the card at ${covered}`, 'the gateway serves it'))
+    }
+  })
+  return problems
+}
+
+/** A card that is served untouched has no room for what the platform adds. */
+function additions (card: Mapping, path: Path): PathProblem[] {
+  const seen = new Set<unknown>()
+  const twice = items(card.advertise).flatMap((entry, index) => {
+    const { uri } = mapping(entry)
+    const again = typeof uri === 'string' && seen.has(uri)
+    seen.add(uri)
+    return again ? [fault([...path, 'advertise', index, 'uri'], `${dotted([...path, 'advertise'])} lists ${shown(uri)} twice`)] : []
+  })
+  if (card.signature !== 'verbatim') return twice
+  const given = ['advertise', 'schemas'].filter((key) => items(card[key]).length > 0 || Object.keys(mapping(card[key])).length > 0)
+  return [...twice, ...given.map((key) => fault([...path, key], `${dotted([...path, key])} contradicts signature: verbatim, which serves the card untouched`, 'remove one of them', 'key'))]
+}
+
+function unreadable (value: unknown, path: Path, context: CheckContext): PathProblem[] {
+  if (typeof value !== 'string' || value === '' || value.includes('\0')) return []
+  const reason = whyUnreadable(resolve(context.baseDir, value))
+  return reason === null ? [] : [fault(path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file')]
+}
+
+function whyUnreadable (file: string): string | null {
+  try {
+    if (!statSync(file).isFile()) return 'not a file'
+    accessSync(file, constants.R_OK)
+    return null
+  } catch (error) {
+    return describe(error)
+  }
+}
+
+function openProxies (server: Mapping): PathProblem[] {
+  return items(server.trustedProxies).flatMap((entry, index) => typeof entry === 'string' && trustsEveryone(entry)
+    ? [fault(['server', 'trustedProxies', index], `${shown(entry)} trusts the X-Forwarded-* headers of every client`, 'name the proxies in front')]
+    : [])
+}
+
+function uselessTls (agent: Mapping, path: Path): PathProblem[] {
+  const upstream = mapping(agent.upstream)
+  if (typeof upstream.url !== 'string' || !/^http:/i.test(upstream.url)) return []
+  if (Object.values(mapping(upstream.tls)).every((setting) => setting === null)) return []
+  return [fault([...path, 'upstream', 'tls'], `${dotted([...path, 'upstream', 'tls'])} has no effect on an http URL`, 'write https', 'key')]
+}
+
+/** Calls that are admitted and wait for a connection help nobody. */
+function tooFewConnections (agent: Mapping, path: Path): PathProblem[] {
+  const { connections } = mapping(agent.upstream)
+  const { requests, streams } = mapping(agent.concurrency)
+  if (typeof connections !== 'number' || typeof requests !== 'number' || typeof streams !== 'number' || connections >= requests + streams) return []
+  const place = [...path, 'upstream', 'connections']
+  return [fault(place, `${dotted(place)} is less than the ${requests} requests and ${streams} streams that concurrency admits: the others wait for a connection`, `at least ${requests + streams}, or lower concurrency`)]
+}
+
+function unusedPolicies (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
+  const used = new Set([
+    ...agents.flatMap((agent) => listedNames(mapping(agent).extensions)),
+    ...layers.fileNames.flatMap((name) => requiredBy(layers.named(name)))
+  ])
+  return layers.fileNames.filter((name) => !used.has(name)).map((name) =>
+    fault(['extensions', name], `policy ${shown(name)} is in force for no agent`, 'name it in an agent\'s extensions', 'key'))
+}

@@ -1,0 +1,128 @@
+/** Checks of policies as their layers make them, and of how agents name them. Each fault is told at the layer that caused it. */
+import { responsesWarnings } from './response-checks.js'
+import { didYouMean, dotted, shown } from '../diagnostics.js'
+import type { Path, PathProblem } from '../diagnostics.js'
+import type { LayeredPolicy, ListItem, PolicyLayers } from '../layers.js'
+import { listItem, partOf, requiredBy } from '../layers.js'
+import { ownUris, policyProblems, policyWarnings, satisfyingUris } from './policy-checks.js'
+import { fault, items, mapping } from '../yaml/values.js'
+
+interface Listed { readonly item: ListItem, readonly path: Path, readonly policy: LayeredPolicy | null }
+
+/** Every policy of the file, and every overlay of its agents. */
+export function layeredProblems (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
+  const fromFile = layers.fileNames.flatMap((name) => {
+    const policy = layers.named(name)
+    return policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers, (required) => layers.named(required))]
+  })
+  return once([...fromFile, ...listsOf(agents, layers).flatMap((list) => listProblems(list, layers))])
+}
+
+/** What they may say, but hardly mean. */
+export function layeredWarnings (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
+  const lists = listsOf(agents, layers)
+  const policies = [...layers.fileNames.map((name) => layers.named(name)), ...lists.flat().filter(({ item }) => item.overlay !== null).map(({ policy }) => policy)]
+  return once([
+    ...policies.flatMap((policy) => policy === null ? [] : located(policy, (path) => policyWarnings(policy.value, path))),
+    ...lists.flatMap(sharedAliases),
+    ...lists.flatMap((list, index) => responsesWarnings(mapping(agents[index]), list.map(({ policy }) => policy), ['agents', index]))
+  ])
+}
+
+function once (problems: readonly PathProblem[]): PathProblem[] {
+  const seen = new Set<string>()
+  return problems.filter(({ path, message }) => {
+    const key = JSON.stringify([path, message])
+    if (seen.has(key)) return false
+    seen.add(key)
+    return true
+  })
+}
+
+/** What is wrong with all layers together. */
+function inside (policy: LayeredPolicy, layers: PolicyLayers): PathProblem[] {
+  return located(policy, (path) => policyProblems(policy.value, path, layers.catalogueNames))
+}
+
+/** Each fault where its key was given; what the catalogue alone gave is not the file's. */
+function located (policy: LayeredPolicy, find: (path: Path) => PathProblem[]): PathProblem[] {
+  return policy.parts.flatMap(({ path }) => path === null ? [] : find(path).filter((problem) => partOf(policy, problem.path.slice(path.length)) === path))
+}
+
+/** The agents' lists, as far as they can be read. */
+function listsOf (agents: readonly unknown[], layers: PolicyLayers): Listed[][] {
+  return agents.map((agent, index) => items(mapping(agent).extensions).flatMap((entry, at) => {
+    const item = listItem(entry)
+    const path = ['agents', index, 'extensions', at]
+    return item === null ? [] : [{ item, path, policy: layers.listed(item, path) }]
+  }))
+}
+
+function listProblems (known: readonly Listed[], layers: PolicyLayers): PathProblem[] {
+  const own = new Map(known.map(({ item, policy }) => [item.name, policy]))
+  const lookUp = (name: string): LayeredPolicy | null => own.get(name) ?? layers.named(name)
+  return [
+    ...known.flatMap(({ item, path, policy }) => policy === null ? [unknown(item.name, path, layers)] : []),
+    ...twins(known),
+    ...known.flatMap(({ item, policy }) => item.overlay === null || policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers, lookUp)])
+  ]
+}
+
+function unknown (name: string, path: Path, layers: PolicyLayers): PathProblem {
+  const own = layers.fileNames.length === 0 ? '' : `this file has ${layers.fileNames.join(', ')}; `
+  return fault(path, `no policy is named ${shown(name)}`, didYouMean(name, layers.names) ?? `${own}docs/extensions/README.md lists those of the catalogue`)
+}
+
+/** One agent has one policy of a name, and one for an extension. */
+function twins (listed: readonly Listed[]): PathProblem[] {
+  const uris = new Map<string, string>()
+  const names = new Set<string>()
+  return listed.flatMap(({ item: { name, overlay }, path, policy }) => {
+    const again = names.has(name)
+    names.add(name)
+    // The same text twice is told by the schema.
+    if (again) return overlay === null ? [] : [fault(path, `${dotted(path.slice(0, -1))} lists ${shown(name)} twice`)]
+    const own = ownUris(policy?.value)
+    const twin = own.map((uri) => uris.get(uri)).find((other) => other !== undefined)
+    for (const uri of own) uris.set(uri, name)
+    return twin === undefined ? [] : [fault(path, `policies ${shown(twin)} and ${shown(name)} are for the same extension`, 'keep one')]
+  })
+}
+
+/** A URI that satisfies two extensions: legal, but one request for it then meets both. */
+function sharedAliases (listed: readonly Listed[]): PathProblem[] {
+  const owners = new Map<string, string>()
+  return listed.flatMap(({ item: { name }, path, policy }) => satisfyingUris(policy?.value).flatMap((uri) => {
+    const owner = owners.get(uri)
+    owners.set(uri, name)
+    return owner === undefined || owner === name ? [] : [fault(path, `policies ${shown(owner)} and ${shown(name)} are both satisfied by ${shown(uri)}`, 'a client that asks for it meets both')]
+  }))
+}
+
+/** What a policy requires: names that do not exist, and circles. */
+function requirements (policy: LayeredPolicy, layers: PolicyLayers, lookUp: (name: string) => LayeredPolicy | null): PathProblem[] {
+  const { name } = policy
+  const place = partOf(policy, ['activation', 'requires'])
+  if (place === null) return []
+  const next = (required: string): string[] => requiredBy(lookUp(required))
+  return requiredBy(policy).flatMap((required, index) => {
+    const at: Path = [...place, 'activation', 'requires', index]
+    const found = lookUp(required)
+    if (found !== null && found.value.uri === undefined && found.value.uriPattern !== undefined) return [fault(at, `policy ${shown(name)} requires ${shown(required)}, which is for no one extension but for all that match its uriPattern`, 'name a policy with a uri')]
+    if (found === null) return [unknown(required, at, layers)]
+    if (required === name) return [fault(at, `policy ${shown(name)} requires itself`, 'remove it')]
+    return reaches(required, name, next) ? [fault(at, `policies ${shown(name)} and ${shown(required)} require each other`, 'remove one of the two')] : []
+  })
+}
+
+function reaches (from: string, to: string, next: (name: string) => string[]): boolean {
+  const seen = new Set<string>()
+  const open = [from]
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (name === to) return true
+    if (seen.has(name)) continue
+    seen.add(name)
+    open.push(...next(name))
+  }
+  return false
+}

@@ -1,0 +1,131 @@
+/** What the schema cannot say of one policy: keys that contradict each other. */
+import { routeKey } from '../../a2a/extension-routes.js'
+import { operationOfMethod } from '../../a2a/operations.js'
+import { nearest } from '../../wire/nearest.js'
+import { responseProblems } from './response-checks.js'
+import { dotted, shown } from '../diagnostics.js'
+import type { Path, PathProblem } from '../diagnostics.js'
+import { editProblems, editWarnings, isSupplied } from './edit-checks.js'
+import { reachWarnings } from './reach-checks.js'
+import { contradictions, ruleProblems, ruleWarnings, stateWarnings } from './rule-checks.js'
+import { taskProblems, unreached } from './task-checks.js'
+import { fault, items, mapping } from '../yaml/values.js'
+import type { Mapping } from '../yaml/values.js'
+
+/**
+ * Checks inside one policy.
+ * @param catalogue names of the policies that this one could have been laid over
+ */
+export function policyProblems (policy: unknown, path: Path, catalogue: readonly string[] = []): PathProblem[] {
+  const { request, response, correlate } = mapping(policy)
+  const rules = items(request).map(mapping)
+  return [
+    ...identityProblems(policy, path, catalogue),
+    ...activationProblems(mapping(policy), path),
+    ...editProblems(mapping(policy), path),
+    ...Object.keys(mapping(mapping(policy).methods)).filter(isOperation).map((name) => fault([...path, 'methods', name], `${dotted([...path, 'methods'])}: ${shown(name)} is an operation of A2A`, 'write rules with on', 'key')),
+    ...routeProblems(items(mapping(policy).routes), [...path, 'routes']),
+    ...sameIds(Object.entries({ request, response, correlate }), path),
+    ...rules.flatMap((rule, index) => ruleProblems(rule, [...path, 'request', index], mapping(policy))),
+    ...contradictions(rules, [...path, 'request']),
+    ...responseProblems(mapping(policy), path),
+    ...taskProblems(mapping(policy), path)
+  ]
+}
+
+/** What one policy may say, but hardly means. */
+export function policyWarnings (policy: unknown, path: Path): PathProblem[] {
+  return [
+    ...reachWarnings(mapping(policy), path),
+    ...editWarnings(mapping(policy), path),
+    ...(['request', 'response'] as const).flatMap((key) => items(mapping(policy)[key]).flatMap((item, index) => ruleWarnings(mapping(item), [...path, key, index]))),
+    ...items(mapping(policy).request).flatMap((item, index) => stateWarnings(mapping(item), [...path, 'request', index])),
+    ...unreached(mapping(mapping(policy).state), [...path, 'state'])
+  ]
+}
+
+/** Metrics and refusals name a rule by policy and id alone. */
+function sameIds (lists: readonly [string, unknown][], path: Path): PathProblem[] {
+  const seen = new Set<unknown>()
+  return lists.flatMap(([key, list]) => items(list).flatMap((item, index) => {
+    const { id } = mapping(item)
+    if (typeof id !== 'string' || !seen.has(id)) {
+      seen.add(id)
+      return []
+    }
+    return [fault([...path, key, index, 'id'], `two rules of this policy have the id ${shown(id)}`)]
+  }))
+}
+
+function isOperation (method: string): boolean {
+  return operationOfMethod(method, '1.0') !== null || operationOfMethod(method, '0.3') !== null
+}
+
+function routeProblems (routes: readonly unknown[], path: Path): PathProblem[] {
+  const seen = new Map<string, number>()
+  return routes.flatMap((item, index) => {
+    const { verb, path: at, body } = mapping(item)
+    const problems: PathProblem[] = []
+    if (typeof verb === 'string' && typeof at === 'string') {
+      const key = routeKey(verb, at)
+      const twin = seen.get(key)
+      if (twin === undefined) seen.set(key, index)
+      else problems.push(fault([...path, index, 'path'], `${dotted([...path, twin])} and ${dotted([...path, index])} are the same route, ${shown(key)}`, 'keep one'))
+    }
+    if (verb === 'GET' && body !== undefined) problems.push(fault([...path, index, 'body'], `${dotted([...path, index])} has a body, but a GET has none`, 'remove body, or use another verb', 'key'))
+    return problems
+  })
+}
+
+/** Every URI that a policy claims as its own. */
+export function ownUris (policy: unknown): string[] {
+  const { uri, aliases } = mapping(policy)
+  const same = items(aliases).map(mapping).filter((alias) => alias.relation === 'same').map((alias) => alias.uri)
+  return [uri, ...same].filter((one) => typeof one === 'string')
+}
+
+/** Every URI of another extension that counts as that of the policy. */
+export function satisfyingUris (policy: unknown): string[] {
+  return items(mapping(policy).aliases).map(mapping).filter((alias) => alias.relation === 'satisfies').map((alias) => alias.uri).filter((one) => typeof one === 'string')
+}
+
+function identityProblems (policy: unknown, path: Path, catalogue: readonly string[]): PathProblem[] {
+  if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) return []
+  const { uri, uriPattern, aliases } = mapping(policy)
+  const problems: PathProblem[] = []
+  if (uri === undefined && uriPattern === undefined) {
+    const near = nearest(String(path.at(-1) ?? ''), catalogue)
+    problems.push(fault(path, `${dotted([...path, 'uri'])} is required`, near === null ? 'such as "uri: https://example.com/ext/v1"' : `or did you mean the catalogue's "${near}"?`))
+  }
+  if (uri !== undefined && uriPattern !== undefined) problems.push(fault([...path, 'uriPattern'], `${dotted(path)} has both uri and uriPattern`, 'keep one', 'key'))
+  if (uriPattern !== undefined && aliases !== undefined) problems.push(fault([...path, 'aliases'], `${dotted(path)} has aliases beside uriPattern`, 'aliases are other names of one uri', 'key'))
+  const seen: unknown[] = [uri]
+  items(aliases).forEach((item, index) => {
+    const alias = mapping(item).uri
+    if (typeof alias === 'string' && seen.includes(alias)) problems.push(fault([...path, 'aliases', index, 'uri'], `${dotted([...path, 'aliases', index, 'uri'])} names ${shown(alias)} a second time`))
+    seen.push(alias)
+  })
+  return problems
+}
+
+function activationProblems (policy: Mapping, path: Path): PathProblem[] {
+  const { signals, default: initial, requires, onMissing } = mapping(policy.activation)
+  const problems: PathProblem[] = []
+  const evidence = items(signals).indexOf('evidence')
+  if (evidence >= 0 && policy.owns === undefined) {
+    problems.push(fault([...path, 'activation', 'signals', evidence], `${dotted(path)}: evidence is a signal, but there is no owns`, 'say what is the extension\'s own'))
+  }
+  const inactive = mapping(policy.inactive).request
+  if (inactive === 'reject' || inactive === 'strip') {
+    const at: Path = [...path, 'inactive', 'request']
+    const activating = items(signals).find((signal) => signal === 'evidence' || signal === 'always')
+    if (policy.owns === undefined) problems.push(fault(at, `${dotted(at)} has no effect without owns`, 'say what is the extension\'s own'))
+    else if (activating !== undefined) problems.push(fault(at, `${dotted(at)} has no effect: the signal ${String(activating)} activates the extension wherever its data is`, 'remove one of them'))
+  }
+  if (initial === 'inject') {
+    const duty = items(policy.request).map(mapping).find((rule) => Number(mapping(rule.count).min ?? 0) >= 1 && rule.verdict !== 'warn' && !isSupplied(rule, items(policy.inject).map(mapping)))
+    if (duty !== undefined) problems.push(fault([...path, 'activation', 'default'], `${dotted(path)}: injection of an extension whose client has duties: rule ${shown(duty.id)} needs what the client may not send`, 'remove default: inject or the lower bound, or supply it with inject'))
+  }
+  if (onMissing !== undefined && requires === undefined) problems.push(fault([...path, 'activation', 'onMissing'], `${dotted([...path, 'activation', 'onMissing'])} has no effect without requires`, undefined, 'key'))
+  return problems
+}

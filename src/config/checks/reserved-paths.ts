@@ -1,0 +1,27 @@
+/** Agents on one origin: which paths of it are another agent's. */
+import { loosePath } from '../../wire/target.js'
+
+interface Upstream {
+  readonly url: URL
+  /** `card.interfaces`. */
+  readonly allowed: readonly string[]
+}
+
+/** @returns for each agent, the paths of other agents below those it may use, as `loosePath` makes them; never its own */
+export function reservedPaths (agents: readonly Upstream[]): string[][] {
+  const below = new Map<string, Set<string>>()
+  for (const { url } of agents) {
+    const path = loosePath(url.pathname)
+    for (let end = path.lastIndexOf('/'); end >= 0; end = path.lastIndexOf('/', end - 1)) {
+      const above = `${url.origin}${path.slice(0, end)}`
+      const paths = below.get(above) ?? new Set()
+      below.set(above, paths.add(path))
+      if (end === 0) break
+    }
+  }
+  return agents.map(({ url, allowed }) => {
+    const own = loosePath(url.pathname)
+    const found = [own, ...allowed.map(loosePath)].flatMap((path) => [...below.get(url.origin + path) ?? []])
+    return [...new Set(found)].filter((path) => path !== own)
+  })
+}

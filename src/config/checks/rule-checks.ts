@@ -1,0 +1,159 @@
+/** Rules of a policy that can never apply, never be met, or never look at what they say. */
+import { isDeepStrictEqual } from 'node:util'
+import { dotted, shown } from '../diagnostics.js'
+import type { Path, PathProblem } from '../diagnostics.js'
+import { OPERATIONS } from '../schema/rule-schema.js'
+import { fault, items, mapping } from '../yaml/values.js'
+import type { Mapping } from '../yaml/values.js'
+
+/** Problems of one rule for requests alone. */
+export function ruleProblems (rule: Mapping, at: Path, policy: Mapping): PathProblem[] {
+  return [...countProblems(rule, at), ...conditionProblems(rule, at, policy), ...matchProblems(rule, at), ...unseen(rule, at), ...idleUnknown(rule, at)]
+}
+
+/** What to do about an unknown state, of a rule that asks for none. */
+function idleUnknown (rule: Mapping, at: Path): PathProblem[] {
+  if (rule.onUnknown === undefined || mapping(rule.when).taskState !== undefined || mapping(rule.unless).taskState !== undefined) return []
+  return [fault([...at, 'onUnknown'], `${dotted([...at, 'onUnknown'])} has no effect without taskState`, 'it is for rules that ask for the state of a task', 'key')]
+}
+
+const SOURCES: ReadonlySet<string> = new Set(['file', 'ref', 'fromCard', 'enumFromCard'])
+
+/** Conditions take a schema that stands where they do: `{file: x}` would be a schema that everything matches. */
+export function matchProblems ({ select, when, unless }: Mapping, at: Path): PathProblem[] {
+  return [...partMatchProblems(select, [...at, 'select']), ...sourceProblems(mapping(when).match, [...at, 'when', 'match']), ...sourceProblems(mapping(unless).match, [...at, 'unless', 'match'])]
+}
+
+/** The same of a selector. */
+export function partMatchProblems (select: unknown, at: Path): PathProblem[] {
+  return sourceProblems(mapping(mapping(select).part).match, [...at, 'part', 'match'])
+}
+
+function sourceProblems (schema: unknown, at: Path): PathProblem[] {
+  const [only, ...more] = Object.keys(mapping(schema))
+  if (only === undefined || more.length > 0 || !SOURCES.has(only)) return []
+  return [fault([...at, only], `${dotted(at)} takes a schema written there, not ${only}`, 'write the schema itself', 'key')]
+}
+
+/** Harmless, but hardly what was meant. */
+export function ruleWarnings (rule: Mapping, at: Path): PathProblem[] {
+  if (mapping(rule.count).max !== 0 || rule.schema === undefined) return []
+  return [fault([...at, 'schema'], `${dotted([...at, 'schema'])} is never looked at: count.max is 0, so what it would judge is refused`, 'remove one of the two', 'key')]
+}
+
+/** A request that names no task has none whose state could be told. */
+export function stateWarnings ({ when, unless, on }: Mapping, at: Path): PathProblem[] {
+  return (['when', 'unless'] as const).flatMap((side) => {
+    if (mapping(side === 'when' ? when : unless).taskState === undefined) return []
+    const operations = items(on)
+    const why = mapping(when).taskId === 'absent'
+      ? 'when.taskId is absent'
+      : isDeepStrictEqual(unless, { taskId: 'present' }) ? 'unless.taskId is present' : operations.length > 0 && !operations.some(mayCarryMessage) ? 'no operation in on carries a message' : null
+    if (why === null) return []
+    return [fault([...at, side, 'taskState'], `${dotted([...at, side, 'taskState'])}: ${why}, so there is no task whose state could be known`, 'remove one of the two', 'key')]
+  })
+}
+
+export function countProblems (rule: Mapping, at: Path): PathProblem[] {
+  const problems: PathProblem[] = []
+  const { min, max } = mapping(rule.count)
+  if (Object.keys(rule).length > 0 && rule.count === undefined && rule.schema === undefined) {
+    problems.push(fault(at, `${dotted(at)} needs count or schema`, 'a rule without them checks nothing'))
+  }
+  if (min === 0 && max === undefined && rule.schema === undefined) {
+    problems.push(fault([...at, 'count', 'min'], `${dotted(at)}: at least 0 is always met`, 'the rule checks nothing'))
+  }
+  if (typeof min === 'number' && typeof max === 'number' && min > max) {
+    problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} must not be above max, ${max}`))
+  }
+  const { part, pointer, event } = mapping(rule.select)
+  const single = mapping(part).take === 'first' ? 'take: first' : pointer !== undefined ? 'a pointer' : event === undefined ? null : 'event'
+  if (single !== null && typeof min === 'number' && min > 1) {
+    problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} can never be met: ${single} selects one value at most`, 'write 1'))
+  }
+  return problems
+}
+
+export const NEVER = 'the rule would never apply'
+
+/** What a request without a message looks like to a condition. */
+const NO_MESSAGE: Mapping = { taskId: 'absent', contextId: 'absent', listed: false }
+
+/** Conditions that hold nowhere, whatever they are about. */
+export function exclusions (rule: Mapping, at: Path): PathProblem[] {
+  const when = mapping(rule.when)
+  const excepted = Object.entries(mapping(rule.unless))
+  if (when.match === false) return [fault([...at, 'when', 'match'], `${dotted(at)}: nothing matches when.match`, NEVER)]
+  // The exception holds wherever the condition does: each of its keys is one of the condition's, or true of everything.
+  const covers = (key: string, value: unknown): boolean => key === 'taskState' ? items(when[key]).every((state) => items(value).includes(state)) : isDeepStrictEqual(when[key], value)
+  if (excepted.length > 0 && excepted.every(([key, value]) => (key === 'match' && isEverything(value)) || (Object.hasOwn(when, key) && covers(key, value)))) {
+    return [fault([...at, 'unless'], rule.when === undefined ? `${dotted(at)}: everything matches unless` : `${dotted(at)}: unless holds wherever when does`, NEVER, 'key')]
+  }
+  return []
+}
+
+function conditionProblems (rule: Mapping, at: Path, policy: Mapping): PathProblem[] {
+  const when = mapping(rule.when)
+  const unless = mapping(rule.unless)
+  const excepted = Object.entries(unless)
+  const excluded = exclusions(rule, at)
+  if (excluded.length > 0) return excluded
+  const activation = mapping(policy.activation)
+  const onlyListed = policy.owns === undefined && isDeepStrictEqual(activation.signals, ['listed'])
+  if (onlyListed && (when.listed === false || (excepted.length === 1 && unless.listed === true))) {
+    const side = when.listed === false ? 'when' : 'unless'
+    return [fault([...at, side, 'listed'], `${dotted(at)}: rules run only where message.extensions names the extension, the one signal of activation`, NEVER)]
+  }
+  const operations = items(rule.on)
+  if (operations.length === 0 || operations.some(mayCarryMessage)) return []
+  const [failing] = Object.keys(NO_MESSAGE).filter(key => when[key] !== undefined && when[key] !== NO_MESSAGE[key])
+  if (failing !== undefined) return [fault([...at, 'when', failing], `${dotted([...at, 'when', failing])} can never hold: no operation in on carries a message`, NEVER)]
+  if (excepted.length > 0 && excepted.every(([key, value]) => NO_MESSAGE[key] === value)) {
+    return [fault([...at, 'unless'], `${dotted([...at, 'unless'])} always holds: no operation in on carries a message`, NEVER, 'key')]
+  }
+  return []
+}
+
+function isEverything (schema: unknown): boolean {
+  return schema === true || (typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0)
+}
+
+function mayCarryMessage (operation: unknown): boolean {
+  return typeof operation !== 'string' || !OPERATIONS.includes(operation) || operation === 'SendMessage' || operation === 'SendStreamingMessage' || operation === 'all'
+}
+
+/** A rule on what only messages have, on an operation that carries none. */
+function unseen (rule: Mapping, at: Path): PathProblem[] {
+  const { part, metadata, pointer } = mapping(rule.select)
+  const inMessage = typeof pointer === 'string' && /^\/message(?:\/|$)/.test(pointer)
+  if (part === undefined && !inMessage && (metadata === undefined || items(mapping(metadata).in).includes('params'))) return []
+  return items(rule.on).flatMap((operation, index) => mayCarryMessage(operation)
+    ? []
+    : [fault([...at, 'on', index], `${dotted([...at, 'on', index])}: ${String(operation)} carries no message`, 'select a header, a pointer or the metadata of params')])
+}
+
+/** Two rules of one policy about the same values, of which one wants more than the other allows. */
+export function contradictions (rules: readonly Mapping[], at: Path, subject: 'request' | 'answer' = 'request'): PathProblem[] {
+  const looked = rules.slice(0, MAX_RULES)
+  return looked.flatMap((rule, index) => {
+    const twin = looked.findIndex((other, before) => before < index && (exceeds(rule, other) || exceeds(other, rule)) && isAboutTheSame(rule, other))
+    if (twin < 0) return []
+    const [demand, bound] = exceeds(rule, rules[twin] as Mapping) ? [rule, rules[twin] as Mapping] : [rules[twin] as Mapping, rule]
+    const what = `rule ${shown(demand.id)} demands at least ${String(mapping(demand.count).min)}, rule ${shown(bound.id)} allows at most ${String(mapping(bound.count).max)} of the same`
+    return [fault([...at, index, 'count'], `${dotted([...at, index])} contradicts ${dotted([...at, twin])}: ${what}`, `no ${subject} meets both; give them different conditions`, 'key')]
+  })
+}
+
+/** The schema refuses more: comparing each with each must not take for ever. */
+const MAX_RULES = 1000
+
+function isAboutTheSame (a: Mapping, b: Mapping): boolean {
+  const on = (rule: Mapping): unknown => rule.on === undefined ? null : new Set(items(rule.on))
+  return isDeepStrictEqual([a.select, a.when, a.unless, on(a)], [b.select, b.when, b.unless, on(b)])
+}
+
+function exceeds (a: Mapping, b: Mapping): boolean {
+  const { min } = mapping(a.count)
+  const { max } = mapping(b.count)
+  return typeof min === 'number' && typeof max === 'number' && min > max
+}

@@ -1,0 +1,39 @@
+/** Secrets that policies name are there and can be used, when the configuration is loaded. */
+import { resolve } from 'node:path'
+import { dotted, shown } from '../diagnostics.js'
+import type { Path, PathProblem } from '../diagnostics.js'
+import { FORMATS } from '../schema/formats.js'
+import { readSecret } from '../secrets.js'
+import type { Environment } from '../yaml/substitute.js'
+import { fault, items, mapping } from '../yaml/values.js'
+import type { Mapping } from '../yaml/values.js'
+
+interface Surroundings { readonly baseDir: string, readonly env: Environment | null }
+
+/** Of the file's policies, and of what its agents lay over them. */
+export function secretProblems (policies: Mapping, agents: readonly unknown[], { baseDir, env }: Surroundings): PathProblem[] {
+  if (env === null) return []
+  const context = { baseDir, env }
+  return [
+    ...Object.entries(policies).flatMap(([name, policy]) => policyProblems(mapping(policy), ['extensions', name], context)),
+    ...agents.flatMap((agent, index) => items(mapping(agent).extensions).flatMap((entry, at) =>
+      Object.entries(mapping(entry)).flatMap(([name, overlay]) => policyProblems(mapping(overlay), ['agents', index, 'extensions', at, name], context))))
+  ]
+}
+
+function policyProblems (policy: Mapping, path: Path, context: { readonly baseDir: string, readonly env: Environment }): PathProblem[] {
+  return items(policy.inject).flatMap((item, index) => {
+    const { fromSecret, as } = mapping(item)
+    const { file, env } = mapping(fromSecret)
+    const at: Path = [...path, 'inject', index, 'fromSecret', file === undefined ? 'env' : 'file']
+    const given = file ?? env
+    if (typeof given !== 'string' || given === '' || given.includes('\0') || (file !== undefined && env !== undefined)) return []
+    if (file === undefined && FORMATS.variable(given) !== null) return []
+    const absolute = resolve(context.baseDir, given)
+    const read = readSecret(file === undefined ? { env: given } : { file: absolute }, as === 'json' ? 'json' : 'text', context.env)
+    if (!('problem' in read)) return []
+    return file === undefined
+      ? [fault(at, `${dotted(at)}: ${read.problem}`)]
+      : [fault(at, `${dotted(at)}: ${read.problem.replace(absolute, () => shown(given))}`, 'paths are relative to the configuration file')]
+  })
+}

@@ -1,0 +1,188 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net'
+import { compileMediaTypePattern } from '../../wire/media-type.js'
+import type { HostPort } from '../model/model.js'
+
+/** What is wrong with a string: the rest of a sentence that begins with the key's name. */
+export interface Fault { readonly message: string, readonly hint?: string }
+
+const HOST_LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
+
+/** Checks named by the schema's `x-format`. Each returns null for a good string. */
+export const FORMATS = {
+  'host-port': (text: string) => parseHostPort(text) === null
+    ? { message: 'must be host:port', hint: /^\d+$/.test(text) ? `write ":${text}" for every interface` : 'such as "0.0.0.0:8080", ":8080" or "[::1]:8080"' }
+    : null,
+  'base-url': (text: string) => urlFault(text, true),
+  url: (text: string) => urlFault(text, false),
+  path: pathFault,
+  'path-prefix': (text: string) => text === '/' ? { message: 'must not be "/"', hint: 'name the prefixes to forward' } : pathFault(text),
+  name: (text: string) => /^[a-z0-9-]{1,63}$/.test(text)
+    ? null
+    : { message: 'must be 1 to 63 of a-z, 0-9 and "-"' },
+  host: (text: string) => isHost(text) || (text.startsWith('[') && text.endsWith(']') && isIPv6(text.slice(1, -1)))
+    ? null
+    : { message: 'must be a host name or IP address', hint: text.includes(':') ? 'without scheme or port; IPv6 in brackets' : 'such as "agents.example.com"' },
+  proxy: proxyFault,
+  'extension-uri': (text: string) => /^[\x21-\x2b\x2d-\x7e]+$/.test(text)
+    ? null
+    : { message: 'must be an extension URI', hint: 'ASCII, without commas, blanks and control characters: it travels in a comma-separated header' },
+  'uri-pattern': (text: string) => /^[\x21-\x2b\x2d-\x7e]{1,512}$/.test(text)
+    ? null
+    : { message: 'must be a pattern of extension URIs', hint: '"*" stands for any characters; no commas and blanks' },
+  'json-pointer': (text: string) => /^(\/([^~]|~[01])*)$/.test(text)
+    ? null
+    : { message: 'must be a JSON Pointer into the card', hint: 'it starts with "/"; "~" is written "~0"' },
+  pointer: (text: string) => /^(\/([^~]|~[01])*)$/.test(text)
+    ? null
+    : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "~" is written "~0"' },
+  'name-pattern': (text: string) => text === '' || text.length > 512
+    ? { message: 'must have from 1 to 512 characters' }
+    : text.startsWith('$uri') && text !== '$uri' && !text.startsWith('$uri/')
+      ? { message: 'must be "$uri", or "$uri/" and what follows', hint: 'it stands for the extension\'s URI' }
+      : null,
+  redaction: (text: string) => /^[^#/][^#]{0,511}(#(\/([^~]|~[01])*)+)?$/s.test(text) && !(text.startsWith('$uri') && !/^\$uri([/#]|$)/.test(text))
+    ? null
+    : { message: 'must be a metadata key, or one with "#" and a JSON Pointer', hint: 'such as "$uri" or "$uri#/tokens/*/secret"' },
+  variable: (text: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? null : { message: 'must be the name of an environment variable', hint: 'without "$"' },
+  'method-name': (text: string) => /^[\x21-\x7e]{1,200}$/.test(text) ? null : { message: 'must be the name of a JSON-RPC method' },
+  'route-path': routePathFault,
+  'header-name': (text: string) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' },
+  'media-type': mediaTypeFault,
+  'schema-name': (text: string) => /^[^\p{Cc}]{1,100}$/u.test(text) ? null : { message: 'must have from 1 to 100 characters, none of them a control character' },
+  uri: (text: string) => /^[A-Za-z][A-Za-z0-9+.-]*:[\x21-\x7e]+$/.test(text)
+    ? null
+    : { message: 'must be an absolute URI', hint: 'such as "https://example.com/schemas/order.json"' },
+  'schema-base': (text: string) => /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x22\x24-\x7e]+\/$/.test(text) && URL.canParse(text)
+    ? null
+    : { message: 'must be an absolute URI that ends with "/"', hint: 'file names are appended to it' },
+  substate: (text: string) => text !== '' && text.length <= 128 ? null : { message: 'must have from 1 to 128 characters' },
+  'substate-or-none': (text: string) => text.length <= 128 ? null : { message: 'must have at most 128 characters' },
+  'metric-name': (text: string) => /^[a-z][a-z0-9_]{0,62}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "_", and begin with a letter' },
+  'attribute-name': attributeFault,
+  workers: (text: string) => text === 'auto' ? null : { message: 'must be a whole number or "auto"', hint: /^\d+$/.test(text) ? 'without quotes' : '"auto" is one per processor' },
+  store: storeFault,
+  'store-prefix': (text: string) => /^[\x21-\x7e]{0,100}$/.test(text) ? null : { message: 'must have at most 100 characters, all of them printable ASCII and none a blank' },
+  reason: (text: string) => /^[A-Z][A-Z0-9_]{0,62}$/.test(text)
+    ? null
+    : { message: 'must be 1 to 63 of A-Z, 0-9 and "_"', hint: 'such as "PAYMENT_REQUIRED"' },
+  file: (text: string) => text !== '' && !text.includes('\0') ? null : { message: 'must be the path of a file' }
+} satisfies Record<string, (text: string) => Fault | null>
+
+export type Format = keyof typeof FORMATS
+
+/**
+ * Reads `host:port`, `:port` (every IPv4 interface) or `[v6]:port`; port 0 lets the system choose.
+ * @returns null when it is none of these
+ */
+export function parseHostPort (text: string): HostPort | null {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text)
+  if (match === null) return null
+  const port = Number(match[3])
+  if (port > 65535) return null
+  if (match[1] !== undefined) return isIPv6(match[1]) && !match[1].includes('%') ? { host: match[1], port } : null
+  const host = match[2] === '' ? '0.0.0.0' : match[2] ?? ''
+  return isHost(host) ? { host, port } : null
+}
+
+/** Whether an entry of trustedProxies trusts every address. */
+export function trustsEveryone (entry: string): boolean {
+  return /\/0+$/.test(entry)
+}
+
+function isHost (text: string): boolean {
+  return isIPv4(text) || (HOST_LABELS.test(text) && !/(^|\.)\d+$/.test(text))
+}
+
+function urlFault (text: string, base: boolean): Fault | null {
+  const what = { message: 'must be an absolute http or https URL', hint: 'such as "http://127.0.0.1:9999"' }
+  if (!/^https?:\/\/[^/]/i.test(text) || hasBlankOrControl(text) || text.includes('\\') || !URL.canParse(text)) {
+    return /^[\w.-]+(:\d+)?(\/|$)/.test(text) ? { ...what, hint: `did you mean "http://${text}"?` } : what
+  }
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '' || authority(text).includes('@')) {
+    return { message: 'must not carry credentials', hint: 'they would show in logs' }
+  }
+  if (text.includes('#')) return { message: 'must not have a fragment', hint: 'remove "#" and what follows' }
+  if (base && text.includes('?')) return { message: 'must not have a query', hint: 'remove "?" and what follows' }
+  return null
+}
+
+function authority (text: string): string {
+  return text.split(/[/?#]/, 3)[2] ?? ''
+}
+
+function pathFault (text: string): Fault | null {
+  if (!text.startsWith('/')) return { message: 'must start with "/"', hint: `write "/${text}"` }
+  if (text === '/') return null
+  if (text.length > 1024) return { message: 'must have at most 1024 characters' }
+  if (/^\/+$/.test(text)) return { message: 'must not have empty segments', hint: 'write "/"' }
+  if (text.endsWith('/')) return { message: 'must not end with "/"', hint: `write "${text.replace(/\/+$/, '')}"` }
+  const segments = text.slice(1).split('/')
+  if (segments.includes('')) return { message: 'must not have empty segments', hint: 'a single "/" between segments' }
+  if (segments.includes('.') || segments.includes('..')) return { message: 'must not have "." or ".." segments', hint: 'write the path they lead to' }
+  if (!/^[A-Za-z0-9._~/-]+$/.test(text)) return { message: 'has a character that paths here may not have', hint: 'A-Z a-z 0-9 - . _ ~ and "/"' }
+  return null
+}
+
+const ROUTE_SEGMENT = /^(?:[A-Za-z0-9._~!$&'()*+,=:@-]+|\{[A-Za-z][A-Za-z0-9_-]*\})$/
+
+/** Literal segments cannot be percent-encoded: a path has one spelling. */
+function routePathFault (text: string): Fault | null {
+  if (text === '/') return { message: 'must not be "/"', hint: 'name at least one segment' }
+  const fault = pathFault(text.replace(/\{[^{}/]*\}/g, 'x').replace(/[!$&'()*+,=:@]/g, 'x'))
+  if (fault !== null) return fault.message.startsWith('has a character') ? { message: fault.message, hint: 'a segment is a plain word, or "{name}" for any one segment' } : fault
+  if (/^\/\.well-known(?:\/|$)/i.test(text)) return { message: 'must not lie under /.well-known', hint: 'what is there is not an extension\'s' }
+  return text.slice(1).split('/').every((segment) => ROUTE_SEGMENT.test(segment))
+    ? null
+    : { message: 'has a segment that is neither a plain word nor "{name}"', hint: 'such as "/commands/{command}"' }
+}
+
+function mediaTypeFault (text: string): Fault | null {
+  try {
+    compileMediaTypePattern(text)
+    return null
+  } catch {
+    return { message: 'must be a media type', hint: 'such as "application/json" or "application/json;schema=*"; only a parameter may be "*"' }
+  }
+}
+
+function proxyFault (text: string): Fault | null {
+  const match = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text)
+  const address = match?.[1] ?? ''
+  const version = isIP(address)
+  if (version === 0 || Number(match?.[2] ?? 0) > (version === 4 ? 32 : 128)) {
+    return { message: 'must be an IP address or CIDR', hint: 'such as "10.0.0.0/8" or "fd00::/8"' }
+  }
+  if (version === 6 && isIPv4Mapped(address)) {
+    return { message: 'must not be an IPv4-mapped IPv6 address', hint: 'write the IPv4 address or CIDR; mapped ones match too much (CVE-2026-92395)' }
+  }
+  return null
+}
+
+/** In any spelling: the URL parser writes every IPv6 address in its one canonical form. */
+function isIPv4Mapped (address: string): boolean {
+  return /^\[::ffff:[0-9a-f]+:[0-9a-f]+\]$/.test(new URL(`http://[${address}]`).hostname)
+}
+
+function hasBlankOrControl (text: string): boolean {
+  return /[\s\p{Cc}]/u.test(text)
+}
+
+/** What the gateway's own SERVER spans say, docs/traces.md. */
+const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|error|http|jsonrpc|rpc)\./
+
+function attributeFault (text: string): Fault | null {
+  if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(text)) return { message: 'must be 1 to 100 of a-z, 0-9, "_", "." and "-", and begin with a letter' }
+  return OWN_ATTRIBUTES.test(text) ? { message: 'is among the gateway\'s own attributes', hint: 'begin it with a name of your own, such as "acme."' } : null
+}
+
+const DATABASE = /^\/(?:\d{1,5})?$/
+
+function storeFault (text: string): Fault | null {
+  if (text === 'memory') return null
+  const hint = 'such as "redis://redis.internal:6379", or rediss:// for TLS'
+  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return { message: 'must be "memory", or a redis:// or rediss:// URL', hint }
+  const url = new URL(text)
+  if (url.hostname === '' || url.search !== '' || url.hash !== '' || !DATABASE.test(url.pathname === '' ? '/' : url.pathname)) return { message: 'must be a URL of host, port and database', hint }
+  return null
+}

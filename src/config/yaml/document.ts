@@ -1,0 +1,197 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import type { Alias, ParsedNode, Scalar, YAMLMap } from 'yaml'
+import { isExact } from '../../wire/json/number.js'
+import type { Path, TextProblem } from '../diagnostics.js'
+import { guardYaml } from './guard.js'
+import { retype, substitute } from './substitute.js'
+import type { Environment } from './substitute.js'
+
+/** Deepest value, aliases expanded. */
+export const MAX_DEPTH = 200
+/** Most values, aliases expanded: a "billion laughs" file ends here. */
+export const MAX_VALUES = 100_000
+const MAX_SYNTAX_ERRORS = 20
+/** Keywords of JSON Schema that compare with the nearest double: \`maximum: 9223372036854775807\` stays usable. */
+const NUMERIC_LIMITS = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'])
+
+/** A value of the file and where it stands. */
+export interface Located {
+  readonly value: unknown
+  readonly offset: number
+  /** Where its key stands; its own offset for items of a list and for the root. */
+  readonly keyOffset: number
+  readonly children: ReadonlyMap<string, Located>
+}
+
+export interface YamlFile {
+  /** Null when the text holds no value at all. */
+  readonly root: Located | null
+  readonly problems: readonly TextProblem[]
+  /** Whether the text could be read; if not, `root` is null and only syntax is reported. */
+  readonly readable: boolean
+  position (offset: number): { line: number, col: number }
+}
+
+/**
+ * Parses one YAML 1.2 document into plain values that remember their places, substituting environment variables on the way.
+ * With `env` null a `$` is a `$`. Keys are strings; duplicate keys, merge keys, `__proto__`, tags, directives, further documents and numbers that
+ * no double holds exactly are problems.
+ */
+export function readYaml (text: string, env: Environment | null): YamlFile {
+  const lines = countLines(text)
+  const position = (offset: number) => lines.linePos(offset)
+  const unreadable = (problems: readonly TextProblem[]) => ({ root: null, problems, readable: false, position })
+  const rejected = guardYaml(text)
+  if (rejected !== null) return unreadable([rejected])
+  const document = parseDocument(text, {
+    schema: 'core', merge: false, prettyErrors: false, uniqueKeys: false, logLevel: 'error' // 'silent' would also drop the error for a second document
+  })
+  if (document.errors.length > 0) {
+    return unreadable(document.errors.slice(0, MAX_SYNTAX_ERRORS).map((error) => error.code === 'MULTIPLE_DOCS'
+      ? { offset: error.pos[0], message: 'the file holds more than one YAML document', hint: 'keep one, without "---" between' }
+      : { offset: error.pos[0], message: error.message }))
+  }
+  const reader = new Reader(env)
+  const root = document.contents === null ? null : reader.read(document.contents, 0, null)
+  return { root, problems: reader.problems, readable: true, position }
+}
+
+/** The place of a path, or of the nearest place above it that the file does have. */
+export function locate (root: Located | null, path: Path, at: 'key' | 'value'): number {
+  let node = root
+  for (const step of path) {
+    const child = node?.children.get(String(step))
+    if (child === undefined) return node?.offset ?? 0
+    node = child
+  }
+  return (at === 'key' ? node?.keyOffset : node?.offset) ?? 0
+}
+
+/** Not by the parser, which loses count where the text is broken. */
+function countLines (text: string): LineCounter {
+  const lines = new LineCounter()
+  lines.addNewLine(0)
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
+  return lines
+}
+
+class Reader {
+  readonly problems: TextProblem[] = []
+  readonly #env: Environment | null
+  readonly #anchors = new Map<string, ParsedNode>()
+  readonly #open = new Set<ParsedNode>()
+  /** Doubles that stand for other numbers of the file. */
+  readonly #inexact = new Set<number>()
+  #count = 0
+
+  constructor (env: Environment | null) {
+    this.#env = env
+  }
+
+  read (node: ParsedNode, depth: number, keyOffset: number | null): Located {
+    const offset = node.range[0]
+    const leaf = (value: unknown): Located => ({ value, offset, keyOffset: keyOffset ?? offset, children: new Map() })
+    if (++this.#count >= MAX_VALUES) {
+      if (this.#count === MAX_VALUES) this.#report(offset, `more than ${MAX_VALUES} values once aliases are expanded`)
+      return leaf(null)
+    }
+    if (depth > MAX_DEPTH) {
+      this.#report(offset, `nested deeper than ${MAX_DEPTH} levels`)
+      return leaf(null)
+    }
+    if (isAlias(node)) return this.#alias(node, depth, leaf)
+    this.#anchor(node)
+    if (isScalar(node)) return leaf(this.#scalar(node))
+    this.#open.add(node)
+    const children = new Map<string, Located>()
+    const value = isMap(node) ? this.#map(node, depth, children) : this.#list(node, depth, children)
+    this.#open.delete(node)
+    return { value, offset, keyOffset: keyOffset ?? offset, children }
+  }
+
+  #alias (node: Alias.Parsed, depth: number, leaf: (value: unknown) => Located): Located {
+    const target = this.#anchors.get(node.source)
+    if (target !== undefined && !this.#open.has(target)) return this.read(target, depth + 1, leaf(null).keyOffset)
+    this.#report(node.range[0], target === undefined ? `alias *${node.source} has no anchor before it` : `alias *${node.source} contains itself`)
+    return leaf(null)
+  }
+
+  #anchor (node: ParsedNode): void {
+    if (isAlias(node) || node.anchor === undefined) return
+    const earlier = this.#anchors.get(node.anchor)
+    if (earlier !== undefined && earlier !== node) this.#report(node.range[0], `anchor &${node.anchor} is defined twice`)
+    this.#anchors.set(node.anchor, node)
+  }
+
+  #scalar (node: Scalar.Parsed): unknown {
+    const plain = node.type === 'PLAIN'
+    const text = plain ? node.source : node.value
+    if (typeof text !== 'string' || this.#env === null || !text.includes('$')) return this.#noted(node.value, text)
+    const result = substitute(text, this.#env)
+    if ('message' in result) {
+      this.#report(node.range[0], result.message, result.hint)
+      return UNKNOWN
+    }
+    return plain && result.text !== text ? this.#noted(retype(result.text), result.text) : result.text
+  }
+
+  /** @param text that stands for the value */
+  #noted (value: unknown, text: unknown): unknown {
+    if (typeof value === 'number' && typeof text === 'string' && !isExactYaml(text, value)) this.#inexact.add(value)
+    return value
+  }
+
+  /** @param key of a mapping, null for an item of a list */
+  #checkNumber ({ value, offset }: Located, key: string | null): void {
+    if (typeof value !== 'number' || !this.#inexact.has(value) || (key !== null && NUMERIC_LIMITS.has(key))) return
+    this.#report(offset, `no double holds this number exactly; the gateway would read ${value}`, 'write fewer digits, or quote it as a string')
+  }
+
+  #map (node: YAMLMap.Parsed, depth: number, children: Map<string, Located>): Record<string, unknown> {
+    const value: Record<string, unknown> = {}
+    for (const { key, value: item } of node.items) {
+      const offset = key.range[0]
+      const name = isScalar(key) ? keyText(key) : null
+      if (name === null) this.#report(offset, 'keys must be strings')
+      else if (name === '<<') this.#report(offset, 'merge keys ("<<") are not supported', 'use an alias for a whole value')
+      else if (name === '__proto__') this.#report(offset, 'unknown key "__proto__"')
+      else if (children.has(name)) this.#report(offset, `duplicate key "${name}"`)
+      else {
+        const child: Located = item === null ? { value: null, offset, keyOffset: offset, children: new Map() } : this.read(item, depth + 1, offset)
+        this.#checkNumber(child, name)
+        children.set(name, child)
+        value[name] = child.value
+      }
+    }
+    return value
+  }
+
+  #list (node: ParsedNode, depth: number, children: Map<string, Located>): unknown[] {
+    if (!isSeq(node)) return []
+    return node.items.map((item, index) => {
+      const child = this.read(item as ParsedNode, depth + 1, null)
+      this.#checkNumber(child, null)
+      children.set(String(index), child)
+      return child.value
+    })
+  }
+
+  #report (offset: number, message: string, hint?: string): void {
+    this.problems.push(hint === undefined ? { offset, message } : { offset, message, hint })
+  }
+}
+
+/** Stands for a value whose substitution failed: reported already, so nothing else is said about it. */
+export const UNKNOWN: unique symbol = Symbol('unknown')
+
+/** YAML 1.2 core schema: a sign, a point without digits on one side, `0o17` and `0x1F` beside the numbers of JSON. */
+function isExactYaml (text: string, value: number): boolean {
+  if (/^0[ox]/.test(text)) return Number.isFinite(value) && BigInt(text) === BigInt(value)
+  if (!/^[-+]?[\d.]/.test(text) || /^[-+]?\.[a-z]/i.test(text)) return true
+  return isExact(text.replace(/^\+/, '').replace(/^(-?)\./, '$10.').replace(/\.(?=$|[eE])/, ''))
+}
+
+function keyText (key: Scalar.Parsed): string | null {
+  if (typeof key.value === 'string') return key.value
+  return key.value === null ? null : key.source
+}

@@ -1,0 +1,16 @@
+/** Values of a file that may still be wrong, and what is said of them. */
+import type { Path, PathProblem } from '../diagnostics.js'
+
+export type Mapping = Readonly<Record<string, unknown>>
+
+export function fault (path: Path, message: string, hint?: string, at: PathProblem['at'] = 'value'): PathProblem {
+  return hint === undefined ? { path, at, message } : { path, at, message, hint }
+}
+
+export function mapping (value: unknown): Mapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Mapping : {}
+}
+
+export function items (value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}

@@ -1,0 +1,92 @@
+/** Reads a request body, bounded in bytes and in time. */
+import type { IncomingMessage } from 'node:http'
+import type { Bytes } from '../../wire/chunked-buffer.js'
+import { ChunkedBuffer } from '../../wire/chunked-buffer.js'
+
+export type BodyResult = { readonly ok: true, readonly bytes: Bytes } | { readonly ok: false, readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
+
+const EMPTY = Buffer.alloc(0)
+/** Bytes up to which pieces are joined: that costs less than keeping them apart. */
+const SMALL = 65_536
+
+export interface BodyLimits {
+  /** Bytes. */
+  readonly size: number
+  /** Milliseconds for the whole body. */
+  readonly timeout: number
+  /** Asked for room before a piece of the body is kept. @returns false where there is none */
+  readonly hold: (bytes: number) => boolean
+}
+
+/**
+ * `done` is called exactly once. After `too_large` or `timeout` the rest of the body is not read: the caller answers and closes.
+ */
+export function readBody (request: IncomingMessage, limits: BodyLimits, done: (result: BodyResult) => void): void {
+  const declared = request.headers['content-length']
+  if (declared !== undefined && Number(declared) > limits.size) return done({ ok: false, why: 'too_large' })
+  if (declared === undefined && request.headers['transfer-encoding'] === undefined) return done({ ok: true, bytes: EMPTY })
+  new BodyReader(request, limits, done).start()
+}
+
+/** Most bodies come in one piece, which is not copied, and large ones stay in pieces. */
+export function collected (chunks: readonly Buffer[], size: number): Bytes {
+  return chunks.length > 1 && size > SMALL ? new ChunkedBuffer(chunks, size) : joined(chunks, size)
+}
+
+export function joined (chunks: readonly Buffer[], size: number): Buffer {
+  const [first] = chunks
+  return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size)
+}
+
+class BodyReader {
+  private readonly request: IncomingMessage
+  private readonly limits: BodyLimits
+  private readonly done: (result: BodyResult) => void
+  private chunks: Buffer[] = []
+  private size = 0
+  private timer: NodeJS.Timeout | null = null
+  private finished = false
+
+  constructor (request: IncomingMessage, limits: BodyLimits, done: (result: BodyResult) => void) {
+    this.request = request
+    this.limits = limits
+    this.done = done
+  }
+
+  start (): void {
+    this.timer = setTimeout(() => { this.finish({ ok: false, why: 'timeout' }) }, this.limits.timeout)
+    this.request.on('data', this.onData)
+    this.request.once('end', this.onEnd)
+    this.request.once('close', this.onClose)
+    this.request.once('error', this.onClose)
+  }
+
+  private readonly onData = (chunk: Buffer): void => {
+    this.size += chunk.length
+    if (this.size > this.limits.size) this.finish({ ok: false, why: 'too_large' })
+    else if (!this.limits.hold(chunk.length)) this.finish({ ok: false, why: 'no_memory' })
+    else this.chunks.push(chunk)
+  }
+
+  private readonly onEnd = (): void => {
+    this.finish({ ok: true, bytes: collected(this.chunks, this.size) })
+  }
+
+  private readonly onClose = (): void => {
+    this.finish({ ok: false, why: 'aborted' })
+  }
+
+  private finish (result: BodyResult): void {
+    if (this.finished) return
+    this.finished = true
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.request.off('data', this.onData)
+    this.request.off('end', this.onEnd)
+    this.request.off('close', this.onClose)
+    // An error that comes after the decision is nobody's: the connection closes anyway.
+    if (!result.ok) this.request.pause()
+    // Whatever keeps the reader must not keep the body.
+    this.chunks = []
+    this.done(result)
+  }
+}

@@ -1,0 +1,81 @@
+/** Connections that bring no request, or break off within one: answered where nothing else is being answered, counted, and closed. */
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { decisionHeader } from '../../a2a/errors.js'
+import type { Log } from '../../telemetry/log.js'
+import type { ClientError, Metrics } from '../../telemetry/metrics/metrics.js'
+
+interface Found {
+  readonly kind: ClientError
+  /** Status line without the version. */
+  readonly status: string
+  readonly rule: string
+  readonly message: string
+}
+
+const MALFORMED: Found = { kind: 'malformed', status: '400 Bad Request', rule: 'gateway/malformed', message: 'This is not HTTP/1.1 as the gateway reads it.' }
+
+const BY_CODE: ReadonlyMap<string, Found> = new Map<string, Found>([
+  ['HPE_HEADER_OVERFLOW', { kind: 'header_overflow', status: '431 Request Header Fields Too Large', rule: 'gateway/header-size', message: 'The request line and the headers are too large.' }],
+  ['ERR_HTTP_REQUEST_TIMEOUT', { kind: 'timeout', status: '408 Request Timeout', rule: 'gateway/request-timeout', message: 'The request did not arrive in time.' }],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', { kind: 'other', status: '413 Content Too Large', rule: 'gateway/chunk-extensions', message: 'The chunk extensions of the body are too large.' }]
+])
+
+/** The client's end of a connection, which it may close as it likes. */
+const LEFT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED'])
+
+/** How long a client may take to read why, and to stop sending: closing at once would reset the connection, and it might never see it. ms. */
+const LINGER = 1_000
+
+interface Options { readonly metrics: Metrics, readonly log: Log }
+
+/** Node's own property: the response that has the connection now. */
+type Busy = Socket & { readonly _httpMessage?: ServerResponse | null }
+
+/** For Fastify's `clientErrorHandler`. */
+export function clientErrorHandler ({ metrics, log }: Options): (error: Error & { code?: string }, socket: Socket) => void {
+  const seen = new WeakSet<Socket>()
+  return (error, socket) => {
+    const code = error.code ?? ''
+    // What arrives while the connection lingers is the same error again.
+    if (seen.has(socket)) return
+    seen.add(socket)
+    if (LEFT.has(code)) {
+      socket.destroy()
+      return
+    }
+    const found = BY_CODE.get(code) ?? (code.startsWith('HPE_') ? MALFORMED : { ...MALFORMED, kind: 'other' })
+    metrics.clientError(found.kind)
+    log.info({ kind: found.kind, code, client: socket.remoteAddress }, 'a connection without a request')
+    const responding = (socket as Busy)._httpMessage ?? null
+    // An answer that has begun, or is owed to an earlier request, must not be mixed with this one.
+    if (!socket.writable || (responding !== null && (responding.headersSent || responding.req.complete))) {
+      socket.destroy()
+      return
+    }
+    socket.on('error', () => {})
+    socket.end(response(found))
+    const timer = setTimeout(() => { socket.destroy() }, LINGER).unref()
+    socket.once('close', () => { clearTimeout(timer) })
+  }
+}
+
+/** Counts connections that are closed unheard, because there are as many as `limits.connections`. */
+export function countDropped (server: Server, metrics: Metrics): void {
+  server.on('drop', () => { metrics.clientError('dropped') })
+}
+
+function response ({ status, rule, message }: Found): string {
+  const body = JSON.stringify({ error: { code: Number.parseInt(status, 10), message } })
+  return [
+    `HTTP/1.1 ${status}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    `Gateway-Decision: ${decisionHeader(rule)}`,
+    'Connection: close',
+    '',
+    body
+  ].join('\r\n')
+}

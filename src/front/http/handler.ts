@@ -1,0 +1,260 @@
+/** One A2A request from its first byte to the agent: route, read, decide, forward or refuse. */
+import type { Call, CallProblem } from '../../a2a/message/call.js'
+import { readCall } from '../../a2a/message/call.js'
+import type { Rejection } from '../../a2a/errors.js'
+import { taskIdOf, tenantOf } from '../../a2a/task-id.js'
+import type { Version } from '../../a2a/versions.js'
+import { mediaTypeOf } from '../../pipeline/caller.js'
+import * as rejections from '../../pipeline/rejections.js'
+import { scopeOf } from '../../pipeline/scope.js'
+import type { AgentState } from '../../pipeline/agent-snapshot.js'
+import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
+import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsResponse, evaluatorFor, ruleOn, versionProblem } from '../../pipeline/request.js'
+import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
+import type { Limits } from '../../config/model/model.js'
+import type { ResponseEvaluator } from '../../policy/response/evaluator.js'
+import type { TaskRecord } from '../../policy/task/memory.js'
+import type { TaskKey } from '../../state/store.js'
+import { forward } from '../../upstream/forward.js'
+import type { TrustedProxies } from '../../wire/forwarded.js'
+import type { Bytes } from '../../wire/chunked-buffer.js'
+import { whole } from '../../wire/chunked-buffer.js'
+import { joinPath } from '../../wire/target.js'
+import type { Agent } from '../../gateway/agent.js'
+import { AgentResponse, RELAYED } from './responses/agent-response.js'
+import type { EvaluationPlan } from './responses/enforcement.js'
+import { readBody } from './body.js'
+import { serveCard } from '../../gateway/card.js'
+import type { Exchange } from './exchange.js'
+import { recordDecision } from '../../gateway/request-telemetry.js'
+import type { RouteTarget } from './route-target.js'
+import { schedule } from '../../gateway/event-loop-batch.js'
+
+export interface HandlerOptions {
+  readonly limits: Limits
+  readonly trusted: TrustedProxies
+}
+
+const EMPTY = Buffer.alloc(0)
+/** Problems of a call whose envelope is whole. */
+const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', 'version'])
+
+export function handle (exchange: Exchange, routeTarget: RouteTarget, options: HandlerOptions): void {
+  const { agent } = routeTarget
+  exchange.agent = agent
+  const { request } = exchange
+  exchange.mediaType = mediaTypeOf(request.headers['content-type'])
+  const asked = askedVersion(request, routeTarget.query)
+  const { version } = asked
+  exchange.version = version
+  exchange.statedVersion = asked.stated
+  if (routeTarget.rejection !== null) return guarded(exchange, routeTarget, routeTarget.rejection, version)
+  if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
+  const { state } = agent
+  exchange.state = state
+  if (state === null) return withoutCard(exchange, agent, routeTarget, options)
+
+  const verb = request.method ?? 'GET'
+  const route = state.router.match(verb, routeTarget.path, version)
+  if (route === null) return exchange.reject(rejections.unknownRoute, 'rejected')
+  if (route.kind === 'card') return serveCard(exchange, agent, state, version)
+  if (route.kind === 'preflight') {
+    exchange.label = 'Preflight'
+    if (shed(exchange)) return
+    return passOn(exchange, agent, route.upstreamPath + routeTarget.query, options, EMPTY)
+  }
+  exchange.binding = route.binding
+  exchange.version = route.version
+  if (route.kind === 'verb') return exchange.reject(rejections.wrongVerb(route.allow), 'rejected')
+
+  if (route.operation !== null) exchange.label = route.operation
+  if (shed(exchange)) return
+  const problem = versionProblem(route, asked)
+  const { query } = routeTarget
+  if (verb === 'GET') {
+    return withoutBody(exchange, options, () => { evaluate(exchange, agent, state, { route, problem, asked, query, bytes: EMPTY }, options) })
+  }
+  read(exchange, options, bytes => { evaluate(exchange, agent, state, { route, problem, asked, query, bytes }, options) })
+}
+
+/** Before the body is read, so that refusing costs little: a JSON-RPC caller gets the id `null`. @returns whether the call was refused */
+function shed (exchange: Exchange): boolean {
+  const { overload } = exchange.services
+  if (!overload.shedding) return false
+  exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
+  return true
+}
+
+/** What the guard found is answered in the binding of the address all the same. */
+function guarded (exchange: Exchange, routeTarget: RouteTarget, rejection: Rejection, version: Version): void {
+  const route = routeTarget.agent?.state?.router.match(exchange.request.method ?? 'GET', routeTarget.path, version) ?? null
+  if (route !== null && 'binding' in route) {
+    exchange.binding = route.binding
+    exchange.version = route.version
+  }
+  exchange.reject(rejection, 'rejected', undefined, routeTarget.last ? ['connection', 'close'] : [])
+}
+
+/** Bytes of a body that is not worth being kept, parsed, for the sake of its id until the answer is over. */
+const LARGE = 16_384
+
+function always (token: string): () => string {
+  return () => token
+}
+
+interface Arrived {
+  readonly route: OperationRoute
+  readonly problem: CallProblem | null
+  readonly asked: Asked
+  readonly query: string
+  readonly bytes: Bytes
+}
+
+function evaluate (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, options: HandlerOptions): void {
+  const startedAt = performance.now()
+  const { route } = arrived
+  const call = callOf(route, arrived.problem, exchange.request, arrived.query, arrived.bytes, options.limits)
+  exchange.idToken = arrived.bytes.length < LARGE ? call.id : always(call.id())
+  exchange.label = call.operation
+  const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
+  const read: Read = { arrived, call, task, seconds: (performance.now() - startedAt) / 1_000 }
+  const record = task === null ? null : exchange.services.tasks.read(task)
+  if (!(record instanceof Promise)) return decide(exchange, agent, state, read, record, options)
+  record.then(record => {
+    // The client may have left meanwhile.
+    if (!exchange.response.destroyed) decide(exchange, agent, state, read, record, options)
+  }).catch((error: unknown) => { exchange.failed(error) })
+}
+
+/** A request of which everything is known that a decision needs, but what is remembered of its task. */
+interface Read {
+  readonly arrived: Arrived
+  readonly call: Call
+  /** The task that it names, where anything is remembered of tasks. */
+  readonly task: TaskKey | null
+  /** That reading has taken. */
+  readonly seconds: number
+}
+
+function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | null {
+  const taskId = taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null)
+  return taskId === null ? null : { agent: agent.name, tenant: tenantOf(call, route.tenant), taskId }
+}
+
+function decide (exchange: Exchange, agent: Agent, state: AgentState, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
+  const { call } = read
+  const startedAt = performance.now()
+  const evaluation = ruleOn(state, read.arrived.route, call, exchange.request, record)
+  exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
+  recordDecision(exchange, call, evaluation.requested, evaluation.decision)
+  if (evaluation.decision.rejection !== null) return exchange.reject(evaluation.decision.rejection, 'rejected')
+  dispatch(exchange, agent, state, read, evaluation, options)
+}
+
+function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): void {
+  if (!exchange.enter(agent)) return
+  const { arrived, call, task } = read
+  const { route } = arrived
+  const { request, span } = exchange
+  const { decision, policy, headerName, requested } = evaluation
+  const { limits } = options
+  const body = bodyOf(evaluation, arrived.bytes)
+  const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
+  const card = readsResponse(state, call) ? { rewrite: state.rewrite, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } } : null
+  const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
+  const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
+  const evaluator = card === null ? evaluatorFor(route, call, evaluation, task?.taskId ?? null, limits, null, taskId => exchange.services.tasks.now(keyOf(taskId))) : null
+  const response = new AgentResponse(exchange, { echo, card, evaluator: evaluator === null ? null : evaluationPlan(exchange, evaluator, keyOf, limits), anyPage: route.extensionRoute !== null })
+  span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
+  exchange.forwarding = forward({
+    dispatcher: agent.pools.main,
+    gate: agent.pools.gate,
+    total: agent.config.upstream.timeouts.total,
+    method: request.method ?? 'GET',
+    path: route.upstreamPath + arrived.query,
+    headers: upstreamHeaders(forwardedHead(evaluation, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, evaluation, card !== null || evaluator?.enforces === true)),
+    body: body.length === 0 ? null : body
+  }, response)
+}
+
+function evaluationPlan (exchange: Exchange, evaluator: ResponseEvaluator, keyOf: (taskId: string) => TaskKey, limits: Limits): EvaluationPlan {
+  return { evaluator, limits, remember: (taskId, fields) => exchange.services.tasks.write(keyOf(taskId), fields) }
+}
+
+/** `onUnavailable: forward` lets an agent work while its card cannot be had; nothing can be enforced then. */
+function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, options: HandlerOptions): void {
+  const card = routeTarget.path.startsWith('/.well-known/agent')
+  if (card) exchange.label = 'AgentCard'
+  if (!card && shed(exchange)) return
+  if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, agent, options)
+  const path = joinPath(agent.upstreamBase, routeTarget.path)
+  if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
+  const target = path + routeTarget.query
+  if (exchange.request.method === 'GET') return passOn(exchange, agent, target, options, EMPTY)
+  read(exchange, options, bytes => { passOn(exchange, agent, target, options, bytes) })
+}
+
+/** No card says which binding an address has; a JSON-RPC envelope does, and its sender waits for an answer with its id. */
+function rejectWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
+  const reject = (): void => { exchange.reject(rejections.noCard(agent.name), 'gateway_error') }
+  if (exchange.request.method !== 'POST') return reject()
+  read(exchange, options, bytes => {
+    const { limits } = options
+    const call = readCall({
+      bytes,
+      binding: 'JSONRPC',
+      version: exchange.version,
+      contentType: exchange.request.headers['content-type'],
+      restOperation: null,
+      limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
+    })
+    if (call.problem === null || METHOD_RULES.has(call.problem.rule)) {
+      exchange.binding = 'JSONRPC'
+      exchange.idToken = call.id
+      exchange.label = call.operation
+    }
+    reject()
+  })
+}
+
+/** Forwards without reading: no negotiation, no rules. */
+function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): void {
+  if (!exchange.enter(agent)) return
+  const { request, span } = exchange
+  span.name(exchange.label)
+  span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname })
+  exchange.forwarding = forward({
+    dispatcher: agent.pools.main,
+    gate: agent.pools.gate,
+    total: agent.config.upstream.timeouts.total,
+    method: request.method ?? 'GET',
+    path: target,
+    headers: upstreamHeaders(request, request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), null),
+    body: bytes.length === 0 ? null : bytes
+  }, new AgentResponse(exchange, RELAYED))
+}
+
+/** A GET that says `null` says nothing, and is forwarded so. The guard has bounded its length. */
+function withoutBody (exchange: Exchange, options: HandlerOptions, then: () => void): void {
+  if ((exchange.request.headers['content-length'] ?? '0') === '0') return then()
+  read(exchange, options, bytes => {
+    if (whole(bytes).toString('latin1').trim() === 'null') then()
+    else exchange.reject(rejections.unexpectedBody('GET'), 'rejected')
+  })
+}
+
+function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Bytes) => void): void {
+  const { limits } = options
+  readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
+    if (!result.ok) {
+      if (result.why === 'too_large') exchange.reject(rejections.tooLarge(limits.body), 'rejected')
+      else if (result.why === 'no_memory') exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
+      else if (result.why === 'timeout') exchange.reject(rejections.tooSlow(limits.requestTimeout), 'rejected')
+      return
+    }
+    schedule('decide', exchange, () => {
+      // The client may have left meanwhile.
+      if (!exchange.response.destroyed) then(result.bytes)
+    })
+  })
+}

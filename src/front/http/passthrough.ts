@@ -1,0 +1,119 @@
+/**
+ * Path prefixes that an agent's `passthrough` list names: forwarded without inspection, through @fastify/http-proxy.
+ *
+ * Its releases that run on Node 20 have open advisories (SECURITY.md), so it is mounted with what they demand: no WebSockets, the target
+ * guard in front, a handler of our own. Its default handler would verify no TLS, re-encode JSON and retry.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { TransformCallback } from 'node:stream'
+import { createRequire } from 'node:module'
+import { Transform } from 'node:stream'
+import type HttpProxy from '@fastify/http-proxy'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import * as rejections from '../../pipeline/rejections.js'
+import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
+import { forward } from '../../upstream/forward.js'
+import { joinPath } from '../../wire/target.js'
+import { AgentResponse, PLAIN } from './responses/agent-response.js'
+import type { Services } from './exchange.js'
+import { Exchange } from './exchange.js'
+import type { Snapshot } from '../../gateway/agent-registry.js'
+import { routeTargetOf } from './route-target.js'
+
+// Required: an import costs more (framework.ts).
+const httpProxy = createRequire(import.meta.url)('@fastify/http-proxy') as typeof HttpProxy
+
+export interface PassthroughOptions {
+  readonly snapshot: () => Snapshot
+  readonly services: Services
+}
+
+/** Never dialled: our handler knows the agent's pool. It only has to be a URL for the library's own destination check. */
+const PLACEHOLDER = 'http://passthrough.invalid'
+
+export async function mountPassthrough (app: FastifyInstance, options: PassthroughOptions): Promise<void> {
+  const { snapshot, services } = options
+
+  function begin (request: FastifyRequest, reply: FastifyReply): Exchange {
+    reply.hijack()
+    const exchange = new Exchange(request.raw, reply.raw, services)
+    exchange.label = 'Passthrough'
+    exchange.agent = routeTargetOf(request.raw, snapshot().agents).agent
+    exchange.span.name('Passthrough')
+    return exchange
+  }
+
+  function pass (request: FastifyRequest, reply: FastifyReply): void {
+    const exchange = begin(request, reply)
+    const { agents, limits, trusted } = snapshot()
+    const { agent, path, query } = routeTargetOf(request.raw, agents)
+    if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
+    const { overload } = services
+    if (overload.shedding) return exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
+    const length = request.headers['content-length']
+    if (Number(length ?? 0) > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
+    if (!exchange.enter(agent)) return
+    const headers = upstreamHeaders(request.raw, request.raw.socket.remoteAddress, agent.config.upstream, trusted, exchange.span.outgoing(), null)
+    const body = bodyOf(request.raw, limits.body, () => {
+      exchange.forwarding?.abort()
+      exchange.reject(rejections.tooLarge(limits.body), 'rejected')
+    })
+    if (body !== null && length !== undefined) headers.push('content-length', length)
+    exchange.span.upstreamStarted({ 'http.request.method': request.method, 'server.address': agent.upstream.hostname })
+    exchange.forwarding = forward({
+      dispatcher: agent.pools.main,
+      gate: agent.pools.gate,
+      total: agent.config.upstream.timeouts.total,
+      method: request.method,
+      path: joinPath(agent.upstreamBase, path) + query,
+      headers,
+      body
+    }, new AgentResponse(exchange, PLAIN))
+  }
+
+  await app.register(async scope => {
+    scope.setErrorHandler((error: FastifyError, request, reply) => {
+      const exchange = begin(request, reply)
+      services.log.info({ err: error, agent: exchange.agentName }, 'a passthrough request was refused')
+      exchange.reject({ reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be passed on.', rule: 'gateway/passthrough' }, 'rejected', error.statusCode ?? 400)
+    })
+    // Fastify's own parser of text/plain would read the body; the library replaces only that of JSON.
+    scope.removeAllContentTypeParsers()
+    await scope.register(httpProxy, {
+      upstream: '',
+      websocket: false,
+      handler: pass,
+      replyOptions: { getUpstream: () => PLACEHOLDER }
+    } as Parameters<typeof httpProxy>[1])
+  })
+}
+
+/** A stream of its own: undici destroys the body of a call that fails, and the request's own stream would take the connection along. */
+function bodyOf (request: IncomingMessage, limit: number, exceeded: () => void): Transform | null {
+  const { headers } = request
+  if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return null
+  const body = new Limited(limit, () => {
+    request.unpipe(body)
+    exceeded()
+  })
+  return request.pipe(body)
+}
+
+class Limited extends Transform {
+  private left: number
+  private readonly exceeded: () => void
+
+  constructor (limit: number, exceeded: () => void) {
+    super()
+    this.left = limit
+    this.exceeded = exceeded
+    // What destroys it has told the exchange.
+    this.on('error', () => {})
+  }
+
+  override _transform (chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.left -= chunk.length
+    if (this.left >= 0) done(null, chunk)
+    else this.exceeded()
+  }
+}

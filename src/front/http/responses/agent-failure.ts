@@ -1,0 +1,26 @@
+/** The agent's answer cannot be had, or none that could be forwarded. */
+import type { FailureKind } from '../../../upstream/failure.js'
+import { failureRejection } from '../../../upstream/failure.js'
+import type { Exchange } from '../exchange.js'
+
+/** Ends the exchange with a gateway-made answer, or a broken connection when the agent's has begun. */
+export function agentFailed (exchange: Exchange, kind: FailureKind): void {
+  exchange.forwarding?.abort()
+  exchange.services.metrics.upstreamError(exchange.agentName, kind)
+  exchange.reject(failureRejection(kind, exchange.services.overload.retryAfter), 'upstream_error')
+}
+
+/** Of an error page that is replaced, what clients act upon. */
+const KEPT: readonly string[] = ['www-authenticate', 'retry-after']
+
+/** An error page of the agent's framework may hold a stack trace: its place takes a gateway-made answer with the same status. */
+export function pageReplaced (exchange: Exchange, status: number, headers: readonly string[]): void {
+  exchange.forwarding?.abort()
+  exchange.services.metrics.upstreamError(exchange.agentName, 'protocol')
+  exchange.reject({
+    reason: 'UPSTREAM_FAILED',
+    message: `The agent answered HTTP ${status} with an HTML page instead of an A2A answer.`,
+    rule: 'gateway/upstream-html',
+    metadata: { kind: 'protocol', status: String(status) }
+  }, 'upstream_error', status, headers.filter((_, i) => KEPT.includes(headers[i - i % 2] as string)))
+}

@@ -1,0 +1,56 @@
+/** Tells metrics, audit and span what was found in an answer. Names, paths and what policies observe, never other data. */
+import type { ActivationReport, ResponseDecision } from '../../../policy/response/evaluator.js'
+import type { AuditEntry } from '../../../telemetry/audit.js'
+import type { Exchange } from '../exchange.js'
+import { auditEntry, countViolations } from '../../../gateway/request-telemetry.js'
+
+/** Audit lines of one answer: each event of a stream may have one. */
+const LINES = 20
+
+const BECOMES = ['forward', 'observe', 'edit', 'reject'] as const
+
+export class ResponseRecord {
+  private readonly exchange: Exchange
+  private lines = 0
+  /** Lines that were left out, and the last of them. */
+  private omitted = 0
+  private lastOmitted: AuditEntry | null = null
+  /** Index in BECOMES: the worst so far. */
+  private becomes = 0
+  private readonly edited = new Set<string>()
+
+  constructor (exchange: Exchange) {
+    this.exchange = exchange
+  }
+
+  decision (decision: ResponseDecision): void {
+    const { exchange } = this
+    const { violations, edited } = decision
+    for (const { name, value } of decision.attributes) exchange.span.observed(name, value)
+    for (const { extension, metric, type, by, value } of decision.measures) exchange.services.metrics.observed(exchange.agentName, extension, metric, type, by, value)
+    for (const name of edited) this.edited.add(name)
+    const becomes = decision.rejection !== null ? 3 : edited.length > 0 ? 2 : violations.length > 0 ? 1 : 0
+    this.becomes = Math.max(this.becomes, becomes)
+    if (violations.length === 0) return
+    countViolations(exchange, 'response', violations)
+    exchange.saw('response', violations, edited)
+    const entry = auditEntry(exchange, 'response', decision.rejection !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed', edited, violations)
+    if (decision.rejection !== null || this.lines < LINES) {
+      this.lines++
+      exchange.services.audit.record(entry)
+    } else {
+      this.omitted++
+      this.lastOmitted = entry
+    }
+  }
+
+  end (truth: ActivationReport): void {
+    const { span, services } = this.exchange
+    span.set('a2a_gateway.answer', BECOMES[this.becomes] as string)
+    if (this.edited.size > 0) span.set('a2a_gateway.answer.edited', [...this.edited])
+    for (const kind of ['confirmed', 'absent', 'unexpected'] as const) {
+      if (truth[kind].length > 0) span.set(`a2a.extension.${kind}`, truth[kind] as string[])
+    }
+    if (this.lastOmitted !== null) services.audit.record({ ...this.lastOmitted, violations: [], lines_omitted: this.omitted })
+  }
+}

@@ -1,0 +1,33 @@
+/** An event stream on its way to the client: begun, its events counted, and known for where it stands. */
+import { SseCounter } from '../../../wire/sse/count.js'
+import type { Exchange } from '../exchange.js'
+import { valueOf } from '../../../pipeline/response-head.js'
+
+export class StreamOut {
+  private readonly exchange: Exchange
+  private readonly counter = new SseCounter()
+
+  /** Sends the head at once: clients wait for it before the first event. */
+  constructor (exchange: Exchange, status: number, headers: string[]) {
+    this.exchange = exchange
+    exchange.stream = this
+    exchange.services.metrics.streamOpened(exchange.agentName)
+    if (valueOf(headers, 'cache-control') === null) headers.push('cache-control', 'no-cache')
+    if (valueOf(headers, 'x-accel-buffering') === null) headers.push('x-accel-buffering', 'no')
+    exchange.begin(status, headers)
+    exchange.response.flushHeaders()
+  }
+
+  /** @returns false when the client reads too slowly */
+  write (chunk: Buffer): boolean {
+    const { exchange } = this
+    const events = this.counter.count(chunk)
+    if (events > 0) exchange.services.metrics.streamEvents(exchange.agentName, events)
+    return exchange.write(chunk)
+  }
+
+  /** Whether the client has whole events only, so that something may follow. */
+  get atBoundary (): boolean {
+    return this.counter.atBoundary
+  }
+}

@@ -1,0 +1,35 @@
+/** An answer of a type that is not read, where that is enforced: refused, unless it turns out to be empty. */
+import type { Exchange } from '../exchange.js'
+import type { ResponseBody } from './body.js'
+import { RelayedBody } from './relay.js'
+import type { ResponseEnforcement } from './enforcement.js'
+
+export class UntypedBody implements ResponseBody {
+  private readonly exchange: Exchange
+  private readonly status: number
+  private readonly headers: string[]
+  private readonly enforcement: ResponseEnforcement
+
+  constructor (exchange: Exchange, status: number, headers: string[], enforcement: ResponseEnforcement) {
+    this.exchange = exchange
+    this.status = status
+    this.headers = headers
+    this.enforcement = enforcement
+  }
+
+  data (): boolean {
+    this.enforcement.unread('content_type')
+    return true
+  }
+
+  /** Such as what acknowledges a notification. */
+  end (): void {
+    this.enforcement.pushEcho(this.headers)
+    new RelayedBody(this.exchange, this.status, this.headers, false).end()
+  }
+
+  /** Nothing has gone out. */
+  failed (tell: () => void): void {
+    tell()
+  }
+}

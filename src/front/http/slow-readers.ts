@@ -1,0 +1,77 @@
+/**
+ * Disconnects clients that take nothing of what waits for them. Looked at from time to time rather than armed at each write: most answers never
+ * wait, and those that do wait in many places.
+ */
+import type { Socket } from 'node:net'
+import type { Log } from '../../telemetry/log.js'
+import type { Metrics } from '../../telemetry/metrics/metrics.js'
+import type { Exchange } from './exchange.js'
+import type { InFlight } from '../../gateway/in-flight.js'
+
+interface Options {
+  readonly live: InFlight
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+/** What a client had taken when it last took something, and when that was seen. */
+interface Progress { readonly taken: number, readonly since: number }
+
+/** At most so long between two looks, ms. */
+const LONGEST = 5_000
+
+export class SlowReaders {
+  private readonly options: Options
+  private timer: NodeJS.Timeout | null = null
+  private progress = new Map<Socket, Progress>()
+
+  constructor (options: Options) {
+    this.options = options
+  }
+
+  /** @param timeout ms; 0: nobody is disconnected */
+  use (timeout: number): void {
+    this.close()
+    if (timeout > 0) this.timer = setInterval(() => { this.look(timeout) }, Math.min(LONGEST, Math.ceil(timeout / 4))).unref()
+  }
+
+  close (): void {
+    if (this.timer !== null) clearInterval(this.timer)
+    this.timer = null
+    this.progress.clear()
+  }
+
+  private look (timeout: number): void {
+    const now = performance.now()
+    const next = new Map<Socket, Progress>()
+    const stuck = this.options.live.all().filter(({ request: { socket } }) => {
+      if (socket.destroyed || socket.writableLength === 0) return false
+      const taken = takenBy(socket)
+      const before = this.progress.get(socket)
+      const progress = before?.taken === taken ? before : { taken, since: now }
+      next.set(socket, progress)
+      return now - progress.since >= timeout
+    })
+    this.progress = next
+    for (const exchange of stuck) this.disconnect(exchange)
+  }
+
+  private disconnect (exchange: Exchange): void {
+    const { socket } = exchange.request
+    if (socket.destroyed) return
+    const { metrics, log } = this.options
+    metrics.clientError('write_timeout')
+    log.info({ agent: exchange.agentName, request_id: exchange.id }, 'a client that took nothing of its answer was disconnected')
+    // What waits in the system's buffers is given up too.
+    socket.resetAndDestroy()
+  }
+}
+
+/** Node's own: the handle counts what it was given, and what of that the system has not taken. */
+interface Handle { readonly bytesWritten?: number, readonly writeQueueSize?: number }
+
+/** @returns bytes that the system has taken off the process so far, which it does as the client reads */
+function takenBy (socket: Socket): number {
+  const { _handle: handle } = socket as Socket & { readonly _handle?: Handle | null }
+  return (handle?.bytesWritten ?? 0) - (handle?.writeQueueSize ?? 0)
+}

@@ -1,0 +1,164 @@
+/** The agents now in force, and how one configuration gives way to the next without a request noticing. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agents } from '../pipeline/agents.js'
+import type { AgentConfig, Config } from '../config/model/model.js'
+import { readSecrets } from '../config/secrets.js'
+import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
+import type { Log } from '../telemetry/log.js'
+import type { Metrics } from '../telemetry/metrics/metrics.js'
+import type { TlsFiles } from '../upstream/tls.js'
+import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
+import { TrustedProxies } from '../wire/forwarded.js'
+import type { AgentOptions } from './agent.js'
+import { Agent, identityOf } from './agent.js'
+import type { Changes } from './changes.js'
+import { changesBetween, inEffect } from './changes.js'
+import type { InFlight } from './in-flight.js'
+
+/** What a request begins with, and keeps. Swapped whole. */
+export interface Snapshot {
+  readonly limits: Config['limits']
+  readonly trusted: TrustedProxies
+  readonly agents: Agents<Agent>
+}
+
+export interface AgentRegistryOptions {
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly inFlight: InFlight
+  readonly env: NodeJS.ProcessEnv
+  /** As in {@link AgentOptions}. */
+  readonly onCard?: AgentOptions['onCard'] | undefined
+  readonly keeper?: AgentOptions['keeper'] | undefined
+}
+
+/** A configuration that can be put in force: everything that may fail has been done. One of the two is called, once. */
+export interface PreparedChange {
+  /** Of the agents that will be in force. */
+  readonly agents: readonly Agent[]
+  /** @returns what has changed */
+  commit (): Changes
+  discard (): Promise<void>
+}
+
+/** How long new agents are waited for, so that the first calls need not be turned away. */
+const FIRST_CARDS_MS = 1_000
+
+export class AgentRegistry {
+  snapshot: Snapshot
+  config: Config
+  private readonly options: AgentRegistryOptions
+  /** Where the gateway listens; the public URL, unless the configuration names one. */
+  private url = ''
+  /** Out of force, with exchanges that are not over. */
+  private readonly retired = new Set<Agent>()
+
+  constructor (config: Config, options: AgentRegistryOptions) {
+    this.options = options
+    this.config = config
+    this.snapshot = snapshotOf(config, [])
+  }
+
+  /** @throws Error in plain words when it cannot be done: a file that TLS cannot use */
+  async start (url: string): Promise<void> {
+    this.url = url
+    const agents = this.prepare(this.config)
+    this.snapshot = snapshotOf(this.config, agents)
+    this.updateMetrics()
+    await firstCards(agents)
+  }
+
+  /**
+   * Makes everything that another configuration needs. Nothing is in force before it is committed; until then no other may be prepared.
+   * @throws Error in plain words when it cannot be used
+   */
+  async prepareChange (wanted: Config): Promise<PreparedChange> {
+    const before = this.config
+    const config = inEffect(before, wanted)
+    const problems = inlineSchemaProblems(config)
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+    const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
+    const next = this.prepare(config)
+    const made = next.filter(agent => old.get(agent.name) !== agent)
+    await Promise.all(made.map(agent => old.get(agent.name)).map((predecessor, i) => predecessor === undefined ? null : made[i]?.prepareToInherit(predecessor)))
+    const fresh = made.filter(agent => {
+      const predecessor = old.get(agent.name)
+      return predecessor === undefined || !agent.inherit(predecessor)
+    })
+    if (fresh.length > 0) await firstCards(fresh)
+
+    // Nothing waits: a request sees all of the old or all of the new.
+    const commit = (): Changes => {
+      for (const agent of made) {
+        const predecessor = old.get(agent.name)
+        if (predecessor === undefined) continue
+        agent.concurrency = predecessor.concurrency
+        if (!fresh.includes(agent)) agent.takeOver(predecessor)
+      }
+      this.snapshot = snapshotOf(config, next)
+      this.config = config
+      this.updateMetrics()
+      for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
+      const rebuilt = made.map(agent => agent.name).filter(name => old.has(name))
+      return changesBetween(before, wanted, rebuilt)
+    }
+    return { agents: next, commit, discard: async () => { await Promise.all(made.map(agent => agent.close())) } }
+  }
+
+  /** Everything, whether exchanges still use it or not. */
+  async close (): Promise<void> {
+    await Promise.all([...this.snapshot.agents.all, ...this.retired].map(agent => agent.close()))
+  }
+
+  /** One agent per entry: the one there is, where nothing about it has changed. */
+  private prepare (config: Config): Agent[] {
+    const { metrics, log, env, onCard, keeper } = this.options
+    const publicUrl = config.server.publicUrl ?? this.url
+    const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
+    // All files are read before anything is made, because any may be unusable.
+    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, metrics, log, publicUrl, tls: tlsFilesOf(entry), secrets: readSecrets(entry.policies, env), onCard, keeper }))
+    return entries.map(options => {
+      const known = current.get(options.config.name)
+      return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)
+    })
+  }
+
+  private updateMetrics (): void {
+    const { metrics } = this.options
+    const { all } = this.snapshot.agents
+    metrics.cardAges(new Map(all.map(agent => [agent.name, () => agent.cardAge])))
+    metrics.requestsActive(new Map(all.map(agent => [agent.name, () => agent.concurrency.requests])))
+    metrics.vitals.agents(new Map(all.map(agent => [agent.name, { limits: agent.config.concurrency, maxStale: agent.config.card.maxStale / 1_000, hasCard: () => agent.state !== null }])))
+  }
+
+  /** It refreshes nothing any more; its connections live as long as its last exchange. */
+  private retire (agent: Agent): void {
+    const { inFlight, log } = this.options
+    this.retired.add(agent)
+    const over = async (): Promise<void> => {
+      await agent.stopRefreshing()
+      await inFlight.left(agent)
+      await agent.close()
+      this.retired.delete(agent)
+      log.debug({ agent: agent.name }, `agent ${agent.name}: its last exchange under an earlier configuration is over`)
+    }
+    over().catch((error: unknown) => { log.error({ err: error, agent: agent.name }, 'an agent of an earlier configuration could not be closed') })
+  }
+}
+
+function snapshotOf (config: Config, agents: readonly Agent[]): Snapshot {
+  return { limits: config.limits, trusted: new TrustedProxies(config.server.trustedProxies), agents: new Agents(agents) }
+}
+
+function tlsFilesOf (agent: AgentConfig): TlsFiles {
+  try {
+    return readTlsFiles(agent.upstream.tls)
+  } catch (error) {
+    const setting = error instanceof TlsFileError ? `upstream.tls.${error.setting}: ${agent.upstream.tls[error.setting]}: ` : ''
+    throw new Error(`agent ${agent.name}: ${setting}${(error as Error).message}`)
+  }
+}
+
+async function firstCards (agents: readonly Agent[]): Promise<void> {
+  await Promise.race([Promise.all(agents.map(agent => agent.start())), sleep(FIRST_CARDS_MS, undefined, { ref: false })])
+}

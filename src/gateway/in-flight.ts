@@ -1,0 +1,91 @@
+/** The exchanges in flight: for a graceful stop, and for agents that a new configuration has replaced. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Agent } from './agent.js'
+import type { Exchange } from '../front/http/exchange.js'
+
+/** A request that was routed just before a change may begin its exchange a little after it, ms. */
+const LATE = 100
+
+export class InFlight {
+  draining = false
+  /**
+   * A list through the exchanges themselves. A Set would do, but each time V8 makes its table anew, the one before keeps pointing at it and at
+   * what it held: once such a table is old, the exchanges of hundreds of finished requests survive every young collection (measured: 8 kB a
+   * request, 16 us of collecting instead of 2).
+   */
+  private first: Exchange | null = null
+  private count = 0
+  private emptied: (() => void) | null = null
+  /** Per agent that is waited for: its exchanges that are not over, and whom to tell. */
+  private readonly awaited = new Map<Agent, { readonly exchanges: Set<Exchange>, readonly over: () => void }>()
+
+  add (exchange: Exchange): void {
+    const { first } = this
+    exchange.nextLive = first
+    if (first !== null) first.previousLive = exchange
+    this.first = exchange
+    this.count++
+  }
+
+  /** Once per exchange. */
+  delete (exchange: Exchange): void {
+    const { previousLive, nextLive } = exchange
+    if (previousLive === null) this.first = nextLive
+    else previousLive.nextLive = nextLive
+    if (nextLive !== null) nextLive.previousLive = previousLive
+    exchange.previousLive = exchange.nextLive = null
+    this.count--
+    if (this.count === 0) this.emptied?.()
+    if (this.awaited.size > 0 && exchange.agent !== null) this.leave(exchange, exchange.agent)
+  }
+
+  /** Waits until the agent has no exchange left. It must not be given new ones. */
+  async left (agent: Agent): Promise<void> {
+    await sleep(LATE, undefined, { ref: false })
+    const exchanges = new Set(this.all().filter(exchange => exchange.agent === agent))
+    if (exchanges.size === 0) return
+    await new Promise<void>(resolve => { this.awaited.set(agent, { exchanges, over: resolve }) })
+  }
+
+  private leave (exchange: Exchange, agent: Agent): void {
+    const awaited = this.awaited.get(agent)
+    if (awaited === undefined) return
+    awaited.exchanges.delete(exchange)
+    if (awaited.exchanges.size > 0) return
+    this.awaited.delete(agent)
+    awaited.over()
+  }
+
+  get size (): number {
+    return this.count
+  }
+
+  all (): Exchange[] {
+    const all: Exchange[] = []
+    for (let exchange = this.first; exchange !== null; exchange = exchange.nextLive) all.push(exchange)
+    return all
+  }
+
+  /** Waits until no exchange is left, for at most `timeout` ms. @returns whether none is left */
+  async settled (timeout: number): Promise<boolean> {
+    if (this.count === 0) return true
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, timeout)
+      this.emptied = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    return this.count === 0
+  }
+
+  /** Ends event streams with a comment that says why; breaks off everything else. */
+  endAll (): void {
+    for (const exchange of this.all()) {
+      exchange.forwarding?.abort()
+      exchange.settle('gateway_error')
+      if (exchange.stream !== null && !exchange.response.destroyed) exchange.endStream('the gateway is shutting down')
+      else exchange.breakOff()
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Schemas compiled somewhere else: their validators as code, for a thread that did not make it. Making the code takes most of the time of compiling
+ * (measured for 1,000 values: 1,500 ms to write, 96 ms to run, on a busy machine), and the code is text.
+ */
+import { createRequire } from 'node:module'
+import type { Ajv, ValidateFunction } from 'ajv'
+import { clip, countedPattern, create } from './ajv.js'
+import type { CompileResult } from './schema.js'
+import { checkSchema, compileWith, validatorOf } from './schema.js'
+import type { Keywords } from './meta-schema.js'
+import { KEYWORDS } from './meta-schema.js'
+import { MAX_PATTERNS_SIZE, Patterns } from './regexp.js'
+import type { SchemaProblem } from './lint.js'
+import { countValues, SCHEMA_LIMITS } from './lint.js'
+
+interface Standalone { readonly default: (ajv: Ajv, validate: ValidateFunction) => string }
+
+const require = createRequire(import.meta.url)
+
+export type SchemaCode = { readonly ok: true, readonly quick: string, readonly full: string } | { readonly ok: false, readonly problem: SchemaProblem }
+
+/** Plain data: it is sent between threads and processes. */
+export interface WrittenSchema {
+  readonly code: SchemaCode
+  /** All of the schema. */
+  readonly patterns: readonly string[]
+  readonly values: number
+}
+
+/** Characters of code that one schema may become: a schema of 1,000 values is 400,000. */
+export const MAX_CODE = 2_000_000
+/** The same for all schemas of one card. */
+export const MAX_CODE_OF_CARD = 4_000_000
+
+/**
+ * Compiles the schemas of a card to code.
+ * @param schemas by whatever key
+ * @returns why the card cannot be used, in plain words, when its schemas are too much together
+ */
+export function writeSchemas (schemas: ReadonlyMap<string, unknown>): ReadonlyMap<string, WrittenSchema> | string {
+  const all = new Patterns(MAX_PATTERNS_SIZE)
+  const written = new Map<string, WrittenSchema>()
+  let characters = 0
+  for (const [key, schema] of schemas) {
+    const patterns = new Patterns(MAX_PATTERNS_SIZE)
+    const one = writeSchema(schema, patterns)
+    all.adopt(patterns)
+    if (all.exceeded) return all.problem
+    if (one.code.ok) characters += one.code.quick.length + one.code.full.length
+    if (characters > MAX_CODE_OF_CARD) return `the schemas of the card compile to more than ${MAX_CODE_OF_CARD} characters of code together`
+    written.set(key, one)
+  }
+  return written
+}
+
+/** Compiles an untrusted schema to code. For a schema that cannot be used, the problem is that of `compileSchema`. */
+export function writeSchema (schema: unknown, patterns: Patterns): WrittenSchema {
+  return { code: write(schema, patterns), patterns: patterns.all, values: countValues(schema, SCHEMA_LIMITS.nodes) }
+}
+
+function write (schema: unknown, patterns: Patterns): SchemaCode {
+  const checked = checkSchema(schema, patterns)
+  if ('message' in checked) return { ok: false, problem: checked }
+  try {
+    const { default: standalone } = require('ajv/dist/standalone/index.js') as Standalone
+    const [quick, full] = [false, true].map(allErrors => {
+      const ajv = create(checked.draft, allErrors, patterns, true)
+      return withoutSourceUrls(standalone(ajv, compileWith(ajv, checked.schema)))
+    }) as [string, string]
+    const size = quick.length + full.length
+    if (size <= MAX_CODE) return { ok: true, quick, full }
+    return { ok: false, problem: { pointer: '', message: `the schema compiles to ${size} characters of code, more than ${MAX_CODE}` } }
+  } catch (error) {
+    return { ok: false, problem: { pointer: '', message: clip((error as Error).message) } }
+  }
+}
+
+const SOURCE_URL = /\/\*# sourceURL="(?:[^"\\]|\\.)*" \*\//g
+
+/**
+ * Ajv writes the `$id` of a schema into a comment of the code, and an `$id` may hold the two characters that end a comment. What follows
+ * them would run as code of the gateway.
+ * @throws Error when a comment is left
+ */
+export function withoutSourceUrls (code: string): string {
+  const safe = code.replace(SOURCE_URL, '')
+  if (safe.includes('# sourceURL="')) throw new Error('the $id of the schema cannot be written into code')
+  return safe
+}
+
+/**
+ * Makes what was written usable, in steps of a few milliseconds.
+ * @param patterns compiles those that the code names; they were compiled where it was written too, so none of them is a problem
+ */
+export function * runSchema (written: WrittenSchema, patterns: Patterns): Generator<void, CompileResult> {
+  const { code } = written
+  for (const pattern of written.patterns) patterns.count(pattern)
+  if (!code.ok) return code
+  try {
+    for (const pattern of written.patterns) {
+      patterns.compile(pattern)
+      yield
+    }
+    const keywords: Keywords = { ...KEYWORDS, pattern: pattern => countedPattern(pattern, patterns) }
+    const quick = run(code.quick, keywords)
+    yield
+    const full = run(code.full, keywords)
+    yield
+    return { ok: true, schema: validatorOf(allErrors => allErrors ? full : quick) }
+  } catch (error) {
+    return { ok: false, problem: { pointer: '', message: clip((error as Error).message) } }
+  }
+}
+
+function run (code: string, keywords: Keywords): ValidateFunction {
+  const module: { exports: unknown } = { exports: null }
+  // What Ajv does itself with the code that it makes; a schema's text is in it as JSON only.
+  // eslint-disable-next-line no-new-func
+  new Function('module', 'require', 'keywords', code)(module, runtime, keywords)
+  return module.exports as ValidateFunction
+}
+
+/** What code that Ajv writes requires, by the names that it uses. */
+function runtime (name: string): unknown {
+  switch (name) {
+    case 'ajv/dist/runtime/equal': return require('ajv/dist/runtime/equal.js')
+    case 'ajv/dist/runtime/ucs2length': return require('ajv/dist/runtime/ucs2length.js')
+    case 'ajv/dist/runtime/validation_error': return require('ajv/dist/runtime/validation_error.js')
+    case 'ajv-formats/dist/formats': return formats()
+    default: throw new Error(`code of a schema requires ${name}`)
+  }
+}
+
+type Formats = Readonly<Record<'fullFormats', Readonly<Record<string, unknown>>>>
+let known: Formats | null = null
+
+/** With the replacement of ajv.ts: `url` as it comes is quadratic. */
+function formats (): Formats {
+  if (known === null) {
+    const { fullFormats } = require('ajv-formats/dist/formats.js') as Formats
+    known = { fullFormats: { ...fullFormats, url: fullFormats.uri } }
+  }
+  return known
+}

@@ -1,0 +1,106 @@
+/**
+ * What one request, one response or one event of a stream may cost to evaluate, and which of its numbers cannot be compared. Evaluation is
+ * synchronous, so one evaluation runs at a time, and module variables serve all of them.
+ */
+import type { InexactNumbers } from '../wire/json/number.js'
+
+/**
+ * Steps of one evaluation; a step is at most a microsecond (bench/worst-case.ts measures each kind of work, docs/limits.md has the table).
+ * All values, rules and policies of a request share them: no bound on schema or data alone is enough. A recursive schema with two branches into
+ * the same member takes 2^depth steps on data nested that deep, a thousand alternatives on thirty thousand items took 15 s, and four hundred
+ * small parts with a budget each took 9.7 s.
+ */
+export const MAX_STEPS = 100_000
+
+/** Steps that are left. In an array of doubles: a variable would allocate a number with each subtraction. */
+const left = new Float64Array([Number.POSITIVE_INFINITY])
+
+/** Doubles that stand for numbers of the data that no double holds exactly; null for none. */
+let inexact: Pick<InexactNumbers, 'has'> | null = null
+
+export class TooManySteps extends Error {}
+
+/** A rule came to a number that cannot be compared exactly. */
+export class InexactNumber extends Error {
+  /** JSON Pointer from the value that a schema validates; null where the rule cannot tell. */
+  readonly pointer: string | null
+
+  constructor (pointer: string | null = null) {
+    super('a number that cannot be compared exactly')
+    this.pointer = pointer
+  }
+}
+
+/** Predicate of the path of such a number. */
+export const NOT_EXACT = 'is a number that cannot be compared exactly, because a double does not keep all its digits; send fewer digits, or a string'
+
+/**
+ * Runs one evaluation with a budget of its own.
+ * @param numbers of `parseStrict`
+ */
+export function evaluate<T> (numbers: Pick<InexactNumbers, 'has'> | null, run: () => T): T {
+  const stepsBefore = left[0] as number
+  const numbersBefore = inexact
+  left[0] = MAX_STEPS
+  inexact = numbers
+  try {
+    return run()
+  } finally {
+    left[0] = stepsBefore
+    inexact = numbersBefore
+  }
+}
+
+/**
+ * Runs a part of an evaluation with at most `limit` of the steps that are left.
+ * @throws TooManySteps
+ */
+export function withSteps<T> (limit: number, run: () => T): T {
+  const before = left[0] as number
+  const mine = Math.min(limit, before)
+  left[0] = mine
+  try {
+    return run()
+  } finally {
+    left[0] = before - (mine - left[0])
+  }
+}
+
+/**
+ * Charges work of about so many microseconds. Every loop over data is charged before it runs, or while it runs.
+ * @throws TooManySteps
+ */
+export function step (cost: number): void {
+  if ((left[0] = (left[0] as number) - cost) < 0) throw new TooManySteps('too many steps')
+}
+
+export function stepsLeft (): number {
+  return left[0] as number
+}
+
+/** @returns why a rule cannot be checked, as a predicate of a path; null for an error that is a fault of the gateway */
+export function unevaluated (error: unknown): string | null {
+  if (error instanceof TooManySteps) return 'cannot be checked: it takes too many steps; send less data'
+  return error instanceof InexactNumber ? 'cannot be checked: it holds a number of more digits than a double keeps; send fewer digits, or a string' : null
+}
+
+/** Whether the double stands for a number that it does not equal. By value, not by place: what says 1e400 cannot be told from another that does. */
+export function isInexact (value: unknown): boolean {
+  return inexact !== null && typeof value === 'number' && inexact.has(value)
+}
+
+/** To Ajv a number beyond the range of doubles is no number, so that `maximum` does not look at it. */
+export function infinitePath (root: unknown): (string | number)[] | null {
+  return isInexact(Number.POSITIVE_INFINITY) || isInexact(Number.NEGATIVE_INFINITY) ? inexactPath(root, value => typeof value === 'number' && !Number.isFinite(value)) : null
+}
+
+/** @returns keys from the root to the first such number, or null for none */
+export function inexactPath (root: unknown, isMeant = isInexact): (string | number)[] | null {
+  if (isMeant(root)) return []
+  if (inexact === null || typeof root !== 'object' || root === null) return null
+  for (const key of Object.keys(root)) {
+    const path = inexactPath((root as Readonly<Record<string, unknown>>)[key], isMeant)
+    if (path !== null) return [Array.isArray(root) ? Number(key) : key, ...path]
+  }
+  return null
+}

@@ -1,0 +1,241 @@
+/**
+ * One walk over a JSON Schema before it is compiled. Schemas come from cards, so they are untrusted: this bounds their size,
+ * refuses what the gateway will not do for a stranger (remote references, async validation, slow patterns) and says where.
+ */
+import { quoted } from '../a2a/fields.js'
+import { patternSize } from './pattern-size.js'
+import { Patterns } from './regexp.js'
+import { escapePointer, resolvePointer } from '../wire/json/pointer.js'
+
+export interface SchemaProblem {
+  /** JSON Pointer from the root of the schema, '' for the root. */
+  readonly pointer: string
+  readonly message: string
+}
+
+export interface SchemaLimits { readonly nodes: number, readonly depth: number, readonly unfolded: number, readonly chain: number }
+
+export const SCHEMA_LIMITS: SchemaLimits = { nodes: 5_000, depth: 64, unfolded: 50_000, chain: 500 }
+/** For schemas that the operator keeps in files, all that one refers to counted together. */
+export const FILE_LIMITS: SchemaLimits = { nodes: 20_000, depth: 64, unfolded: 200_000, chain: 500 }
+
+/** Keywords whose value is one schema. */
+const ONE = new Set(['additionalItems', 'additionalProperties', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties', 'contentSchema'])
+/** Keywords whose value is a list of schemas. */
+const MANY = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
+/** Keywords whose value maps names to schemas. */
+const MAP = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties', 'dependencies'])
+/** Where sub-schemas are stored rather than applied: they cost nothing until referenced. */
+const STORED = new Set(['$defs', 'definitions'])
+
+/** Keywords whose value maps property names to something. */
+const NAMED = new Set(['properties', 'dependentSchemas', 'dependencies', 'dependentRequired'])
+/** Names to which the validator's comparison of objects would give a meaning of their own. */
+const UNCOMPARABLE = new Set(['constructor', 'toString', 'valueOf'])
+
+const META_SCHEMAS = ['https://json-schema.org/draft/2020-12/schema', 'https://json-schema.org/draft/2019-09/schema', 'http://json-schema.org/draft-07/schema']
+
+/** How a value is reached says what it means: a property may well be called `pattern` or `$ref`. */
+type Role = 'schema' | 'schemas' | 'map' | 'patterns' | 'constant' | 'other'
+
+interface Walk {
+  readonly patterns: Patterns
+  readonly limits: SchemaLimits
+  nodes: number
+  /** Absolute URIs that stand for a schema inside this one. */
+  readonly ids: Set<string>
+  readonly references: { readonly uri: string, readonly text: string, readonly pointer: string }[]
+  problem: SchemaProblem | null
+}
+
+/** @returns the first problem, or null when the schema may be compiled */
+export function lintSchema (schema: unknown, patterns = new Patterns()): SchemaProblem | null {
+  const linted = lintDocuments(ROOT, new Map([[ROOT, schema]]), SCHEMA_LIMITS, patterns)
+  return 'message' in linted ? { pointer: linted.pointer, message: linted.message } : null
+}
+
+/**
+ * The same for a schema that may refer to others, each by its URI.
+ * @param entry URI of the schema itself
+ * @param documents what there is, by URI without fragment; their own `$id` is not looked at
+ * @param patterns what compiles the patterns
+ * @returns the first problem with the URI of its document, or the documents that the entry needs
+ */
+export function lintDocuments (entry: string, documents: ReadonlyMap<string, unknown>, limits: SchemaLimits, patterns: Patterns): SchemaProblem & { readonly uri: string } | ReadonlyMap<string, unknown> {
+  const needed = new Map<string, unknown>([[entry, documents.get(entry)]])
+  const known = [...documents.keys(), ...META_SCHEMAS]
+  let nodes = 0
+  // A map goes on to what is added while it is walked.
+  for (const [uri, schema] of needed) {
+    const walk: Walk = { patterns, limits, nodes, ids: new Set(known), references: [], problem: null }
+    visit(schema, 'schema', '', uri, 0, walk)
+    nodes = walk.nodes
+    if (walk.problem !== null) return { uri, ...walk.problem }
+    for (const { uri: target, text, pointer } of walk.references) {
+      if (documents.has(target)) needed.set(target, documents.get(target))
+      else if (!walk.ids.has(target)) return { uri, pointer, message: `the reference ${quoted(text, 200)} leads out of ${documents.size > 1 ? 'the bundle' : 'the schema'}; nothing is fetched, so copy what it names into "$defs"` }
+    }
+  }
+  const problem = unfoldedSize(entry, needed, limits)
+  return problem === null ? needed : { uri: entry, ...problem }
+}
+
+/** Base of a schema that names none: nothing but itself is there. */
+const ROOT = 'schema:/root'
+
+function fail (walk: Walk, pointer: string, message: string): void {
+  walk.problem ??= { pointer, message }
+}
+
+/** Visits every value, schema or not: whatever is nested counts towards the bounds. */
+function visit (value: unknown, role: Role, pointer: string, base: string, depth: number, walk: Walk): void {
+  if (walk.problem !== null) return
+  if (++walk.nodes > walk.limits.nodes) return fail(walk, pointer, `the schema has more than ${walk.limits.nodes} values`)
+  if (depth > walk.limits.depth) return fail(walk, pointer, `the schema is nested deeper than ${walk.limits.depth} levels`)
+  if (typeof value === 'number' && !Number.isFinite(value)) return fail(walk, pointer, 'the number is beyond the range of doubles')
+  if (typeof value !== 'object' || value === null) return
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) visit(value[i], role === 'schemas' ? 'schema' : role === 'constant' ? role : 'other', `${pointer}/${i}`, base, depth + 1, walk)
+    return
+  }
+  const object = value as Readonly<Record<string, unknown>>
+  const isSchema = role === 'schema' || role === 'schemas'
+  let inner = base
+  if (Object.hasOwn(object, '$id') && typeof object.$id === 'string' && role !== 'constant' && role !== 'map') {
+    inner = resolve(object.$id, base)
+    walk.ids.add(inner)
+  }
+  for (const [key, child] of Object.entries(object)) {
+    const at = `${pointer}/${escapePointer(key)}`
+    if (isSchema) checkKeyword(key, child, at, inner, walk)
+    if (role === 'patterns') checkPattern(key, at, walk)
+    if (role === 'constant' && UNCOMPARABLE.has(key)) fail(walk, at, `a member named "${key}" inside "const" or "enum" is not supported`)
+    visit(child, isSchema ? roleOf(key, child) : role === 'map' || role === 'patterns' ? 'schema' : role, at, inner, depth + 1, walk)
+  }
+}
+
+function roleOf (key: string, child: unknown): Role {
+  if (MANY.has(key) && Array.isArray(child)) return 'schemas'
+  if (ONE.has(key)) return 'schema'
+  if (key === 'patternProperties') return 'patterns'
+  if (MAP.has(key)) return 'map'
+  return key === 'const' || key === 'enum' ? 'constant' : 'other'
+}
+
+function checkKeyword (key: string, child: unknown, pointer: string, base: string, walk: Walk): void {
+  if (key === '$async' && child === true) fail(walk, pointer, 'asynchronous schemas are not supported')
+  if ((key === '$ref' || key === '$dynamicRef' || key === '$recursiveRef') && typeof child === 'string') {
+    walk.references.push({ uri: resolve(child, base), text: child, pointer })
+  }
+  if (key === 'pattern' && typeof child === 'string') checkPattern(child, pointer, walk)
+  // Ajv leaves the name out of its tables, so nothing said about it would be checked.
+  if (NAMED.has(key) && typeof child === 'object' && child !== null && Object.hasOwn(child, '__proto__')) fail(walk, `${pointer}/__proto__`, 'a property named "__proto__" is not supported')
+}
+
+/** @returns the absolute URI without its fragment */
+function resolve (reference: string, base: string): string {
+  const plain = reference.replace(/#.*$/s, '')
+  if (plain === '') return base
+  try {
+    return new URL(plain, base).href
+  } catch {
+    return plain
+  }
+}
+
+function checkPattern (pattern: string, pointer: string, walk: Walk): void {
+  try {
+    walk.patterns.compile(pattern)
+  } catch (error) {
+    fail(walk, pointer, (error as Error).message)
+  }
+}
+
+/**
+ * Bounds what a schema unfolds to when its references are followed: thirty definitions that each name the next twice are small to
+ * read and 2^30 steps to run. Cycles count once here; what they cost depends on the data and is bounded when they run.
+ */
+function unfoldedSize (entry: string, documents: ReadonlyMap<string, unknown>, limits: SchemaLimits): SchemaProblem | null {
+  const memo = new Map<unknown, number>()
+  const active = new Set<unknown>()
+  const cost = (schema: unknown, depth: number, uri: string): number => {
+    if (typeof schema !== 'object' || schema === null || active.has(schema)) return 1
+    const known = memo.get(schema)
+    if (known !== undefined) return known
+    if (depth > limits.chain) return Number.POSITIVE_INFINITY
+    active.add(schema)
+    let total = 1
+    for (const [key, child] of Object.entries(schema)) {
+      if (STORED.has(key)) continue
+      if (key === '$ref' && typeof child === 'string') total += follow(child, depth + 1, uri)
+      else if (MANY.has(key) && Array.isArray(child)) for (const one of child) total += cost(one, depth + 1, uri)
+      else if (ONE.has(key)) total += cost(child, depth + 1, uri)
+      else if (MAP.has(key) && typeof child === 'object' && child !== null) for (const one of Object.values(child)) total += cost(one, depth + 1, uri)
+      if (total > limits.unfolded) break
+    }
+    active.delete(schema)
+    memo.set(schema, total)
+    return total
+  }
+  const follow = (reference: string, depth: number, uri: string): number => {
+    const target = reference.startsWith('#') ? uri : resolve(reference, uri)
+    const fragment = reference.replace(/^[^#]*/, '') || '#'
+    return documents.has(target) ? cost(resolveLocal(documents.get(target), fragment), depth, target) : 1
+  }
+  const total = cost(documents.get(entry), 0, entry)
+  if (total === Number.POSITIVE_INFINITY) return { pointer: '', message: `the references of the schema form a chain longer than ${limits.chain}` }
+  return total > limits.unfolded
+    ? { pointer: '', message: `the schema unfolds to more than ${limits.unfolded} steps when its references are followed` }
+    : null
+}
+
+/** Values in a schema, counted up to `limit`. */
+export function countValues (schema: unknown, limit: number): number {
+  const stack: unknown[] = [schema]
+  let count = 0
+  while (stack.length > 0 && count < limit) {
+    const value = stack.pop()
+    count++
+    if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) stack.push(child)
+  }
+  return count
+}
+
+/** Instructions of a pattern that take as long to compile as a value of a schema. */
+const PATTERN_PART = 10
+
+/** About how long compiling a schema takes, in values of an ordinary one (0.3 ms each), up to `limit`. */
+export function costOf (schema: unknown, limit: number): number {
+  const stack: unknown[] = [schema]
+  let cost = 0
+  while (stack.length > 0 && cost < limit) {
+    const value = stack.pop()
+    cost++
+    if (typeof value !== 'object' || value === null) continue
+    for (const [key, child] of Object.entries(value)) {
+      stack.push(child)
+      if (key === 'pattern' && typeof child === 'string') cost += patternCost(child)
+      if (key === 'patternProperties' && typeof child === 'object' && child !== null) for (const pattern of Object.keys(child)) cost += patternCost(pattern)
+    }
+  }
+  return Math.min(cost, limit)
+}
+
+function patternCost (pattern: string): number {
+  const { instructions, tables } = patternSize(pattern)
+  return (instructions + tables) / PATTERN_PART
+}
+
+function resolveLocal (root: unknown, reference: string): unknown {
+  if (reference === '#') return root
+  if (!reference.startsWith('#/')) return undefined
+  return resolvePointer(root, decodeFragment(reference.slice(1)))
+}
+
+export function decodeFragment (fragment: string): string {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}

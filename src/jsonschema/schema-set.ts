@@ -1,0 +1,56 @@
+/** Schemas from files: one, with whatever of its set it refers to. */
+import type { SchemaRef, SchemaSet } from '../config/model/model.js'
+import type { Draft } from './ajv.js'
+import type { CompileResult } from './schema.js'
+import { compileLinted, draftOf } from './schema.js'
+import { metaProblem } from './meta-schema.js'
+import { Patterns } from './regexp.js'
+import { decodeFragment, FILE_LIMITS, lintDocuments } from './lint.js'
+import { resolvePointer } from '../wire/json/pointer.js'
+
+/** A set is read once per configuration, and serves all its agents. */
+const compiled = new WeakMap<SchemaSet, Map<string, CompileResult>>()
+
+/** Problems name the file before the pointer: `schemas/order.json#/properties/id`. */
+export function compileRef ({ ref, set }: SchemaRef): CompileResult {
+  let known = compiled.get(set)
+  if (known === undefined) compiled.set(set, known = new Map())
+  let result = known.get(ref)
+  if (result === undefined) known.set(ref, result = compileNew(ref, set))
+  return result
+}
+
+function compileNew (ref: string, set: SchemaSet): CompileResult {
+  const [entry = '', fragment = ''] = ref.split('#', 2)
+  const failure = (uri: string, pointer: string, message: string): CompileResult => ({ ok: false, problem: { pointer: `${set.documents.get(uri)?.file ?? uri}#${pointer}`, message } })
+  const first = set.documents.get(entry)?.schema
+  if (fragment !== '' && resolvePointer(first, decodeFragment(fragment)) === undefined) return failure(entry, fragment, 'the pointer leads nowhere')
+  const bare = new Map([...set.documents].map(([uri, { schema }]) => [uri, withoutNames(schema)]))
+  const patterns = new Patterns()
+  const needed = lintDocuments(entry, bare, FILE_LIMITS, patterns)
+  if ('message' in needed) return failure(needed.uri, needed.pointer, needed.message)
+  const draft = set.draft ?? draftOfDocument(first)
+  if (draft === null) return failure(entry, '/$schema', 'the "$schema" is not one of draft-07, 2019-09 and 2020-12')
+  for (const [uri, schema] of needed) {
+    if (set.draft === null && draftOfDocument(set.documents.get(uri)?.schema) !== draft) return failure(uri, '/$schema', `is not of the draft of ${set.documents.get(entry)?.file ?? entry}, ${draft}; give the bundle a draft, or the files the same "$schema"`)
+    if (!isSchema(schema)) return failure(uri, '', 'a JSON Schema is an object or a boolean')
+    const invalid = metaProblem(schema, draft)
+    if (invalid !== null) return failure(uri, invalid.pointer, invalid.message)
+  }
+  const result = compileLinted({ $ref: ref }, draft, patterns, needed)
+  return result.ok ? result : failure(entry, result.problem.pointer, result.problem.message)
+}
+
+/** A document is known by its place in the set, whatever it calls itself. */
+function withoutNames (schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$id' && key !== '$schema'))
+}
+
+function draftOfDocument (schema: unknown): Draft | null {
+  return typeof schema === 'object' && schema !== null ? draftOf(schema) : '2020-12'
+}
+
+function isSchema (schema: unknown): boolean {
+  return typeof schema === 'boolean' || (typeof schema === 'object' && schema !== null && !Array.isArray(schema))
+}

@@ -1,0 +1,216 @@
+/**
+ * JSON Schema for data that strangers send against schemas that strangers wrote. Drafts 07, 2019-09 and 2020-12 by `$schema`,
+ * 2020-12 where it is absent. Compiled when a card or policy is loaded, never per request.
+ */
+import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv'
+import { memberPath } from '../a2a/fields.js'
+import { clip, create } from './ajv.js'
+import type { Draft } from './ajv.js'
+import { InexactNumber, inexactPath, infinitePath, MAX_STEPS, NOT_EXACT, stepsLeft, TooManySteps, withSteps } from './evaluation.js'
+import { metaProblem } from './meta-schema.js'
+import { Patterns } from './regexp.js'
+import type { SchemaProblem } from './lint.js'
+import { lintSchema } from './lint.js'
+import { parsePointer } from '../wire/json/pointer.js'
+
+export interface DataViolation {
+  /** Path from the validated value, to be appended to its own path: `.a[0]["odd name"]`, '' for the value itself. */
+  readonly path: string
+  /** What was expected; never what was sent. */
+  readonly message: string
+}
+
+export interface CompiledSchema {
+  /** @returns null when the value is valid, else up to `MAX_VIOLATIONS` violations */
+  validate (value: unknown): readonly DataViolation[] | null
+  /** @returns null when it takes too many steps to tell */
+  matches (value: unknown): boolean | null
+}
+
+export type CompileResult = { readonly ok: true, readonly schema: CompiledSchema } | { readonly ok: false, readonly problem: SchemaProblem }
+
+export const MAX_VIOLATIONS = 20
+
+const DRAFTS: ReadonlyMap<string, Draft> = new Map([
+  ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
+  ['https://json-schema.org/draft/2019-09/schema', '2019-09'],
+  ['http://json-schema.org/draft-07/schema', 'draft-07'],
+  ['https://json-schema.org/draft-07/schema', 'draft-07']
+])
+
+/**
+ * Compiles an untrusted schema; every failure names the place in the schema. Nothing is fetched.
+ * @param patterns compiles those of the schema, and has them afterwards
+ */
+export function compileSchema (schema: unknown, patterns = new Patterns()): CompileResult {
+  if (typeof schema === 'boolean') return { ok: true, schema: { validate: () => schema ? null : [{ path: '', message: 'is not allowed here' }], matches: () => schema } }
+  const checked = checkSchema(schema, patterns)
+  return 'message' in checked ? { ok: false, problem: checked } : compileLinted(checked.schema, checked.draft, patterns)
+}
+
+/** Whether a schema, other than a boolean, can be compiled: everything that is checked before it is. */
+export function checkSchema (schema: unknown, patterns: Patterns): SchemaProblem | { readonly schema: object, readonly draft: Draft } {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return { pointer: '', message: 'a JSON Schema is an object or a boolean' }
+  const draft = draftOf(schema)
+  if (draft === null) return { pointer: '/$schema', message: 'the "$schema" is not one of draft-07, 2019-09 and 2020-12' }
+  return lintSchema(schema, patterns) ?? metaProblem(schema, draft) ?? { schema, draft }
+}
+
+/**
+ * Compiles a schema that has been looked through.
+ * @param documents what it may refer to, by URI
+ */
+export function compileLinted (schema: object, draft: Draft, patterns: Patterns, documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS): CompileResult {
+  try {
+    return { ok: true, schema: validatorOf(allErrors => compileWith(create(draft, allErrors, patterns), schema, documents)) }
+  } catch (error) {
+    return failure('', clip((error as Error).message))
+  }
+}
+
+const NO_DOCUMENTS: ReadonlyMap<string, unknown> = new Map()
+
+function failure (pointer: string, message: string): CompileResult {
+  return { ok: false, problem: { pointer, message } }
+}
+
+/** @returns null for a `$schema` that is none of them */
+export function draftOf (schema: object): Draft | null {
+  const declared = (schema as { $schema?: unknown }).$schema
+  if (declared === undefined) return '2020-12'
+  return typeof declared === 'string' ? DRAFTS.get(declared.replace(/#$/, '')) ?? null : null
+}
+
+/** Two validators: the first stops at the first error, so that bad data costs no more than good data; the second lists them all. */
+export function validatorOf (compile: (allErrors: boolean) => ValidateFunction): CompiledSchema {
+  const quick = compile(false)
+  const full = compile(true)
+  return { validate: value => run(quick, full, value), matches: value => matches(quick, value) }
+}
+
+/** @param ajv a fresh instance per schema: one agent's `$id` can neither clash with another's nor be reached from it */
+export function compileWith (ajv: Ajv, schema: object, documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS): ValidateFunction {
+  for (const [uri, document] of documents) ajv.addSchema(document as AnySchema, uri)
+  const validate = ajv.compile(schema)
+  if ('$async' in validate && validate.$async === true) throw new Error('asynchronous schemas are not supported')
+  return validate
+}
+
+/** Data of more values than this is not walked a second time for a longer list of errors, nor one that takes more steps than this. */
+const FULL_LIST_LIMIT = 2_000
+const FULL_LIST_STEPS = 10_000
+
+function matches (validate: ValidateFunction, value: unknown): boolean | null {
+  try {
+    return infinitePath(value) === null ? withSteps(MAX_STEPS, () => validate(value)) === true : null
+  } catch {
+    return null
+  }
+}
+
+function run (quick: ValidateFunction, full: ValidateFunction, value: unknown): readonly DataViolation[] | null {
+  let first: readonly ErrorObject[]
+  if (stepsLeft() < 0) return NO_STEPS_LEFT
+  const infinite = infinitePath(value)
+  if (infinite !== null) return [{ path: pathTo(infinite), message: NOT_EXACT }]
+  try {
+    if (withSteps(MAX_STEPS, () => quick(value)) === true) return null
+    first = quick.errors ?? []
+  } catch (error) {
+    return [notValidated(error, value)]
+  }
+  // What a longer list costs must not be missing where the rules that follow are checked.
+  if (stepsLeft() < MAX_STEPS / 2 || !smallerThan(value, FULL_LIST_LIMIT)) return describe(first)
+  try {
+    return withSteps(FULL_LIST_STEPS, () => full(value)) === true ? describe(first) : describe(full.errors ?? first)
+  } catch {
+    return describe(first)
+  }
+}
+
+const NO_STEPS_LEFT: readonly DataViolation[] = [{ path: '', message: 'could not be validated: too many steps were taken before its turn; send less data' }]
+
+/** Fail closed. Anything else than too many steps is recursion that consumes no data, or deeper than the stack. */
+function notValidated (error: unknown, value: unknown): DataViolation {
+  if (error instanceof InexactNumber) return { path: error.pointer === null ? pathTo(inexactPath(value) ?? []) : toPath(error.pointer), message: NOT_EXACT }
+  if (error instanceof TooManySteps) return { path: '', message: 'could not be validated: the schema takes too many steps on data like this' }
+  return { path: '', message: 'could not be validated: the schema recurses without end, or the data is nested too deeply for it' }
+}
+
+function describe (errors: readonly ErrorObject[]): DataViolation[] {
+  const found: DataViolation[] = []
+  const seen = new Set<string>()
+  for (const error of errors) {
+    // Follow-up errors of these say less than the errors of the branches listed beside them.
+    if (error.keyword === 'if' && errors.length > 1) continue
+    const violation = { path: pathOf(error), message: messageOf(error) }
+    const key = `${violation.path} ${violation.message}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    found.push(violation)
+    if (found.length === MAX_VIOLATIONS) break
+  }
+  return found.length > 0 ? found : [{ path: '', message: 'does not match its schema' }]
+}
+
+function pathOf (error: ErrorObject): string {
+  let path = toPath(error.instancePath)
+  const params = error.params as Record<string, unknown>
+  const member = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty ?? params.propertyName ?? error.propertyName
+  if (typeof member === 'string') path = memberPath(path === '' ? '\u0000' : path, member).replace('\u0000', '')
+  return path
+}
+
+function toPath (pointer: string): string {
+  return pathTo(parsePointer(pointer).map(key => /^(?:0|[1-9]\d{0,9})$/.test(key) ? Number(key) : key))
+}
+
+function pathTo (keys: readonly (string | number)[]): string {
+  let path = '\u0000'
+  for (const key of keys) path = typeof key === 'number' ? `${path}[${key}]` : memberPath(path, key)
+  return path.replace('\u0000', '')
+}
+
+/** Ajv's words name what the schema wants, not what was sent; for closed sets the set is added. */
+function messageOf (error: ErrorObject): string {
+  const params = error.params as Record<string, unknown>
+  if (error.propertyName !== undefined) return clip(`is a name that ${error.message ?? 'is not allowed'}`)
+  switch (error.keyword) {
+    case 'propertyNames': return 'is not a name the schema allows'
+    case 'required': case 'dependentRequired': return 'is required'
+    case 'additionalProperties': case 'unevaluatedProperties': return 'is not a property the schema allows'
+    case 'enum': return `must be one of ${textOf(params.allowedValues)}`
+    case 'const': return `must be ${textOf(params.allowedValue)}`
+    case 'uniqueItems': return 'must not hold equal items'
+    case 'false schema': return 'is not allowed here'
+    default: return clip(error.message ?? `breaks "${error.keyword}"`)
+  }
+}
+
+/** Of lists and objects, which may be as large as a card, each once. */
+const texts = new WeakMap<object, string>()
+
+function textOf (value: unknown): string {
+  if (typeof value === 'string') return clip(JSON.stringify(value.slice(0, SHOWN)))
+  if (typeof value !== 'object' || value === null) return clip(JSON.stringify(value))
+  let text = texts.get(value)
+  if (text === undefined) texts.set(value, text = clip(JSON.stringify(value)))
+  return text
+}
+
+/** More than is shown of a text. */
+const SHOWN = 500
+
+function smallerThan (value: unknown, limit: number): boolean {
+  const stack: unknown[] = [value]
+  let seen = 0
+  while (stack.length > 0) {
+    const item = stack.pop()
+    if (++seen > limit) return false
+    if (typeof item !== 'object' || item === null) continue
+    const children = Array.isArray(item) ? item : Object.values(item)
+    if (seen + children.length > limit) return false
+    for (let i = 0; i < children.length; i++) stack.push(children[i])
+  }
+  return true
+}

@@ -1,0 +1,104 @@
+/** What the gateway would make of the recorded answer to a request. The same functions judge it as in policy tests. */
+import type { ResponseDryRun, NotEvaluatedReason } from '../../pipeline/dry-run-response.js'
+import { dryRunResponse } from '../../pipeline/dry-run-response.js'
+import type { DryRun } from '../../pipeline/dry-run.js'
+import { rejectionEvent } from '../../pipeline/rejection-response.js'
+import type { AgentConfig, Limits } from '../../config/model/model.js'
+import type { ResponseExplanation } from './response-explanation.js'
+import type { ExchangeTraces } from './response-trace.js'
+import type { RejectionShown } from './explanation.js'
+import type { RecordedResponse } from '../recording/recorded-response.js'
+import { compareHeaders } from '../shown.js'
+
+/**
+ * @param dryRun of the request
+ * @param traces that its tracer was
+ * @returns null where the request goes to no agent
+ */
+export function explainResponse (recorded: RecordedResponse, dryRun: DryRun, config: AgentConfig, limits: Limits, traces: ExchangeTraces): ResponseExplanation | null {
+  if (dryRun.forwarded === null) return null
+  const evaluated = dryRunResponse(dryRun, recorded, limits, traces.at)
+  const { rejection, results, client, stream } = evaluated
+  const ruled = traces.ruled()
+  const names = (list: readonly string[]): string[] => [...new Set(list)]
+  return {
+    status: recorded.status,
+    bodyBytes: recorded.body.length,
+    events: stream ? evaluated.events : null,
+    notes: recorded.notes,
+    read: evaluated.notEvaluated === null,
+    why: whyOf(evaluated, dryRun, config),
+    results: traces.responses(config.policies),
+    checks: results.flatMap(({ event, decision }) => decision.violations.filter(found => !ruled.has(found)).map(found => ({
+      event,
+      rule: `${found.extension}/${found.rule}`,
+      verdict: found.mode === 'enforce' ? 'broken' as const : 'observed' as const,
+      reason: found.customReason ?? found.reason,
+      path: found.path,
+      message: found.message
+    }))),
+    activation: evaluated.truth,
+    shown: evaluated.shown,
+    edited: rejection === null || stream ? names(results.flatMap(({ decision }) => decision.edited)) : [],
+    annotations: rejection === null || stream ? names(results.flatMap(({ decision }) => decision.annotations)) : [],
+    attributes: names(results.flatMap(({ decision }) => decision.attributes.map(({ name }) => name))),
+    measures: measuresOf(evaluated),
+    remembered: counted(results.flatMap(({ decision }) => [...decision.remember?.fields.keys() ?? []])).map(([field, times]) => ({ field, times })),
+    decision: rejection === null ? 'forward' : 'reject',
+    rule: rejection?.rule ?? null,
+    reason: rejection === null ? null : rejection.customReason ?? rejection.reason,
+    refusedEvent: evaluated.rejectedEvent,
+    delivered: rejection !== null && !isAfterwards(evaluated) ? null : { status: client.status, ...compareHeaders(recorded.headers, client.headers, ['gateway-decision']), body: { bytes: client.body.length, unchanged: client.unchanged } },
+    refusal: rejection === null ? null : rejectionOf(evaluated, dryRun)
+  }
+}
+
+/** A stream that has begun: the refusal is its last event. */
+function isAfterwards ({ stream, rejection, client }: ResponseDryRun): boolean {
+  return stream && rejection !== null && !client.headers.some((name, i) => i % 2 === 0 && name === 'gateway-decision')
+}
+
+function rejectionOf (evaluated: ResponseDryRun, { caller }: DryRun): RejectionShown | null {
+  const { client, rejection } = evaluated
+  if (rejection === null) return null
+  const pairs = client.headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: client.headers[i + 1] ?? '' }] : [])
+  if (isAfterwards(evaluated)) return { status: client.status, phrase: '', headers: [], body: rejectionEvent(rejection, caller).toString() }
+  return { status: client.status, phrase: client.phrase === '' ? 'OK' : client.phrase, headers: pairs, body: client.body.toString() }
+}
+
+function whyOf ({ notEvaluated }: ResponseDryRun, { evaluator, evaluation }: DryRun, { responses }: AgentConfig): string {
+  if (notEvaluated === 'nothing-to-say') {
+    if (evaluation?.policy.mode === 'off') return 'the agent\'s mode is off'
+    return responses === 'off' ? 'the agent\'s responses are off' : 'no policy says anything of this answer'
+  }
+  return notEvaluated === null ? evaluator?.enforces === true ? 'policies act on it' : 'policies observe it' : WHY[notEvaluated]
+}
+
+const WHY: Readonly<Record<Exclude<NotEvaluatedReason, 'nothing-to-say'>, string>> = {
+  'not-an-operation': 'the request is no operation of A2A',
+  redirect: 'a redirect: the client gets an error of the gateway in its place',
+  page: 'an HTML page: the client gets an error of the gateway in its place',
+  'error-status': 'an error of the agent is forwarded as it is',
+  'extended-card': 'an extended card is only rewritten',
+  'known-by-header': 'the header tells all there is to know of it',
+  empty: 'there is no body',
+  too_large: 'it is larger than the limit',
+  encoding: 'it has a Content-Encoding',
+  content_type: 'it is neither JSON nor an event stream',
+  malformed: 'it cannot be read'
+}
+
+function measuresOf ({ results }: ResponseDryRun): ResponseExplanation['measures'] {
+  const all = results.flatMap(({ decision }) => decision.measures)
+  return counted(all.map(({ extension, metric, by, type }) => JSON.stringify([extension, metric, by, type]))).map(([key, times]) => {
+    const [policy, metric, by, type] = JSON.parse(key) as [string, string, string, 'counter' | 'gauge']
+    return { policy, metric, by, type, times }
+  })
+}
+
+/** Each once, with how often it is there. */
+function counted (list: readonly string[]): [string, number][] {
+  const counts = new Map<string, number>()
+  for (const one of list) counts.set(one, (counts.get(one) ?? 0) + 1)
+  return [...counts]
+}

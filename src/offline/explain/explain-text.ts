@@ -1,0 +1,102 @@
+/** An explanation as text. */
+import { INACTIVE } from '../../policy/request/activation.js'
+import { INJECT } from '../../policy/request/inject.js'
+import { responseText } from './response-text.js'
+import type { CheckTrace, Explanation, ForwardedShown, PolicyTrace, RuleTrace } from './explanation.js'
+import { brokenOr, bytes, field, MARKS, rejection, set, valuesText } from '../text-kit.js'
+
+export function explanationText (one: Explanation): string {
+  const { request, agent } = one
+  const at = `${request.file}${request.line > 0 ? `:${request.line}` : ''}`
+  const lines = [
+    field('request', `${request.method} ${request.target ?? ''}`.trimEnd()),
+    field('from', `${at}, number ${request.number}${request.name === null ? '' : ` "${request.name}"`}, ${bytes(request.bodyBytes)} of body`),
+    ...one.notes.map(note => field('note', note)),
+    ...(agent === null ? [field('agent', 'none is served at this address')] : [field('agent', `${agent.name} (mode ${agent.mode}), ${FOUND[agent.foundBy]}`)]),
+    ...(one.card === null ? [] : [field('card', one.card)]),
+    ...(one.kind === 'operation' || one.kind === 'refused' ? [] : [field('address', KINDS[one.kind])]),
+    ...(one.binding === null ? [] : [field('binding', one.binding)]),
+    field('version', `${one.version}: ${one.versionWhy}`),
+    ...(one.operation === null ? [] : [field('operation', one.method === null ? one.operation : `${one.operation}, method ${one.method}`)]),
+    ...sets(one),
+    ...policies(one.policies),
+    ...checks(one),
+    '',
+    field('decision', decision(one)),
+    ...(one.forwarded === null ? [] : forwarded(one.forwarded)),
+    ...(one.refusal === null ? [] : rejection(one.refusal)),
+    ...(one.answer === null ? [] : responseText(one.answer))
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+const FOUND = { address: 'by host and path', flag: 'by --agent', only: 'the only one' }
+const KINDS = { card: 'the AgentCard', preflight: 'a CORS preflight: the agent answers it', passthrough: 'passthrough: not inspected' }
+
+function sets ({ extensions }: Explanation): string[] {
+  if (extensions === null) return []
+  return ['', 'extensions', ...Object.entries(extensions).flatMap(([name, uris]: [string, readonly string[]]) => set(name, uris))]
+}
+
+function policies (list: readonly PolicyTrace[]): string[] {
+  if (list.length === 0) return []
+  return ['', 'policies', ...list.flatMap(one => [
+    `  ${one.name} (mode ${one.mode}, ${origin(one)})${one.uri === null ? '' : ` ${one.uri}`}`,
+    `    ${stateOf(one)}`,
+    ...(one.edits.includes(INACTIVE) ? ['    what is its own is removed'] : []),
+    ...(one.why === null ? one.rules.flatMap(each => rule(each, one.edits.includes(each.id))) : []),
+    ...(one.edits.includes(INJECT) ? ['    what the platform supplies is added'] : [])
+  ])]
+}
+
+/** The lowest layer, and what those above it say. */
+function origin ({ layers, from }: PolicyTrace): string {
+  const [lowest] = layers
+  const above = layers.slice(1).map(layer => `${Object.keys(from).filter(key => from[key] === layer).join(', ') || 'nothing'} by the ${layer}`)
+  return [`given by the ${lowest ?? 'catalogue'}`, ...above].join('; ')
+}
+
+function stateOf ({ why, active, evidence }: PolicyTrace): string {
+  if (why !== null) return `its rules do not apply: ${why}`
+  if (active) return 'active'
+  return evidence === null ? 'not active; its rules look at every request all the same' : `not active; its rules apply because its data is at ${evidence}`
+}
+
+/** @param removes whether something that breaks it is removed */
+function rule ({ id, verdict: decision, why, values, violations }: RuleTrace, removes: boolean): string[] {
+  const text = decision === 'passed'
+    ? valuesText(values)
+    : decision === 'not applicable' ? `does not apply: ${why ?? ''}` : removes ? 'broken; what breaks it is removed' : brokenOr(decision)
+  return [`    ${id}: ${text}`, ...violations.map(({ path, message }) => `      ${path}: ${message}`)]
+}
+
+function checks ({ checks: list, edited }: Explanation): string[] {
+  if (list.length === 0) return []
+  return ['', 'other checks', ...list.flatMap(one => [`  ${one.rule}: ${isMended(one, edited) ? 'broken; what breaks it is removed' : brokenOr(one.verdict)}`, `    ${one.path === '' ? '' : `${one.path}: `}${one.message}`])]
+}
+
+/** Data without its extension, which does not reach the agent. */
+function isMended ({ rule: name }: CheckTrace, edited: readonly string[]): boolean {
+  return name.endsWith(`/${INACTIVE}`) && edited.includes(name)
+}
+
+function decision (one: Explanation): string {
+  if (one.decision === 'reject') return `reject, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
+  if (one.decision === 'answer') return 'the gateway answers with the agent\'s card'
+  const observed = one.checks.filter(each => !isMended(each, one.edited)).length + one.policies.flatMap(policy => policy.rules.filter(each => each.verdict === 'observed' && !policy.edits.includes(each.id))).length
+  const forwarded = one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : one.verbatim ? 'forward, as it was sent (verbatim)' : 'forward'
+  return observed === 0 ? forwarded : `${forwarded}; what ${one.edited.length > 0 ? 'else ' : ''}is broken is only observed`
+}
+
+function forwarded ({ method, url, headers, dropped, removed, body }: ForwardedShown): string[] {
+  return [
+    '',
+    'what the agent gets (+ added, ~ changed, - left out; *** may be the client\'s own)',
+    `    ${method} ${url}`,
+    ...headers.map(({ name, value, change }) => `  ${MARKS[change]} ${name}: ${value}`),
+    ...dropped.map(name => `  - ${name}${removed.includes(name) ? ', by the policies' : ''}`),
+    ...removed.filter(name => !dropped.includes(name)).map(name => `  - ${name}, some of its lines, by the policies`),
+    '',
+    `    ${body.bytes === 0 ? 'no body' : `the body, ${bytes(body.bytes)}${body.secret ? ' and a secret' : ''}`}${body.unchanged ? body.bytes === 0 ? '' : ', unchanged' : ', edited'}`
+  ]
+}

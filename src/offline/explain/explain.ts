@@ -1,0 +1,151 @@
+/** What the gateway would make of one recorded request, step by step. The decision is that of the proxy: the same functions make it. */
+import type { Rejection } from '../../a2a/errors.js'
+import { VERSION_HEADER } from '../../a2a/versions.js'
+import { guard } from '../../pipeline/guard.js'
+import { headOf } from '../../pipeline/request-head.js'
+import type { DryRun } from '../../pipeline/dry-run.js'
+import { dryRunRequest } from '../../pipeline/dry-run.js'
+import { mediaTypeOf } from '../../pipeline/caller.js'
+import { badTarget, unknownAgent } from '../../pipeline/rejections.js'
+import { rejectionResponse } from '../../pipeline/rejection-response.js'
+import type { AgentState } from '../../pipeline/agent-snapshot.js'
+import { askedVersion } from '../../pipeline/request.js'
+import type { AgentConfig, Config } from '../../config/model/model.js'
+import { checkTarget, joinPath, splitTarget } from '../../wire/target.js'
+import { ExchangeTraces } from './response-trace.js'
+import { explainResponse } from './explain-response.js'
+import type { Explanation, ExtensionSets, RejectionShown } from './explanation.js'
+import { forwardedShown } from './forwarded.js'
+import { placeOf, plainRequest, sentHeaders } from '../place.js'
+import type { RecordedRequest } from '../recording/recorded-request.js'
+import { shownTarget } from '../shown.js'
+
+/** One agent as its card makes it. */
+export interface KnownAgent {
+  readonly state: AgentState
+  /** URL or file that the card was read from, for print. */
+  readonly card: string
+}
+
+export interface ExplainOptions {
+  readonly config: Config
+  /** Name of the agent, or null: by the address. */
+  readonly agent: string | null
+  /** Flat list: they replace recorded ones of the same name. */
+  readonly headers: readonly string[]
+  /** @throws CannotExplain when its card cannot be had */
+  readonly known: (agent: AgentConfig) => Promise<KnownAgent>
+}
+
+/**
+ * @param place file and number of the request in it, for print
+ * @throws CannotExplain
+ */
+export async function explainRequest (recorded: RecordedRequest, place: { readonly file: string, readonly number: number }, options: ExplainOptions): Promise<Explanation> {
+  const headers = sentHeaders(recorded, options.headers)
+  const request: RecordedRequest = { ...recorded, headers }
+  const notes = assumptions(recorded, headers)
+  const shown = { file: place.file, number: place.number, line: recorded.line, name: recorded.name, method: recorded.method, target: recorded.target === null ? null : shownTarget(recorded.target), bodyBytes: recorded.body.length }
+  const rejected = recorded.target === null ? null : checkTarget(recorded.target)
+  if (rejected !== null) return withoutAgent(request, shown, notes, badTarget(rejected))
+  const found = placeOf(request, options.config.agents, options.agent)
+  if (found === null) return withoutAgent(request, shown, notes, guard(headOf(recorded.method, headers)) ?? unknownAgent)
+
+  const { config } = found
+  const { state, card } = await options.known(config)
+  const upstream = new URL(config.upstream.url)
+  const plain = plainRequest(request, found.path, state)
+  const traces = new ExchangeTraces()
+  const dryRun = dryRunRequest({ config, state }, plain, options.config.limits, traces)
+  const { route, call, evaluation, caller, rejection } = dryRun
+  const decision = evaluation?.decision ?? null
+  const edited = rejection === null ? decision?.edited ?? [] : []
+  return {
+    request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path) },
+    notes,
+    agent: { name: config.name, mode: config.mode, upstream: joinPath(upstream.origin, upstream.pathname.replace(/\/$/, '')), foundBy: found.foundBy },
+    card,
+    kind: dryRun.kind,
+    binding: route !== null && 'binding' in route ? route.binding : null,
+    version: caller.version,
+    versionWhy: versionWhy(request, plain.query),
+    operation: call?.operation ?? (route?.kind === 'operation' ? route.operation : null),
+    method: call === null || call.method === null || (call.operation === 'Other' && !isKnownMethod(dryRun, call.method)) ? null : call.method,
+    extensions: evaluation === null ? null : setsOf(evaluation),
+    policies: evaluation === null ? [] : traces.policies(config, evaluation.policy, edited),
+    checks: decision === null ? [] : traces.checks(decision),
+    decision: rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answer' : 'forward',
+    rule: rejection?.rule ?? null,
+    reason: rejection === null ? null : rejection.customReason ?? rejection.reason,
+    edited,
+    verbatim: rejection === null && decision?.verbatim === true,
+    forwarded: forwardedShown(dryRun, config, plain),
+    refusal: rejection === null ? null : rejectionShown(rejection, caller, recorded.method),
+    answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, options.config.limits, traces)
+  }
+}
+
+function isKnownMethod ({ evaluation }: DryRun, method: string): boolean {
+  return evaluation?.policy.methods.has(method) === true
+}
+
+function setsOf ({ decision, requested }: NonNullable<DryRun['evaluation']>): ExtensionSets {
+  const { declared, listed, evidenced, active, injected, missing } = decision
+  return { declared, requested, listed, evidenced, active, injected, missing }
+}
+
+function assumptions (recorded: RecordedRequest, headers: readonly string[]): string[] {
+  const notes: string[] = []
+  if (recorded.target === null) notes.push('a JSON-RPC envelope alone has neither address nor headers: it is posted to the agent\'s JSON-RPC interface as application/json; add headers with --header')
+  const length = headOf('', recorded.headers).headers['content-length']
+  if (length !== undefined && length !== headOf('', headers).headers['content-length']) notes.push('the recorded Content-Length is not that of the body; that of the body is sent')
+  return notes
+}
+
+function versionWhy (recorded: RecordedRequest, query: string): string {
+  const head = headOf(recorded.method, recorded.headers)
+  const header = head.headers[VERSION_HEADER]
+  const { version, stated, problem } = askedVersion(head, query)
+  if (problem === 'conflict') return 'the request asks for two versions'
+  if (problem === 'unknown') return 'the request asks for a version that the gateway does not carry'
+  if (!stated) return 'the request does not say, which means 0.3'
+  return typeof header === 'string' && header.trim() !== '' ? `the header A2A-Version says ${version}` : `the query parameter A2A-Version says ${version}`
+}
+
+/** What is refused before any agent is known is answered as HTTP+JSON. */
+function withoutAgent (recorded: RecordedRequest, request: Explanation['request'], notes: readonly string[], rejection: Rejection): Explanation {
+  const { query } = splitTarget(recorded.target ?? '')
+  const head = headOf(recorded.method, recorded.headers)
+  const asked = askedVersion(head, query)
+  const caller = { binding: 'HTTP+JSON' as const, version: asked.version, id: 'null', eventStream: false, statedVersion: asked.stated, mediaType: mediaTypeOf(head.headers['content-type']) }
+  return {
+    request,
+    notes,
+    agent: null,
+    card: null,
+    kind: 'refused',
+    binding: null,
+    version: asked.version,
+    versionWhy: versionWhy(recorded, query),
+    operation: null,
+    method: null,
+    extensions: null,
+    policies: [],
+    checks: [],
+    decision: 'reject',
+    rule: rejection.rule,
+    reason: rejection.reason,
+    edited: [],
+    verbatim: false,
+    forwarded: null,
+    refusal: rejectionShown(rejection, caller, recorded.method),
+    answer: null
+  }
+}
+
+/** Of all statuses only 200 comes without a phrase of its own. */
+function rejectionShown (rejection: Rejection, caller: DryRun['caller'], method: string): RejectionShown {
+  const { status, phrase, headers, body } = rejectionResponse(rejection, caller)
+  const pairs = headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: headers[i + 1] ?? '' }] : [])
+  return { status, phrase: phrase === '' ? 'OK' : phrase, headers: pairs, body: method === 'HEAD' ? '' : body.toString() }
+}

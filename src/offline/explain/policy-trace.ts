@@ -1,0 +1,115 @@
+/** Collects what `decide` tells of its steps, into one entry per policy of the agent. */
+import type { AgentConfig, PolicyConfig, ResolvedPolicy } from '../../config/model/model.js'
+import type { AgentPolicy, CompiledPolicy, CompiledRule, PolicyActivity } from '../../policy/compile/compiled.js'
+import { INACTIVE } from '../../policy/request/activation.js'
+import type { Decision } from '../../policy/request/decision.js'
+import { modeOf } from '../../policy/compile/identity.js'
+import { INJECT } from '../../policy/request/inject.js'
+import type { Tracer } from '../../policy/trace.js'
+import type { Violation } from '../../policy/violation.js'
+import type { CheckTrace, PolicyTrace, RuleTrace } from './explanation.js'
+
+interface Seen {
+  readonly state: PolicyActivity
+  readonly evaluated: boolean
+}
+
+type Outcome =
+  | { readonly skipped: 'operation' | 'condition' | 'bound' }
+  | { readonly values: number, readonly found: readonly Violation[] }
+
+export class PolicyTraces implements Tracer {
+  private readonly seen = new Map<CompiledPolicy, Seen>()
+  private readonly outcomes = new Map<CompiledRule, Outcome>()
+
+  readonly policy = (state: PolicyActivity, evaluated: boolean): void => {
+    this.seen.set(state.policy, { state, evaluated })
+  }
+
+  readonly skipped = (_policy: CompiledPolicy, rule: CompiledRule, why: 'operation' | 'condition' | 'bound'): void => {
+    this.outcomes.set(rule, { skipped: why })
+  }
+
+  readonly evaluated = (_policy: CompiledPolicy, rule: CompiledRule, values: number, found: readonly Violation[]): void => {
+    this.outcomes.set(rule, { values, found })
+  }
+
+  /**
+   * In the order of the agent's list; a policy for several extensions of the card has an entry for each.
+   * @param edited `policy/rule` of what changes the request
+   */
+  policies (agent: AgentConfig, compiled: AgentPolicy, edited: readonly string[]): PolicyTrace[] {
+    return agent.policies.flatMap(one => {
+      const instances = compiled.policies.filter(policy => policy.name === one.name)
+      return instances.length === 0 ? [this.withoutRules(agent, one, compiled)] : instances.map(policy => this.instance(policy, one, edited))
+    })
+  }
+
+  /** Everything that was found and that no policy's rule says. */
+  checks (decision: Decision): CheckTrace[] {
+    const ruled = new Set([...this.outcomes.values()].flatMap(outcome => 'found' in outcome ? outcome.found : []))
+    return decision.violations.filter(found => !ruled.has(found)).map(found => ({
+      rule: `${found.extension}/${found.rule}`,
+      verdict: found.mode === 'enforce' ? 'broken' : 'observed',
+      reason: found.customReason ?? found.reason,
+      path: found.path,
+      message: found.message
+    }))
+  }
+
+  private withoutRules (agent: Pick<AgentConfig, 'mode'>, { name, policy, layers, from }: ResolvedPolicy, compiled: AgentPolicy): PolicyTrace {
+    const mode = modeOf(agent.mode, policy)
+    const known = policy.uri === undefined ? [] : [policy.uri, ...(policy.aliases ?? []).filter(alias => alias.relation === 'same').map(alias => alias.uri)]
+    const declared = known.some(uri => compiled.declared.includes(uri))
+    const why = agent.mode === 'off'
+      ? 'the agent\'s mode is off'
+      : mode === 'off' ? 'its mode is off' : declared ? 'it has nothing to check in a request' : 'the card declares no such extension'
+    return { name, uri: policy.uri ?? policy.uriPattern ?? null, mode, layers, from, active: false, evidence: null, why, edits: [], rules: idle(policy, why) }
+  }
+
+  private instance (compiled: CompiledPolicy, { name, policy, layers, from }: ResolvedPolicy, edited: readonly string[]): PolicyTrace {
+    const seen = this.seen.get(compiled)
+    const why = seen === undefined ? 'the request could not be read' : seen.evaluated ? null : 'the extension is not active'
+    const rules = why === null ? compiled.rules.map(rule => this.rule(rule, policy)) : idle(policy, why)
+    return { name, uri: compiled.uri, mode: compiled.mode, layers, from, active: seen?.state.active === true, evidence: seen?.state.evidence ?? null, why, edits: this.edits(compiled, edited), rules }
+  }
+
+  /** Extensions of one policy share its name: what one of them cannot have changed, another has. */
+  private edits (compiled: CompiledPolicy, edited: readonly string[]): string[] {
+    const state = this.seen.get(compiled)?.state
+    const broken = compiled.rules.filter(rule => {
+      const outcome = this.outcomes.get(rule)
+      return rule.strips !== null && outcome !== undefined && 'found' in outcome
+    })
+    const able = [
+      ...(state?.active === false && state.evidence !== null ? [INACTIVE] : []),
+      ...broken.map(rule => rule.id),
+      ...(state?.active === true && compiled.inject.length > 0 ? [INJECT] : [])
+    ]
+    return able.filter(id => edited.includes(`${compiled.name}/${id}`))
+  }
+
+  private rule (rule: CompiledRule, policy: PolicyConfig): RuleTrace {
+    const outcome = this.outcomes.get(rule) ?? { skipped: 'bound' as const }
+    if ('skipped' in outcome) return notApplicable(rule.id, whySkipped(outcome.skipped, rule.id, policy))
+    const violations = outcome.found.map(({ path, message }) => ({ path, message }))
+    const decision = violations.length === 0 ? 'passed' : rule.mode === 'enforce' ? 'broken' : 'observed'
+    return { id: rule.id, verdict: decision, why: null, values: outcome.values, violations }
+  }
+}
+
+function idle (policy: PolicyConfig, why: string): RuleTrace[] {
+  return (policy.request ?? []).map(rule => notApplicable(rule.id, why))
+}
+
+function notApplicable (id: string, why: string): RuleTrace {
+  return { id, verdict: 'not applicable', why, values: 0, violations: [] }
+}
+
+function whySkipped (skipped: 'operation' | 'condition' | 'bound', id: string, policy: PolicyConfig): string {
+  if (skipped === 'operation') return 'not for this operation'
+  if (skipped === 'bound') return 'enough was found already'
+  const rule = policy.request?.find(one => one.id === id)
+  if (rule?.unless === undefined) return 'its "when" does not hold'
+  return rule.when === undefined ? 'its "unless" holds' : 'its "when" does not hold, or its "unless" does'
+}

@@ -1,0 +1,100 @@
+/** The explanation of an answer as text. */
+import type { ResponseExplanation, ResultTrace } from './response-explanation.js'
+import { bodyLines, brokenOr, bytes, field, MARKS, rejection, set, valuesText } from '../text-kit.js'
+
+export function responseText (one: ResponseExplanation): string[] {
+  const { events } = one
+  return [
+    '',
+    field('answer', `${one.status}, ${bytes(one.bodyBytes)} of body${events === null ? '' : `, ${events} ${events === 1 ? 'event' : 'events'} of a stream`}`),
+    ...one.notes.map(note => field('note', note)),
+    field('read', `${one.read ? 'yes' : 'no'}: ${one.why}`),
+    ...results(one),
+    ...checks(one),
+    ...activation(one),
+    ...told(one),
+    '',
+    field('decision', decision(one)),
+    ...delivered(one),
+    ...rejected(one)
+  ]
+}
+
+const KINDS = { message: 'a message', task: 'a task', statusUpdate: 'a status update', artifactUpdate: 'an artifact update' }
+
+function results ({ results: list }: ResponseExplanation): string[] {
+  if (list.length === 0) return []
+  return ['', 'results', ...list.flatMap(({ event, kind, path, policies }) => [
+    `  ${event === null ? '' : `event ${event}: `}${KINDS[kind]}${path === '' ? '' : ` at ${path}`}`,
+    ...policies.flatMap(policy)
+  ])]
+}
+
+function policy ({ name, evidence, why, rules }: ResultTrace['policies'][number]): string[] {
+  return [
+    `    ${name}${evidence === null ? '' : `, its data is at ${evidence}`}`,
+    ...(why === null ? [] : [`      its rules do not apply: ${why}`]),
+    ...rules.flatMap(one => [
+      `      ${one.id}: ${one.verdict === 'passed' ? valuesText(one.values) : one.verdict === 'not applicable' ? `does not apply: ${one.why ?? ''}` : BECOMES[one.becomes]}`,
+      ...one.violations.map(({ path, message }) => `        ${path}: ${message}`)
+    ])
+  ]
+}
+
+const BECOMES = { reject: 'broken', strip: 'broken; what breaks it is removed', annotate: 'broken; the client is told', nothing: brokenOr('observed') }
+
+function checks ({ checks: list }: ResponseExplanation): string[] {
+  if (list.length === 0) return []
+  return ['', 'other checks', ...list.flatMap(({ event, rule, verdict: decision, path, message }) => [
+    `  ${event === null || event === 0 ? '' : `event ${event}: `}${rule}: ${brokenOr(decision)}`,
+    `    ${path === '' ? '' : `${path}: `}${message}`
+  ])]
+}
+
+function activation ({ activation: known, shown }: ResponseExplanation): string[] {
+  if (known === null) return []
+  return ['', 'extensions', ...set('confirmed', known.confirmed), ...set('absent', known.absent), ...set('unexpected', known.unexpected), ...set('shown', shown)]
+}
+
+/** Names and counts, never values. */
+function told ({ attributes, measures, remembered }: ResponseExplanation): string[] {
+  const lines = [
+    ...attributes.map(name => `  span attribute ${name}`),
+    ...measures.map(({ policy, metric, by, type, times }) => `  ${type} ${policy}/${metric}${by === '' ? '' : ` by ${by}`}${often(times)}`),
+    ...remembered.map(({ field: name, times }) => `  remembered of the task: ${name}${often(times)}`)
+  ]
+  return lines.length === 0 ? [] : ['', 'what is noted', ...lines]
+}
+
+function often (times: number): string {
+  return times === 1 ? '' : `, ${times} times`
+}
+
+function decision (one: ResponseExplanation): string {
+  if (one.decision === 'reject') return `reject${one.refusedEvent === null ? '' : ` at event ${one.refusedEvent}`}, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
+  const told = one.annotations.length === 0 ? '' : `, and the client is told of ${one.annotations.join(', ')}`
+  const forwarded = one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : 'forward'
+  const rules = one.results.flatMap(({ policies }) => policies.flatMap(({ rules }) => rules))
+  const observed = one.checks.some(({ verdict: decision }) => decision === 'observed') || rules.some(({ verdict: decision }) => decision === 'observed')
+  return `${forwarded}${told}${observed ? `; what ${one.edited.length + one.annotations.length > 0 ? 'else ' : ''}is broken is only observed` : ''}`
+}
+
+function delivered ({ delivered: sent }: ResponseExplanation): string[] {
+  if (sent === null) return []
+  const { status, headers, dropped, body } = sent
+  return [
+    '',
+    'what the client gets (+ added, ~ changed, - left out; *** may be the agent\'s own)',
+    `    ${status}`,
+    ...headers.map(({ name, value, change }) => `  ${MARKS[change]} ${name}: ${value}`),
+    ...dropped.map(name => `  - ${name}`),
+    '',
+    `    ${body.bytes === 0 ? 'no body' : `the body, ${bytes(body.bytes)}${body.unchanged ? ', unchanged' : ', edited'}`}`
+  ]
+}
+
+function rejected ({ refusal: said, delivered: sent }: ResponseExplanation): string[] {
+  if (said === null) return []
+  if (sent === null) return rejection(said)
+  return ['', 'the last event that the client gets', ...bodyLines(said.body)]
+}

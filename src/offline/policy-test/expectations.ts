@@ -1,0 +1,105 @@
+/** Compares what a test expects with what the gateway would do. */
+import { isDeepStrictEqual } from 'node:util'
+import { writeRejection } from '../../a2a/errors.js'
+import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../../a2a/versions.js'
+import type { Forwarded, DryRun } from '../../pipeline/dry-run.js'
+import type { Violation } from '../../policy/violation.js'
+import { readList, splitList } from '../../wire/header-list.js'
+import { resolvePointer } from '../../wire/json/pointer.js'
+import type { Expectation } from './test-model.js'
+import { URI_SETS } from './test-model.js'
+
+/** One key of `expect` that does not hold. Undefined stands for what is absent. */
+export interface Mismatch { readonly key: string, readonly expected: unknown, readonly got: unknown }
+
+/** @param sent the client's body, null for none */
+export function mismatches (expect: Expectation, dryRun: DryRun, sent: Buffer | null): Mismatch[] {
+  const found: Mismatch[] = []
+  const compare = (key: string, expected: unknown, got: unknown): void => {
+    if (expected !== undefined && !isDeepStrictEqual(expected, got)) found.push({ key, expected, got })
+  }
+  const decision = dryRun.rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answered by the gateway' : 'forward'
+  compare('decision', expect.decision, decision)
+  if (decision !== expect.decision) return found
+  const { rejection } = dryRun
+  if (rejection !== null) {
+    compare('rule', expect.rule, rejection.rule)
+    compare('reason', expect.reason, rejection.customReason ?? rejection.reason)
+    compare('path', expect.path, violationsOf(dryRun).find(one => one.mode === 'enforce')?.path)
+    if (expect.message !== undefined && !rejection.message.includes(expect.message)) found.push({ key: 'message', expected: expect.message, got: rejection.message })
+    compare('status', expect.status, writeRejection(rejection, dryRun.caller).status)
+  }
+  if (expect.violations !== undefined) compareSets('violations', expect.violations, violationsOf(dryRun).map(nameOf), found)
+  for (const key of URI_SETS) {
+    const expected = expect[key]
+    if (expected !== undefined) compareSets(key, expected, urisOf(dryRun, key), found)
+  }
+  if (dryRun.forwarded !== null) compareForwarded(expect, dryRun, dryRun.forwarded, sent, compare)
+  return found
+}
+
+export function violationsOf (dryRun: DryRun): readonly Violation[] {
+  return dryRun.evaluation?.decision.violations ?? []
+}
+
+/** `extension/rule`, as the header gateway-decision has it. */
+export function nameOf ({ extension, rule }: Violation): string {
+  return `${extension}/${rule}`
+}
+
+function urisOf ({ evaluation }: DryRun, key: typeof URI_SETS[number]): readonly string[] {
+  if (evaluation === null) return []
+  return key === 'requested' ? evaluation.requested : evaluation.decision[key]
+}
+
+export function compareSets (key: string, expected: readonly string[], got: readonly string[], found: Mismatch[]): void {
+  const distinct = [...new Set(got)]
+  if (!isDeepStrictEqual(expected.toSorted(), distinct.toSorted())) found.push({ key, expected, got: distinct })
+}
+
+type Compare = (key: string, expected: unknown, got: unknown) => void
+
+function compareForwarded (expect: Expectation, dryRun: DryRun, forwarded: Forwarded, sent: Buffer | null, compare: Compare): void {
+  for (const [name, expected] of Object.entries(expect.headers ?? {})) {
+    if (name.toLowerCase() === EXTENSIONS_HEADER) {
+      const uris = expected === null ? [] : listed(expected)
+      const got = readList(forwarded.headers, [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]).values
+      if (!isDeepStrictEqual(uris, got)) compare(`headers.${name}`, expected ?? absent, got.length === 0 ? undefined : got.join(','))
+    } else {
+      compare(`headers.${name}`, expected ?? absent, headerOf(forwarded.headers, name) ?? absent)
+    }
+  }
+  if (expect.body !== undefined) {
+    const object = requestObject(dryRun, forwarded)
+    for (const [pointer, expected] of Object.entries(expect.body)) compare(`body ${pointer}`, expected ?? absent, resolvePointer(object, pointer) ?? absent)
+  }
+  if (expect.unchanged !== undefined) compare('unchanged', expect.unchanged, same(sent, forwarded.body))
+}
+
+/** How a report shows what is not there. */
+export const absent = Symbol('absent')
+
+function same (sent: Buffer | null, body: Buffer | null): boolean {
+  return (sent ?? EMPTY).equals(body ?? EMPTY)
+}
+
+const EMPTY = Buffer.alloc(0)
+
+function headerOf (headers: readonly string[], name: string): string | undefined {
+  const lines: string[] = []
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name.toLowerCase()) lines.push(headers[i + 1] ?? '')
+  return lines.length === 0 ? undefined : lines.join(', ')
+}
+
+function listed (text: string): string[] {
+  const values: string[] = []
+  splitList(text, values)
+  return values
+}
+
+/** What the agent gets: `params` of JSON-RPC, the body of HTTP+JSON. */
+function requestObject (dryRun: DryRun, { body }: Forwarded): unknown {
+  if (body === null) return undefined
+  const value = JSON.parse(body.toString()) as Record<string, unknown> | null
+  return dryRun.caller.binding === 'JSONRPC' ? value?.params : value
+}

@@ -1,0 +1,106 @@
+/** What the schema cannot say of the answers in a file of tests. */
+import type { Operation } from '../../a2a/operations.js'
+import { taskStateOf } from '../../a2a/task-state.js'
+import { dotted, shown } from '../../config/diagnostics.js'
+import type { Path, PathProblem } from '../../config/diagnostics.js'
+import { fault, items, mapping } from '../../config/yaml/values.js'
+import type { Mapping } from '../../config/yaml/values.js'
+
+const CONTENT = ['task', 'message', 'tasks', 'events', 'result', 'error', 'http']
+const OF_EVENT = ['task', 'message', 'statusUpdate', 'artifactUpdate', 'result', 'error']
+const OF_REJECTIONS = ['rule', 'reason', 'path', 'message', 'event']
+const OF_FORWARDED = ['edited', 'annotations', 'body', 'unchanged']
+const OTHERS = 'what no agent should send is written with result'
+
+/** @param request of the same exchange */
+export function responseProblems (response: Mapping, request: Mapping, at: Path): PathProblem[] {
+  const content = CONTENT.filter(key => Object.hasOwn(response, key))
+  if (content.length !== 1) return [fault(at, `${dotted(at)} must have exactly one of ${CONTENT.join(', ')}`, content.length === 0 ? 'write what the agent answers' : 'remove the others')]
+  const [kind = ''] = content
+  const problems: PathProblem[] = []
+  if (kind === 'http') {
+    for (const key of ['extensions', 'headers', 'status']) if (response[key] !== undefined) problems.push(fault([...at, key], `${dotted(at)} has both http and ${key}`, 'a recorded answer is taken as it stands', 'key'))
+    return problems
+  }
+  const wrong = mismatchOf(kind, request)
+  if (wrong !== null) problems.push(fault([...at, kind], `${dotted([...at, kind])}: ${wrong}`, 'write result for what no agent should send', 'key'))
+  if (kind === 'message') problems.push(...messageProblems(response.message, [...at, 'message']))
+  if (kind === 'task') problems.push(...taskProblems(response.task, [...at, 'task']))
+  items(response.tasks).forEach((task, i) => { problems.push(...taskProblems(task, [...at, 'tasks', i])) })
+  items(response.events).forEach((event, i) => { problems.push(...eventProblems(mapping(event), [...at, 'events', i])) })
+  return problems
+}
+
+/** @returns null where the operation of a recorded request is not known before it is read */
+function mismatchOf (kind: string, { operation = 'SendMessage', method, http }: Mapping): string | null {
+  if (http !== undefined || method !== undefined || kind === 'error' || kind === 'result') return null
+  const name = operation as Operation
+  if (name === 'SendStreamingMessage' || name === 'SubscribeToTask') return kind === 'events' ? null : `${name} is answered with events`
+  if (name === 'ListTasks') return kind === 'tasks' ? null : 'ListTasks is answered with tasks'
+  if (name === 'GetTask' || name === 'CancelTask') return kind === 'task' ? null : `${name} is answered with a task`
+  if (name === 'SendMessage') return kind === 'task' || kind === 'message' ? null : 'SendMessage is answered with a task or a message'
+  return `${String(operation)} is answered with neither messages nor tasks`
+}
+
+function eventProblems (event: Mapping, at: Path): PathProblem[] {
+  const content = OF_EVENT.filter(key => Object.hasOwn(event, key))
+  if (content.length !== 1) return [fault(at, `${dotted(at)} must have exactly one of ${OF_EVENT.join(', ')}`, 'each event is one of them')]
+  switch (content[0]) {
+    case 'message': return messageProblems(event.message, [...at, 'message'])
+    case 'task': return taskProblems(event.task, [...at, 'task'])
+    case 'statusUpdate': return statusProblems(mapping(event.statusUpdate).status, [...at, 'statusUpdate', 'status'])
+    case 'artifactUpdate': return partProblems(mapping(mapping(event.artifactUpdate).artifact).parts, [...at, 'artifactUpdate', 'artifact', 'parts'], OTHERS)
+    default: return []
+  }
+}
+
+function taskProblems (task: unknown, at: Path): PathProblem[] {
+  const { status, artifacts, history } = mapping(task)
+  return [
+    ...statusProblems(status, [...at, 'status']),
+    ...items(artifacts).flatMap((one, i) => partProblems(mapping(one).parts, [...at, 'artifacts', i, 'parts'], OTHERS)),
+    ...items(history).flatMap((one, i) => messageProblems(one, [...at, 'history', i]))
+  ]
+}
+
+function statusProblems (status: unknown, at: Path): PathProblem[] {
+  const { state, message } = mapping(status)
+  const unknown = typeof state === 'string' && taskStateOf(state) === null
+  return [
+    ...(unknown ? [fault([...at, 'state'], `${dotted([...at, 'state'])} is no state of A2A`, OTHERS)] : []),
+    ...messageProblems(message, [...at, 'message'])
+  ]
+}
+
+function messageProblems (message: unknown, at: Path): PathProblem[] {
+  return partProblems(mapping(message).parts, [...at, 'parts'], OTHERS)
+}
+
+export function partProblems (parts: unknown, at: Path, hint: string): PathProblem[] {
+  return items(parts).flatMap((part, index) => {
+    const content = ['text', 'raw', 'url', 'data'].filter(key => Object.hasOwn(mapping(part), key))
+    return content.length === 1 ? [] : [fault([...at, index], `${dotted([...at, index])} must have exactly one of text, raw, url, data`, hint)]
+  })
+}
+
+export function pointerProblems (body: unknown, at: Path): PathProblem[] {
+  return Object.keys(mapping(body)).filter(pointer => pointer !== '' && !pointer.startsWith('/'))
+    .map(pointer => fault([...at, pointer], `${shown(pointer)} is not a JSON Pointer`, 'it begins with a slash', 'key'))
+}
+
+export function responseExpectProblems (test: Mapping, expect: Mapping, at: Path): PathProblem[] {
+  const of = (key: string): string => dotted([...at, key])
+  const forwards = expect.decision === 'forward'
+  const wrong = forwards ? OF_REJECTIONS : expect.decision === 'reject' ? OF_FORWARDED : []
+  const problems = wrong.filter(key => expect[key] !== undefined).map(key =>
+    fault([...at, key], `${of(key)} says something of ${forwards ? 'a refusal' : 'an answer that is forwarded'}, and the decision is ${String(expect.decision)}`, 'remove one of them', 'key'))
+  const { events, http } = mapping(test.answer)
+  if (test.answer !== undefined && http === undefined) {
+    if (events === undefined && expect.event !== undefined) problems.push(fault([...at, 'event'], `${of('event')} is of a stream, and the answer is none`, 'remove it', 'key'))
+    if (events !== undefined) {
+      if (typeof expect.event === 'number' && expect.event > items(events).length) problems.push(fault([...at, 'event'], `${of('event')} is ${expect.event}, and the stream has ${items(events).length} events`, 'events count from 1'))
+      for (const pointer of Object.keys(mapping(expect.body))) if (/^\/(?!(?:[1-9]\d*)(?:\/|$))/.test(pointer)) problems.push(fault([...at, 'body', pointer], `${shown(pointer)} does not begin with the number of an event`, 'of a stream it is as in /1/task/id; events count from 1', 'key'))
+    }
+  }
+  return [...problems, ...pointerProblems(expect.body, [...at, 'body'])]
+}

@@ -1,0 +1,97 @@
+/** Compares what a test expects of an answer with what the gateway would make of it. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Binding } from '../../a2a/versions.js'
+import type { ResponseDryRun } from '../../pipeline/dry-run-response.js'
+import type { Violation } from '../../policy/violation.js'
+import { resolvePointer } from '../../wire/json/pointer.js'
+import { SseSplitter } from '../../wire/sse/split.js'
+import type { Exchanged } from '../recording/exchange.js'
+import type { Mismatch } from './expectations.js'
+import { absent, compareSets, nameOf } from './expectations.js'
+import type { RecordedResponse } from '../recording/recorded-response.js'
+import type { ResponseExpectation } from './test-model.js'
+
+/** Of all its events. */
+export function responseViolations ({ results }: ResponseDryRun): Violation[] {
+  return results.flatMap(({ decision }) => decision.violations)
+}
+
+/** @param received what the agent answers */
+export function responseMismatches (expect: ResponseExpectation, response: ResponseDryRun, received: RecordedResponse, binding: Binding): Mismatch[] {
+  const found: Mismatch[] = []
+  const compare = (key: string, expected: unknown, got: unknown): void => {
+    if (expected !== undefined && !isDeepStrictEqual(expected, got)) found.push({ key: `answer.${key}`, expected, got })
+  }
+  const set = (key: string, expected: readonly string[] | undefined, got: readonly string[]): void => {
+    if (expected !== undefined) compareSets(`answer.${key}`, expected, got, found)
+  }
+  const { rejection, results, client, truth } = response
+  const decision = rejection === null ? 'forward' : 'reject'
+  compare('decision', expect.decision, decision)
+  if (decision !== expect.decision) return found
+  if (rejection !== null) {
+    compare('rule', expect.rule, rejection.rule)
+    compare('reason', expect.reason, rejection.customReason ?? rejection.reason)
+    compare('path', expect.path, responseViolations(response).find(one => one.mode === 'enforce')?.path)
+    if (expect.message !== undefined && !rejection.message.includes(expect.message)) found.push({ key: 'answer.message', expected: expect.message, got: rejection.message })
+    compare('event', expect.event, response.rejectedEvent ?? undefined)
+  }
+  compare('status', expect.status, client.status)
+  set('violations', expect.violations, responseViolations(response).map(nameOf))
+  set('edited', expect.edited, results.flatMap(({ decision }) => decision.edited))
+  set('annotations', expect.annotations, results.flatMap(({ decision }) => decision.annotations))
+  for (const key of ['confirmed', 'absent', 'unexpected'] as const) set(key, expect[key], truth?.[key] ?? [])
+  set('shown', expect.shown, response.shown)
+  if (expect.body !== undefined) {
+    const result = clientResult(response, binding)
+    for (const [pointer, expected] of Object.entries(expect.body)) compare(`body ${pointer}`, expected ?? absent, resolvePointer(result, pointer) ?? absent)
+  }
+  compare('unchanged', expect.unchanged, client.body.equals(received.body))
+  compareNamed('attributes', expect.attributes, attributesOf(response), compare)
+  compareNamed('measures', expect.measures, measuresOf(response), compare)
+  return found
+}
+
+/** What runs before is there to be remembered: what is refused would not be. */
+export function beforeMismatches (index: number, { dryRun, response }: Exchanged): Mismatch[] {
+  const rejection = dryRun.rejection ?? response?.rejection ?? null
+  return rejection === null ? [] : [{ key: `before[${index}]`, expected: 'forward', got: `reject, ${dryRun.rejection === null ? 'of the answer ' : ''}by ${rejection.rule}: ${rejection.message}` }]
+}
+
+function compareNamed (key: string, expected: ResponseExpectation['attributes'], got: ReadonlyMap<string, unknown>, compare: (key: string, expected: unknown, got: unknown) => void): void {
+  for (const [name, value] of Object.entries(expected ?? {})) compare(`${key} ${name}`, value ?? absent, got.get(name) ?? absent)
+}
+
+/** The last of a name counts, as in a span. */
+function attributesOf ({ results }: ResponseDryRun): Map<string, unknown> {
+  return new Map(results.flatMap(({ decision }) => decision.attributes.map(({ name, value }) => [name, value] as const)))
+}
+
+function measuresOf ({ results }: ResponseDryRun): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const { extension, metric, by, type, value } of results.flatMap(({ decision }) => decision.measures)) {
+    const name = `${extension}/${metric}${by === '' ? '' : `/${by}`}`
+    found.set(name, type === 'counter' ? (found.get(name) ?? 0) + value : value)
+  }
+  return found
+}
+
+/** `result` of JSON-RPC, the body of HTTP+JSON; of a stream the same of each event, by its number. */
+function clientResult ({ stream, client }: ResponseDryRun, binding: Binding): unknown {
+  const result = (bytes: Buffer): unknown => {
+    const value = parsed(bytes)
+    return binding === 'JSONRPC' ? (value as { readonly result?: unknown } | null)?.result : value
+  }
+  if (!stream) return result(client.body)
+  const splitter = new SseSplitter({ bytes: Infinity, lines: Infinity })
+  const events = [...splitter.feed(client.body), ...splitter.end()].flatMap(piece => piece.kind === 'event' ? [piece.data] : [])
+  return Object.fromEntries(events.map((data, i) => [String(i + 1), result(data)]))
+}
+
+function parsed (bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString()) as unknown
+  } catch {
+    return null
+  }
+}

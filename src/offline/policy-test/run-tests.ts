@@ -1,0 +1,99 @@
+/** Runs the tests of one file: each in every version and binding it names. */
+import { dirname } from 'node:path'
+import type { Binding, Version } from '../../a2a/versions.js'
+import type { ResponseDryRun } from '../../pipeline/dry-run-response.js'
+import type { DryRun } from '../../pipeline/dry-run.js'
+import { dryRunRequest } from '../../pipeline/dry-run.js'
+import { dotted } from '../../config/diagnostics.js'
+import type { Diagnostic, Path } from '../../config/diagnostics.js'
+import type { Check } from '../../config/load.js'
+import type { Config } from '../../config/model/model.js'
+import { responseMismatches, beforeMismatches } from './response-expectations.js'
+import type { Variant } from '../recording/compose.js'
+import { exchange, Memory } from '../recording/exchange.js'
+import type { Mismatch } from './expectations.js'
+import { mismatches } from './expectations.js'
+import { requestOf, variantsOf } from '../recording/requests.js'
+import type { TestAgent } from './test-agent.js'
+import { TestAgents } from './test-agent.js'
+import type { LoadedTests } from './test-file.js'
+import type { PolicyTest } from './test-model.js'
+
+/** One test in one version and binding. */
+export interface TestResult {
+  readonly name: string
+  readonly version: Version
+  readonly binding: Binding
+  /** `file:line:col` of the test. */
+  readonly at: string
+  /** None: it passed. */
+  readonly mismatches: readonly Mismatch[]
+  readonly dryRun: DryRun
+  /** Null where the agent is not asked, or the test does not say what it answers. */
+  readonly response: ResponseDryRun | null
+  /** What the gateway warns of in card and policies. */
+  readonly warnings: readonly string[]
+}
+
+/** The results, or why the file cannot be used. */
+export type FileResult = { readonly ok: true, readonly results: readonly TestResult[] } | { readonly ok: false, readonly problems: readonly Diagnostic[] }
+
+export interface RunOptions {
+  /** The configuration given beside the file, or null. */
+  readonly base: Config | null
+  /** Further checks of the file's policies. */
+  readonly checks: readonly Check[]
+  /** Part of the names of the tests to run; null: all. */
+  readonly only: string | null
+}
+
+export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions): FileResult {
+  const agents = new TestAgents(tests, base, checks)
+  const results: TestResult[] = []
+  const problems = new Map<string, Diagnostic>()
+  tests.value.tests.forEach((test, index) => {
+    const made = agents.of(index)
+    if (!made.ok) {
+      for (const problem of made.problems) problems.set(`${problem.line}:${problem.col} ${problem.message}`, problem)
+      return
+    }
+    if (only !== null && !test.name.includes(only)) return
+    const { agent } = made
+    for (const variant of variantsOf(test)) {
+      const run = runTest(test, variant, agent, dirname(tests.file))
+      if ('problem' in run) {
+        const path = ['tests', index, ...run.at]
+        const problem = tests.place({ path, at: 'value', message: `${dotted(path)} cannot be sent: ${run.problem}` })
+        problems.set(problem.message, problem)
+      } else {
+        results.push({ name: test.name, at: tests.at(['tests', index]), warnings: agent.state.warnings, ...run })
+      }
+    }
+  })
+  return problems.size > 0 ? { ok: false, problems: [...problems.values()] } : { ok: true, results }
+}
+
+type Run = Omit<TestResult, 'name' | 'at' | 'warnings'>
+
+/** @returns the result, or in words what cannot be sent, by whom, and where the test says it */
+function runTest (test: PolicyTest, variant: Variant | null, agent: TestAgent, directory: string): Run | { readonly problem: string, readonly at: Path } {
+  const made = requestOf(test.request, variant, agent, directory)
+  if ('problem' in made) return { problem: made.problem, at: ['request'] }
+  const memory = new Memory(test.memory)
+  const own = variant ?? dryRunRequest(agent, made.request, agent.limits).caller
+  const broken: Mismatch[] = []
+  for (const [i, earlier] of (test.before ?? []).entries()) {
+    const request = requestOf(earlier.request, own, agent, directory)
+    if ('problem' in request) return { problem: request.problem, at: ['before', i, 'request'] }
+    const ran = exchange(agent, request.request, earlier.answer, memory, directory)
+    if (typeof ran === 'string') return { problem: ran, at: ['before', i, 'answer'] }
+    broken.push(...beforeMismatches(i, ran))
+  }
+  const ran = exchange(agent, made.request, test.answer, memory, directory)
+  if (typeof ran === 'string') return { problem: ran, at: ['answer'] }
+  const { dryRun, received, response } = ran
+  const { version, binding } = dryRun.caller
+  const found = mismatches(test.expect, dryRun, made.request.body)
+  if (test.expect.answer !== undefined && response !== null && received !== null) found.push(...responseMismatches(test.expect.answer, response, received, binding))
+  return { version: variant?.version ?? version, binding: variant?.binding ?? binding, mismatches: [...broken, ...found], dryRun, response }
+}

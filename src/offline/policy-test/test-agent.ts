@@ -1,0 +1,129 @@
+/** The agent that a test is about: a card and the keys of an agent, through the same loader as the configuration. */
+import { dirname, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import type { CardDocument } from '../../a2a/card/loaded-cards.js'
+import type { AgentState } from '../../pipeline/agent-snapshot.js'
+import { buildAgentState } from '../../pipeline/agent-snapshot.js'
+import { describe } from '../../config/describe.js'
+import type { Diagnostic, Path, PathProblem } from '../../config/diagnostics.js'
+import { dotted } from '../../config/diagnostics.js'
+import { loadCatalogue, loadValue } from '../../config/load.js'
+import type { Check } from '../../config/load.js'
+import type { AgentConfig, Config, Limits, PolicyConfig } from '../../config/model/model.js'
+import { CONFIG_VERSION } from '../../config/schema/schema.js'
+import { readDocument } from '../../upstream/card-fetch.js'
+import type { LoadedTests } from './test-file.js'
+import type { JsonMap } from './test-model.js'
+import { SECRET_HIDDEN } from '../../policy/request/inject.js'
+
+export interface TestAgent {
+  readonly config: AgentConfig
+  readonly state: AgentState
+  readonly limits: Limits
+}
+
+export type TestAgentResult = { readonly ok: true, readonly agent: TestAgent } | { readonly ok: false, readonly problems: readonly Diagnostic[] }
+
+/** What an inline agent's upstream is, and where an inline card's interfaces are. Never dialled. */
+const UPSTREAM = 'http://agent.test'
+
+/** Makes the agents of one file; each pair of card and agent once. */
+export class TestAgents {
+  private readonly tests: LoadedTests
+  private readonly base: Config | null
+  private readonly checks: readonly Check[]
+  private readonly made = new Map<string, TestAgentResult>()
+
+  /**
+   * @param base the configuration given beside the file, or null
+   * @param checks further ones, which the loader of the configuration is given too
+   */
+  constructor (tests: LoadedTests, base: Config | null, checks: readonly Check[]) {
+    this.tests = tests
+    this.base = base
+    this.checks = checks
+  }
+
+  /** The agent of test number `index`. */
+  of (index: number): TestAgentResult {
+    const test = this.tests.value.tests[index]
+    const cardPath: Path = test?.card === undefined ? ['card'] : ['tests', index, 'card']
+    const agentPath: Path = test?.agent === undefined ? ['agent'] : ['tests', index, 'agent']
+    const key = `${dotted(cardPath)} ${dotted(agentPath)}`
+    let made = this.made.get(key)
+    if (made === undefined) {
+      made = this.make(test?.card ?? this.tests.value.card, cardPath, test?.agent ?? this.tests.value.agent ?? {}, agentPath)
+      this.made.set(key, made)
+    }
+    return made
+  }
+
+  private make (card: string | JsonMap | undefined, cardPath: Path, agent: string | JsonMap, agentPath: Path): TestAgentResult {
+    const found = typeof agent === 'string' ? this.named(agent, agentPath) : this.inline(agent, agentPath)
+    if ('problems' in found) return { ok: false, problems: found.problems }
+    const { config, limits } = found
+    const fail = (message: string, hint?: string): TestAgentResult => ({ ok: false, problems: [this.tests.place({ path: cardPath, at: 'value', message, ...(hint === undefined ? {} : { hint }) })] })
+    const source = card ?? config.card.file
+    if (source === null) return fail('there is no card', 'write card beside tests: a JSON file, or the card itself')
+    const document = this.card(source, limits)
+    if (typeof document === 'string') return fail(document)
+    try {
+      const state = buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' }, { agent: config, maxExtensions: limits.extensions, publicBase: 'http://gateway.test', previous: null, secretOf: SECRET_HIDDEN })
+      return { ok: true, agent: { config, state, limits } }
+    } catch (error) {
+      return fail((error as Error).message)
+    }
+  }
+
+  private named (name: string, path: Path): Found | Failed {
+    const fail = (message: string, hint: string): Failed => ({ problems: [this.tests.place({ path, at: 'value', message, hint })] })
+    if (this.base === null) return fail(`the agent "${name}" is one of a configuration`, 'give the configuration with --config')
+    const config = this.base.agents.find(one => one.name === name)
+    if (config === undefined) return fail(`the configuration has no agent "${name}"`, `its agents: ${this.base.agents.map(one => one.name).join(', ')}`)
+    return { config, limits: this.base.limits }
+  }
+
+  private inline (agent: JsonMap, path: Path): Found | Failed {
+    const { file, value } = this.tests
+    const upstream = { url: UPSTREAM, ...(agent.upstream as JsonMap | undefined) }
+    const configuration = structuredClone({
+      version: CONFIG_VERSION,
+      agents: [{ name: 'agent', ...agent, upstream }],
+      ...(value.extensions === undefined ? {} : { extensions: value.extensions }),
+      ...(value.bundles === undefined ? {} : { bundles: value.bundles })
+    })
+    const place = (problem: PathProblem): Diagnostic => {
+      const [first, , ...rest] = problem.path
+      const message = problem.message.replaceAll('agents[0]', dotted(path))
+      return this.tests.place({ ...problem, message, path: first === 'agents' ? [...path, ...rest] : problem.path })
+    }
+    const catalogue: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...this.base?.extensions }
+    const loaded = loadValue(configuration, { baseDir: dirname(resolve(file)), env: null, place, catalogue, checks: this.checks, found: [] })
+    if (!loaded.ok) return { problems: loaded.problems }
+    const { config } = loaded
+    return { config: config.agents[0] as AgentConfig, limits: this.base?.limits ?? config.limits }
+  }
+
+  private card (source: string | JsonMap, limits: Limits): CardDocument | string {
+    const inline = typeof source !== 'string'
+    const name = inline ? 'card' : source
+    try {
+      const bytes = inline ? Buffer.from(JSON.stringify(withInterfaces(source))) : readFileSync(resolve(dirname(this.tests.file), source))
+      return readDocument({ kind: 'fetched', from: name, status: 200, bytes, contentType: '', validators: null, lifetime: null }, limits)
+    } catch (error) {
+      return `cannot read the card ${name}: ${describe(error)}`
+    }
+  }
+}
+
+interface Found { readonly config: AgentConfig, readonly limits: Limits }
+interface Failed { readonly problems: readonly Diagnostic[] }
+
+const INTERFACE_KEYS = ['url', 'supportedInterfaces', 'supported_interfaces', 'additionalInterfaces', 'additional_interfaces']
+
+/** A card that names no interface gets all that the gateway carries. */
+function withInterfaces (card: JsonMap): JsonMap {
+  if (INTERFACE_KEYS.some(key => key in card)) return card
+  const supportedInterfaces = (['1.0', '0.3'] as const).flatMap(protocolVersion => (['JSONRPC', 'HTTP+JSON'] as const).map(protocolBinding => ({ url: UPSTREAM, protocolBinding, protocolVersion })))
+  return { ...card, supportedInterfaces }
+}

@@ -1,0 +1,55 @@
+/** Reads a file of policy tests: YAML, schema, and what a schema cannot say. */
+import { diagnostic, sortDiagnostics } from '../../config/diagnostics.js'
+import type { Diagnostic, Path, PathProblem } from '../../config/diagnostics.js'
+import { locate, readYaml } from '../../config/yaml/document.js'
+import { readText } from '../../config/load.js'
+import type { Environment } from '../../config/yaml/substitute.js'
+import { validatorFor } from '../../config/validate.js'
+import { testFileProblems } from './test-checks.js'
+import type { TestFile } from './test-model.js'
+import { testFileSchema } from './test-schema.js'
+
+/** A file of tests and the places of its keys. */
+export interface LoadedTests {
+  readonly file: string
+  readonly value: TestFile
+  place (problem: PathProblem): Diagnostic
+  /** `file:line:col` of a path. */
+  at (path: Path): string
+}
+
+export type TestsResult = { readonly ok: true, readonly tests: LoadedTests } | { readonly ok: false, readonly problems: readonly Diagnostic[] }
+
+let validate: ((value: unknown) => PathProblem[]) | null = null
+
+/** @param file as the user named it */
+export function loadTests (file: string, env: Environment): TestsResult {
+  const content = readText(file)
+  if ('message' in content) return { ok: false, problems: [diagnostic(file, 0, 0, content)] }
+  const yaml = readYaml(content.text, env)
+  const at = (offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic => {
+    const { line, col } = yaml.position(offset)
+    return diagnostic(file, line, col, problem)
+  }
+  const place = (problem: PathProblem): Diagnostic => at(locate(yaml.root, problem.path, problem.at), problem)
+  const problems = yaml.problems.map(problem => at(problem.offset, problem))
+  const value = yaml.root?.value ?? null
+  if (yaml.readable && value === null) problems.push(diagnostic(file, 0, 0, { message: 'the file is empty', hint: 'it holds card, agent and tests' }))
+  else if (yaml.readable) {
+    validate ??= validatorFor(testFileSchema, 'the file of tests', 'tests')
+    problems.push(...validate(value).map(place), ...testFileProblems(value).map(place))
+  }
+  if (problems.length > 0) return { ok: false, problems: sortDiagnostics(problems) }
+  return {
+    ok: true,
+    tests: {
+      file,
+      value: value as TestFile,
+      place,
+      at: path => {
+        const { line, col } = yaml.position(locate(yaml.root, path, 'value'))
+        return `${file}:${line}:${col}`
+      }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/** The results of policy tests for people and for machines. */
+import { stringify } from 'yaml'
+import type { Rejection } from '../../a2a/errors.js'
+import { formatDiagnostic } from '../../config/diagnostics.js'
+import { responseViolations } from './response-expectations.js'
+import type { Mismatch } from './expectations.js'
+import { absent, nameOf, violationsOf } from './expectations.js'
+import type { FileResult, TestResult } from './run-tests.js'
+
+export interface NamedResult { readonly file: string, readonly result: FileResult }
+
+/** TAP 14; a file that cannot be used is a failed point, so that no reader takes the run for passed. */
+export function tap (files: readonly NamedResult[]): string {
+  const points: string[] = []
+  const point = (ok: boolean, text: string, details: object | null): void => {
+    points.push(`${ok ? 'ok' : 'not ok'} ${points.length + 1} - ${description(text)}\n`)
+    if (details !== null) points[points.length - 1] += `  ---\n${indented(stringify(details, { lineWidth: 0 }), 2)}  ...\n`
+  }
+  for (const { file, result } of files) {
+    if (!result.ok) point(false, `${file} can be used`, { problems: result.problems.map(formatDiagnostic) })
+    else for (const one of result.results) point(one.mismatches.length === 0, `${file} > ${titleOf(one)}`, one.mismatches.length === 0 ? null : { at: one.at, ...detailsOf(one) })
+  }
+  return `TAP version 14\n1..${points.length}\n${points.join('')}`
+}
+
+/** One line per passed test; what was expected and what came for each that failed; a summary. */
+export function pretty (files: readonly NamedResult[]): string {
+  const blocks = files.map(({ file, result }) => {
+    if (!result.ok) return `${file}\n${result.problems.map(problem => `  ${formatDiagnostic(problem)}\n`).join('')}`
+    return `${file}\n${result.results.map(prettyTest).join('')}`
+  })
+  const all = files.flatMap(({ result }) => result.ok ? result.results : [])
+  const failed = all.filter(one => one.mismatches.length > 0).length
+  const unusable = files.filter(({ result }) => !result.ok).length
+  const summary = [
+    `${all.length - failed} passed`,
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+    ...(unusable === 0 ? [] : [`${unusable} ${unusable === 1 ? 'file' : 'files'} could not be used`])
+  ]
+  return `${blocks.join('\n')}\n${summary.join(', ')}\n`
+}
+
+function prettyTest (one: TestResult): string {
+  if (one.mismatches.length === 0) return `  ok    ${oneLine(titleOf(one))}\n`
+  const lines = one.mismatches.flatMap(({ key, expected, got }) => [`${key}`, `  expected  ${shownValue(expected)}`, `  got       ${shownValue(got)}`])
+  const { refusal: rejection, answer: response, violations, warnings } = detailsOf(one)
+  if (rejection !== undefined) lines.push(`refused by ${rejection.rule}: ${rejection.message}`)
+  if (response !== undefined) lines.push(`the answer is refused by ${response.rule}: ${response.message}`)
+  if (violations !== undefined) lines.push('violations', ...violations.map(text => `  ${text}`))
+  if (warnings !== undefined) lines.push('warnings', ...warnings.map(text => `  ${text}`))
+  return `  FAIL  ${oneLine(titleOf(one))}\n        ${one.at}\n${lines.map(line => `        ${oneLine(line)}\n`).join('')}`
+}
+
+function titleOf ({ name, version, binding }: TestResult): string {
+  return `${name} (${version} ${binding})`
+}
+
+interface RejectionDetails { readonly rule: string, readonly reason: string, readonly message: string }
+
+interface Details {
+  readonly mismatches: readonly object[]
+  readonly refusal?: RejectionDetails
+  /** Refusal of the answer. */
+  readonly answer?: RejectionDetails
+  readonly violations?: readonly string[]
+  readonly warnings?: readonly string[]
+}
+
+function rejectionOf ({ rule, reason, customReason, message }: Rejection): RejectionDetails {
+  return { rule, reason: customReason ?? reason, message }
+}
+
+function detailsOf ({ mismatches, dryRun, response, warnings }: TestResult): Details {
+  const { rejection } = dryRun
+  const violations = [...violationsOf(dryRun), ...(response === null ? [] : responseViolations(response))]
+  return {
+    mismatches: mismatches.map(({ key, expected, got }) => ({ key, expected: plain(expected), got: plain(got) })),
+    ...(rejection === null ? {} : { refusal: rejectionOf(rejection) }),
+    ...(response === null || response.rejection === null ? {} : { answer: rejectionOf(response.rejection) }),
+    ...(violations.length === 0 ? {} : { violations: violations.map(one => `${nameOf(one)} (${one.mode}) ${one.path}: ${one.message}`) }),
+    ...(warnings.length === 0 ? {} : { warnings })
+  }
+}
+
+const ABSENT = '(absent)'
+
+function plain (value: Mismatch['got']): unknown {
+  return value === undefined || value === absent ? ABSENT : value
+}
+
+function shownValue (value: unknown): string {
+  return value === undefined || value === absent ? ABSENT : JSON.stringify(value)
+}
+
+/** A test point is one line, and `#` begins a directive. */
+function description (text: string): string {
+  return oneLine(text).replaceAll('\\', '\\\\').replaceAll('#', '\\#')
+}
+
+function oneLine (text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ')
+}
+
+function indented (text: string, blanks: number): string {
+  return text.replaceAll(/^(?=.)/gm, ' '.repeat(blanks))
+}

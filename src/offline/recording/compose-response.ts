@@ -1,0 +1,80 @@
+/** From the answer of a test to the answer that an agent of one version and binding would send. */
+import type { Operation } from '../../a2a/operations.js'
+import type { Variant } from './compose.js'
+import type { RecordedResponse } from './recorded-response.js'
+import type { ResponseSpec, ErrorSpec, JsonMap } from '../policy-test/test-model.js'
+import type { Ids } from './wire-response.js'
+import { wireEvent, wireTask } from './wire-response.js'
+import { defined } from './wire-message.js'
+
+/** Of the request that is answered. */
+export interface Asked {
+  readonly variant: Variant
+  readonly operation: Operation
+  /** Raw JSON token of the JSON-RPC id. */
+  readonly id: string
+  readonly ids: Ids
+}
+
+/** @returns the answer, or in words why an agent cannot give it */
+export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResponse | string {
+  const { variant } = asked
+  const rpc = variant.binding === 'JSONRPC'
+  if (spec.error !== undefined) {
+    const status = spec.status ?? (rpc ? 200 : HTTP_STATUS[spec.error.code] ?? 400)
+    return response(spec, variant, status, rpc ? 'application/json' : jsonType(variant), rpc ? rpcError(spec.error, asked.id) : JSON.stringify(restError(spec.error, variant, status)))
+  }
+  const streams = asked.operation === 'SendStreamingMessage' || asked.operation === 'SubscribeToTask'
+  if (spec.events !== undefined) {
+    if (!streams && asked.operation !== 'Other') return `${asked.operation} is answered with one result, not with events`
+    const data = spec.events.map(event => event.error === undefined ? enveloped(JSON.stringify(wireEvent(event, variant, asked.ids)), asked) : rpc ? rpcError(event.error, asked.id) : JSON.stringify(restError(event.error, variant, HTTP_STATUS[event.error.code] ?? 400)))
+    return response(spec, variant, spec.status ?? 200, 'text/event-stream', data.map(text => `data: ${text}\n\n`).join(''))
+  }
+  if (streams && spec.result === undefined) return `${asked.operation} is answered with events`
+  const result = resultOf(spec, asked)
+  if (typeof result === 'string') return result
+  return response(spec, variant, spec.status ?? 200, rpc ? 'application/json' : jsonType(variant), enveloped(JSON.stringify(result.value), asked))
+}
+
+/** GetTask and CancelTask answer with the task itself, a send with the member that says what it is. */
+function resultOf (spec: ResponseSpec, { variant, operation, ids }: Asked): { readonly value: unknown } | string {
+  const { task, message, tasks, result } = spec
+  if (tasks !== undefined) {
+    if (operation !== 'ListTasks') return `tasks is the answer to ListTasks, and this is ${operation}`
+    return { value: { tasks: tasks.map(one => wireTask(one, variant, ids)), nextPageToken: '', pageSize: 50, totalSize: tasks.length } }
+  }
+  if (result !== undefined) return { value: result }
+  if (operation === 'ListTasks') return 'ListTasks is answered with tasks'
+  if (operation === 'GetTask' || operation === 'CancelTask') return task === undefined ? `${operation} is answered with a task` : { value: wireTask(task, variant, ids) }
+  if (operation !== 'SendMessage' && operation !== 'Other' && operation !== 'Extension') return `${operation} is answered with neither messages nor tasks; write result`
+  return { value: wireEvent(task === undefined ? defined({ message }) : { task }, variant, ids) }
+}
+
+function enveloped (result: string, { variant, id }: Asked): string {
+  return variant.binding === 'JSONRPC' ? `{"jsonrpc":"2.0","id":${id},"result":${result}}` : result
+}
+
+function rpcError ({ code, message = 'refused', data }: ErrorSpec, id: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(defined({ code, message, data }))}}`
+}
+
+/** 1.0: §11.6. 0.3 has no text for it: the JavaScript SDK's shape. */
+function restError ({ code, message = 'refused', data }: ErrorSpec, { version }: Variant, status: number): JsonMap {
+  return version === '0.3' ? defined({ code, message, data }) : { error: defined({ code: status, message, details: data }) }
+}
+
+/** HTTP statuses of A2A's errors, 1.0.1 §5.4; 400 for all others. */
+const HTTP_STATUS: Readonly<Record<number, number>> = { '-32001': 404, '-32603': 500, '-32006': 500 }
+
+function jsonType ({ version }: Variant): string {
+  return version === '1.0' ? 'application/a2a+json' : 'application/json'
+}
+
+function response (spec: ResponseSpec, { version }: Variant, status: number, type: string, body: string): RecordedResponse {
+  const { extensions = [], headers = {} } = spec
+  const own: [string, string][] = [['Content-Type', type]]
+  if (extensions.length > 0) own.push([version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', extensions.join(',')])
+  const replaced = new Set(Object.keys(headers).map(name => name.toLowerCase()))
+  const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null)
+  return { status, headers: [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...given].flat(), body: Buffer.from(body), notes: [] }
+}

@@ -1,0 +1,80 @@
+/** One exchange of a test: the request, what the gateway makes of it, the agent's answer, what the gateway makes of that. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { taskIdOf } from '../../a2a/task-id.js'
+import type { ResponseDryRun } from '../../pipeline/dry-run-response.js'
+import { dryRunResponse } from '../../pipeline/dry-run-response.js'
+import type { DryRun, PlainRequest, Recall } from '../../pipeline/dry-run.js'
+import { dryRunRequest } from '../../pipeline/dry-run.js'
+import type { TaskRecord } from '../../policy/task/memory.js'
+import { FIELDS } from '../../policy/task/memory.js'
+import { composeResponse } from './compose-response.js'
+import type { RecordedResponse } from './recorded-response.js'
+import { readResponse } from './recorded-response.js'
+import { RecordingError } from './recorded-request.js'
+import type { TestAgent } from '../policy-test/test-agent.js'
+import type { ResponseSpec, PolicyTest } from '../policy-test/test-model.js'
+
+export interface Exchanged {
+  readonly dryRun: DryRun
+  /** What the agent answers; null where it is not asked, or the test does not say. */
+  readonly received: RecordedResponse | null
+  readonly response: ResponseDryRun | null
+}
+
+/** What is remembered of tasks, from one exchange to the next. */
+export class Memory {
+  private readonly records = new Map<string, Map<string, string>>()
+  /** Of any task that nothing else is known of. */
+  private readonly given: TaskRecord | null
+
+  constructor (memory: PolicyTest['memory'] = 'unknown') {
+    this.given = memory === 'unknown' ? null : new Map([[FIELDS.state, memory.state]])
+  }
+
+  readonly recall: Recall = taskId => this.records.get(taskId) ?? this.given
+
+  keep (response: ResponseDryRun): void {
+    for (const { decision } of response.results) {
+      if (decision.remember === null) continue
+      const { taskId, fields } = decision.remember
+      this.records.set(taskId, new Map([...this.recall(taskId) ?? [], ...fields]))
+    }
+  }
+}
+
+/**
+ * @param spec of the answer; undefined: there is none
+ * @param directory that files are relative to
+ * @returns in words why the agent cannot give that answer
+ */
+export function exchange (agent: TestAgent, request: PlainRequest, spec: ResponseSpec | undefined, memory: Memory, directory: string): Exchanged | string {
+  const dryRun = dryRunRequest(agent, request, agent.limits, null, memory.recall)
+  if (spec === undefined || dryRun.forwarded === null) return { dryRun, received: null, response: null }
+  const received = spec.http === undefined ? composed(spec, dryRun) : recorded(join(directory, spec.http))
+  if (typeof received === 'string') return received
+  const response = dryRunResponse(dryRun, received, agent.limits)
+  memory.keep(response)
+  return { dryRun, received, response }
+}
+
+const TASK = 'a2a-gateway-test-task'
+const CONTEXT = 'a2a-gateway-test-context'
+
+function composed (spec: ResponseSpec, { call, caller, route }: DryRun): RecordedResponse | string {
+  const { version, binding } = caller
+  const path = binding === 'HTTP+JSON' && route?.kind === 'operation' ? route.upstreamPath : null
+  const contextId = call?.view?.message?.fields.get('contextId')
+  const ids = { task: (call === null ? null : taskIdOf(call, path)) ?? TASK, context: typeof contextId === 'string' && contextId !== '' ? contextId : CONTEXT }
+  return composeResponse(spec, { variant: { version, binding }, operation: call?.operation ?? 'Other', id: caller.id, ids })
+}
+
+function recorded (file: string): RecordedResponse | string {
+  try {
+    return readResponse(readFileSync(file), file)
+  } catch (error) {
+    if (error instanceof RecordingError) return error.message
+    const { code } = error as NodeJS.ErrnoException
+    return `${file}: ${code === 'ENOENT' ? 'there is no such file' : `it cannot be read${code === undefined ? '' : ` (${code})`}`}`
+  }
+}

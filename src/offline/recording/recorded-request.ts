@@ -1,0 +1,82 @@
+/** One request as it was recorded, in the form it has on the wire; and what is wrong with a recording. */
+import { isToken } from '../../wire/tokens.js'
+import type { RecordedResponse } from './recorded-response.js'
+
+export interface RecordedRequest {
+  readonly name: string | null
+  /** Where it begins in the file, from 1. */
+  readonly line: number
+  readonly method: string
+  /** Path and query; null for a bare JSON-RPC envelope, which names no address. */
+  readonly target: string | null
+  /** Node's flat list: name, value, name, value. Host comes first where only the URL names it. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+  /** What the agent answered, where that is recorded. */
+  readonly response: RecordedResponse | null
+}
+
+/** The only error that reading a recording throws. Its message says where, what and how to mend it, and holds nothing of a body. */
+export class RecordingError extends Error {
+  /** @param line from 1; 0 where no line is to blame */
+  constructor (file: string, line: number, what: string, remedy: string) {
+    super(`${line === 0 ? file : `${file}:${line}`}: ${what} (${remedy})`)
+    this.name = 'RecordingError'
+  }
+}
+
+/** What a recording says, before it is known to be a request that could be sent. */
+export interface RequestDraft extends Omit<RecordedRequest, 'target'> {
+  /** `/path`, `http(s)://host/path` or `host/path`. */
+  readonly url: string
+}
+
+/** @throws RecordingError when no HTTP client could send it */
+export function requestOf ({ url, ...draft }: RequestDraft, file: string): RecordedRequest {
+  const fail = (what: string, remedy: string): never => { throw new RecordingError(file, draft.line, what, remedy) }
+  if (!isToken(draft.method)) fail('the HTTP method is not one word', 'write it as in "POST /path"')
+  const address = addressOf(url)
+  if ('problem' in address) return fail(address.problem, address.remedy)
+  const { host, target } = address
+  const { headers } = draft
+  for (let i = 0; i < headers.length; i += 2) {
+    if (!isToken(headers[i] ?? '')) fail('a header has a name that HTTP does not allow', 'names are letters, digits and hyphens')
+    if (!isSendable(headers[i + 1] ?? '')) fail(`the header ${headers[i]} holds a character that cannot be sent`, 'line breaks, control characters and what is beyond Latin-1 cannot')
+  }
+  const named = headers.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'host')
+  return { ...draft, target, headers: host === null || named ? headers : ['Host', host, ...headers] }
+}
+
+/**
+ * @param text `Name: value`
+ * @returns name and value
+ * @throws RecordingError
+ */
+export function parseHeader (text: string): [string, string] {
+  const colon = text.indexOf(':')
+  const [name, value] = [text.slice(0, Math.max(colon, 0)).trim(), text.slice(colon + 1).trim()]
+  if (!isToken(name) || !isSendable(value)) throw new RecordingError('--header', 0, 'this is not a header', 'write --header \'Name: value\'')
+  return [name, value]
+}
+
+type Address = { readonly host: string | null, readonly target: string } | { readonly problem: string, readonly remedy: string }
+
+const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*)|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
+
+/** The URL is not normalised: a path that the gateway's guard refuses must reach it as it was recorded. */
+function addressOf (url: string): Address {
+  if (/[^\x21-\x7e]/.test(url)) return { problem: 'the URL holds a blank or a character beyond ASCII', remedy: 'percent-encode it' }
+  if (url.startsWith('/')) return { host: null, target: url }
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)
+  if (scheme !== null && !/^https?$/i.test(scheme[1] ?? '')) return { problem: 'the URL is not one of HTTP', remedy: 'begin it with http:// or https://' }
+  const rest = scheme === null ? url : url.slice(scheme[0].length)
+  const [host = ''] = /^[^/?#]*/.exec(rest) ?? []
+  if (host.includes('@')) return { problem: 'the URL holds a user name', remedy: 'send it as the header Authorization' }
+  if (!HOST.test(host)) return { problem: 'the URL names no host', remedy: 'write http://host/path, or /path with a header Host' }
+  const [path = ''] = /^[^#]*/.exec(rest.slice(host.length)) ?? [] // no client sends a fragment
+  return { host, target: path.startsWith('/') ? path : `/${path}` }
+}
+
+function isSendable (value: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+}

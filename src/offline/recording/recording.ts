@@ -1,0 +1,70 @@
+/** Reads a file of recorded requests, of whatever kind, into what would be on the wire. */
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { findFault } from '../../wire/json/fault.js'
+import { readCaptured } from './captured.js'
+import type { ReadBeside, Recordings } from './http-file.js'
+import { readHttpFile } from './http-file.js'
+import type { RecordedRequest } from './recorded-request.js'
+import { RecordingError } from './recorded-request.js'
+
+export type { Recordings } from './http-file.js'
+export type { RecordedRequest } from './recorded-request.js'
+export { parseHeader, RecordingError } from './recorded-request.js'
+
+/** @throws RecordingError */
+export function loadRecording (file: string): Recordings {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'this is a directory' : `it cannot be read${code === undefined ? '' : ` (${code})`}`
+    throw new RecordingError(file, 0, why, 'name an .http file, a captured JSON, a HAR file, or - for standard input')
+  }
+  return readRecording(bytes, file, name => readFileSync(resolve(dirname(file), name)))
+}
+
+/**
+ * JSON or `.http`: the name's ending tells, else the content, which in JSON begins with a brace or bracket.
+ * @param file how problems name it
+ * @throws RecordingError
+ */
+export function readRecording (bytes: Buffer, file: string, read: ReadBeside): Recordings {
+  const text = textOf(bytes, file)
+  const start = text.trimStart()
+  const json = /\.(?:json|har)$/i.test(file) || (!/\.(?:http|rest)$/i.test(file) && /^(?:\{(?!\{)|\[)/.test(start))
+  const found = json ? { requests: readCaptured(jsonOf(text, file), bytes, file), warnings: [] } : readHttpFile(text, file, read)
+  if (found.requests.length === 0) throw new RecordingError(file, 0, 'there is no request in it', 'write one as in "POST http://host/path"')
+  return found
+}
+
+/** @param wanted a request's name, or its number in the file, from 1 @throws RecordingError when there is none */
+export function pickRequest (requests: readonly RecordedRequest[], wanted: string, file: string): RecordedRequest {
+  const named = requests.filter(one => one.name === wanted)
+  if (named.length > 1) throw new RecordingError(file, named[1]?.line ?? 0, 'two requests have this name', 'choose by number')
+  const picked = named[0] ?? (/^\d{1,9}$/.test(wanted) ? requests[Number(wanted) - 1] : undefined)
+  if (picked !== undefined) return picked
+  const names = requests.map(one => one.name).filter(name => name !== null)
+  throw new RecordingError(file, 0, `it holds no request "${wanted}"`, names.length === 0 ? `they are numbered 1 to ${requests.length}` : `there are ${names.join(', ')}`)
+}
+
+function textOf (bytes: Buffer, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new RecordingError(file, 0, 'the file is not UTF-8 text', 'save it in UTF-8; bytes that are none go into "bodyBase64" of a captured JSON')
+  }
+}
+
+function jsonOf (text: string, file: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    // V8's message quotes the text.
+    const bytes = Buffer.from(text)
+    const fault = findFault(bytes)
+    const line = fault === null ? 0 : bytes.subarray(0, fault.offset).toString('latin1').split('\n').length
+    throw new RecordingError(file, line, `the JSON is not valid${fault === null ? '' : `: expected ${fault.expected}`}`, 'mend it; a body that is no JSON goes as a string into "body"')
+  }
+}

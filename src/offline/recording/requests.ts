@@ -1,0 +1,46 @@
+/** The requests of a test: composed in each version and binding, or recorded. */
+import { join } from 'node:path'
+import type { PlainRequest } from '../../pipeline/dry-run.js'
+import { CannotExplain } from '../explain/cannot-explain.js'
+import type { Variant } from './compose.js'
+import { compose } from './compose.js'
+import { placeOf, plainRequest, sentHeaders } from '../place.js'
+import { loadRecording, pickRequest, RecordingError } from './recording.js'
+import type { TestAgent } from '../policy-test/test-agent.js'
+import type { PolicyTest, RequestSpec } from '../policy-test/test-model.js'
+
+/** A request, or in words why there is none. */
+export type TestRequest = { readonly request: PlainRequest } | { readonly problem: string }
+
+/** Those that a test runs in; null for a recorded request, which has its own. */
+export function variantsOf ({ request, versions = ['0.3', '1.0'], bindings = ['JSONRPC'] }: PolicyTest): (Variant | null)[] {
+  return request.http !== undefined ? [null] : versions.flatMap(version => bindings.map(binding => ({ version, binding })))
+}
+
+/**
+ * @param variant null only for a recorded request
+ * @param directory that files are relative to
+ */
+export function requestOf (request: RequestSpec, variant: Variant | null, agent: TestAgent, directory: string): TestRequest {
+  if (request.http !== undefined) return recorded(request.http, agent, directory)
+  if (variant === null) return { problem: 'it has neither version nor binding' }
+  const made = compose(request, variant, agent.state.interfaces)
+  return typeof made === 'string' ? { problem: `${made} (in ${variant.version} over ${variant.binding})` } : { request: made }
+}
+
+/** @param name file, `file#name` or `file#number` */
+function recorded (name: string, { config, state }: TestAgent, directory: string): TestRequest {
+  const mark = name.indexOf('#')
+  const file = join(directory, mark < 0 ? name : name.slice(0, mark))
+  try {
+    const { requests } = loadRecording(file)
+    const [first, second] = requests
+    if (mark < 0 && second !== undefined) return { problem: `${file} holds ${requests.length} requests; write which, as in ${name}#1` }
+    const one = mark < 0 && first !== undefined ? first : pickRequest(requests, name.slice(mark + 1), file)
+    const request = { ...one, headers: sentHeaders(one, []) }
+    return { request: plainRequest(request, placeOf(request, [config], config.name)?.path ?? null, state) }
+  } catch (error) {
+    if (error instanceof RecordingError || error instanceof CannotExplain) return { problem: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * What an agent answers in the wire form of one version and binding: the counterpart of `wire-message.ts`.
+ * 0.3 JSON-RPC: types.ts 0.3.0, told apart by `kind`. 0.3 HTTP+JSON: ProtoJSON of its proto, as the SDKs send it. 1.0: one form for both bindings.
+ */
+import { isTerminal, taskStateOf } from '../../a2a/task-state.js'
+import type { Variant } from './compose.js'
+import type { ArtifactSpec, ArtifactUpdateSpec, EventSpec, JsonMap, MessageSpec, StatusSpec, StatusUpdateSpec, TaskSpec } from '../policy-test/test-model.js'
+import { defined, wireMessage, wireParts } from './wire-message.js'
+
+/** Ids of what names none of its own: an answer to a request that names a task is about that task. */
+export interface Ids { readonly task: string, readonly context: string }
+
+const MESSAGE_ID = 'a2a-gateway-test-answer'
+const ARTIFACT_ID = 'a2a-gateway-test-artifact'
+
+export function wireTask ({ id, contextId, status, artifacts, history, metadata }: TaskSpec, variant: Variant, ids: Ids): JsonMap {
+  return defined({
+    ...(isRpc03(variant) ? { kind: 'task' } : {}),
+    id: id ?? ids.task,
+    contextId: contextId ?? ids.context,
+    status: wireStatus(status ?? {}, variant, ids),
+    artifacts: artifacts?.map(one => wireArtifact(one, variant)),
+    history: history?.map(one => responseMessage(one, variant, ids)),
+    metadata
+  })
+}
+
+/** The result of a send, or one event of a stream. */
+export function wireEvent (spec: EventSpec, variant: Variant, ids: Ids): unknown {
+  const { task, message, statusUpdate, artifactUpdate, result } = spec
+  if (task !== undefined) return wrapped('task', wireTask(task, variant, ids), variant)
+  if (message !== undefined) return wrapped('message', responseMessage(message, variant, ids), variant)
+  if (statusUpdate !== undefined) return wrapped('statusUpdate', wireStatusUpdate(statusUpdate, variant, ids), variant)
+  if (artifactUpdate !== undefined) return wrapped('artifactUpdate', wireArtifactUpdate(artifactUpdate, variant, ids), variant)
+  return result
+}
+
+function isRpc03 ({ version, binding }: Variant): boolean {
+  return version === '0.3' && binding === 'JSONRPC'
+}
+
+/** 0.3 JSON-RPC has no member around the object. */
+function wrapped (name: string, object: JsonMap, variant: Variant): JsonMap {
+  return isRpc03(variant) ? object : { [name]: object }
+}
+
+/** A message of the agent belongs to the context, one that its author says belongs to a task, to that one. */
+function responseMessage (spec: MessageSpec, { version, binding }: Variant, ids: Ids): JsonMap {
+  return wireMessage({ messageId: MESSAGE_ID, contextId: ids.context, ...spec }, version, binding, 'agent')
+}
+
+function wireStatus ({ state = 'working', message, timestamp }: StatusSpec, variant: Variant, ids: Ids): JsonMap {
+  return defined({
+    state: wireState(state, variant),
+    message: message === undefined ? undefined : responseMessage({ taskId: ids.task, ...message }, variant, ids),
+    timestamp
+  })
+}
+
+/** What is no state of A2A is sent as it is written. */
+export function wireState (state: string, variant: Variant): string {
+  const known = taskStateOf(state)
+  if (known === null) return state
+  if (isRpc03(variant)) return known
+  if (known === 'unknown') return 'TASK_STATE_UNSPECIFIED'
+  // proto 0.3.0 has two Ls.
+  if (known === 'canceled' && variant.version === '0.3') return 'TASK_STATE_CANCELLED'
+  return `TASK_STATE_${known.toUpperCase().replaceAll('-', '_')}`
+}
+
+function wireArtifact ({ artifactId, parts, ...rest }: ArtifactSpec, { version, binding }: Variant): JsonMap {
+  return { artifactId: artifactId ?? ARTIFACT_ID, parts: wireParts(parts, version, binding), ...rest }
+}
+
+/** `final` is of 0.3: nothing follows in this stream. ProtoJSON leaves out what is false. */
+function wireStatusUpdate ({ taskId, contextId, status = {}, metadata }: StatusUpdateSpec, variant: Variant, ids: Ids): JsonMap {
+  const state = taskStateOf(status.state ?? 'working')
+  const final = isTerminal(state) || state === 'input-required' || state === 'auth-required'
+  return defined({
+    ...(isRpc03(variant) ? { kind: 'status-update' } : {}),
+    taskId: taskId ?? ids.task,
+    contextId: contextId ?? ids.context,
+    status: wireStatus(status, variant, ids),
+    ...(isRpc03(variant) || (variant.version === '0.3' && final) ? { final } : {}),
+    metadata
+  })
+}
+
+function wireArtifactUpdate ({ taskId, contextId, artifact, append, lastChunk, metadata }: ArtifactUpdateSpec, variant: Variant, ids: Ids): JsonMap {
+  const flags = isRpc03(variant) ? { append, lastChunk } : { append: append === true ? true : undefined, lastChunk: lastChunk === true ? true : undefined }
+  return defined({
+    ...(isRpc03(variant) ? { kind: 'artifact-update' } : {}),
+    taskId: taskId ?? ids.task,
+    contextId: contextId ?? ids.context,
+    artifact: wireArtifact(artifact, variant),
+    ...flags,
+    metadata
+  })
+}

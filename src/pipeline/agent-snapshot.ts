@@ -1,0 +1,199 @@
+/** Everything a request to one agent looks up: routes, policies, served cards. Built when cards load, swapped whole, never changed. */
+import type { AgentCard, CardInterface } from '../a2a/card/card.js'
+import { readCard } from '../a2a/card/card.js'
+import type { CardAdditions } from '../a2a/card/additions.js'
+import { replacedByAdditions, withAdditions } from '../a2a/card/additions.js'
+import type { MappedInterface } from '../a2a/card/map.js'
+import { interfacePath, mapInterfaces } from '../a2a/card/map.js'
+import type { PathScope } from '../a2a/card/path-scope.js'
+import type { RenderedCard, RewriteOptions } from '../a2a/card/rewrite.js'
+import { renderCard } from '../a2a/card/rewrite.js'
+import type { ExtensionRoute } from '../a2a/extension-routes.js'
+import type { LoadedCards } from '../a2a/card/loaded-cards.js'
+import { Router } from '../a2a/route.js'
+import type { Version } from '../a2a/versions.js'
+import { VERSIONS } from '../a2a/versions.js'
+import type { AgentConfig, InjectionConfig } from '../config/model/model.js'
+import { scopeOf } from './scope.js'
+import type { CardFinding } from '../policy/card/checks.js'
+import { checkCards } from '../policy/card/checks.js'
+import type { AgentPolicy } from '../policy/compile/compiled.js'
+import { compileAgentPolicy } from '../policy/compile/agent-policy.js'
+import type { KnownSchema } from '../policy/compile/schema-source.js'
+import { SchemaCache, SchemaCollector } from '../policy/compile/schema-source.js'
+
+export interface AgentState {
+  readonly loaded: LoadedCards
+  readonly router: Router
+  readonly interfaces: readonly MappedInterface[]
+  readonly policy: Readonly<Record<Version, AgentPolicy>>
+  readonly served: Readonly<Record<Version, RenderedCard>>
+  /** When these bytes were first served: `Last-Modified`. */
+  readonly since: Date
+  readonly rewrite: RewriteOptions
+  /** Oddities of the cards themselves; the card source has logged them. */
+  readonly cardWarnings: readonly string[]
+  /** What the gateway cannot route or use of them. */
+  readonly warnings: readonly string[]
+  /** What policies say of the cards; `warnings` has their words. */
+  readonly findings: readonly CardFinding[]
+  readonly cache: SchemaCache
+}
+
+/** A policy does not let the card be used. */
+export class CardRejected extends Error {
+  readonly findings: readonly CardFinding[]
+
+  constructor (findings: readonly CardFinding[]) {
+    super(findings.filter(finding => finding.rejects).map(finding => finding.message).join('; '))
+    this.findings = findings
+  }
+}
+
+export interface AgentStateOptions {
+  readonly agent: AgentConfig
+  readonly maxExtensions: number
+  /** The gateway's public URL with the agent's path, no trailing slash. */
+  readonly publicBase: string
+  readonly previous: AgentState | null
+  /** JSON text of a secret that a policy injects. */
+  readonly secretOf: (injection: InjectionConfig) => string
+  /** Schemas of the card that were compiled before, by key; without, all are compiled here and now. */
+  readonly ready?: ReadonlyMap<string, KnownSchema> | undefined
+}
+
+/**
+ * What the schemas of a card may cost (`costOf`) that a gateway compiles between two requests: about 30 ms. A card with more is compiled in a thread;
+ * most cards cost less, and start no thread.
+ */
+export const COMPILED_HERE = 100
+
+/**
+ * The schemas that a state of these cards would compile, by key. What is wrong with the cards is for `buildAgentState` to say.
+ * @param options those of the state to build
+ */
+export function schemasToCompile (loaded: LoadedCards, options: AgentStateOptions): ReadonlyMap<string, unknown> {
+  const collector = new SchemaCollector({ previous: options.previous?.cache })
+  try {
+    const cards = amendedCards(loaded, options.agent.card)
+    checkCards(options.agent, [...new Set([cards['1.0'], cards['0.3']])], collector)
+    policiesOf(cards, options, collector)
+  } catch {
+    return new Map()
+  }
+  return collector.found
+}
+
+/** @throws Error in plain words when the cards cannot be used */
+export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions): AgentState {
+  // Taken apart: a closure that outlives this and knows `options` would keep the state before, and that the one before it.
+  const { agent, publicBase, previous, ready } = options
+  const scope = scopeOf(agent)
+  const additions: CardAdditions = { advertise: agent.card.advertise, schemas: agent.card.schemas }
+  const documents = loaded.byVersion
+  const cards = amendedCards(loaded, agent.card)
+  const { mapped, conflicts } = mapInterfaces(distinct([...cards['1.0'].interfaces, ...cards['0.3'].interfaces]), scope)
+  if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
+  const routed = new Set(mapped.map(routeKey))
+  const rewrite: RewriteOptions = {
+    publicBase,
+    scope,
+    signature: agent.card.signature,
+    routed: one => routed.has(routeKey(one)),
+    additions
+  }
+  const cache = new SchemaCache({ previous: previous?.cache, ready, here: ready === undefined ? undefined : COMPILED_HERE })
+  const findings = checkCards(agent, [...new Set([cards['1.0'], cards['0.3']])], cache)
+  if (findings.some(finding => finding.rejects)) throw new CardRejected(findings)
+  const serve = (version: Version): RenderedCard => renderCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
+  const policy = policiesOf(cards, options, cache)
+  const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
+  const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), { scope, uncarried })
+  return {
+    loaded,
+    router,
+    interfaces: mapped,
+    policy,
+    served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
+    since: new Date(loaded.fetchedAt),
+    rewrite,
+    cardWarnings: unique([...cards['1.0'].warnings, ...cards['0.3'].warnings]),
+    findings,
+    warnings: unique([
+      ...conflicts,
+      ...router.shadowed.map(route => `${namesOf(route, policy)}: the route ${route} is never reached: the card has an operation at its path`),
+      ...[documents['1.0'], documents['0.3']].flatMap(({ card }) => replacedByAdditions(card.raw, additions)),
+      ...findings.map(finding => finding.message),
+      ...policy['1.0'].warnings, ...policy['0.3'].warnings,
+      ...[...policy['1.0'].unusable, ...policy['0.3'].unusable].map(problem => `schema at ${problem.pointer} cannot be used: ${problem.message}; data that names it is refused`)
+    ]),
+    cache
+  }
+}
+
+/** Paths of interfaces that are not carried, as the most lenient agent reads them: no `passthrough` prefix may carry calls there past inspection. */
+function uncarriedPaths (card: AgentCard, mapped: readonly MappedInterface[], scope: PathScope): string[] {
+  const carried = new Set(mapped.map(one => one.url))
+  const written = [...card.uncarried.map(one => one.path), ...card.interfaces.filter(one => !carried.has(one.text)).map(one => one.url.pathname)]
+  return written.filter(path => path !== null).map(path => interfacePath(path, scope.base)).filter(path => path !== null)
+}
+
+/** Routes that policies add, offered in the versions that the agent speaks. */
+function extensionRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): ExtensionRoute[] {
+  return VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version => [...policies[version].routes.keys()].map(key => {
+    const [verb = '', path = ''] = key.split(' ')
+    return { verb, path, versions: [version] }
+  }))
+}
+
+function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>>): string {
+  const names = VERSIONS.flatMap(version => policies[version].routes.get(route) ?? []).map(one => one.policy)
+  return unique(names).map(name => `policy "${name}"`).join(', ')
+}
+
+function policiesOf (cards: Readonly<Record<Version, AgentCard>>, { agent, maxExtensions, secretOf }: AgentStateOptions, cache: SchemaCache): Record<Version, AgentPolicy> {
+  const policyOf = (version: Version): AgentPolicy => compileAgentPolicy({
+    agent, maxExtensions, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache, secretOf
+  })
+  return { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
+}
+
+function amendedCards ({ byVersion }: LoadedCards, additions: CardAdditions): Record<Version, AgentCard> {
+  const plain = amended(byVersion['0.3'].card, additions)
+  return { 0.3: plain, '1.0': byVersion['1.0'] === byVersion['0.3'] ? plain : amended(byVersion['1.0'].card, additions) }
+}
+
+/** The card as clients see it, which is what requests are held to. */
+function amended (card: AgentCard, additions: CardAdditions): AgentCard {
+  const raw = withAdditions(card.raw, additions)
+  if (raw === card.raw) return card
+  const read = readCard(raw)
+  if (!read.ok) throw new Error(`with the additions of the configuration, ${read.problem}`)
+  return read.card
+}
+
+/** The card of a version is the one fetched for it, unless only the other one lists an interface of that version. */
+function cardFor (version: Version, cards: Readonly<Record<Version, AgentCard>>): AgentCard {
+  const speaks = (card: AgentCard): boolean => card.interfaces.some(one => one.version === version)
+  if (speaks(cards[version])) return cards[version]
+  const other = VERSIONS.find(one => one !== version) as Version
+  return speaks(cards[other]) ? cards[other] : cards[version]
+}
+
+function otherCard (version: Version, cards: Readonly<Record<Version, AgentCard>>): AgentCard | null {
+  const used = cardFor(version, cards)
+  return VERSIONS.map(one => cards[one]).find(card => card !== used) ?? null
+}
+
+function routeKey (one: MappedInterface): string {
+  return `${one.binding} ${one.version} ${one.publicPath}`
+}
+
+/** The two variants of a card mostly list the same interfaces. */
+function distinct (interfaces: readonly CardInterface[]): CardInterface[] {
+  return [...new Map(interfaces.map(one => [`${one.binding} ${one.version} ${one.url.href}`, one])).values()]
+}
+
+function unique (texts: readonly string[]): string[] {
+  return [...new Set(texts)]
+}

@@ -1,0 +1,43 @@
+/** The agents by host and path. Looking one up costs a map look-up per path segment, whatever their number. */
+import type { AgentConfig } from '../config/model/model.js'
+
+/** Whatever has an agent's configuration. */
+interface Placed { readonly config: Pick<AgentConfig, 'host' | 'path'> }
+
+export interface Found<A> {
+  readonly agent: A
+  /** What follows the agent's path: '' or beginning with `/`. */
+  readonly rest: string
+}
+
+export class Agents<A extends Placed> {
+  readonly all: readonly A[]
+  private readonly byPlace: ReadonlyMap<string, A>
+  private readonly hosts: ReadonlySet<string>
+
+  constructor (all: readonly A[]) {
+    this.all = all
+    this.byPlace = new Map(all.map(agent => [`${agent.config.host ?? ''} ${agent.config.path}`, agent]))
+    this.hosts = new Set(all.map(agent => agent.config.host).filter(host => host !== null))
+  }
+
+  /** @param host of the request, lower case and without port, '' when unknown */
+  find (host: string, path: string): Found<A> | null {
+    return (this.hosts.has(host) ? this.longest(host, path) : null) ?? this.longest('', path)
+  }
+
+  private longest (host: string, path: string): Found<A> | null {
+    for (let end = path.length; end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
+      const agent = this.byPlace.get(`${host} ${path.slice(0, end)}`)
+      if (agent !== undefined) return { agent, rest: path.slice(end) }
+    }
+    return null
+  }
+}
+
+/** Host header without port, lower case. */
+export function hostName (header: string | undefined): string {
+  if (header === undefined) return ''
+  const end = header.startsWith('[') ? header.indexOf(']') + 1 : header.indexOf(':')
+  return (end > 0 ? header.slice(0, end) : header).toLowerCase()
+}

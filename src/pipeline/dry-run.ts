@@ -1,0 +1,136 @@
+/** A whole request in, all that the gateway would make of it out, before anything is dialled. The offline tools' way through the steps. */
+import type { Call } from '../a2a/message/call.js'
+import type { Caller, Rejection } from '../a2a/errors.js'
+import type { Route } from '../a2a/route.js'
+import { taskIdOf } from '../a2a/task-id.js'
+import type { AgentConfig, Limits } from '../config/model/model.js'
+import type { ResponseEvaluator } from '../policy/response/evaluator.js'
+import type { TaskRecord } from '../policy/task/memory.js'
+import type { Tracer } from '../policy/trace.js'
+import { TrustedProxies } from '../wire/forwarded.js'
+import { checkTarget, joinPath } from '../wire/target.js'
+import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
+import { guard, isPassthrough, MAX_GET_BODY } from './guard.js'
+import type { RequestHead } from './request-head.js'
+import { headOf } from './request-head.js'
+import * as rejections from './rejections.js'
+import type { AgentState } from './agent-snapshot.js'
+import type { Asked, OperationRoute, RequestEvaluation } from './request.js'
+import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsResponse, evaluatorFor, ruleOn, versionProblem } from './request.js'
+import type { Negotiated } from './upstream-headers.js'
+import { upstreamHeaders } from './upstream-headers.js'
+
+export interface PlainRequest {
+  readonly method: string
+  /** Below the agent's path, undecoded: '' or beginning with `/`. */
+  readonly path: string
+  /** With its leading `?`, or ''. */
+  readonly query: string
+  /** Flat list: name, value, name, value. */
+  readonly rawHeaders: readonly string[]
+  /** Null: no body. */
+  readonly body: Buffer | null
+}
+
+/** What goes to the agent. */
+export interface Forwarded {
+  readonly method: string
+  /** Path and query at the agent. */
+  readonly target: string
+  /** Flat list: name, value, name, value; names in lower case. */
+  readonly headers: readonly string[]
+  readonly body: Buffer | null
+}
+
+export interface DryRun {
+  /** What the request was for. `passthrough` and `preflight` are forwarded without inspection, `card` is answered by the gateway. */
+  readonly kind: 'operation' | 'card' | 'preflight' | 'passthrough' | 'refused'
+  /** What the address is, as far as it was looked up. */
+  readonly route: Route | null
+  /** For `writeRefusal`. */
+  readonly caller: Caller
+  /** Of operations whose body could be had. */
+  readonly call: Call | null
+  readonly evaluation: RequestEvaluation | null
+  /** Null: not refused. */
+  readonly rejection: Rejection | null
+  readonly forwarded: Forwarded | null
+  /** How the answer is judged; null where nothing of it is read. For one answer. */
+  readonly evaluator: ResponseEvaluator | null
+}
+
+const EMPTY = Buffer.alloc(0)
+const NOBODY = new TrustedProxies([])
+
+/** What is remembered of a task; null for nothing. */
+export type Recall = (taskId: string) => TaskRecord | null
+
+const NOTHING: Recall = () => null
+
+/** @param tracer is told each rule's verdict, on the request and on what `review` is given */
+export function dryRunRequest (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null, recall: Recall = NOTHING): DryRun {
+  const { config, state } = agent
+  const { method, path, query } = request
+  const head = headOf(method, request.rawHeaders)
+  const asked = askedVersion(head, query)
+  const target = checkTarget(joinPath('', path) + query)
+  const unrouted: DryRun = { kind: 'refused', route: null, caller: callerOf(null, null, asked, head), call: null, evaluation: null, rejection: null, forwarded: null, evaluator: null }
+  if (target !== null) return { ...unrouted, rejection: rejections.badTarget(target) }
+  const route = state.router.match(method, path, asked.version)
+  const found: DryRun = { ...unrouted, route, caller: callerOf(route, null, asked, head) }
+  const guarded = guard(head)
+  if (guarded !== null) return { ...found, rejection: guarded }
+  if (isPassthrough(config, state.router, path)) return { ...unrouted, kind: 'passthrough', forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
+  if (route === null) return { ...found, rejection: rejections.unknownRoute }
+  if (route.kind === 'card') return { ...found, kind: 'card' }
+  if (route.kind === 'preflight') return { ...found, kind: 'preflight', forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
+  if (route.kind === 'verb') return { ...found, rejection: rejections.wrongVerb(route.allow) }
+  const unread = bodyProblem(request, limits)
+  if (unread !== null) return { ...found, rejection: unread }
+
+  const body = method === 'GET' ? EMPTY : request.body ?? EMPTY
+  const problem = versionProblem(route, asked)
+  const call = callOf(route, problem, head, query, body, limits)
+  const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
+  const evaluation = ruleOn(state, route, call, head, taskId === null ? null : recall(taskId), tracer)
+  const { rejection } = evaluation.decision
+  const caller = callerOf(route, call, asked, head)
+  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, evaluator: null }
+  const card = readsResponse(state, call)
+  const evaluator = card ? null : evaluatorFor(route, call, evaluation, taskId, limits, tracer)
+  const forwarded = forwardedOf(config, { ...request, body: bodyOf(evaluation, body) }, forwardedHead(evaluation, head), route.upstreamPath, negotiated(route, asked, problem, evaluation, card || evaluator?.enforces === true))
+  return { kind: 'operation', route, caller, call, evaluation, rejection: null, forwarded, evaluator }
+}
+
+function callerOf (route: Route | null, call: Call | null, asked: Asked, head: RequestHead): Caller {
+  const placed = route !== null && 'binding' in route ? route : null
+  const operation = call?.operation ?? (route as OperationRoute | null)?.operation ?? 'Other'
+  return {
+    binding: placed?.binding ?? 'HTTP+JSON',
+    version: placed?.version ?? asked.version,
+    id: (call?.id ?? NO_ID)(),
+    eventStream: awaitsEventStream(operation, head.headers.accept),
+    statedVersion: asked.stated,
+    mediaType: mediaTypeOf(head.headers['content-type'])
+  }
+}
+
+/** A GET that says `null` says nothing, and is forwarded so. */
+function bodyProblem ({ method, body }: PlainRequest, limits: Limits): Rejection | null {
+  if (body === null || body.length === 0) return null
+  if (method === 'GET') return body.length <= MAX_GET_BODY && body.toString('latin1').trim() === 'null' ? null : rejections.unexpectedBody('GET')
+  return body.length > limits.body ? rejections.tooLarge(limits.body) : null
+}
+
+function forwardedOf (config: AgentConfig, request: PlainRequest, head: RequestHead, path: string, what: Negotiated | null): Forwarded {
+  return {
+    method: request.method,
+    target: path + request.query,
+    headers: upstreamHeaders(head, undefined, config.upstream, NOBODY, null, what),
+    body: request.body === null || request.body.length === 0 ? null : request.body
+  }
+}
+
+function basePath (config: AgentConfig): string {
+  return new URL(config.upstream.url).pathname.replace(/\/$/, '')
+}

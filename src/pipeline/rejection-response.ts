@@ -1,0 +1,37 @@
+/** A refusal as the whole answer that it becomes, or as the last event of a stream. */
+import type { Caller, Rejection } from '../a2a/errors.js'
+import { decisionHeader, writeRejection } from '../a2a/errors.js'
+import { eventBytes } from '../wire/sse/write.js'
+
+export interface RejectionResponse {
+  readonly status: number
+  /** Reason phrase; '' for the status' usual one. */
+  readonly phrase: string
+  /** Flat list: name, value, name, value. Every answer gets Date and Connection besides. */
+  readonly headers: string[]
+  readonly body: Buffer
+}
+
+/**
+ * @param httpStatus where it is not the reason's own
+ * @param more further headers, names and values
+ */
+export function rejectionResponse (rejection: Rejection, caller: Caller, httpStatus?: number, more: readonly string[] = []): RejectionResponse {
+  const { status, phrase, contentType, body } = writeRejection(rejection, caller, httpStatus)
+  const headers: string[] = [
+    'content-type', contentType,
+    'content-length', String(body.length),
+    'cache-control', 'no-store',
+    'gateway-decision', decisionHeader(rejection.rule),
+    ...more
+  ]
+  if (rejection.allow !== undefined) headers.push('allow', rejection.allow)
+  if (rejection.retryAfter !== undefined) headers.push('retry-after', String(rejection.retryAfter))
+  return { status, phrase, headers, body }
+}
+
+/** JSON-RPC: a whole response; HTTP+JSON: an event named `error`, which the official SDKs know (reference a2a-protocol.md §4.4). */
+export function rejectionEvent (rejection: Rejection, caller: Caller): Buffer {
+  const { body } = writeRejection(rejection, { ...caller, eventStream: false })
+  return eventBytes(body, caller.binding === 'JSONRPC' ? null : 'error')
+}

@@ -1,0 +1,58 @@
+/** Why an answer could not be checked; where answers are enforced, it is refused for that. */
+import type { CallProblem } from '../a2a/message/call.js'
+import { BODY } from '../policy/selectors/response.js'
+import { isUtf8Of } from '../wire/media-type.js'
+
+/** Label `reason` of `answers_unread_total`. */
+export type UnreadableReason = 'too_large' | 'encoding' | 'content_type' | 'malformed'
+
+/** @param bytes `limits.response` */
+export function responseTooLarge (bytes: number): CallProblem {
+  return problem('response-size', `The agent sent an answer of more than ${bytes} bytes, which the gateway does not check. Ask for less at once, or ask the operator of the gateway to raise limits.response.`, { limitBytes: String(bytes) })
+}
+
+export const noMemoryForResponse: CallProblem = problem('response-memory', 'The gateway holds as many bytes of requests and answers as it may, so that it cannot check the agent\'s answer. Try again later, or ask the operator of the gateway to raise limits.memory.')
+
+/** An event of A2A has one line, or one for each line of its JSON. */
+export const EVENT_LINES = 10_000
+
+/** @param bytes `limits.event` */
+export function eventTooLarge (bytes: number): CallProblem {
+  return problem('event-size', `The agent sent an event of more than ${bytes} bytes or ${EVENT_LINES} lines, which the gateway does not check. Ask the operator of the gateway to raise limits.event.`, { limitBytes: String(bytes) })
+}
+
+/** Agents of either binding use either type. */
+const JSON_TYPES = ['application/json', 'application/a2a+json']
+const EVENT_STREAM = ['text/event-stream']
+
+/**
+ * Why an answer cannot be read by what its header says; null where it can. Clients differ on which of two lines counts, and decode what they
+ * are told to: Python's read event streams in any charset.
+ * @param headers flat list, names in lower case
+ */
+export function unreadByHeader (headers: readonly string[], stream: boolean): UnreadableReason | null {
+  if (isEncoded(headers)) return 'encoding'
+  const [type, ...others] = valuesOf(headers, 'content-type')
+  return type !== undefined && others.every(one => one === type) && isUtf8Of(type, stream ? EVENT_STREAM : JSON_TYPES) ? null : 'content_type'
+}
+
+/** Whether bytes do not mean what they say: gzip, br. */
+export function isEncoded (headers: readonly string[]): boolean {
+  return valuesOf(headers, 'content-encoding').some(encoding => encoding !== '' && encoding.toLowerCase() !== 'identity')
+}
+
+function valuesOf (headers: readonly string[], name: string): string[] {
+  const found: string[] = []
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) found.push(headers[i + 1] ?? '')
+  return found
+}
+
+export const encoded: CallProblem = problem('response-encoding', 'The agent sent an answer with a Content-Encoding although it was asked for none, so that the gateway cannot check it.')
+
+export const notJson: CallProblem = problem('response-type', 'The agent sent an answer that is neither JSON nor an event stream in UTF-8, so that the gateway cannot check it.')
+
+export const ambiguousStream: CallProblem = problem('response-events', 'The agent sent an event stream that some clients read as something else, so that the gateway cannot check it.')
+
+function problem (rule: string, message: string, metadata?: Readonly<Record<string, string>>): CallProblem {
+  return { reason: 'INVALID_AGENT_RESPONSE', rule, path: BODY, message, ...(metadata === undefined ? {} : { metadata }) }
+}

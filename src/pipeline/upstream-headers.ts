@@ -1,0 +1,94 @@
+/** The headers that go to the agent. */
+import type { Version } from '../a2a/versions.js'
+import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER } from '../a2a/versions.js'
+import type { UpstreamConfig } from '../config/model/model.js'
+import type { TrustedProxies } from '../wire/forwarded.js'
+import { forwardedHeaders } from '../wire/forwarded.js'
+import { formatList } from '../wire/header-list.js'
+import { copyRequestHeaders } from '../wire/headers.js'
+import type { RequestHead } from './request-head.js'
+
+/** Names never copied from the client, besides the forwarding headers: set anew by the gateway or by the HTTP client, or not the client's to say. */
+const OWN = [
+  'host', 'content-length', 'gateway-decision',
+  // Some frameworks route by these instead of by what the gateway has judged.
+  'x-http-method-override', 'x-http-method', 'x-method-override', 'x-original-url', 'x-rewrite-url'
+]
+const NEGOTIATION = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER]
+const TRACE = ['traceparent', 'tracestate']
+
+const PLAIN = setOf(OWN)
+const PLAIN_TRACED = setOf(OWN, TRACE)
+const NEGOTIATED = setOf(OWN, NEGOTIATION)
+const NEGOTIATED_TRACED = setOf(OWN, NEGOTIATION, TRACE)
+/** The gateway reads these answers itself, so they must come uncompressed. */
+const READ = setOf(OWN, NEGOTIATION, ['accept-encoding'])
+const READ_TRACED = setOf(OWN, NEGOTIATION, TRACE, ['accept-encoding'])
+
+function setOf (...lists: readonly (readonly string[])[]): ReadonlySet<string> {
+  return new Set(lists.flat())
+}
+
+interface Trace { readonly traceparent: string, readonly tracestate: string | null }
+
+export interface Negotiated {
+  readonly outbound: readonly string[]
+  /** Version of the interface that is dialled. */
+  readonly version: Version
+  /** Whether the client named a version: an agent of 0.3 that was sent none gets none. */
+  readonly stated: boolean
+  /** An observed request of a version that nobody speaks keeps what it said. */
+  readonly versionAsSent: boolean
+  /** The headers of versions and extensions stay as the client sent them, line by line. */
+  readonly verbatim: boolean
+  /** Whether the gateway must be able to read the answer (an extended card, enforced rules): then it asks for it uncompressed. */
+  readonly read: boolean
+}
+
+/**
+ * @param peer the client's address, where one is known
+ * @param trace the trace to continue, where there is one
+ * @param negotiated null leaves extension and version headers as the client sent them
+ * @returns flat list of names and values
+ */
+export function upstreamHeaders (head: RequestHead, peer: string | undefined, config: UpstreamConfig, trusted: TrustedProxies, trace: Trace | null, negotiated: Negotiated | null): string[] {
+  const out: string[] = []
+  const traced = trace !== null
+  const drop = negotiated === null
+    ? (traced ? PLAIN_TRACED : PLAIN)
+    : negotiated.read ? (traced ? READ_TRACED : READ) : (traced ? NEGOTIATED_TRACED : NEGOTIATED)
+  copyRequestHeaders(head.rawHeaders, drop, out)
+  if (negotiated?.verbatim === true) pushAsSent(head.rawHeaders, out)
+  else if (negotiated !== null) pushNegotiated(negotiated, config, head.headers[VERSION_HEADER], out)
+  forwardedHeaders(head.rawHeaders, { peer, trusted: trusted.trusts(peer), scheme: 'http', host: head.headers.host }, out)
+  if (negotiated?.read === true) out.push('accept-encoding', 'identity')
+  if (trace !== null) {
+    out.push('traceparent', trace.traceparent)
+    if (trace.tracestate !== null) out.push('tracestate', trace.tracestate)
+  }
+  return out
+}
+
+function pushAsSent (rawHeaders: readonly string[], out: string[]): void {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toLowerCase() ?? ''
+    if (NEGOTIATION.includes(name)) out.push(name, rawHeaders[i + 1] ?? '')
+  }
+}
+
+function pushNegotiated (negotiated: Negotiated, config: UpstreamConfig, sent: string | readonly string[] | undefined, out: string[]): void {
+  const { outbound, version } = negotiated
+  if (negotiated.versionAsSent) {
+    if (typeof sent === 'string') out.push(VERSION_HEADER, sent)
+  } else if (version === '1.0') out.push(VERSION_HEADER, '1.0')
+  else if (negotiated.stated) out.push(VERSION_HEADER, '0.3')
+  if (outbound.length === 0) return
+  const { spelling, form } = config.extensionHeader
+  const values = formatList(outbound, form)
+  const v1 = spelling === 'v1' || spelling === 'both' || (spelling === 'auto' && version === '1.0')
+  const v03 = spelling === 'v03' || spelling === 'both' || (spelling === 'auto' && version === '0.3')
+  for (const value of values) {
+    if (v1) out.push(EXTENSIONS_HEADER, value)
+    if (v03) out.push(LEGACY_EXTENSIONS_HEADER, value)
+  }
+}

@@ -1,0 +1,66 @@
+/** What policies say of the agent's own card: the params it declares an extension with, and the card as a whole. */
+import type { AgentCard } from '../../a2a/card/card.js'
+import { memberPath } from '../../a2a/fields.js'
+import type { AgentConfig, CardChecksConfig } from '../../config/model/model.js'
+import { identitiesOf, modeOf } from '../compile/identity.js'
+import type { SchemaCache } from '../compile/schema-source.js'
+import { compileSource } from '../compile/schema-source.js'
+
+export interface CardFinding {
+  /** Name of the policy. */
+  readonly policy: string
+  readonly rule: 'card-params' | 'card-schema'
+  readonly mode: 'enforce' | 'observe'
+  /** The card is not to be used. */
+  readonly rejects: boolean
+  /** One sentence. */
+  readonly message: string
+}
+
+/** Of one schema no more than so many violations are told. */
+const SHOWN = 3
+
+/**
+ * @param cards of the agent, each once: `params` are looked at in every card that declares the extension; one card that satisfies `schema` is
+ *   enough, because SDKs drop root keys from the card of the other version
+ */
+export function checkCards (agent: AgentConfig, cards: readonly AgentCard[], cache: SchemaCache): CardFinding[] {
+  const findings: CardFinding[] = []
+  for (const { name, policy } of agent.policies) {
+    const mode = modeOf(agent.mode, policy)
+    if (policy.card === undefined || mode === 'off') continue
+    const checks = policy.card
+    const add = (rule: CardFinding['rule'], uri: string, problems: readonly string[]): void => {
+      const rest = problems.length - SHOWN
+      const message = `policy "${name}" (${uri}): of the card, ${problems.slice(0, SHOWN).join('; ')}${rest > 0 ? `; ${rest} more` : ''}`
+      if (!findings.some(known => known.message === message)) findings.push({ policy: name, rule, mode, rejects: checks.onInvalid === 'refuse' && mode === 'enforce', message })
+    }
+    const declaring = cards.flatMap(card => identitiesOf(policy, new Map(card.extensions.map(one => [one.uri, one]))).flatMap(({ uri, extension }) => extension === null ? [] : [{ card, uri, extension }]))
+    for (const { uri, extension } of declaring) {
+      const problems = validate(checks.params, extension.params ?? {}, `${pathOf(extension.pointer)}.params`, cache)
+      if (problems.length > 0) add('card-params', uri, problems)
+    }
+    const [first] = declaring
+    if (first === undefined) continue
+    const results = cards.map(card => validate(checks.schema, card.raw, '', cache))
+    const [best] = results.toSorted((a, b) => a.length - b.length)
+    if (best !== undefined && best.length > 0) add('card-schema', first.uri, best)
+  }
+  return findings
+}
+
+function validate (schema: CardChecksConfig['schema'], value: unknown, path: string, cache: SchemaCache): string[] {
+  if (schema === undefined) return []
+  const entry = compileSource(schema, { cards: [], cache, report: () => {} }).find(new Map())?.entry
+  if (entry === undefined) return []
+  if (!entry.usable) return [`nothing can be said: ${entry.pointer}: ${entry.message}`]
+  return (entry.schema.validate(value) ?? []).map(problem => {
+    const place = `${path}${problem.path}`.replace(/^\./, '')
+    return `${place === '' ? 'the whole' : place} ${problem.message}`
+  })
+}
+
+/** `/capabilities/extensions/0` as people write it. */
+function pathOf (pointer: string): string {
+  return pointer.slice(1).split('/').reduce((path, step) => /^\d+$/.test(step) ? `${path}[${step}]` : memberPath(path, step), '')
+}

@@ -1,0 +1,97 @@
+/** Cards and policies held against each other: what one says and the other does not know. */
+import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
+import type { CardFinding } from '../../a2a/card/lint.js'
+import { lintCard, lintTwins, SHOWN, unknownRootKeys } from '../../a2a/card/lint.js'
+import { quoted } from '../../a2a/fields.js'
+import type { Version } from '../../a2a/versions.js'
+import type { PolicyConfig } from '../../config/model/model.js'
+import { nearest } from '../../wire/nearest.js'
+import { identitiesOf } from '../compile/identity.js'
+import { lintNamedSchemas, templatesOf } from './schema-names.js'
+
+export interface LintOptions {
+  readonly cards: Readonly<Record<Version, AgentCard>>
+  /** Policies in force for the agent, by name. */
+  readonly inForce: Readonly<Record<string, PolicyConfig>>
+  /** Those of them that nobody chose: that the card does not declare their extension is no oddity. */
+  readonly byDefault: readonly string[]
+  /** All that could be in force: the file's and the catalogue's. */
+  readonly known: Readonly<Record<string, PolicyConfig>>
+}
+
+/** What people should know of an agent's cards before they meet traffic. */
+export function lintCards (options: LintOptions): CardFinding[] {
+  const { cards, inForce, byDefault } = options
+  const variants = [...new Map([cards['1.0'], cards['0.3']].map(card => [card.raw, card])).values()]
+  const declared = new Map(variants.flatMap(card => card.extensions).toReversed().map(extension => [extension.uri, extension]))
+  const required = new Set(variants.flatMap(card => card.extensions).filter(extension => extension.required).map(({ uri }) => uri))
+  return unique([
+    ...variants.flatMap(lintCard),
+    ...lintTwins(cards),
+    ...variants.flatMap(card => lintRootKeys(card, Object.values(inForce))),
+    ...Object.entries(inForce).flatMap(([name, policy]) => byDefault.includes(name) ? [] : lintUndeclared(name, policy, declared)),
+    ...[...declared.values()].flatMap(extension => lintExtension(extension, required.has(extension.uri), options)),
+    ...Object.values(inForce).flatMap(policy => lintNamedSchemas(policy, variants))
+  ])
+}
+
+/** The URIs of a card are compared in full where "did you mean" is asked. */
+const LONGEST_URI = 300
+
+function lintUndeclared (name: string, policy: PolicyConfig, declared: ReadonlyMap<string, CardExtension>): CardFinding[] {
+  const identities = identitiesOf(policy, declared)
+  if (policy.uriPattern !== undefined) {
+    return identities.length > 0 ? [] : [{ message: `policy ${quoted(name, SHOWN)} is for ${quoted(policy.uriPattern, SHOWN)}, and the card declares nothing like it`, hint: all(declared) }]
+  }
+  return identities.filter(({ extension }) => extension === null).map(({ uri, satisfying }) => {
+    const alias = satisfying.find(one => declared.has(one))
+    const near = nearest(uri, [...declared.keys()], LONGEST_URI)
+    return {
+      message: `policy ${quoted(name, SHOWN)} is for ${quoted(uri, SHOWN)}, which the card does not declare`,
+      hint: alias !== undefined
+        ? `it declares ${quoted(alias, SHOWN)}, an alias that counts as it where it is required; rules do not run for it`
+        : near === null ? all(declared) : `did you mean ${quoted(near, SHOWN)}? If both are the same, name it in aliases`
+    }
+  })
+}
+
+function all (declared: ReadonlyMap<string, CardExtension>): string {
+  return declared.size === 0 ? 'it declares none' : `it declares ${[...declared.keys()].slice(0, 10).map(uri => quoted(uri, SHOWN)).join(', ')}`
+}
+
+function lintExtension ({ uri, pointer }: CardExtension, required: boolean, { inForce, known }: LintOptions): CardFinding[] {
+  const speaks = ([, policy]: [string, PolicyConfig]): boolean => identitiesOf(policy, new Map()).some(identity => identity.same.includes(uri))
+  const mine = Object.entries(inForce).find(speaks)
+  const [name, policy] = mine ?? Object.entries(known).find(speaks) ?? []
+  if (name === undefined || policy === undefined) return []
+  const findings: CardFinding[] = []
+  if (mine === undefined) findings.push({ message: `${pointer} declares ${quoted(uri, SHOWN)}; the policy ${quoted(name, SHOWN)} for it is not in force`, hint: 'name it in extensions of the agent' })
+  const asksNothing = isDataOnly(policy)
+  const excused = mine !== undefined && (policy.activation?.required === 'never' || policy.mode === 'off')
+  if (required && asksNothing && !excused) {
+    findings.push({
+      message: `${pointer} requires ${quoted(uri, SHOWN)}, which only adds data to the card: clients that do not ask for it are refused for nothing`,
+      hint: policy.activation?.required === 'never' ? `put the policy ${quoted(name, SHOWN)} in force` : 'activation.required: never in its policy, or required: false in the card'
+    })
+  }
+  return findings
+}
+
+/** A policy that gives clients nothing to do. */
+function isDataOnly ({ request = [], methods, owns, activation }: PolicyConfig): boolean {
+  return activation?.required === 'never' || (request.length === 0 && methods === undefined && owns === undefined && activation?.signals === undefined)
+}
+
+function lintRootKeys (card: AgentCard, policies: readonly PolicyConfig[]): CardFinding[] {
+  const places = policies.flatMap(policy => templatesOf(policy, card))
+  return unknownRootKeys(card).map(key => {
+    const used = places.filter(({ templates }) => templates.some(template => template.startsWith(`/${key}/`)))
+    const instead = used.flatMap(({ templates }) => templates.filter(template => template.startsWith('/capabilities/extensions/')))[0]
+    const better = instead?.replace(/\/\{[^}]*\}.*$/, '') ?? `params of its extension: /capabilities/extensions/${card.extensions[0]?.index ?? 0}/params`
+    return { message: `the key ${quoted(key, SHOWN)} at the root of the card is no field of AgentCard: parsers with types drop it`, hint: `it could live in ${better}` }
+  })
+}
+
+function unique (findings: readonly CardFinding[]): CardFinding[] {
+  return [...new Map(findings.map(finding => [finding.message, finding])).values()]
+}

@@ -1,0 +1,97 @@
+/** Schemas of a card that are named by media types: `application/json;schema=order` and `/schemas/order`. */
+import type { AgentCard } from '../../a2a/card/card.js'
+import type { CardFinding } from '../../a2a/card/lint.js'
+import { SHOWN } from '../../a2a/card/lint.js'
+import { isObject, quoted } from '../../a2a/fields.js'
+import type { PolicyConfig } from '../../config/model/model.js'
+import { escapePointer, resolvePointer } from '../../wire/json/pointer.js'
+import type { MediaTypePattern } from '../../wire/media-type.js'
+import { compileMediaTypePattern, parseMediaType } from '../../wire/media-type.js'
+import { nearest } from '../../wire/nearest.js'
+import { identitiesOf } from '../compile/identity.js'
+import { isFromCard } from '../compile/schema-source.js'
+
+/** Where rules of one policy look for schemas by name in one card, and the media types that name them. */
+export interface NamedSource {
+  readonly patterns: readonly MediaTypePattern[]
+  /** JSON Pointers with the extension's index filled in; `{name}` stands for what a media type names. */
+  readonly templates: readonly string[]
+}
+
+/** @returns one per rule that takes a schema of the card; none where the card does not declare the extension */
+export function templatesOf (policy: PolicyConfig, card: AgentCard): NamedSource[] {
+  const declared = new Map(card.extensions.map(extension => [extension.uri, extension]))
+  return identitiesOf(policy, declared).flatMap(({ extension }) => extension === null
+    ? []
+    : (policy.request ?? []).flatMap(({ schema, select }) => {
+        if (schema === undefined || !isFromCard(schema)) return []
+        const types = select.part?.mediaType ?? []
+        return [{
+          patterns: (typeof types === 'string' ? [types] : types).map(compileMediaTypePattern),
+          templates: schema.fromCard.map(template => template.replaceAll('{self}', String(extension.index)))
+        }]
+      }))
+}
+
+/** Names of the schemas that a policy's rules find in a card. */
+export function schemaNames (policy: PolicyConfig, card: AgentCard): string[] {
+  return [...new Set(templatesOf(policy, card).flatMap(({ templates }) => templates.flatMap(template => namesAt(template, card).map(([name]) => name))))]
+}
+
+/** More of a kind are not looked at: a card may hold any number. */
+const MANY = 100
+
+/** Names that a mode has and no schema, and schemas that no mode names. Either card of the agent may hold either. */
+export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCard[]): CardFinding[] {
+  const sources = cards.flatMap(card => templatesOf(policy, card).map(source => ({ ...source, card })))
+  const patterns = sources.flatMap(source => source.patterns)
+  const declared = new Map(sources.flatMap(({ templates, card }) => templates.flatMap(template => namesAt(template, card))))
+  const used = cards.flatMap(modesOf).flatMap(({ path, text }) => {
+    const type = parseMediaType(text)
+    return type === null ? [] : patterns.flatMap(pattern => [...pattern.match(type)?.values() ?? []]).map(name => ({ path, name }))
+  })
+  const names = [...declared.keys()].slice(0, MANY)
+  const undeclared = used.filter(({ name }) => !declared.has(name)).slice(0, MANY).map(({ path, name }) => {
+    const near = nearest(name, names)
+    return {
+      message: `${path} names the schema ${quoted(name, SHOWN)}, which the card does not declare`,
+      hint: near !== null ? `did you mean ${quoted(near, SHOWN)}?` : declared.size === 0 ? 'it declares none' : `it declares ${names.slice(0, 10).map(one => quoted(one, SHOWN)).join(', ')}`
+    }
+  })
+  const named = new Set(used.map(({ name }) => name))
+  const unused = [...declared].filter(([name]) => !named.has(name)).map(([name, pointer]) => ({
+    message: `no input or output mode names the schema ${quoted(name, SHOWN)} at ${quoted(pointer, SHOWN)}`,
+    hint: `clients learn of it by ${patterns[0]?.essence ?? 'application/json'};schema=NAME in defaultInputModes or the modes of a skill`
+  }))
+  return [...undeclared, ...unused]
+}
+
+/** The names that a template's container holds, each with its pointer. */
+function namesAt (template: string, card: AgentCard): [string, string][] {
+  const at = template.search(/\/\{[^}]*\}/)
+  if (at < 0) return []
+  const parent = template.slice(0, at)
+  const container = resolvePointer(card.raw, parent)
+  return isObject(container) ? Object.keys(container).map(name => [name, `${parent}/${escapePointer(name)}`]) : []
+}
+
+const MODES: readonly (readonly [string, string])[] = [['InputModes', 'input_modes'], ['OutputModes', 'output_modes']]
+
+function modesOf ({ raw }: AgentCard): { path: string, text: string }[] {
+  const found: { path: string, text: string }[] = []
+  const take = (value: unknown, path: string): void => {
+    if (Array.isArray(value)) value.forEach((text, index) => { if (typeof text === 'string') found.push({ path: `${path}[${index}]`, text }) })
+  }
+  for (const [camel, snake] of MODES) {
+    for (const key of [`default${camel}`, `default_${snake}`]) take(raw[key], key)
+  }
+  const { skills } = raw
+  if (!Array.isArray(skills)) return found
+  skills.forEach((skill: unknown, index) => {
+    if (!isObject(skill)) return
+    for (const [camel, snake] of MODES) {
+      for (const key of [camel.replace(/^./, letter => letter.toLowerCase()), snake]) take(skill[key], `skills[${index}].${key}`)
+    }
+  })
+  return found
+}

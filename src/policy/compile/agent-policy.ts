@@ -1,0 +1,157 @@
+/** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
+import type { AgentCard } from '../../a2a/card/card.js'
+import { routeKey } from '../../a2a/extension-routes.js'
+import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, ResolvedPolicy, SchemaRef } from '../../config/model/model.js'
+import type { Identity } from './identity.js'
+import { identitiesOf, modeOf, ExtensionAliases } from './identity.js'
+import { isOffered } from '../request/methods.js'
+import type { CardToSearch, SchemaCache, UnusableSchema } from './schema-source.js'
+import { compileMatcher, compileSource, reportTo } from './schema-source.js'
+import { compileActivation, idle, isPlain } from '../request/activation.js'
+import { compileResponseSide, isSilent, notedRules } from './response-rules.js'
+import { compileRule, supplyOf } from './rule.js'
+import type { AgentPolicy, CompiledAddition, CompiledPolicy, DataClaim, RequiredExtension } from './compiled.js'
+import type { SelectContext } from '../selectors/kit.js'
+import { compileInjection } from '../request/inject.js'
+import { dataClaim } from '../request/untagged.js'
+
+export interface CompileOptions {
+  readonly agent: AgentConfig
+  readonly maxExtensions: number
+  readonly card: AgentCard
+  /** The agent's card in its other version, searched for schemas after `card`: the JavaScript SDK's 0.3 card drops unknown root keys. */
+  readonly otherCard: AgentCard | null
+  readonly cache: SchemaCache
+  /** What injected secrets say, as JSON text. */
+  readonly secretOf: (injection: InjectionConfig) => string
+}
+
+export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
+  const { agent, card } = options
+  const declared = new Map(card.extensions.map(extension => [extension.uri, extension]))
+  const labels = new Map<string, string>()
+  for (const uri of declared.keys()) labels.set(uri, uri)
+  const required: RequiredExtension[] = []
+  const injected: string[] = []
+  const hidden = new Set<string>()
+  const policies: CompiledPolicy[] = []
+  const unusable: UnusableSchema[] = []
+  const warnings: string[] = []
+  const methods = new Map<string, readonly CompiledAddition[]>()
+  const routes = new Map<string, readonly CompiledAddition[]>()
+  const untagged: DataClaim[] | null = agent.untaggedData === 'reject' ? [] : null
+  const spoken = new Set<string>()
+  let remembers = false
+  const names = new ExtensionAliases()
+  const noted = new Set<string>()
+  const echoes = new Map<string, 'verify' | 'synthesize'>()
+  const responses = agent.mode === 'off' ? 'off' : agent.responses
+  const known = { ...agent.dependencies, ...Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])) }
+  /** Several policies may speak of one URI: it is asked for once, in the strictest mode. */
+  const require = (extension: RequiredExtension): void => {
+    const at = required.findIndex(known => known.uri === extension.uri)
+    if (at < 0) required.push(extension)
+    else if (extension.mode === 'enforce') required[at] = extension
+  }
+
+  const report = reportTo(unusable)
+  const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
+    const { uri, same, extension } = identity
+    const mode = modeOf(agent.mode, policy)
+    for (const known of [...same, ...identity.satisfying]) {
+      if (same.includes(known) || !labels.has(known)) labels.set(known, name)
+    }
+    for (const spelling of same) spoken.add(spelling)
+    names.add(identity, declared)
+    const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
+    const add = (added: Map<string, readonly CompiledAddition[]>, kind: CompiledAddition['kind'], key: string, need: MethodConfig['need'], schema: InlineSchema | SchemaRef | undefined): void => {
+      if (!isOffered(need, extension !== null)) return
+      const one = { kind, policy: name, uri, mode, needsActive: (need ?? 'active') === 'active', schema: schema === undefined ? null : compileSource(schema, context) }
+      added.set(key, [...added.get(key) ?? [], one])
+    }
+    // An agent that is off is routed as ever; only nothing is judged.
+    if (policy.mode !== 'off') for (const { verb, path, need, body } of policy.routes ?? []) add(routes, 'route', routeKey(verb, path), need, body)
+    if (mode === 'off') return
+    const demand = policy.activation?.required ?? 'card'
+    const byCard = same.some(spelling => declared.get(spelling)?.required === true)
+    // The catalogue only observes its own rules; what the card requires was enforced before the policy was listed, and stays so.
+    const demanded = demand === 'card' && from.mode === 'catalogue' ? agent.mode : mode
+    if (demand === 'always' || (demand === 'card' && byCard)) require({ uri, label: name, mode: demanded, ...(policy.activation?.scope === undefined ? {} : { scope: policy.activation.scope }) })
+    if (policy.activation?.default === 'inject') {
+      if (!injected.includes(uri)) injected.push(uri)
+      if (policy.activation.expose !== true) hidden.add(uri)
+    }
+    for (const [method, { need, params }] of Object.entries(policy.methods ?? {})) add(methods, 'method', method, need, params)
+    if (policy.echo !== undefined && policy.echo !== 'passthrough' && mode === 'enforce' && responses === 'enforce') {
+      for (const spelling of same) echoes.set(spelling, policy.echo)
+    }
+    if (extension === null) {
+      if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
+      return
+    }
+    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.routes === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined && policy.inject === undefined && policy.integrity !== 'verbatim' && (responses === 'off' || isSilent(policy))) return
+    const select: SelectContext = { uris: same, policy: name, matcher: schema => compileMatcher(schema, context) }
+    const activation = compileActivation(policy, select, known, card)
+    for (const needed of activation.requires) {
+      if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
+      if (activation.addsMissing && !needed.exposed) hidden.add(needed.uri)
+    }
+    const inject = (policy.inject ?? []).map(config => compileInjection(config, select, options.secretOf))
+    const asked = responses === 'off' ? NOTHING_NOTED : notedRules(policy)
+    for (const id of asked) noted.add(`${name}/${id}`)
+    const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context), supplyOf(rule, policy.inject ?? [], inject), asked.has(rule.id)))
+    if (responses !== 'off') remembers ||= (policy.request ?? []).some(({ when, unless }) => when?.taskState !== undefined || unless?.taskState !== undefined)
+    policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim', ...compileResponseSide(policy, mode, responses, select, source => compileSource(source, context)) })
+    const claim = untagged === null ? null : dataClaim(policy, uri, rules, select)
+    if (claim !== null) untagged?.push(claim)
+  }
+
+  for (const resolved of agent.policies) {
+    const { name, policy } = resolved
+    const identities = identitiesOf(policy, declared)
+    for (const identity of identities) take(resolved, identity)
+    if (identities.length === 0) warnings.push(`policy "${name}": the card declares no extension that matches ${policy.uriPattern ?? 'it'}, so its rules do not run`)
+  }
+  if (agent.mode !== 'off') {
+    for (const extension of card.extensions) {
+      if (extension.required && !spoken.has(extension.uri)) require({ uri: extension.uri, label: extension.uri, mode: agent.mode })
+    }
+  }
+  const additions = [...methods.values(), ...routes.values()].flat()
+  return {
+    mode: agent.mode,
+    readMode: [...required, ...policies, ...additions].some(one => one.mode === 'enforce') ? 'enforce' : agent.mode,
+    enforceOn: agent.enforceOn,
+    unlisted: agent.unlistedExtensions,
+    unknownMethods: agent.unknownMethods,
+    maxExtensions: options.maxExtensions,
+    declared: [...declared.keys()],
+    required,
+    injected,
+    hidden,
+    labels,
+    names,
+    methods,
+    routes,
+    policies,
+    idle: policies.every(one => isPlain(one.activation)) ? idle(policies) : null,
+    untagged,
+    edits: policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),
+    responses,
+    reads: responses !== 'off' && (labels.size > 0 || policies.some(one => one.responses !== null)),
+    remembers: remembers || policies.some(one => one.state !== null || one.correlations.length > 0 || one.responses?.metrics.some(metric => metric.type === 'counter') === true),
+    evaluates: remembers || echoes.size > 0 || policies.some(one => one.responses?.silent === false),
+    noted,
+    echoes,
+    keepsVerbatim: policies.some(one => one.verbatim),
+    unusable,
+    warnings
+  }
+}
+
+const NOTHING_NOTED: ReadonlySet<string> = new Set()
+
+function cardsToSearch (uris: readonly string[], card: AgentCard, other: AgentCard | null): CardToSearch[] {
+  const cards = other === null || other.raw === card.raw ? [card] : [card, other]
+  return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => uris.includes(extension.uri))?.index ?? -1 }))
+}

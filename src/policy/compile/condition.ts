@@ -1,0 +1,47 @@
+/** `when` and `unless` of a rule, compiled to one function over a request or over one result of an answer. */
+import { carriesMessage } from '../../a2a/operations.js'
+import type { ConditionConfig, OnUnknown } from '../../config/model/model.js'
+import { step } from '../../jsonschema/evaluation.js'
+import type { Matcher, SelectContext } from '../selectors/kit.js'
+import type { RequestSubject, Subject } from '../selectors/subject.js'
+
+export type Condition<S extends Subject = RequestSubject> = (subject: S) => boolean
+
+/** @returns null for no condition */
+export function compileCondition (when: ConditionConfig | undefined, unless: ConditionConfig | undefined, context: SelectContext, onUnknown: OnUnknown = 'allow'): Condition<Subject> | null {
+  if (when === undefined && unless === undefined) return null
+  const condition = compileBoth(when, unless, context)
+  if (when?.taskState === undefined && unless?.taskState === undefined) return condition
+  // A gateway that was started anew knows no task: what it cannot tell does not break a healthy call, unless the policy says so.
+  return subject => (subject.taskState !== null || hasNoTask(subject) || onUnknown === 'reject') && condition(subject)
+}
+
+function compileBoth (when: ConditionConfig | undefined, unless: ConditionConfig | undefined, context: SelectContext): Condition<Subject> {
+  const applies = when === undefined ? null : compileOne(when, context)
+  const excepted = unless === undefined ? null : compileOne(unless, context)
+  // Where nobody can tell, the rule applies.
+  return subject => (applies === null || applies(subject) !== false) && (excepted === null || excepted(subject) !== true)
+}
+
+function compileOne (condition: ConditionConfig, context: SelectContext): (subject: Subject) => boolean | null {
+  const matches: Matcher | null = condition.match === undefined ? null : context.matcher(condition.match)
+  const states = condition.taskState === undefined ? null : new Set<string>(condition.taskState)
+  const matched = condition.requestMatched === undefined ? null : `${context.policy}/${condition.requestMatched}`
+  return subject => {
+    step(1 + (condition.listed === undefined ? 0 : context.uris.length * subject.listed.length / 100))
+    if (condition.taskId !== undefined && condition.taskId !== subject.taskId) return false
+    if (condition.contextId !== undefined && condition.contextId !== subject.contextId) return false
+    if (condition.listed !== undefined && condition.listed !== context.uris.some(uri => subject.listed.includes(uri))) return false
+    if (matched !== null && !subject.matched.has(matched)) return false
+    if (states !== null) {
+      if (subject.taskState === null) return hasNoTask(subject) ? false : null
+      if (!states.has(subject.taskState)) return false
+    }
+    return matches === null ? true : matches(subject.normalised)
+  }
+}
+
+/** A message that names no task is about none, which is known. */
+function hasNoTask ({ operation, taskId }: Subject): boolean {
+  return taskId === 'absent' && carriesMessage(operation)
+}

@@ -1,0 +1,88 @@
+/** Schemas written in the configuration itself must compile before the gateway starts; those of cards may fail one by one. */
+import { isObject, memberPath } from '../../a2a/fields.js'
+import type { Config, ResolvedPolicy, SchemaSource } from '../../config/model/model.js'
+import { compileSchema } from '../../jsonschema/schema.js'
+import { compileRef } from '../../jsonschema/schema-set.js'
+import { isEnumFromCard, isFromCard, isSchemaRef } from './schema-source.js'
+
+/** A schema that cannot be used. */
+export interface SchemaFault {
+  /** Where the schema stands, from the root of the policy: `request`, index, `schema`. */
+  readonly path: readonly (string | number)[]
+  /** JSON Pointer into the schema, '' for all of it. */
+  readonly pointer: string
+  readonly message: string
+}
+
+/** @param policy as read, so any of it may have another shape than it should */
+export function policySchemaFaults (policy: unknown): SchemaFault[] {
+  const methods = entries(at(policy, 'methods')).map(([method, one]) => ({ path: ['methods', method, 'params'], schema: at(one, 'params') }))
+  const routes = list(at(policy, 'routes')).map((one, index) => ({ path: ['routes', index, 'body'], schema: at(one, 'body') }))
+  const card = ['params', 'schema'].map(key => ({ path: ['card', key], schema: at(at(policy, 'card'), key) }))
+  const rules = ['request', 'response'].flatMap(key => list(at(policy, key)).flatMap((rule, index) => PLACES.map(place => ({ path: [key, index, ...place], schema: place.reduce(at, rule) }))))
+  const correlations = list(at(policy, 'correlate')).flatMap((one, index) => CORRELATION_PLACES.map(place => ({ path: ['correlate', index, ...place], schema: place.reduce(at, one) })))
+  const selectors = STATE_SELECTORS.map(key => ({ path: ['state', key, ...MATCH], schema: MATCH.reduce(at, at(at(policy, 'state'), key)) }))
+  const attributes = entries(at(at(policy, 'observe'), 'spanAttributes')).map(([name, from]) => ({ path: ['observe', 'spanAttributes', name, ...MATCH], schema: MATCH.reduce(at, from) }))
+  const metrics = list(at(at(policy, 'observe'), 'metrics')).flatMap((one, index) => METRIC_PLACES.map(place => ({ path: ['observe', 'metrics', index, ...place], schema: place.reduce(at, one) })))
+  const injections = list(at(policy, 'inject')).flatMap((one, index) => CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: place.reduce(at, one) })))
+  return [...methods, ...routes, ...card, ...rules, ...selectors, ...correlations, ...attributes, ...metrics, ...injections].flatMap(({ path, schema }) => schemaFaults(path, schema))
+}
+
+/** @param schema as read; of a type that is no schema's it is refused as such, by the configuration's own schema */
+export function schemaFaults (path: SchemaFault['path'], schema: unknown): SchemaFault[] {
+  if (typeof schema !== 'boolean' && !isObject(schema)) return []
+  if (isSchemaRef(schema)) {
+    const result = compileRef(schema)
+    return result.ok ? [] : [{ path, pointer: '', message: `${result.problem.pointer}: ${result.problem.message}` }]
+  }
+  if (isFromCard(schema as SchemaSource) || isEnumFromCard(schema as SchemaSource)) return []
+  const result = compileSchema(schema)
+  return result.ok ? [] : [{ path, ...result.problem }]
+}
+
+/** @returns one sentence per schema that cannot be used, with the place in it */
+export function inlineSchemaProblems ({ extensions, agents }: { readonly extensions: Config['extensions'], readonly agents: readonly { readonly name: string, readonly policies: readonly ResolvedPolicy[] }[] }): string[] {
+  return [
+    ...Object.entries(extensions).flatMap(([name, policy]) => sentences(memberPath('extensions', name), policySchemaFaults(policy))),
+    ...agents.flatMap(agent => agent.policies.filter(({ layers }) => layers.includes('agent')).flatMap(resolved =>
+      sentences(`agent ${agent.name}: ${memberPath('extensions', resolved.name)}`, policySchemaFaults(overlaid(resolved)))))
+  ]
+}
+
+/** What the agent's own layer says: the rest is checked where it stands. */
+function overlaid ({ policy, from }: ResolvedPolicy): object {
+  const whole = Object.entries(policy).filter(([key]) => from[key] === 'agent')
+  return {
+    ...Object.fromEntries(whole),
+    card: Object.fromEntries(Object.entries(policy.card ?? {}).filter(([key]) => from[`card.${key}`] === 'agent')),
+    methods: Object.fromEntries(Object.entries(policy.methods ?? {}).filter(([method]) => from[`methods.${method}`] === 'agent'))
+  }
+}
+
+function sentences (root: string, faults: readonly SchemaFault[]): string[] {
+  return faults.map(({ path, pointer, message }) => {
+    const place = path.reduce<string>((text, step) => typeof step === 'number' ? `${text}[${step}]` : memberPath(text, step), root)
+    return `${place} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`
+  })
+}
+
+const CONDITIONS: readonly (readonly string[])[] = [['when', 'match'], ['unless', 'match']]
+/** Where a rule may hold a schema. */
+const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
+
+const MATCH: readonly string[] = ['part', 'match']
+const STATE_SELECTORS: readonly string[] = ['from', 'monotonic']
+const CORRELATION_PLACES: readonly (readonly string[])[] = [['remember', 'select', ...MATCH], ['check', 'select', ...MATCH], ...CONDITIONS]
+const METRIC_PLACES: readonly (readonly string[])[] = [['from', ...MATCH], ['by', 'from', ...MATCH]]
+
+function at (value: unknown, key: string): unknown {
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function list (value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function entries (value: unknown): [string, unknown][] {
+  return isObject(value) ? Object.entries(value) : []
+}

@@ -1,0 +1,39 @@
+/** One rule of a policy, compiled. */
+import type { InjectionConfig, Mode, RuleConfig } from '../../config/model/model.js'
+import type { CompiledInjection, CompiledRule } from './compiled.js'
+import { compileCondition } from './condition.js'
+import type { CompiledSource } from './schema-source.js'
+import type { SelectContext } from '../selectors/kit.js'
+import { compileSelector } from '../selectors/select.js'
+
+/** The injections that send what a rule asks for: the same member of the same metadata, each in its own case. */
+export function supplyOf (rule: RuleConfig, configs: readonly InjectionConfig[], compiled: readonly CompiledInjection[]): readonly CompiledInjection[] {
+  const { metadata } = rule.select
+  if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined || (metadata.in?.length ?? 1) > 1) return NO_SUPPLY
+  const place = metadata.in?.[0] ?? 'message'
+  return compiled.filter((_, i) => configs[i]?.metadata === metadata.key && (configs[i]?.in ?? 'message') === place)
+}
+
+const NO_SUPPLY: readonly CompiledInjection[] = []
+
+export function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: readonly CompiledInjection[], noted: boolean): CompiledRule {
+  const strip = rule.verdict === 'strip'
+  return {
+    id: rule.id,
+    side: 'request',
+    mode: rule.verdict === 'warn' || strip ? 'observe' : mode,
+    on: rule.on === undefined ? null : new Set(rule.on),
+    select: compileSelector(rule.select, context, strip),
+    strips: !strip ? null : rule.select.header === undefined ? 'body' : 'headers',
+    supply,
+    condition: compileCondition(rule.when, rule.unless, context, rule.onUnknown),
+    min: rule.count?.min ?? 0,
+    max: rule.count?.max ?? Number.POSITIVE_INFINITY,
+    schema: rule.schema === undefined ? null : source(rule.schema),
+    errorClass: rule.error?.class ?? 'invalid',
+    undeclaredClass: rule.error?.undeclared ?? rule.error?.class ?? 'invalid',
+    message: rule.error?.message ?? null,
+    reason: rule.error?.reason ?? null,
+    noted
+  }
+}

@@ -1,0 +1,91 @@
+/** What is to be changed of one request before it goes to the agent: collected while it is judged, settled at the end. */
+import type { MessageView } from '../../a2a/message/message.js'
+import type { JsonEdit, JsonPath } from '../../wire/json/edit.js'
+import type { CompiledPolicy } from '../compile/compiled.js'
+import { step } from '../../jsonschema/evaluation.js'
+import type { Violation } from '../violation.js'
+import { isFull, addViolation, violation } from '../violation.js'
+
+/** Whose change: a policy and the name of its rule. */
+export interface Editor { readonly policy: CompiledPolicy, readonly rule: string }
+
+interface Change extends JsonEdit { readonly by: Editor }
+
+export interface Settled {
+  readonly edits: readonly JsonEdit[]
+  /** The client's headers without those taken out, as Node lists them; null: as they came. */
+  readonly headers: readonly string[] | null
+  /** `policy/rule` of every change, each once. */
+  readonly edited: readonly string[]
+}
+
+export const UNCHANGED: Settled = { edits: [], headers: null, edited: [] }
+
+/** They state what the body was when the client sent it (RFC 9530, RFC 3230, RFC 1864). */
+const DIGESTS: ReadonlySet<string> = new Set(['content-digest', 'repr-digest', 'digest', 'content-md5'])
+
+/** Steps of a change, with what it costs to make it, and of a header. */
+const EDIT = 2
+const LINE = 0.2
+
+export class Edits {
+  /** The extension that wants the request to arrive as it was sent, or null. */
+  readonly verbatim: CompiledPolicy | null
+  private readonly changes: Change[] = []
+  private readonly lines = new Map<number, Editor>()
+
+  constructor (verbatim: CompiledPolicy | null) {
+    this.verbatim = verbatim
+  }
+
+  remove (path: JsonPath, by: Editor): void {
+    this.changes.push({ path, value: null, by })
+  }
+
+  set (path: JsonPath, value: Buffer, by: Editor): void {
+    this.changes.push({ path, value, by })
+  }
+
+  /** @param line its position in the list of headers */
+  removeLine (line: number, by: Editor): void {
+    this.lines.set(line, by)
+  }
+
+  /** @param violations gets one where no part would be left */
+  settle (message: MessageView | null, rawHeaders: readonly string[], violations: Violation[]): Settled {
+    const edits = this.changes
+    step(edits.length * EDIT + rawHeaders.length * LINE)
+    if (edits.length > 0) rejectEmpty(edits, message, violations)
+    if (edits.length === 0 && this.lines.size === 0) return UNCHANGED
+    const stale = edits.length > 0
+    const headers = rawHeaders.filter((_, i) => {
+      const line = i - i % 2
+      return !this.lines.has(line) && !(stale && DIGESTS.has((rawHeaders[line] ?? '').toLowerCase().replaceAll('_', '-')))
+    })
+    const by = [...edits.map(change => change.by), ...this.lines.values()]
+    return { edits, headers: headers.length === rawHeaders.length ? null : headers, edited: [...new Set(by.map(({ policy, rule }) => `${policy.name}/${rule}`))] }
+  }
+}
+
+/** A message has at least one part: where all would go, the request does not. */
+function rejectEmpty (changes: readonly Change[], message: MessageView | null, violations: Violation[]): void {
+  if (message === null || message.list === null || message.list.length === 0) return
+  const list: JsonPath = [...message.steps, message.list.key]
+  const removed = new Map<number, Editor>()
+  for (const { path, by } of changes) {
+    const index = path[list.length]
+    if (path.length === list.length + 1 && typeof index === 'number' && list.every((step, i) => path[i] === step)) removed.set(index, by)
+  }
+  if (removed.size < message.list.length) return
+  for (const [index, { policy, rule }] of removed) {
+    // Looking for the path of each took 1 s where thirty thousand parts go.
+    if (isFull(violations, 'enforce')) return
+    const path = message.parts.find(part => part.index === index)?.path ?? message.path
+    addViolation(violations, violation('enforce', 'EXTENSION_DATA_INVALID', policy.name, rule, path, 'must go, and no part of the message would be left; send one that may stay', policy.uri))
+  }
+}
+
+/** What an enforced policy would have to change arrives as it was sent, or not at all. */
+export function conflict (verbatim: CompiledPolicy, { policy, rule }: Editor, path: string, violations: Violation[]): void {
+  addViolation(violations, violation('enforce', 'EXTENSION_CONFLICT', policy.name, rule, path, `would be removed, but the extension ${verbatim.uri} has the request forwarded as it was sent; leave it out, or do not ask for that extension`, policy.uri))
+}

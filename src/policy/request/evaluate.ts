@@ -1,0 +1,187 @@
+/**
+ * The centre: what becomes of one request. No clock, no I/O, no framework; the proxy and every offline tool call the same function.
+ * Order: reference a2a-protocol.md §10.1. The first refusal answers the client; every violation is recorded.
+ */
+import type { RequestView } from '../../a2a/message/message.js'
+import { carriesMessage, inMessageScope } from '../../a2a/operations.js'
+import { taskStateOf } from '../../a2a/task-state.js'
+import type { Activity } from './activation.js'
+import { activityOf, INACTIVE, isEvaluated, stripInactive } from './activation.js'
+import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity } from '../compile/compiled.js'
+import { correlate } from '../task/correlate.js'
+import type { Decision, DecisionRequest } from './decision.js'
+import { Edits, UNCHANGED } from './edits.js'
+import { evaluate, step, unevaluated } from '../../jsonschema/evaluation.js'
+import { inject } from './inject.js'
+import { checkAddition } from './methods.js'
+import { runRules } from '../rules.js'
+import { RequestSubject } from '../selectors/subject.js'
+import { checkTaskState } from '../task/state.js'
+import { FIELDS, TaskMemory } from '../task/memory.js'
+import type { Tracer } from '../trace.js'
+import { checkUntagged } from './untagged.js'
+import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
+import type { Violation } from '../violation.js'
+import { callViolation, GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
+
+/** @param tracer is told each rule's verdict; null in the proxy */
+export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null = null): Decision {
+  const { requested, call } = request
+  if (policy.mode === 'off') return { ...nothing(policy), rejection: null, violations: NONE, outbound: requested }
+  const violations: Violation[] = []
+  try {
+    return evaluate(call.inexact, () => evaluateRequest(request, policy, tracer, violations))
+  } catch (error) {
+    const problem = unevaluated(error)
+    if (problem === null) throw error
+    // Fail closed: rules that were not reached are neither met nor broken.
+    violations.push(violation(policy.readMode, 'EXTENSION_DATA_INVALID', GATEWAY, 'steps', call.view?.message?.path ?? call.request?.path ?? '', problem))
+    return { ...nothing(policy), rejection: rejectionOf(violations), violations, outbound: requested }
+  }
+}
+
+function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null, violations: Violation[]): Decision {
+  const { requested, call } = request
+  const added = additions(request, policy)
+  if (call.problem !== null && !(call.problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || added.length > 0))) {
+    const mode = UNREAD.has(call.problem.rule) ? policy.readMode : policy.mode
+    violations.push(callViolation(mode, call.problem))
+    // What cannot be read cannot be judged further.
+    if (mode === 'enforce') return { ...nothing(policy), rejection: rejectionOf(violations), violations, outbound: requested }
+  }
+  if (requested.some(isOdd)) {
+    addViolation(violations, violation(policy.readMode, 'INVALID_REQUEST', GATEWAY, 'odd-extension', `header ${request.headerName}`, 'names an extension with a character beyond visible ASCII, which some agents take away; percent-encode it'))
+  }
+  if (requested.length > policy.maxExtensions) {
+    violations.push(violation(policy.mode, 'INVALID_REQUEST', GATEWAY, 'too-many-extensions', `header ${request.headerName}`, `asks for more than ${policy.maxExtensions} extensions; ask only for those this agent lists in its card`))
+  }
+  if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
+
+  // Lists of URIs are compared with lists of URIs.
+  const uris = requested.length + (call.view?.message?.listed.length ?? 0)
+  if (uris > 0) step(uris * (4 + policy.declared.length + policy.required.length + policy.policies.length) / 50)
+  const memory = policy.remembers ? memoryOf(request, policy) : null
+  const subject = new RequestSubject(call, request.headers, memory === null ? null : taskStateOf(memory.get(FIELDS.state)))
+  const toInject = notAsked(policy, requested)
+  const verbatim = policy.keepsVerbatim ? verbatimFor(subject, requested, policy) : null
+  if (verbatim !== null) for (const uri of toInject) addViolation(violations, notInjected(request, uri, verbatim, policy))
+  const activity = activityOf(subject, requested, verbatim === null ? toInject : NO_URIS, policy, verbatim === null)
+  const { listed, evidenced, active, injected } = activity
+  const edits = policy.edits ? new Edits(verbatim) : null
+  const missing = missingRequired(request, injected, policy, violations)
+  const outbound = verbatim === null ? outboundOf(request, injected, policy, violations) : outboundAsSent(request, verbatim, policy, violations)
+  if (activity.unmet.length > 0) dependencies(request, activity, policy, violations)
+  for (const one of added) checkAddition(one, call, activity.policies, missing, request.headerName, violations)
+  const matched = policy.noted.size === 0 ? null : new Set<string>()
+  for (const one of activity.policies) {
+    if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
+      if (one.policy.activation.inactive === 'reject') addViolation(violations, inactive(request, one.policy, one.evidence))
+      else if (edits !== null) stripInactive(one.policy, subject, one.evidence, edits, violations)
+    }
+    const evaluated = isEvaluated(one)
+    tracer?.policy(one, evaluated)
+    if (evaluated) runRules(one.policy, subject, one.active, violations, edits, matched, tracer)
+    if (evaluated && memory !== null) {
+      if (one.policy.state !== null) checkTaskState(one.policy, subject, 'request', memory, violations)
+      if (one.policy.correlations.length > 0) correlate(one.policy, subject, 'request', memory, violations)
+    }
+    if (one.active && edits !== null && one.policy.inject.length > 0) inject(one.policy, subject, edits, violations)
+  }
+  if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
+  const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
+
+  const { edits: changes, headers, edited } = settled
+  return { rejection: violations.length === 0 ? null : rejectionOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, activity: activity.policies, matched: matched ?? NOTHING_MATCHED, memory, edits: changes, headers, edited }
+}
+
+/** Problems of a call that leave its body unread. */
+const UNREAD: ReadonlySet<string> = new Set(['json', 'envelope', 'content-type', 'content-encoding', 'ambiguous-fields'])
+
+/** JavaScript's and Python's `trim` take away more than the blanks of HTTP. */
+function isOdd (uri: string): boolean {
+  return /[^\t\x20-\x7e]/.test(uri)
+}
+
+const NONE: readonly Violation[] = []
+const NO_URIS: readonly string[] = []
+const NO_ACTIVITY: readonly PolicyActivity[] = []
+const NOTHING_MATCHED: ReadonlySet<string> = new Set()
+const NOTHING_ADDED: readonly CompiledAddition[] = []
+
+/** A message that names no task begins one: all that is to be known of it is known. */
+function memoryOf ({ call, record }: DecisionRequest, policy: AgentPolicy): TaskMemory {
+  const begins = record === null && carriesMessage(call.operation) && call.view?.message?.taskId === 'absent'
+  return new TaskMemory(record, begins ? policy.policies.filter(one => one.state !== null).map(one => one.name) : [])
+}
+
+/** What extensions say of the method or route, where it is one of theirs. */
+function additions ({ call, extensionRoute }: DecisionRequest, policy: AgentPolicy): readonly CompiledAddition[] {
+  if (extensionRoute !== null) return policy.routes.get(extensionRoute) ?? NOTHING_ADDED
+  if (call.problem?.rule !== 'unknown-method' || call.method === null) return NOTHING_ADDED
+  return policy.methods.get(call.method) ?? NOTHING_ADDED
+}
+
+function nothing ({ declared }: AgentPolicy): Omit<Decision, 'rejection' | 'violations' | 'outbound'> {
+  return { declared, listed: NO_URIS, evidenced: NO_URIS, active: NO_URIS, injected: NO_URIS, missing: NO_URIS, verbatim: false, activity: NO_ACTIVITY, matched: NOTHING_MATCHED, memory: null, ...UNCHANGED }
+}
+
+function ambiguities (view: RequestView, pathTenant: string | null, policy: AgentPolicy, violations: Violation[]): void {
+  for (const problem of view.problems) {
+    addViolation(violations, violation(policy.readMode, 'INVALID_PARAMS', GATEWAY, 'ambiguous-fields', problem.path, problem.message))
+  }
+  if (pathTenant !== null && view.tenant !== null && view.tenant !== pathTenant) {
+    addViolation(violations, violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'tenant', 'tenant', 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body'))
+  }
+}
+
+function missingRequired (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
+  if (policy.required.length === 0) return NO_URIS
+  const missing: string[] = []
+  for (const extension of policy.required) {
+    if ((extension.scope ?? policy.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
+    if (policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)) continue
+    missing.push(extension.uri)
+    violations.push(violation(extension.mode, 'EXTENSION_SUPPORT_REQUIRED', extension.label, 'required', `header ${request.headerName}`, `must name the required extension ${extension.uri}`, extension.uri))
+  }
+  return missing
+}
+
+function dependencies (request: DecisionRequest, activity: Activity, agent: AgentPolicy, violations: Violation[]): void {
+  for (const { policy, missing } of activity.unmet) {
+    if ((policy.activation.scope ?? agent.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
+    addViolation(violations, violation(policy.mode, 'EXTENSION_DEPENDENCY_MISSING', policy.name, 'requires', `header ${request.headerName}`, `must also name ${missing.uri}, which the extension ${policy.uri} requires`, policy.uri))
+  }
+}
+
+/** An extension's data without the extension would be judged by nobody who knows it. */
+function inactive (request: DecisionRequest, policy: CompiledPolicy, path: string): Violation {
+  const { signals } = policy.activation
+  const remedy = signals === null || signals.has('header') ? `send the header "${request.headerName}: ${policy.uri}"` : `list ${policy.uri} in the message's extensions`
+  return violation(policy.mode, 'EXTENSION_SUPPORT_REQUIRED', policy.name, INACTIVE, path, `belongs to the extension ${policy.uri}, which the request does not activate; ${remedy}, or leave it out`, policy.uri)
+}
+
+/** Unlisted: asked for by the client, known neither to the card nor to a policy. */
+function outboundOf (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
+  const requested = policy.names.canonicalize(request.requested)
+  let unlisted = false
+  for (let i = 0; i < requested.length; i++) {
+    if (!policy.labels.has(requested[i] as string)) unlisted = true
+  }
+  if (!unlisted || policy.unlisted === 'forward') return injected.length === 0 ? requested : [...requested, ...injected]
+  if (policy.unlisted === 'reject') {
+    violations.push(violation(policy.mode, 'EXTENSION_NOT_ALLOWED', GATEWAY, 'unlisted', `header ${request.headerName}`, unlistedMessage(policy)))
+    return [...requested, ...injected]
+  }
+  const kept = policy.mode === 'observe' ? requested : requested.filter(uri => policy.labels.has(uri))
+  return [...kept, ...injected]
+}
+
+function unlistedMessage (policy: AgentPolicy): string {
+  const listed = policy.declared.length === 0 ? 'this agent lists none' : `this agent lists ${policy.declared.join(', ')}`
+  return `asks for an extension that this agent does not list; ${listed}`
+}
+
+function notAsked (policy: AgentPolicy, requested: readonly string[]): readonly string[] {
+  if (policy.injected.length === 0) return NO_URIS
+  return policy.injected.filter(uri => !policy.names.includes(requested, uri))
+}

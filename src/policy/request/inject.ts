@@ -1,0 +1,71 @@
+/** What the platform adds to requests in which an extension is active. */
+import { isObject, memberPath } from '../../a2a/fields.js'
+import type { InjectionConfig, Mode } from '../../config/model/model.js'
+import type { JsonPath } from '../../wire/json/edit.js'
+import type { CompiledInjection, CompiledPolicy } from '../compile/compiled.js'
+import { compileCondition } from '../compile/condition.js'
+import type { Edits } from './edits.js'
+import { conflict } from './edits.js'
+import { compileName } from '../compile/glob.js'
+import type { Holder } from './metadata.js'
+import type { SelectContext } from '../selectors/kit.js'
+import { NAME_LIMIT } from '../selectors/kit.js'
+import type { RequestSubject } from '../selectors/subject.js'
+import type { Violation } from '../violation.js'
+import { addViolation, violation } from '../violation.js'
+
+/** Name of the rule under which injection is recorded. */
+export const INJECT = 'inject'
+
+/** @param secretOf JSON text of a secret */
+export function compileInjection (config: InjectionConfig, context: SelectContext, secretOf: (config: InjectionConfig) => string): CompiledInjection {
+  const [first = config.metadata, ...others] = compileName(config.metadata, context.uris).map(name => name.literal ?? config.metadata)
+  return {
+    place: config.in ?? 'message',
+    names: [first, ...others],
+    value: Buffer.from(config.fromSecret === undefined ? JSON.stringify(config.value) : secretOf(config)),
+    secret: config.fromSecret !== undefined,
+    existing: config.existing ?? 'replace',
+    condition: compileCondition(config.when, config.unless, context)
+  }
+}
+
+/** Stands for every secret where nothing goes to an agent. */
+export const SECRET_HIDDEN = (): string => '"(secret)"'
+
+/** Whether it is added to this request if the extension is active in it. */
+export function isMeant ({ condition }: CompiledInjection, subject: RequestSubject): boolean {
+  return subject.message !== null && (condition === null || condition(subject))
+}
+
+/** For an extension that is active. In mode `observe` what is missing is added, and what the client sent stays. */
+export function inject (policy: CompiledPolicy, subject: RequestSubject, edits: Edits, violations: Violation[]): void {
+  for (const injection of policy.inject) {
+    const [holder] = subject.holders([injection.place])
+    if (holder === undefined || !isMeant(injection, subject)) continue
+    injectOne(policy, injection, holder, edits, violations)
+  }
+}
+
+function injectOne (policy: CompiledPolicy, injection: CompiledInjection, holder: Holder, edits: Edits, violations: Violation[]): void {
+  const { names, existing, value } = injection
+  const by = { policy, rule: INJECT }
+  const { metadata } = holder
+  const report = (mode: Mode, path: string, message: string): void => {
+    addViolation(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy.name, INJECT, path, message, policy.uri))
+  }
+  if (metadata !== undefined && metadata !== null && !isObject(metadata)) return report(policy.mode, holder.path, 'must be an object')
+  const sent = isObject(metadata) ? names.filter(name => Object.hasOwn(metadata, name)) : []
+  const [first] = sent
+  const path = memberPath(holder.path, first ?? names[0], NAME_LIMIT)
+  if (first !== undefined) {
+    if (existing === 'keep') return
+    if (existing === 'reject') return report(policy.mode, path, 'is supplied by the platform; leave it out')
+    if (policy.mode === 'observe') return report('observe', path, 'would be replaced by what the platform supplies')
+    if (edits.verbatim !== null) return conflict(edits.verbatim, by, path, violations)
+  }
+  if (edits.verbatim !== null) return report('observe', path, `is not added: the extension ${edits.verbatim.uri} has the request forwarded as it was sent`)
+  const at: JsonPath = holder.steps()
+  for (const name of sent) edits.remove([...at, name], by)
+  edits.set([...at, names[0]], value, by)
+}

@@ -1,0 +1,50 @@
+/** The objects that carry metadata. */
+import type { Fields } from '../../a2a/fields.js'
+import { memberPath, own } from '../../a2a/fields.js'
+import type { JsonPath } from '../../wire/json/edit.js'
+import { partSteps } from '../selectors/part.js'
+import type { MetadataPlace } from '../../config/model/model.js'
+import type { RequestSubject } from '../selectors/subject.js'
+
+export interface Holder {
+  /** Path of the metadata, whether it is there or not. */
+  readonly path: string
+  /** Undefined where it is not there. */
+  readonly metadata: unknown
+  /** Keys from the root of the body to the metadata, in the client's spelling. */
+  steps (): JsonPath
+}
+
+/** Of a request: places that only answers have hold nothing. */
+export function requestHolders ({ call, message }: RequestSubject, places: readonly MetadataPlace[]): Holder[] {
+  const found: Holder[] = []
+  for (const place of places) {
+    if (place === 'message' && message !== null) found.push(new FieldsHolder(message.fields, () => message.steps))
+    if (place === 'params') {
+      const path = call.request?.path ?? ''
+      const root = (): JsonPath => path === '' ? [] : [path]
+      if (call.view !== null) found.push(new FieldsHolder(call.view.fields, root))
+      else found.push({ path: memberPath(path, 'metadata'), metadata: call.request === null ? undefined : own(call.request.object, 'metadata'), steps: () => [...root(), 'metadata'] })
+    }
+    if (place === 'part' && message !== null) for (const part of message.parts) found.push(new FieldsHolder(part.fields, () => partSteps(message, part)))
+  }
+  return found
+}
+
+export class FieldsHolder implements Holder {
+  readonly path: string
+  readonly metadata: unknown
+  private readonly fields: Fields
+  private readonly owner: () => JsonPath
+
+  constructor (fields: Fields, owner: () => JsonPath) {
+    this.fields = fields
+    this.owner = owner
+    this.path = fields.pathOf('metadata')
+    this.metadata = fields.get('metadata')
+  }
+
+  steps (): JsonPath {
+    return [...this.owner(), this.fields.key('metadata') ?? 'metadata']
+  }
+}

@@ -1,0 +1,55 @@
+/** `untaggedData: reject`: DataParts that no policy of the agent claims. Claimed is what an extension owns, or what one of its rules selects. */
+import { visible } from '../../a2a/fields.js'
+import type { Mode, PartSelectorConfig, PolicyConfig } from '../../config/model/model.js'
+import type { CompiledRule, DataClaim } from '../compile/compiled.js'
+import { step } from '../../jsonschema/evaluation.js'
+import type { SelectContext } from '../selectors/kit.js'
+import { compilePartTest } from '../selectors/part.js'
+import type { RequestSubject } from '../selectors/subject.js'
+import type { Violation } from '../violation.js'
+import { GATEWAY, addViolation, violation } from '../violation.js'
+
+/**
+ * A rule claims what it selects, whether or not its conditions hold and it looks at all of them: the policy knows such data.
+ * @param rules those of the policy, compiled, in its order
+ * @returns null where the policy has nothing to say of data
+ */
+export function dataClaim (policy: PolicyConfig, uri: string, rules: readonly CompiledRule[], context: SelectContext): DataClaim | null {
+  const { mediaTypes = [], dataKeys = [] } = policy.owns ?? {}
+  const selected = (policy.request ?? []).map(rule => rule.select.part)
+  const selectors: PartSelectorConfig[] = [
+    ...(mediaTypes.length === 0 ? [] : [{ mediaType: mediaTypes }]),
+    ...dataKeys.map(dataKey => ({ dataKey })),
+    ...selected.filter(part => part !== undefined)
+  ]
+  if (selectors.length === 0) return null
+  const tests = selectors.map(selector => compilePartTest(selector, context))
+  const schemas = rules.flatMap((rule, i) => selected[i] === undefined ? [] : rule.schema?.names ?? [])
+  const tags = [
+    listed('media type', selectors.flatMap(({ mediaType = [] }) => mediaType)),
+    listed('key', selectors.flatMap(({ dataKey = [] }) => dataKey)),
+    listed('schemas of the card', schemas)
+  ].filter(text => text !== null)
+  return { claims: part => tests.some(test => test(part)), words: tags.length === 0 ? uri : `${uri} (${tags.join('; ')})` }
+}
+
+export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { message }: RequestSubject, violations: Violation[]): void {
+  if (message === null) return
+  step(message.parts.length)
+  for (const part of message.parts) {
+    if (!part.isData || claims.some(one => one.claims(part))) continue
+    const declared = claims.length === 0 ? 'none of them describes data' : `tag it as one of them says: ${claims.map(one => one.words).join(', ')}`
+    addViolation(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', GATEWAY, 'untagged-data', part.dataPath, `is data of none of this agent's extensions; ${declared}`))
+  }
+}
+
+/** Names of a card are a stranger's text. */
+const NAME = 64
+const NAMES = 20
+
+function listed (what: string, names: readonly string[]): string | null {
+  const each = [...new Set(names)]
+  if (each.length === 0) return null
+  const more = each.length > NAMES ? ` and ${each.length - NAMES} more` : ''
+  return `${what} ${each.slice(0, NAMES).map(name => visible(name, NAME)).join(', ')}${more}`
+}

@@ -1,0 +1,118 @@
+/** Which extensions an agent heeded, by what its answer shows: its header, `extensions[]`, data that an extension owns. */
+import type { ActivationReport } from './evaluator.js'
+import type { AgentPolicy } from '../compile/compiled.js'
+import type { Decision } from '../request/decision.js'
+
+/** Bound on the URIs that nobody knows and an agent lists all the same. */
+const MAX_STRANGERS = 64
+
+/**
+ * What the client may see of an agent's header, in the agent's spelling: each once, nothing that only the gateway asked for and does not show, and,
+ * where a policy verifies that, nothing that was not asked for or is not declared.
+ * @param requested URIs as the client asked for them
+ */
+export function shownOf (policy: AgentPolicy, requested: readonly string[], injected: readonly string[], header: readonly string[]): string[] {
+  const { names, hidden, echoes, declared } = policy
+  const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
+  return header.filter((uri, i) => {
+    if (header.indexOf(uri) !== i) return false
+    const spelled = spell(uri)
+    if (injected.includes(spelled) && hidden.has(spelled)) return false
+    if (!echoes.has(uri)) return true
+    return declared.includes(spelled) && (injected.includes(spelled) || requested.some(one => spell(one) === spelled))
+  })
+}
+
+/**
+ * @param active URIs that are active in the request: without being asked for, by its data or always, they are no surprise
+ * @param seen URIs that the answer proves, in any spelling
+ */
+export function activationReportOf ({ names }: AgentPolicy, outbound: readonly string[], active: readonly string[], seen: Iterable<string>): ActivationReport {
+  const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
+  const proven = new Set<string>()
+  for (const uri of seen) proven.add(spell(uri))
+  if (proven.size === 0) return outbound.length === 0 ? NO_TRUTH : { confirmed: NONE, absent: outbound, unexpected: NONE }
+  const asked = new Set(outbound.map(spell))
+  return {
+    confirmed: outbound.filter(uri => proven.has(spell(uri))),
+    absent: outbound.filter(uri => !proven.has(spell(uri))),
+    unexpected: [...proven].filter(uri => !asked.has(uri) && !active.includes(uri))
+  }
+}
+
+export class Activations {
+  private readonly policy: AgentPolicy
+  private readonly decision: Decision
+  private readonly requested: readonly string[]
+  private header: readonly string[] = NONE
+  /** As the card spells them. */
+  private readonly seen = new Set<string>()
+  private strangers = 0
+  /** URIs asked for whose proof is still to come, of those that anybody knows. */
+  private readonly open: Set<string>
+  /** Those of them that the client's header is to name once they are proven. */
+  private readonly awaited: Set<string>
+
+  constructor (policy: AgentPolicy, decision: Decision, requested: readonly string[]) {
+    this.policy = policy
+    this.decision = decision
+    this.requested = requested
+    this.open = decision.outbound.length === 0 ? NOTHING : new Set(decision.outbound.filter(uri => policy.labels.has(uri)).map(uri => this.spelled(uri)))
+    this.awaited = policy.echoes.size === 0 ? NOTHING : new Set([...this.open].filter(uri => this.provable(uri)))
+  }
+
+  /** Whether the body can still tell whether an extension was heeded that the agent was asked for. */
+  get sought (): boolean {
+    return this.open.size > 0
+  }
+
+  /** Whether the client's header waits for proof of one. */
+  get holdsHead (): boolean {
+    return this.awaited.size > 0
+  }
+
+  echoed (uris: readonly string[]): void {
+    this.header = uris
+    for (const uri of uris) this.see(uri)
+  }
+
+  see (uri: string): void {
+    const spelled = this.spelled(uri)
+    if (this.seen.has(spelled)) return
+    if (!this.policy.labels.has(spelled) && !this.decision.outbound.includes(uri) && this.strangers++ >= MAX_STRANGERS) return
+    this.seen.add(spelled)
+    this.open.delete(spelled)
+    this.awaited.delete(spelled)
+  }
+
+  /** For the client's header, in the spelling that the client used. */
+  shown (): readonly string[] {
+    const { policy, decision, requested, header } = this
+    if (header.length === 0 && policy.echoes.size === 0) return NONE
+    const shown = shownOf(policy, requested, decision.injected, header)
+    for (const uri of this.seen) {
+      if (policy.echoes.size > 0 && this.provable(uri) && !shown.some(one => this.spelled(one) === uri)) shown.push(uri)
+    }
+    return shown.map(uri => policy.names.asAsked(uri, requested))
+  }
+
+  truth (): ActivationReport {
+    return activationReportOf(this.policy, this.decision.outbound, this.decision.active, this.seen)
+  }
+
+  private provable (uri: string): boolean {
+    return this.policy.echoes.get(uri) === 'synthesize' && this.policy.declared.includes(uri) && this.asked(uri)
+  }
+
+  private asked (uri: string): boolean {
+    return this.requested.some(one => this.spelled(one) === uri)
+  }
+
+  private spelled (uri: string): string {
+    return this.policy.names.canonicalize([uri])[0] ?? uri
+  }
+}
+
+const NONE: readonly string[] = []
+const NO_TRUTH: ActivationReport = { confirmed: NONE, absent: NONE, unexpected: NONE }
+const NOTHING: Set<string> = new Set()

@@ -1,0 +1,69 @@
+/** What is to be taken out of one answer before the client sees it: collected while it is judged, settled at the end. */
+import type { JsonEdit, JsonPath } from '../../wire/json/edit.js'
+import type { CompiledPolicy } from '../compile/compiled.js'
+import { step } from '../../jsonschema/evaluation.js'
+import type { ResultSubject } from './result-subject.js'
+import { RESPONSE_CONTENTS } from '../selectors/response.js'
+import type { Violation } from '../violation.js'
+import { addViolation, violation } from '../violation.js'
+
+const NONE: readonly never[] = []
+
+/** Steps of a removal, with what it costs to make it: its path is written as text twice. */
+const EDIT = 4
+
+interface Removal extends JsonEdit { readonly policy: CompiledPolicy, readonly rule: string }
+
+export class ResponseEdits {
+  /** Of results that are done with, and of the one that is being judged. */
+  private readonly settled: Removal[] = []
+  private removals: Removal[] = []
+
+  remove (path: JsonPath, policy: CompiledPolicy, rule: string): void {
+    this.removals.push({ path, value: null, policy, rule })
+  }
+
+  get all (): readonly JsonEdit[] {
+    return this.settled
+  }
+
+  /** `policy/rule` of each, each once. */
+  get edited (): readonly string[] {
+    return this.settled.length === 0 ? NONE : [...new Set(this.settled.map(({ policy, rule }) => `${policy.name}/${rule}`))]
+  }
+
+  /**
+   * Ends a result. An object with parts has at least one: where all of them would go, the last stays.
+   * @param subjects what was taken from
+   * @param violations gets a note of what stays
+   */
+  settle (subjects: readonly ResultSubject[], violations: Violation[]): void {
+    const { removals } = this
+    if (removals.length === 0) return
+    this.removals = []
+    step(removals.length * EDIT)
+    const kept = partsToKeep(removals, subjects)
+    for (const one of removals) {
+      const path = kept.size === 0 ? undefined : kept.get(keyOf(one.path))
+      if (path === undefined) this.settled.push(one)
+      else addViolation(violations, violation('observe', 'INVALID_AGENT_RESPONSE', one.policy.name, one.rule, path, 'was to be removed and stays: no part would be left', one.policy.uri))
+    }
+  }
+}
+
+/** @returns by its key, the path of the last part of everything that would be left without */
+function partsToKeep (removals: readonly Removal[], subjects: readonly ResultSubject[]): ReadonlyMap<string, string> {
+  const removed = new Set(removals.map(({ path }) => keyOf(path)))
+  const kept = new Map<string, string>()
+  for (const { steps, list, parts } of subjects.flatMap(subject => subject.contents(RESPONSE_CONTENTS))) {
+    const last = parts.at(-1)
+    if (list === null || last === undefined || parts.length < list.length) continue
+    const keyOfPart = (index: number): string => keyOf([...steps, list.key, index])
+    if (parts.every(part => removed.has(keyOfPart(part.index)))) kept.set(keyOfPart(last.index), last.path)
+  }
+  return kept
+}
+
+function keyOf (path: JsonPath): string {
+  return JSON.stringify(path)
+}

@@ -1,0 +1,279 @@
+/** Reviews what an agent answers, by the policies of the request it answers. */
+import { viewResponse } from '../../a2a/message/read-result.js'
+import type { ResponseView, ResultView } from '../../a2a/message/result.js'
+import type { InexactNumbers } from '../../wire/json/number.js'
+import { parseStrict } from '../../wire/json/json.js'
+import { INACTIVE } from '../request/activation.js'
+import { Activations } from './activation-report.js'
+import type { ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision } from './evaluator.js'
+import { correlate } from '../task/correlate.js'
+import { evaluate, step, unevaluated } from '../../jsonschema/evaluation.js'
+import { observe } from '../observe.js'
+import { PastSubject } from './history-subject.js'
+import { ResultSubject } from './result-subject.js'
+import { ResponseEdits } from './edits.js'
+import { redactHistory } from './redact.js'
+import { responseRejection, noteFault } from './rejection.js'
+import type { Findings, ResultPosition } from './rules.js'
+import { runResponseRules } from './rules.js'
+import type { Work } from './scope.js'
+import { hasResults, isResponseEvaluated, remembersOf, workOf } from './scope.js'
+import type { Selected } from '../selectors/kit.js'
+import { checkTaskState } from '../task/state.js'
+import type { TaskMemory, TaskRecord } from '../task/memory.js'
+import { FIELDS } from '../task/memory.js'
+import type { Violation } from '../violation.js'
+import { addViolation, violation } from '../violation.js'
+
+/** @returns null where nothing says anything of this answer: then not a byte of it is read */
+export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null {
+  const { policy, decision, operation, requested } = context
+  if (!policy.reads || (!policy.evaluates && decision.outbound.length === 0) || !hasResults(operation)) return null
+  const activations = new Activations(policy, decision, requested)
+  const works = workOf(context, activations.sought)
+  const says = works.some(one => !one.idle) || activations.sought || policy.echoes.size > 0 || (decision.memory !== null && remembersOf(operation))
+  return says ? new PolicyResponseEvaluator(context, works, activations) : null
+}
+
+const NONE: readonly never[] = []
+const FORWARD: ResponseDecision = { rejection: null, violations: NONE, edits: NONE, edited: NONE, annotations: NONE, attributes: NONE, measures: NONE, remember: null }
+
+/** The field; and how JSON may write any of its letters. */
+const LIST = Buffer.from('extensions')
+const ESCAPE = Buffer.from('\\u')
+
+/** What is done for every result, whatever the rules are. */
+const RESULT_STEPS = 2
+
+class PolicyResponseEvaluator implements ResponseEvaluator {
+  private readonly context: ResponseContext
+  private readonly works: readonly Work[]
+  private readonly activations: Activations
+  private readonly memory: TaskMemory | null
+  readonly enforces: boolean
+  private readonly annotates: boolean
+  private readonly strips: boolean
+  private readonly idle: boolean
+  /** Whether nothing is sought but the URIs that an answer lists. */
+  private readonly listsOnly: boolean
+  private taskId: string | null
+  /** The result that the answer ended with, so far; kept only where a rule asks for it. */
+  private readonly evaluatesLast: boolean
+  private last: { readonly subject: ResultSubject, readonly evaluated: readonly Work[], readonly inexact: InexactNumbers | null } | null = null
+  private first = true
+  /** Whether the memory knows whose it is. */
+  private recalls = false
+
+  constructor (context: ResponseContext, works: readonly Work[], activations: Activations) {
+    this.context = context
+    this.works = works
+    this.activations = activations
+    this.memory = remembersOf(context.operation) ? context.decision.memory : null
+    this.enforces = works.some(one => one.enforces)
+    this.annotates = works.some(one => one.annotates)
+    this.strips = works.some(one => one.strips)
+    this.evaluatesLast = works.some(one => one.evaluatesLast)
+    this.idle = works.every(one => one.idle)
+    this.listsOnly = works.length === 0 && this.memory === null && !activations.holdsHead
+    this.taskId = context.taskId
+  }
+
+  get holds (): boolean {
+    return this.enforces || this.annotates || this.memory !== null || this.holdsHead
+  }
+
+  get holdsHead (): boolean {
+    return this.activations.holdsHead
+  }
+
+  get reads (): boolean {
+    return !this.idle || this.memory !== null || this.activations.sought
+  }
+
+  echoed (uris: readonly string[]): void {
+    this.activations.echoed(uris)
+  }
+
+  shown (): readonly string[] {
+    return this.activations.shown()
+  }
+
+  activationReport (): ActivationReport {
+    return this.activations.truth()
+  }
+
+  evaluate (bytes: Buffer, stream: boolean): ResponseDecision {
+    // An answer to a notification, or an event that keeps a connection open: there is nothing to act upon.
+    if (!this.reads || bytes.length === 0 || (stream && this.showsNothing(bytes))) return FORWARD
+    const outcome = new EvaluationOutcome(new ResponseEdits())
+    const read = this.read(bytes, stream, outcome.violations)
+    if (read === null) return outcome.decision(null)
+    const { results } = read.view
+    const done = this.withinSteps(read.inexact, outcome, () => {
+      for (let i = 0; i < results.length; i++) this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', read.inexact, outcome)
+    })
+    return outcome.decision(done ? this.memory : null)
+  }
+
+  /** An event where only a list of extensions could tell anything, and there is none: so are most (reading them all costs four times what passing them on does). */
+  private showsNothing (bytes: Buffer): boolean {
+    return this.listsOnly && !bytes.includes(LIST) && !bytes.includes(ESCAPE)
+  }
+
+  end (): ResponseDecision | null {
+    if (this.last === null) return null
+    const { subject, evaluated, inexact } = this.last
+    this.last = null
+    const outcome = new EvaluationOutcome(null)
+    this.withinSteps(inexact, outcome, () => {
+      for (const { state, responses } of evaluated) runResponseRules(state.policy, responses, subject, 'afterwards', outcome, this.context.tracer)
+    })
+    return outcome.decision(null)
+  }
+
+  /** @returns whether all was judged */
+  private withinSteps (inexact: InexactNumbers | null, outcome: EvaluationOutcome, run: () => void): boolean {
+    try {
+      evaluate(inexact, run)
+      return true
+    } catch (error) {
+      const message = unevaluated(error)
+      if (message === null) throw error
+      noteFault('answer-steps', this.enforces ? 'enforce' : 'observe', { path: '', message }, outcome.violations)
+      return false
+    }
+  }
+
+  /** @returns null where nothing of it is to be judged: it is none, or an error */
+  private read (bytes: Buffer, stream: boolean, violations: Violation[]): { readonly view: ResponseView, readonly inexact: InexactNumbers | null } | null {
+    const { limits, binding, version, operation, id } = this.context
+    const mode = this.enforces ? 'enforce' : 'observe'
+    const parsed = parseStrict(bytes, limits)
+    if (!parsed.ok) {
+      noteFault('answer-json', mode, { path: '', message: `is not acceptable JSON: ${parsed.problem.message}` }, violations)
+      return null
+    }
+    const view = viewResponse(parsed.value, { binding, version, operation, id, stream })
+    if (view.fault !== null) noteFault('answer-envelope', mode, view.fault, violations)
+    for (const problem of view.problems) noteFault('answer-fields', mode, problem, violations)
+    return view.isError && view.fault === null ? null : { view, inexact: parsed.inexact ?? null }
+  }
+
+  private result (view: ResultView, position: ResultPosition, inexact: InexactNumbers | null, outcome: EvaluationOutcome): void {
+    const { operation, decision, tracer } = this.context
+    const subject = new ResultSubject(view, operation, decision.matched, this.first)
+    this.first = false
+    const { listed } = subject
+    step(RESULT_STEPS + listed.length)
+    for (const uri of listed) this.activations.see(uri)
+    const past = this.strips && view.kind === 'task' ? new PastSubject(view, operation, decision.matched, false) : null
+    const memory = this.memoryOf(view)
+    const evaluated: Work[] = []
+    for (const work of this.works) {
+      const { policy } = work.state
+      const found = ownedIn(work, subject)
+      const evidence = found[0]?.typePath ?? found[0]?.path ?? null
+      if (evidence !== null) this.activations.see(policy.uri)
+      if (work.idle) continue
+      if (work.strips) this.strip(work, past === null ? found : [...found, ...ownedIn(work, past)], past === null ? [subject] : [subject, past], outcome)
+      if (work.responses.redact.length > 0) redactHistory(policy, work.responses, subject, outcome)
+      const isEvaluated = isResponseEvaluated(work, evidence)
+      tracer?.responsePolicy?.(policy, view, evidence, isEvaluated)
+      if (!isEvaluated) continue
+      evaluated.push(work)
+      evaluateResult(work, subject, position, memory, outcome, tracer)
+    }
+    // What is taken out of a history that can be read in two ways may be taken out of the wrong one.
+    for (const problem of view.pastProblems) noteFault('answer-fields', this.enforces ? 'enforce' : 'observe', problem, outcome.violations)
+    if (memory !== null) {
+      if (view.state !== null) memory.set(FIELDS.state, view.state)
+      outcome.taskId = this.taskId
+    }
+    outcome.edits?.settle(past === null ? [subject] : [subject, past], outcome.violations)
+    if (this.evaluatesLast && position === 'within') this.last = { subject, evaluated, inexact }
+  }
+
+  /** Several extensions may own the same, such as versions of one: what an active one owns as well is the client's. */
+  private strip (work: Work, found: readonly Selected[], subjects: readonly ResultSubject[], outcome: EvaluationOutcome): void {
+    if (found.length === 0) return
+    const owned = this.works.filter(other => other.state.active && !other.strips).flatMap(({ responses }) => responses.owned)
+    const kept = new Set(owned.flatMap(one => subjects.flatMap(subject => one.select(subject).map(({ path }) => path))))
+    const removed = found.filter(({ path }) => !kept.has(path))
+    step(removed.length)
+    if (removed.length > 0) stripInactive(work, removed, outcome)
+  }
+
+  /** Of the request's task, or where it names none of the first that is answered; other tasks are not its to remember. */
+  private memoryOf (view: ResultView): TaskMemory | null {
+    if (this.memory === null || view.taskId === null) return null
+    if (!this.recalls) {
+      this.recalls = true
+      const { recall } = this.context
+      const taskId = this.taskId ??= view.taskId
+      if (recall !== undefined) this.memory.recallBy(() => recall(taskId))
+    }
+    return view.taskId === this.taskId ? this.memory : null
+  }
+}
+
+/** All of it where it is to be removed; otherwise the first is enough. */
+function ownedIn ({ responses, strips }: Work, subject: ResultSubject): readonly Selected[] {
+  if (strips) return responses.owned.flatMap(one => one.select(subject))
+  for (const one of responses.owned) {
+    const found = one.select(subject)
+    if (found.length > 0) return found
+  }
+  return NONE
+}
+
+function stripInactive ({ state: { policy }, responses }: Work, found: readonly Selected[], { violations, edits }: Findings): void {
+  const path = found[0]?.path
+  if (path === undefined) return
+  addViolation(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, INACTIVE, path, `belongs to the extension ${policy.uri}, which the client did not activate, and is ${responses.acts ? 'removed' : 'to be removed'}`, policy.uri))
+  if (responses.acts) for (const { at } of found) edits?.remove(at, policy, INACTIVE)
+}
+
+function evaluateResult ({ state: { policy }, responses }: Work, subject: ResultSubject, position: ResultPosition, memory: TaskMemory | null, outcome: EvaluationOutcome, tracer: ResponseContext['tracer']): void {
+  runResponseRules(policy, responses, subject, position, outcome, tracer)
+  if (memory !== null) {
+    if (policy.state !== null) checkTaskState(policy, subject, 'response', memory, outcome.violations)
+    if (policy.correlations.length > 0) correlate(policy, subject, 'response', memory, outcome.violations)
+  }
+  if (responses.metrics.length === 0 && responses.attributes.length === 0) return
+  const { attributes, measures } = observe(policy, subject, memory)
+  outcome.attributes.push(...attributes)
+  outcome.measures.push(...measures)
+}
+
+/** What is found of one answer, or of one event. */
+class EvaluationOutcome implements Findings {
+  readonly violations: Violation[] = []
+  readonly edits: ResponseEdits | null
+  readonly annotations = new Set<string>()
+  readonly attributes: ObservedAttribute[] = []
+  readonly measures: Measure[] = []
+  /** Of the request's task, where this answer tells of it. */
+  taskId: string | null = null
+
+  constructor (edits: ResponseEdits | null) {
+    this.edits = edits
+  }
+
+  /** @param memory of which what is new is remembered with the answer; not with one that nobody sees */
+  decision (memory: TaskMemory | null): ResponseDecision {
+    const { violations, edits, attributes, measures, taskId } = this
+    const rejection = responseRejection(violations)
+    if (rejection !== null) return { ...FORWARD, rejection, violations, attributes }
+    const fields: TaskRecord | null = taskId === null ? null : memory?.take() ?? null
+    return {
+      rejection: null,
+      violations,
+      edits: edits?.all ?? NONE,
+      edited: edits?.edited ?? NONE,
+      annotations: this.annotations.size === 0 ? NONE : [...this.annotations],
+      attributes,
+      measures,
+      remember: taskId === null || fields === null ? null : { taskId, fields }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+/** One result of an answer, as rules look at it. */
+import type { JsonObject } from '../../a2a/fields.js'
+import type { ContentView } from '../../a2a/message/message.js'
+import { normaliseResult } from '../../a2a/message/normalise-result.js'
+import type { Operation } from '../../a2a/operations.js'
+import type { ResultView } from '../../a2a/message/result.js'
+import type { TaskState } from '../../a2a/task-state.js'
+import type { ContentPlace, MetadataPlace } from '../../config/model/model.js'
+import type { Holder } from '../request/metadata.js'
+import { FieldsHolder } from '../request/metadata.js'
+import { partSteps } from '../selectors/part.js'
+import type { Subject } from '../selectors/subject.js'
+
+export class ResultSubject implements Subject {
+  readonly result: ResultView
+  readonly operation: Operation
+  readonly matched: ReadonlySet<string>
+  /** Whether it is the first of its answer. */
+  readonly first: boolean
+  private shape: JsonObject | null = null
+  private lists: readonly string[] | null = null
+
+  constructor (result: ResultView, operation: Operation, matched: ReadonlySet<string>, first: boolean) {
+    this.result = result
+    this.operation = operation
+    this.matched = matched
+    this.first = first
+  }
+
+  get taskId (): 'present' | 'absent' {
+    return this.result.taskId === null ? 'absent' : 'present'
+  }
+
+  get contextId (): 'present' | 'absent' {
+    return this.result.contextId === null ? 'absent' : 'present'
+  }
+
+  get taskState (): TaskState | null {
+    return this.result.state
+  }
+
+  get listed (): readonly string[] {
+    this.lists ??= unionOf(this.contents(CONTENTS))
+    return this.lists
+  }
+
+  get normalised (): JsonObject {
+    this.shape ??= normaliseResult(this.result)
+    return this.shape
+  }
+
+  contents (places: readonly ContentPlace[]): readonly ContentView[] {
+    const { message, status, artifacts } = this.result
+    if (message === null && status === null) return places.includes('artifact') ? artifacts : NOTHING
+    const found: ContentView[] = []
+    for (const place of places) {
+      if (place === 'artifact') found.push(...artifacts)
+      else {
+        const content = place === 'message' ? message : status
+        if (content !== null) found.push(content)
+      }
+    }
+    return found
+  }
+
+  /** Metadata of the request's params is no answer's. */
+  holders (places: readonly MetadataPlace[]): readonly Holder[] {
+    const { kind, fields, steps } = this.result
+    const found: Holder[] = []
+    for (const place of places) {
+      switch (place) {
+        case 'params':
+          break
+        case 'task':
+          if (kind === 'task') found.push(new FieldsHolder(fields, () => steps))
+          break
+        case 'event':
+          if (kind === 'statusUpdate' || kind === 'artifactUpdate') found.push(new FieldsHolder(fields, () => steps))
+          break
+        case 'part':
+          for (const content of this.contents(CONTENTS)) {
+            for (const part of content.parts) found.push(new FieldsHolder(part.fields, () => partSteps(content, part)))
+          }
+          break
+        default:
+          for (const content of this.contents([place])) found.push(new FieldsHolder(content.fields, () => content.steps))
+      }
+    }
+    return found
+  }
+}
+
+/** Of the extensions that they list. */
+function unionOf (contents: readonly ContentView[]): readonly string[] {
+  const listing = contents.filter(({ listed }) => listed.length > 0)
+  // One set for all: a set for each content took 20 s where twenty thousand artifacts list an extension each.
+  return listing.length < 2 ? listing[0]?.listed ?? NOTHING : [...new Set(listing.flatMap(({ listed }) => listed))]
+}
+
+const NOTHING: readonly never[] = []
+const CONTENTS = ['message', 'status', 'artifact'] as const

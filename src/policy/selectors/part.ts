@@ -1,0 +1,195 @@
+/** Parts by kind, media type, keys of their data and schema. */
+import type { ContentView, MediaTypePlace, PartView, StatedMediaType } from '../../a2a/message/message.js'
+import { statedTypes } from '../../a2a/message/message.js'
+import { isObject, memberPath } from '../../a2a/fields.js'
+import { normalisePart } from '../../a2a/message/normalise.js'
+import type { PartSelectorConfig } from '../../config/model/model.js'
+import type { JsonPath } from '../../wire/json/edit.js'
+import type { MediaType, MediaTypePattern } from '../../wire/media-type.js'
+import { compileMediaTypePattern, parseMediaType } from '../../wire/media-type.js'
+import { compileGlob, matchingKeys } from '../compile/glob.js'
+import { step } from '../../jsonschema/evaluation.js'
+import type { SelectContext, Selected, Selector } from './kit.js'
+import { NAME_LIMIT, NO_CAPTURES, NOWHERE } from './kit.js'
+import type { Subject } from './subject.js'
+
+export function compilePart (config: PartSelectorConfig, context: SelectContext, located: boolean): Selector<Subject> {
+  const matchesPart = compileMatch(config, context)
+  const firstOnly = config.take === 'first'
+  const owners = config.in ?? MESSAGE
+  const select = (subject: Subject): Selected[] => {
+    const found: Selected[] = []
+    const places = firstOnly ? new Set<MediaTypePlace>() : null
+    for (const content of subject.contents(owners)) {
+      for (let i = 0; i < content.parts.length; i++) {
+        const part = content.parts[i] as PartView
+        const matched = matchesPart(part)
+        if (matched === null) continue
+        const { byType, values } = matched
+        // An agent that reads only one of the places, and compares text, takes the first part that states its type there and plainly: each
+        // part that could be some agent's first is judged.
+        if (places !== null) {
+          if (found.length > 0 && byType.places.every(place => places.has(place))) continue
+          for (const place of byType.plainPlaces) places.add(place)
+        }
+        const ambiguous = byType.ambiguous ?? (firstOnly && part.ambiguity !== null ? `${part.path} ${part.ambiguity}` : null)
+        const { typePath, captures } = byType
+        const at = located ? partSteps(content, part) : NOWHERE
+        for (const value of values) {
+          found.push(value === null
+            ? { path: part.isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, at }
+            : { path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined), typePath, value: (part.data as Readonly<Record<string, unknown>>)[value.key], captures, ambiguous, at: located ? [...at, ...part.dataSteps, value.key] : NOWHERE })
+        }
+      }
+    }
+    return found
+  }
+  return { select, needsMessage: true, missing: null }
+}
+
+const MESSAGE = ['message'] as const
+
+/** Whether a part is one that the selector is for, the first or not. */
+export function compilePartTest (config: PartSelectorConfig, context: SelectContext): (part: PartView) => boolean {
+  const matchesPart = compileMatch(config, context)
+  return part => matchesPart(part) !== null
+}
+
+/** Keys from the root of the body to a part. */
+export function partSteps (content: ContentView, part: PartView): JsonPath {
+  return [...content.steps, content.list?.key ?? 'parts', part.index]
+}
+
+const WHOLE = [null] as const
+/** Steps of a part, of a value that is found, of a media type that is read for the first time, and of a character of it. */
+const PART = 0.3
+const FOUND = 0.5
+const TYPE = 2
+const CHARACTER = 1 / 20
+
+interface MatchedPart {
+  readonly byType: Match
+  /** The keys of its data that are meant; null stands for all of it. */
+  readonly values: readonly ({ readonly key: string, readonly exact: boolean } | null)[]
+}
+
+function compileMatch ({ data, mediaType, dataKey, match }: PartSelectorConfig, context: SelectContext): (part: PartView) => MatchedPart | null {
+  const types = mediaType === undefined ? null : new TypeReader((typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern))
+  const keys = dataKey === undefined ? null : [compileGlob(dataKey)]
+  const matches = match === undefined ? null : context.matcher(match)
+  return part => {
+    step(PART)
+    if (data === true && !part.isData) return null
+    const byType = types === null ? UNTYPED : byMediaType(part, types)
+    if (byType === null) return null
+    const values = keys === null ? WHOLE : isObject(part.data) ? matchingKeys(part.data, keys) : []
+    step(values.length * FOUND)
+    if (values.length === 0) return null
+    return matches !== null && matches(normalisePart(part)) === false ? null : { byType, values }
+  }
+}
+
+interface Match {
+  readonly captures: ReadonlyMap<string, string>
+  readonly ambiguous: string | null
+  readonly typePath: string | null
+  readonly places: readonly MediaTypePlace[]
+  /** Those of `places` where the type is written as the pattern is, which the simplest reader finds too. */
+  readonly plainPlaces: readonly MediaTypePlace[]
+}
+
+const UNTYPED: Match = { captures: NO_CAPTURES, ambiguous: null, typePath: null, places: [], plainPlaces: [] }
+
+/** A part may state its media type in several places; one that matches selects it, and they must then all say the same. */
+function byMediaType (part: PartView, types: TypeReader): Match | null {
+  const statements = statedTypes(part)
+  if (statements.length === 0) return null
+  let captures: ReadonlyMap<string, string> | null = null
+  let ambiguous: string | null = null
+  let typePath: string | null = null
+  const places: MediaTypePlace[] = []
+  const plainPlaces: MediaTypePlace[] = []
+  for (const stated of statements) {
+    const read = types.read(stated.text)
+    if (read === 'other') continue
+    if (read === 'malformed') {
+      ambiguous ??= `${stated.path} is not a well-formed media type`
+    } else {
+      captures ??= read.captures
+      if (read.plain) plainPlaces.push(stated.place)
+    }
+    typePath ??= stated.path
+    places.push(stated.place)
+  }
+  if (typePath === null) return null
+  if (ambiguous === null && disagree(statements)) ambiguous = `${statements.map(stated => stated.path).join(' and ')} state different media types`
+  return { captures: captures ?? NO_CAPTURES, ambiguous, typePath, places, plainPlaces }
+}
+
+/** What a stated media type is to the patterns of one selector; `malformed`: to some reader it may be one of theirs. */
+type TypeReading = 'other' | 'malformed' | { readonly captures: ReadonlyMap<string, string>, readonly plain: boolean }
+
+/** Texts kept, and characters of one: agents name a handful of types, and strangers must not fill the memory. */
+const TYPES_KEPT = 64
+const TYPE_LENGTH = 256
+
+/** Each text is read once: the types that an agent's clients state are few. */
+class TypeReader {
+  private readonly patterns: readonly MediaTypePattern[]
+  private readonly known = new Map<string, TypeReading>()
+
+  constructor (patterns: readonly MediaTypePattern[]) {
+    this.patterns = patterns
+  }
+
+  read (text: string): TypeReading {
+    const known = this.known.get(text)
+    if (known !== undefined) return known
+    step(TYPE + text.length * CHARACTER * this.patterns.length)
+    const reading = this.readAnew(text)
+    if (text.length > TYPE_LENGTH) return reading
+    if (this.known.size >= TYPES_KEPT) this.known.clear()
+    this.known.set(text, reading)
+    return reading
+  }
+
+  private readAnew (text: string): TypeReading {
+    const { patterns } = this
+    const type = parseMediaType(text)
+    if (type === null) return patterns.some(pattern => looksLike(text, pattern.essence)) ? 'malformed' : 'other'
+    const captures = firstMatch(type, patterns)
+    return captures === null ? 'other' : { captures, plain: isPlain(text, type, captures.size) }
+  }
+}
+
+/** Lower case, no blanks, no quotes, no parameters beside those captured: `application/json;schema=order`. */
+function isPlain (text: string, type: MediaType, captured: number): boolean {
+  if (type.parameters.size !== captured) return false
+  let plain = type.essence
+  for (const [name, value] of type.parameters) plain += `;${name}=${value}`
+  return plain === text
+}
+
+function firstMatch (type: MediaType, patterns: readonly MediaTypePattern[]): ReadonlyMap<string, string> | null {
+  for (const pattern of patterns) {
+    const captures = pattern.match(type)
+    if (captures !== null) return captures
+  }
+  return null
+}
+
+function looksLike (text: string, essence: string): boolean {
+  return text.trimStart().toLowerCase().startsWith(essence)
+}
+
+function disagree (statements: readonly StatedMediaType[]): boolean {
+  if (statements.length < 2) return false
+  const first = normalised(statements[0]?.text ?? '')
+  return statements.some(stated => normalised(stated.text) !== first)
+}
+
+function normalised (text: string): string {
+  const type = parseMediaType(text)
+  if (type === null) return text
+  return JSON.stringify([type.essence, [...type.parameters].sort()])
+}

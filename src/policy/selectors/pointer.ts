@@ -1,0 +1,95 @@
+/** JSON Pointers into a request, by the field names of A2A 1.0. */
+import { isObject, isSameField, isSpelling, memberPath } from '../../a2a/fields.js'
+import { step as charge } from '../../jsonschema/evaluation.js'
+import type { JsonPath } from '../../wire/json/edit.js'
+import type { Selected, Selector } from './kit.js'
+import { descendPath, NAME_LIMIT, NOWHERE, plain, step } from './kit.js'
+import type { RequestSubject } from './subject.js'
+import { parsePointer } from '../../wire/json/pointer.js'
+
+export function compilePointer (pointer: string, located: boolean): Selector {
+  const steps = parsePointer(pointer)
+  return {
+    needsMessage: false,
+    missing: subject => descendPath(subject.call.request?.path ?? '', steps),
+    select: subject => {
+      const { request, operation } = subject.call
+      if (request === null) return []
+      const found: Selected[] = []
+      const at: JsonPath = request.path === '' ? [] : [request.path]
+      // What an extension adds has names of its own.
+      const isProtocol = operation !== 'Other' && operation !== 'Extension'
+      walk(subject, steps, 0, { path: request.path, value: request.object, at, isProtocol, ambiguous: null }, located, found)
+      return found
+    }
+  }
+}
+
+/** Steps of a key that is compared with a field's name, in any spelling. */
+const KEY = 1
+
+interface Place {
+  readonly path: string
+  readonly value: unknown
+  readonly at: JsonPath
+  /** Whether its members are fields of the protocol, which agents know by several names; false in data of the client's own. */
+  readonly isProtocol: boolean
+  readonly ambiguous: string | null
+}
+
+/** Down from one place, by every key that some agent takes for the name. */
+function walk (subject: RequestSubject, steps: readonly string[], depth: number, place: Place, located: boolean, found: Selected[]): void {
+  charge(1)
+  const name = steps[depth]
+  if (name === undefined) {
+    found.push(plain(place.path, place.value, located ? place.at : NOWHERE, place.ambiguous))
+    return
+  }
+  const ways = waysOf(subject, place, name)
+  for (const keys of ways) {
+    let { path, value, at } = place
+    for (const key of keys) {
+      path = Array.isArray(value) ? `${path}[${key}]` : memberPath(path, key, NAME_LIMIT)
+      at = [...at, Array.isArray(value) ? Number(key) : key]
+      value = step(value, key)
+    }
+    if (value === undefined) continue
+    const ambiguity = ways.length > 1 || !(keys.length > 1 || Array.isArray(place.value) || isKnownKey(subject, place, name, keys[0] ?? name))
+    const ambiguous = place.ambiguous ?? (ambiguity ? `some agents read it as "${name}"; send only "${name}"` : null)
+    const isMessage = value === subject.message?.fields.object
+    walk(subject, steps, depth + 1, { path, value, at, isProtocol: isMessage || (place.isProtocol && name !== 'metadata' && name !== 'data'), ambiguous }, located, found)
+  }
+}
+
+function isKnownKey (subject: RequestSubject, place: Place, name: string, key: string): boolean {
+  return !place.isProtocol || isSpelling(key, name) || readAs(subject, place.value, name)?.[0] === key
+}
+
+/** Each a way to the field: mostly one key. */
+function waysOf (subject: RequestSubject, { value, isProtocol }: Place, name: string): readonly (readonly string[])[] {
+  const read = readAs(subject, value, name)
+  if (read !== null) return [read]
+  // No field of A2A has an underscore.
+  if (!isProtocol || !isObject(value) || name.includes('_')) return [[name]]
+  const keys = Object.keys(value)
+  charge(keys.length * KEY)
+  return keys.filter(key => isSameField(key, name)).map(key => [key])
+}
+
+/** How the message view has read a field, or null where it does not know of it. */
+function readAs ({ call, message }: RequestSubject, object: unknown, name: string): readonly string[] | null {
+  const { view } = call
+  if (view === null) return null
+  let key: string | null | undefined = null
+  if (object === view.fields.object) key = name === 'message' ? message?.steps.at(-1) as string | undefined : view.fields.key(name)
+  else if (message === null) return null
+  else if (object === message.fields.object) key = name === 'parts' && message.list !== null ? message.list.key : message.fields.key(name)
+  else {
+    charge(message.parts.length / 100)
+    const part = message.parts.find(one => one.fields.object === object)
+    if (part === undefined) return null
+    if (name === 'data' && part.isData) return [part.fields.key('data') ?? 'data', ...part.dataSteps.slice(1)]
+    key = part.fields.key(name)
+  }
+  return key === null || key === undefined ? null : [key]
+}

@@ -1,0 +1,65 @@
+/** Selectors over one result of an answer, and over requests and answers alike. */
+import { isTerminal } from '../../a2a/task-state.js'
+import type { ResponseSelectorConfig, ContentPlace, MetadataPlace } from '../../config/model/model.js'
+import type { BothSides } from '../compile/compiled.js'
+import type { ResultSubject } from '../response/result-subject.js'
+import type { Side } from '../reasons.js'
+import type { SelectContext, Selected, Selector } from './kit.js'
+import { NOWHERE, plain } from './kit.js'
+import { compilePart } from './part.js'
+import { compileMetadata, compileSelector } from './select.js'
+import type { RequestSubject, Subject } from './subject.js'
+
+/** Where answers have parts. */
+export const RESPONSE_CONTENTS: readonly ContentPlace[] = ['message', 'status', 'artifact']
+
+/** @param located whether the selector is to tell where in the answer the values lie, for edits */
+export function compileResponseSelector (config: ResponseSelectorConfig, context: SelectContext, located = false): Selector<ResultSubject> {
+  if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
+  if (config.event !== undefined) return compileEvent(config.event, located)
+  const part = config.part ?? {}
+  return compilePart(part.in === undefined ? { ...part, in: RESPONSE_CONTENTS } : part, context, located)
+}
+
+/** Path of the body itself. */
+export const BODY = 'body'
+
+/** Of `last` every result: which one that was shows at the end. */
+function compileEvent (event: NonNullable<ResponseSelectorConfig['event']>, located: boolean): Selector<ResultSubject> {
+  return {
+    needsMessage: false,
+    missing: null,
+    select: subject => isMeantBy(event, subject) ? [plain(subject.result.path === '' ? BODY : subject.result.path, subject.normalised, located ? subject.result.steps : NOWHERE)] : []
+  }
+}
+
+/** Whether `event` means this result, as far as it shows by itself. */
+export function isMeantBy (event: NonNullable<ResponseSelectorConfig['event']>, { first, result }: ResultSubject): boolean {
+  if (event === 'first') return first
+  return event === 'last' || result.kind === 'message' || isTerminal(result.state)
+}
+
+const MESSAGE: readonly MetadataPlace[] = ['message']
+
+/** Whether a result has one of the places that are selected from. */
+export function compilePlaces ({ metadata, part, event }: ResponseSelectorConfig): (subject: ResultSubject) => boolean {
+  if (event !== undefined) return () => true
+  if (metadata !== undefined) return subject => subject.holders(metadata.in ?? MESSAGE).length > 0
+  return subject => subject.contents(part?.in ?? RESPONSE_CONTENTS).length > 0
+}
+
+const NOTHING: Selector = { needsMessage: true, missing: null, select: () => [] }
+
+/** Places that one side does not have are passed over there. */
+export function compileBothSides (config: ResponseSelectorConfig, context: SelectContext): BothSides {
+  const { part, metadata } = config
+  return {
+    request: metadata !== undefined ? compileSelector({ metadata }, context) : part !== undefined ? compileSelector({ part }, context) : NOTHING,
+    response: compileResponseSelector(config, context)
+  }
+}
+
+/** The subject of a side is of that side's class. */
+export function selectOn (select: BothSides, subject: Subject, side: Side): readonly Selected[] {
+  return side === 'request' ? select.request.select(subject as RequestSubject) : select.response.select(subject as ResultSubject)
+}

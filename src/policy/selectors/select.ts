@@ -1,0 +1,82 @@
+/** Selectors of the policy vocabulary, compiled to functions over a request or over one result of an answer. */
+import { isObject, memberPath } from '../../a2a/fields.js'
+import type { MetadataSelectorConfig, SelectorConfig } from '../../config/model/model.js'
+import { isInexact, NOT_EXACT, step as charge } from '../../jsonschema/evaluation.js'
+import type { Glob } from '../compile/glob.js'
+import { compileName, matchingKeys } from '../compile/glob.js'
+import type { Holder } from '../request/metadata.js'
+import type { SelectContext, Selected, Selector } from './kit.js'
+import { descendPath, NAME_LIMIT, NOWHERE, plain, step } from './kit.js'
+import { compilePart } from './part.js'
+import { compilePointer } from './pointer.js'
+import type { Subject } from './subject.js'
+import { parsePointer } from '../../wire/json/pointer.js'
+
+/** @param located whether the selector is to tell where in the request the values lie, for edits */
+export function compileSelector (config: SelectorConfig, context: SelectContext, located = false): Selector {
+  if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
+  if (config.header !== undefined) return compileHeader(config.header)
+  if (config.pointer !== undefined) return compilePointer(config.pointer, located)
+  return compilePart(config.part ?? {}, context, located)
+}
+
+export function compileMetadata (config: MetadataSelectorConfig, context: SelectContext, located: boolean): Selector<Subject> {
+  const places = config.in ?? ['message']
+  const names = compileName(config.key, context.uris)
+  const steps = config.path === undefined ? [] : parsePointer(config.path)
+  const only = places.length === 1 && places[0] !== 'part' ? names[0]?.literal ?? null : null
+  return {
+    needsMessage: !places.includes('params'),
+    missing: only === null ? null : subject => descendPath(memberPath(subject.holders(places)[0]?.path ?? subject.contents(MESSAGE)[0]?.path ?? '', only, NAME_LIMIT), steps),
+    select: subject => {
+      const found: Selected[] = []
+      for (const holder of subject.holders(places)) selectMetadata(holder, names, steps, config.equals, located, found)
+      return found
+    }
+  }
+}
+
+const MESSAGE = ['message'] as const
+/** Steps of an object that may carry metadata, and of a value that is found. */
+const HOLDER_STEPS = 1
+const FOUND_STEPS = 1
+
+function selectMetadata (holder: Holder, names: readonly Glob[], steps: readonly string[], equals: unknown, located: boolean, found: Selected[]): void {
+  charge(HOLDER_STEPS)
+  if (!isObject(holder.metadata)) return
+  for (const { key, exact } of matchingKeys(holder.metadata, names)) {
+    const at: Steps | null = located ? [] : null
+    const value = descend(holder.metadata[key], steps, at)
+    if (value === undefined || (equals !== undefined && value !== equals)) continue
+    charge(FOUND_STEPS)
+    const ambiguous = equals !== undefined && isInexact(value) ? NOT_EXACT : null
+    found.push(plain(descendPath(memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), steps), value, at === null ? NOWHERE : [...holder.steps(), key, ...at], ambiguous))
+  }
+}
+
+function compileHeader (header: string): Selector {
+  const name = header.toLowerCase()
+  const path = `header ${header}`
+  return {
+    needsMessage: false,
+    missing: () => path,
+    select: subject => subject.lines(name).map(line => {
+      const sent = subject.rawHeaders[line] ?? ''
+      const found = plain(path, subject.rawHeaders[line + 1] ?? '', [line])
+      return sent.includes('_') && sent.toLowerCase() !== name ? { ...found, ambiguous: `some agents read ${sent} as ${header}; spell it ${header}` } : found
+    })
+  }
+}
+
+/** Keys, and numbers for indexes. */
+type Steps = (string | number)[]
+
+/** @param at gets the steps taken */
+function descend (value: unknown, steps: readonly string[], at: Steps | null): unknown {
+  let found = value
+  for (const name of steps) {
+    at?.push(Array.isArray(found) ? Number(name) : name)
+    found = step(found, name)
+  }
+  return found
+}

@@ -1,0 +1,95 @@
+/** What the rules of a policy look at: a request, or one result of an answer. Read once. */
+import type { Call } from '../../a2a/message/call.js'
+import type { JsonObject } from '../../a2a/fields.js'
+import type { ContentView, MessageView } from '../../a2a/message/message.js'
+import { normalise } from '../../a2a/message/normalise.js'
+import type { Operation } from '../../a2a/operations.js'
+import type { TaskState } from '../../a2a/task-state.js'
+import type { ContentPlace, MetadataPlace } from '../../config/model/model.js'
+import { namedByConnection } from '../../wire/headers.js'
+import type { Holder } from '../request/metadata.js'
+import { requestHolders } from '../request/metadata.js'
+
+export interface Subject {
+  readonly operation: Operation
+  /** Whether the message names a task, a context; of an answer, whether the result does. */
+  readonly taskId: 'present' | 'absent'
+  readonly contextId: 'present' | 'absent'
+  /** Extensions that the message lists; of an answer, all that its contents list. */
+  readonly listed: readonly string[]
+  /** Of the task that it is about; null where nobody can tell. */
+  readonly taskState: TaskState | null
+  /** `policy/rule` of the request rules that found something and let it pass; empty for a request. */
+  readonly matched: ReadonlySet<string>
+  /** The same shape for both generations and bindings; made when a `match` first asks for it. */
+  readonly normalised: JsonObject
+  /** What has parts, at these places. */
+  contents (places: readonly ContentPlace[]): readonly ContentView[]
+  /** What may carry metadata, at these places. */
+  holders (places: readonly MetadataPlace[]): readonly Holder[]
+}
+
+export class RequestSubject implements Subject {
+  readonly call: Call
+  readonly message: MessageView | null
+  /** Node's flat list: name, value, name, value. */
+  readonly rawHeaders: readonly string[]
+  readonly taskState: TaskState | null
+  readonly matched: ReadonlySet<string> = NONE
+  private envelope: JsonObject | null = null
+
+  /** @param taskState the last one seen of the task that the message names */
+  constructor (call: Call, rawHeaders: readonly string[], taskState: TaskState | null = null) {
+    this.call = call
+    this.message = call.view?.message ?? null
+    this.rawHeaders = rawHeaders
+    this.taskState = taskState
+  }
+
+  get operation (): Operation {
+    return this.call.operation
+  }
+
+  get taskId (): 'present' | 'absent' {
+    return this.message?.taskId ?? 'absent'
+  }
+
+  get contextId (): 'present' | 'absent' {
+    return this.message?.contextId ?? 'absent'
+  }
+
+  get listed (): readonly string[] {
+    return this.message?.listed ?? NOTHING
+  }
+
+  get normalised (): JsonObject {
+    this.envelope ??= normalise(this.call)
+    return this.envelope
+  }
+
+  contents (places: readonly ContentPlace[]): readonly ContentView[] {
+    return this.message !== null && places.includes('message') ? [this.message] : NOTHING
+  }
+
+  holders (places: readonly MetadataPlace[]): readonly Holder[] {
+    return requestHolders(this, places)
+  }
+
+  /**
+   * Positions in `rawHeaders` of a header's lines, each a value: readers differ on whether they take the first, the last or all of them together.
+   * A line whose name has `_` for `-` is one too: to a CGI-like agent the two are one. What the header Connection takes away does not count.
+   */
+  lines (name: string): number[] {
+    const found: number[] = []
+    for (let i = 0; i < this.rawHeaders.length; i += 2) {
+      const sent = this.rawHeaders[i]?.toLowerCase() ?? ''
+      if (sent === name || (sent.includes('_') && sent.replaceAll('_', '-') === name)) found.push(i)
+    }
+    if (found.length === 0) return found
+    const named = namedByConnection(this.rawHeaders)
+    return named === null ? found : found.filter(line => !named.has(this.rawHeaders[line]?.toLowerCase() ?? ''))
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+const NOTHING: readonly never[] = []

@@ -1,0 +1,171 @@
+/**
+ * What a later message of a task must have in common with an earlier one.
+ *
+ * What is remembered is what was said last: a result or request in which the selector finds something replaces it, also with nothing, where
+ * `pick` leads nowhere. Nothing is checked where the selector finds nothing.
+ */
+import type { CorrelationConfig, CorrelationSide, Mode } from '../../config/model/model.js'
+import { memberPath } from '../../a2a/fields.js'
+import { parsePointer } from '../../wire/json/pointer.js'
+import type { CompiledCorrelation, CompiledPolicy, CompiledSide } from '../compile/compiled.js'
+import { compileCondition } from '../compile/condition.js'
+import { InexactNumber, inexactPath, NOT_EXACT, step as charge } from '../../jsonschema/evaluation.js'
+import { jsonDigest } from '../../jsonschema/digest.js'
+import { keysOf } from '../../jsonschema/keywords.js'
+import { MAX_VALUES, readValues, writeValues } from './remembered-values.js'
+import type { Remembered } from './remembered-values.js'
+import type { Side } from '../reasons.js'
+import { reasonOn, sideModes } from '../reasons.js'
+import { compileBothSides, selectOn } from '../selectors/response.js'
+import type { SelectContext, Selected } from '../selectors/kit.js'
+import { step } from '../selectors/kit.js'
+import type { Subject } from '../selectors/subject.js'
+import type { TaskMemory } from './memory.js'
+import { FIELDS } from './memory.js'
+import type { Violation } from '../violation.js'
+import { isFull, addViolation, violation } from '../violation.js'
+
+/** @param responses of the agent */
+export function compileCorrelation (config: CorrelationConfig, policyMode: Mode, responses: Mode, context: SelectContext): CompiledCorrelation {
+  const modes = sideModes(policyMode, responses)
+  const mode = config.check.on === 'request' ? modes.request : modes.response
+  return {
+    id: config.id,
+    remember: compileSide(config.remember, context),
+    check: compileSide(config.check, context),
+    relation: config.check.relation,
+    mode: mode === 'enforce' && config.verdict === 'warn' ? 'observe' : mode,
+    condition: compileCondition(config.when, config.unless, context, config.onUnknown),
+    onUnknown: config.onUnknown ?? 'allow',
+    errorClass: config.error?.class ?? 'invalid',
+    message: config.error?.message ?? null,
+    reason: config.error?.reason ?? null
+  }
+}
+
+function compileSide ({ on, select, pick, first }: CorrelationSide, context: SelectContext): CompiledSide {
+  const pointers = pick === undefined ? [] : typeof pick === 'string' ? [pick] : pick
+  return { on, select: compileBothSides(select, context), pick: pointers.map(parsePointer), first: first === true }
+}
+
+/** Checks one request or result, then remembers what it says. Conditions are of the check. */
+export function correlate (policy: CompiledPolicy, subject: Subject, side: Side, memory: TaskMemory, violations: Violation[]): void {
+  for (const one of policy.correlations) {
+    if (one.mode === 'off') continue
+    if (one.check.on === side) check(policy, one, subject, memory, violations)
+    if (one.remember.on === side) remember(policy, one, subject, memory)
+  }
+}
+
+function remember (policy: CompiledPolicy, correlation: CompiledCorrelation, subject: Subject, memory: TaskMemory): void {
+  const { on, select } = correlation.remember
+  const selected = selectOn(select, subject, on)
+  if (selected.length === 0) return
+  memory.set(FIELDS.correlation(policy.name, correlation.id), writeValues(picked(correlation.remember, selected).map(one => one.value)))
+}
+
+function check (policy: CompiledPolicy, correlation: CompiledCorrelation, subject: Subject, memory: TaskMemory, violations: Violation[]): void {
+  const { condition, relation, mode, errorClass } = correlation
+  if (isFull(violations, mode) || (condition !== null && !condition(subject))) return
+  const selected = selectOn(correlation.check.select, subject, correlation.check.on)
+  const [first] = selected
+  if (first === undefined) return
+  const add = (path: string, message: string, fault = false): void => {
+    const own = fault ? null : correlation.message
+    addViolation(violations, violation(mode, reasonOn(correlation.check.on, errorClass), policy.name, correlation.id, path, own ?? message, policy.uri, fault ? null : correlation.reason, own !== null))
+  }
+  for (const { ambiguous, path } of selected) if (ambiguous !== null) return add(path, `cannot be judged: ${ambiguous}`, true)
+  const field = FIELDS.correlation(policy.name, correlation.id)
+  const text = memory.get(field)
+  const before = text === null ? null : readValues(text)
+  if (before === null || (before.digests === null && relation !== 'sameLength')) {
+    if (correlation.onUnknown === 'reject') add(first.path, `cannot be judged: ${before === null ? 'nothing is known of' : 'there are too many values in'} what it must be compared with`)
+    return
+  }
+  const values = picked(correlation.check, selected)
+  const problem = compared(relation, values, before, WHOSE[correlation.remember.on])
+  if (problem?.fault === true) return add(problem.at?.path ?? first.path, problem.message, true)
+  // It may have been said over another connection.
+  const other = problem === null ? null : memory.elsewhere(field)
+  if (other !== null && problemOf(relation, values, readValues(other), WHOSE[correlation.remember.on]) === null) return
+  if (problem !== null) add((problem.at ?? first).path, problem.message)
+}
+
+/** For whoever reads the refusal. */
+const WHOSE = { request: 'the client sent earlier in this task', response: 'the agent sent earlier in this task' } as const
+
+/** Steps of a value that a pointer comes through, its path included. */
+const VALUE = 1
+
+interface Picked { readonly path: string, readonly value: unknown }
+
+/** `fault`: the values cannot be compared. */
+interface Problem { readonly at: Picked | null, readonly message: string, readonly fault?: true }
+
+function compared (relation: CompiledCorrelation['relation'], values: readonly Picked[], before: Remembered, whose: string): Problem | null {
+  try {
+    return problemOf(relation, values, before, whose)
+  } catch (error) {
+    if (!(error instanceof InexactNumber)) throw error
+    const at = values.find(one => inexactPath(one.value) !== null) ?? null
+    return { at, message: NOT_EXACT, fault: true }
+  }
+}
+
+/** @returns null where the relation holds */
+function problemOf (relation: CompiledCorrelation['relation'], values: readonly Picked[], before: Remembered, whose: string): Problem | null {
+  if (relation === 'sameLength') {
+    return values.length === before.length ? null : { at: null, message: `must hold as many values as what ${whose}: ${before.length}` }
+  }
+  if (values.length > MAX_VALUES) return { at: null, message: `holds more than ${MAX_VALUES} values to compare with what ${whose}; send fewer` }
+  if (relation === 'member' && values.length > 1) return { at: values[1] ?? null, message: `is one too many: choose one of what ${whose}` }
+  const known = before.digests ?? new Set()
+  const seen = new Set<string>()
+  for (const one of values) {
+    const digest = jsonDigest(one.value)
+    if (!known.has(digest)) return { at: one, message: `must be among what ${whose}` }
+    if (relation === 'equalSet' && seen.has(digest)) return { at: one, message: `comes a second time; send each value that ${whose} exactly once` }
+    seen.add(digest)
+  }
+  if (relation !== 'equalSet' || seen.size === known.size) return null
+  const missing = known.size - seen.size
+  return { at: null, message: `leaves out ${missing} of the values that ${whose}; send each exactly once` }
+}
+
+/** The values meant, in order; of each value selected, what the pointers lead to. */
+function picked ({ pick, first }: CompiledSide, selected: readonly Selected[]): readonly Picked[] {
+  if (pick.length === 0) return selected
+  const found: Picked[] = []
+  for (const one of selected) {
+    const before = found.length
+    for (const steps of pick) {
+      walk(one, steps, 0, found)
+      if (first && found.length > before) break
+    }
+  }
+  return found
+}
+
+/** `*` stands for every item or member. */
+function walk (one: Picked, steps: readonly string[], depth: number, found: Picked[]): void {
+  charge(VALUE)
+  const name = steps[depth]
+  if (name === undefined) {
+    found.push(one)
+    return
+  }
+  const { value } = one
+  if (name !== '*') return walkTo(one, name, steps, depth, found)
+  if (typeof value !== 'object' || value === null) return
+  for (const key of keysOf(value)) walkTo(one, key, steps, depth, found)
+}
+
+function walkTo (one: Picked, key: string, steps: readonly string[], depth: number, found: Picked[]): void {
+  const value = step(one.value, key)
+  if (value !== undefined) walk({ path: pathTo(one, key), value }, steps, depth + 1, found)
+}
+
+/** Keys of a stranger stay short. */
+function pathTo ({ path, value }: Picked, key: string): string {
+  return Array.isArray(value) ? `${path}[${key}]` : memberPath(path, key)
+}

@@ -1,0 +1,36 @@
+/** Lists of values as a record keeps them: their number, and a digest of each. */
+import { InexactNumber } from '../../jsonschema/evaluation.js'
+import { jsonDigest } from '../../jsonschema/digest.js'
+
+/** Digests that are kept, and values that are compared; of longer lists only the length is known. */
+export const MAX_VALUES = 1_000
+
+export interface Remembered {
+  readonly length: number
+  /** Null where there were more than are kept. */
+  readonly digests: ReadonlySet<string> | null
+}
+
+/** `<length>:<digests, separated by commas>` */
+export function writeValues (values: readonly unknown[]): string {
+  return `${values.length}:${values.length > MAX_VALUES ? '' : values.map(digestOf).join(',')}`
+}
+
+/** No digest is like it, so nothing is ever equal to a number that cannot be compared exactly. */
+const UNEQUAL = 'inexact'
+
+function digestOf (value: unknown): string {
+  try {
+    return jsonDigest(value)
+  } catch (error) {
+    if (error instanceof InexactNumber) return UNEQUAL
+    throw error
+  }
+}
+
+export function readValues (text: string): Remembered {
+  const end = text.indexOf(':')
+  const length = Number(text.slice(0, end))
+  const digests = text.slice(end + 1)
+  return { length, digests: length > MAX_VALUES ? null : new Set(digests === '' ? [] : digests.split(',')) }
+}

@@ -1,0 +1,188 @@
+/**
+ * How a task moves through the states of an extension, its substates, over requests and answers.
+ *
+ * The same substate once more is no move: updates repeat what they say, and reads show it again. So it breaks no `transitions`, and enters
+ * nothing that `maxVisits` counts. What breaks a rule that is enforced is not remembered: sent again, it is refused again.
+ */
+import type { Mode, TaskStateConfig } from '../../config/model/model.js'
+import type { CompiledPolicy, CompiledTaskState } from '../compile/compiled.js'
+import { isInexact, NOT_EXACT, step } from '../../jsonschema/evaluation.js'
+import { jsonDigest } from '../../jsonschema/digest.js'
+import { isLess, isNumber } from '../selectors/numbers.js'
+import type { Side } from '../reasons.js'
+import { reasonOn, sideModes } from '../reasons.js'
+import { compileBothSides, selectOn } from '../selectors/response.js'
+import type { SelectContext, Selected } from '../selectors/kit.js'
+import type { Subject } from '../selectors/subject.js'
+import type { TaskMemory } from './memory.js'
+import { FIELDS } from './memory.js'
+import type { Violation } from '../violation.js'
+import { addViolation, violation } from '../violation.js'
+
+/** Name of the rule under which all of `state` is recorded. */
+const STATE = 'state'
+
+/** @param responses of the agent */
+export function compileTaskState (config: TaskStateConfig, mode: Mode, responses: Mode, context: SelectContext): CompiledTaskState {
+  const modes = sideModes(mode, responses)
+  const act = config.onViolation === 'reject'
+  return {
+    from: compileBothSides(config.from, context),
+    taskStates: sets(config.taskStates ?? {}, substate => substate),
+    transitions: config.transitions === undefined ? null : sets(config.transitions, stored),
+    monotonic: config.monotonic === undefined ? null : compileBothSides(config.monotonic, context),
+    maxVisits: new Map(Object.entries(config.maxVisits ?? {})),
+    mode: { request: softened(modes.request, act), response: softened(modes.response, act) },
+    onUnknown: config.onUnknown ?? 'allow',
+    errorClass: config.error?.class ?? 'invalid',
+    message: config.error?.message ?? null,
+    reason: config.error?.reason ?? null
+  }
+}
+
+function softened (mode: Mode, act: boolean): Mode {
+  return mode === 'enforce' && !act ? 'observe' : mode
+}
+
+function sets (lists: Readonly<Record<string, readonly string[]>>, keyOf: (substate: string) => string): Map<string, ReadonlySet<string>> {
+  return new Map(Object.entries(lists).map(([substate, list]) => [keyOf(substate), new Set(list)]))
+}
+
+/** Judges one request or result, and remembers where it leads. */
+export function checkTaskState (policy: CompiledPolicy, subject: Subject, side: Side, memory: TaskMemory, violations: Violation[]): void {
+  const { state } = policy
+  if (state === null) return
+  const check = new Check(policy, state, side, memory, violations)
+  if (check.mode === 'off') return
+  for (const one of selectOn(state.from, subject, side)) check.substate(one, side === 'response' ? subject.taskState : null)
+  if (state.monotonic !== null) check.monotonic(selectOn(state.monotonic, subject, side))
+}
+
+/** Steps of a substate, and of a number that is compared with the greatest. */
+const SUBSTATE = 5
+const NUMBER = 2
+
+class Check {
+  private readonly policy: CompiledPolicy
+  private readonly state: CompiledTaskState
+  readonly mode: Mode
+  private readonly side: Side
+  private readonly memory: TaskMemory
+  private readonly violations: Violation[]
+
+  constructor (policy: CompiledPolicy, state: CompiledTaskState, side: Side, memory: TaskMemory, violations: Violation[]) {
+    this.policy = policy
+    this.state = state
+    this.mode = side === 'request' ? state.mode.request : state.mode.response
+    this.side = side
+    this.memory = memory
+    this.violations = violations
+  }
+
+  substate (one: Selected, taskState: string | null): void {
+    step(SUBSTATE)
+    const { memory } = this
+    if (one.ambiguous !== null) return this.fault(one.path, `cannot be judged: ${one.ambiguous}`)
+    if (typeof one.value !== 'string') return this.fault(one.path, 'must be a string')
+    const { value, path } = one
+    const now = stored(value)
+    const field = FIELDS.substate(this.policy.name)
+    const before = memory.get(field) ?? (memory.knows(this.policy.name) ? '' : null)
+    let holds = this.pair(path, value, taskState)
+    if (now !== before) {
+      holds = this.transition(path, value, before) && holds
+      holds = this.visit(path, value, holds) && holds
+    }
+    if (holds || this.mode !== 'enforce') memory.set(field, now)
+  }
+
+  private pair (path: string, substate: string, taskState: string | null): boolean {
+    const allowed = this.state.taskStates.get(substate)
+    if (allowed === undefined || taskState === null || allowed.has(taskState)) return true
+    return this.broken(path, `does not go with the state of the task that comes with it; it goes with ${listed(allowed)}`)
+  }
+
+  private transition (path: string, substate: string, before: string | null): boolean {
+    const { transitions, onUnknown } = this.state
+    if (transitions === null) return true
+    if (before === null) return onUnknown === 'allow' || this.broken(path, 'cannot be judged: nothing is known of this task; begin a new one')
+    const next = transitions.get(before)
+    if (next === undefined || next.has(substate)) return true
+    // The task may have moved on over another connection; what is behind there is judged by what was said here.
+    const other = this.memory.elsewhere(FIELDS.substate(this.policy.name))
+    if (other !== null && (other === stored(substate) || transitions.get(other)?.has(substate) !== false)) return true
+    const first = before === ''
+    if (next.size === 0) return this.broken(path, first ? 'must not say a state yet' : 'must not change any more: nothing may follow the state that the task is in')
+    return this.broken(path, first ? `must begin with ${listed(next)}` : `must not follow the state that the task is in; what may follow is ${listed(next)}`)
+  }
+
+  private visit (path: string, substate: string, holds: boolean): boolean {
+    const { mode, memory } = this
+    const max = this.state.maxVisits.get(substate)
+    if (max === undefined) return true
+    const field = FIELDS.visits(this.policy.name, substate)
+    const visits = Number(memory.get(field) ?? 0) + 1
+    const within = visits <= max || this.broken(path, `is entered too often: at most ${max} ${max === 1 ? 'time' : 'times'} in one task`)
+    if (mode !== 'enforce' || (within && holds)) memory.set(field, String(visits))
+    return within
+  }
+
+  /**
+   * Of one request or result the greatest number counts, for a task shows all its artifacts again. The number that was the greatest before
+   * may come again: a read shows the last one.
+   */
+  monotonic (selected: readonly Selected[]): void {
+    const { memory } = this
+    let greatest: { readonly path: string, readonly text: string } | null = null
+    for (const one of selected) {
+      step(NUMBER)
+      const text = typeof one.value === 'number' ? String(one.value) : one.value
+      if (one.ambiguous !== null) this.fault(one.path, `cannot be judged: ${one.ambiguous}`)
+      else if (isInexact(one.value)) this.fault(one.path, NOT_EXACT)
+      else if (!isNumber(text)) this.fault(one.path, 'must be a number, or a string that is one')
+      else if (greatest === null || isLess(greatest.text, text)) greatest = { path: one.path, text }
+    }
+    if (greatest === null) return
+    const field = FIELDS.monotonic(this.policy.name)
+    const before = memory.get(field)
+    if (before === null && !memory.knows(this.policy.name) && this.state.onUnknown === 'reject') this.broken(greatest.path, 'cannot be judged: nothing is known of this task; begin a new one')
+    else if (before !== null && isLess(greatest.text, before)) this.broken(greatest.path, 'must not be less than what the task said before; send numbers that grow')
+    else return memory.set(field, greatest.text)
+    // Where it is only observed, the greatest stays: each number below it is one that did not grow.
+    if (this.mode !== 'enforce' && before === null) memory.set(field, greatest.text)
+  }
+
+  /** A rule of the policy is broken: its own words, where it has some. */
+  private broken (path: string, message: string): false {
+    const { state } = this
+    this.add(path, state.message ?? message, state.reason, state.message !== null)
+    return false
+  }
+
+  /** What was sent cannot be judged: the policy's words for a broken rule would mislead. */
+  private fault (path: string, message: string): void {
+    this.add(path, message, null, false)
+  }
+
+  private add (path: string, message: string, reason: string | null, isStandalone: boolean): void {
+    const { name, uri } = this.policy
+    addViolation(this.violations, violation(this.mode, reasonOn(this.side, this.state.errorClass), name, STATE, path, message, uri, reason, isStandalone))
+  }
+}
+
+/** Characters of a substate that are kept as they are. */
+const KEPT = 128
+
+/** What is remembered of a substate: long ones by their digest. */
+export function stored (substate: string): string {
+  return substate.length <= KEPT && !substate.startsWith('#') ? substate : `#${jsonDigest(substate)}`
+}
+
+/** Of the configuration, which may be long all the same. */
+const SHOWN = 20
+
+function listed (names: ReadonlySet<string>): string {
+  const shown = [...names].slice(0, SHOWN).map(name => JSON.stringify(name))
+  const more = names.size - shown.length
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}

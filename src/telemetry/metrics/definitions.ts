@@ -1,0 +1,286 @@
+/**
+ * What there is to measure: every metric of the gateway with its labels, and what their values may be. Metrics are made of this table, and docs/metrics.md
+ * is written from it.
+ */
+import type { Operation } from '../../a2a/operations.js'
+
+/** Where the values of a label come from: a closed set, or words that say what bounds them. */
+export type LabelValues = readonly string[] | string
+
+export interface MetricDefinition {
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  /** The help of the exposition: one sentence. */
+  readonly help: string
+  /** What else a reader of its numbers must know, for the documentation. Markdown. */
+  readonly more?: string
+  /** In the order in which they are given. */
+  readonly labels: Readonly<Record<string, LabelValues>>
+  /** Upper bounds, of histograms. */
+  readonly buckets?: readonly number[]
+  /** When there is a sample at all, where that is not once something has been counted. */
+  readonly present?: string
+}
+
+/** How a request ended. */
+export const OUTCOMES = ['forwarded', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
+/** Why a connection of a client brought no request, or was given up. */
+export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout'] as const
+export const PHASES = ['request', 'response', 'card'] as const
+export const VIOLATION_MODES = ['enforce', 'observe'] as const
+export const SOURCES = ['client', 'gateway'] as const
+export const ECHOES = ['confirmed', 'absent', 'unexpected'] as const
+export const CARD_OUTCOMES = ['changed', 'unchanged', 'not_modified', 'invalid', 'unreachable'] as const
+export const RELOAD_OUTCOMES = ['ok', 'invalid'] as const
+export const LOOKUP_OUTCOMES = ['known', 'unknown', 'unavailable'] as const
+export const WRITE_OUTCOMES = ['kept', 'lost'] as const
+export const UNREAD_REASONS = ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const
+export const FAILURE_KINDS = [
+  'refused', 'dns', 'connect_timeout', 'tls', 'reset', 'headers_timeout', 'body_timeout', 'queue_timeout', 'total_timeout', 'protocol', 'too_large', 'redirect', 'resources', 'other'
+] as const
+
+/** Operations of A2A, and what else a request can be for. An operation without an entry does not compile. */
+const OPERATIONS: Readonly<Record<Operation | 'AgentCard' | 'Passthrough' | 'Preflight', true>> = {
+  SendMessage: true,
+  SendStreamingMessage: true,
+  GetTask: true,
+  ListTasks: true,
+  CancelTask: true,
+  SubscribeToTask: true,
+  CreateTaskPushNotificationConfig: true,
+  GetTaskPushNotificationConfig: true,
+  ListTaskPushNotificationConfigs: true,
+  DeleteTaskPushNotificationConfig: true,
+  GetExtendedAgentCard: true,
+  AgentCard: true,
+  Passthrough: true,
+  Preflight: true,
+  Extension: true,
+  Other: true
+}
+
+/** Seconds: 1 ms to 2 min, for calls that may stream. */
+const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
+/** Seconds: 10 µs to 50 ms, for the gateway's own decision. */
+export const DECISION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05]
+
+const agent = 'name of the agent in the configuration; `other` if the address belongs to no agent'
+const served = 'name of the agent in the configuration'
+const operation = Object.keys(OPERATIONS)
+const extension = 'name of the policy, or the URI in the card if there is no policy; at most 256 for each agent, then `other`'
+const rule = 'id of the rule, from the policy or built in'
+const metric = 'name in the policy\'s `observe.metrics`'
+const by = 'value in the response, one of the policy\'s list or `other`; empty without `by`'
+
+/** Names without the prefix `a2a_gateway_`. */
+export const METRICS = {
+  requests_total: {
+    type: 'counter',
+    help: 'Requests, by outcome.',
+    more: '`rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent failed; `gateway_error`: no card, or an internal error of the gateway',
+    labels: { agent, operation, binding: ['JSONRPC', 'HTTP+JSON'], version: ['0.3', '1.0'], outcome: OUTCOMES }
+  },
+  request_duration_seconds: {
+    type: 'histogram',
+    help: 'Seconds from the head of the request to the end of the response; for a stream, to the end of the stream.',
+    labels: { agent, operation, outcome: OUTCOMES },
+    buckets: REQUEST_BUCKETS
+  },
+  decision_duration_seconds: {
+    type: 'histogram',
+    help: 'Seconds that the gateway took to read, parse and evaluate a request.',
+    more: 'The latency that the gateway adds to a call, without the network and the work on the response',
+    labels: { agent: served },
+    buckets: DECISION_BUCKETS
+  },
+  upstream_duration_seconds: {
+    type: 'histogram',
+    help: 'Seconds from calling the agent to the headers of its response.',
+    labels: { agent: served, operation },
+    buckets: REQUEST_BUCKETS
+  },
+  violations_total: {
+    type: 'counter',
+    help: 'Violations of rules, by mode: enforce (request or response rejected) or observe (forwarded).',
+    more: 'Also `mode="observe"` if the data that breaks the rule was removed',
+    labels: { agent: served, extension, rule, phase: PHASES, mode: VIOLATION_MODES }
+  },
+  activations_total: {
+    type: 'counter',
+    help: 'Requested extensions, by who requested them and whether the response proves them active.',
+    more: 'Each extension counts once per call, at the end of the call. `source="gateway"`: injected. `confirmed`: by the header, by `extensions` in the response, or by the extension\'s data; `unexpected`: not requested, with `source="client"`',
+    labels: { agent: served, extension, source: SOURCES, echo: ECHOES }
+  },
+  refusals_total: {
+    type: 'counter',
+    help: 'Requests and responses that the gateway rejected, by rule as in the header gateway-decision.',
+    more: 'Includes errors that the gateway sent because the agent failed',
+    labels: { agent, rule: '`gateway/…` for the [gateway\'s own rules](refusals.md), else `policy/rule`; at most 1024 rules of policies for each agent, then `other`' }
+  },
+  client_errors_total: {
+    type: 'counter',
+    help: 'Client connections without a valid request, and connections that the gateway closed, by reason.',
+    more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`. Clients that disconnect are not counted',
+    labels: { kind: CLIENT_ERRORS }
+  },
+  requests_active: {
+    type: 'gauge',
+    help: 'Calls in flight, without streams.',
+    more: 'Limited by `concurrency.requests`',
+    labels: { agent: served },
+    present: 'for each agent'
+  },
+  requests_limit: {
+    type: 'gauge',
+    help: 'Maximum number of calls in flight to an agent, without streams: concurrency.requests of each process.',
+    more: 'Multiplied by the number of processes',
+    labels: { agent: served },
+    present: 'for each agent'
+  },
+  streams_active: { type: 'gauge', help: 'Open streams.', labels: { agent: served } },
+  streams_limit: {
+    type: 'gauge',
+    help: 'Maximum number of open streams of an agent: concurrency.streams of each process.',
+    more: 'Multiplied by the number of processes',
+    labels: { agent: served },
+    present: 'for each agent'
+  },
+  stream_events_total: { type: 'counter', help: 'Forwarded server-sent events.', labels: { agent: served } },
+  card_age_seconds: {
+    type: 'gauge',
+    help: 'Seconds since the gateway last loaded the AgentCard in force, or the agent confirmed it.',
+    labels: { agent: served },
+    present: 'for each agent with a card'
+  },
+  card_max_stale_seconds: {
+    type: 'gauge',
+    help: 'Age at which the gateway stops using an unconfirmed AgentCard: card.maxStale.',
+    labels: { agent: served },
+    present: 'for each agent'
+  },
+  card_usable: {
+    type: 'gauge',
+    help: 'Whether the gateway has a usable AgentCard (1), or rejects calls or forwards them without checks (0).',
+    more: 'It forwards them with `card.onUnavailable: forward`',
+    labels: { agent: served },
+    present: 'for each agent'
+  },
+  card_refreshes_total: {
+    type: 'counter',
+    help: 'Attempts to refresh an AgentCard.',
+    labels: { agent: served, outcome: CARD_OUTCOMES }
+  },
+  config_reloads_total: {
+    type: 'counter',
+    help: 'Attempts to reload the configuration.',
+    more: '`invalid`: the last good configuration stays in force',
+    labels: { outcome: RELOAD_OUTCOMES },
+    present: 'from the start, for both outcomes'
+  },
+  config_last_reload_successful: {
+    type: 'gauge',
+    help: 'Whether the last reload of the configuration succeeded (1), or an earlier configuration stays in force (0).',
+    labels: {},
+    present: 'from the start'
+  },
+  config_info: {
+    type: 'gauge',
+    help: 'Always 1; hash identifies the configuration in force.',
+    labels: { hash: 'digest of the loaded configuration; one sample' },
+    present: 'from the start'
+  },
+  build_info: {
+    type: 'gauge',
+    help: 'Always 1; version of the gateway and of Node.',
+    labels: { version: 'version of the gateway', node: 'version of Node, such as `v24.1.0`' },
+    present: 'from the start'
+  },
+  upstream_errors_total: {
+    type: 'counter',
+    help: 'Calls to the agent that failed below HTTP, by kind.',
+    more: 'The error that the client gets for each kind: [when the agent fails](running.md#when-the-agent-fails)',
+    labels: { agent: served, kind: FAILURE_KINDS }
+  },
+  task_lookups_total: {
+    type: 'counter',
+    help: 'Lookups of the tasks that requests name, by result.',
+    more: 'Only if a policy follows tasks. `unavailable`: the store did not respond',
+    labels: { agent: served, outcome: LOOKUP_OUTCOMES }
+  },
+  task_writes_total: {
+    type: 'counter',
+    help: 'Writes of task state to the store, by result.',
+    labels: { agent: served, outcome: WRITE_OUTCOMES }
+  },
+  tasks_remembered: {
+    type: 'gauge',
+    help: 'Tasks that this process remembers.',
+    labels: {},
+    present: 'unless a server is the `state.store`'
+  },
+  held_bytes: { type: 'gauge', help: 'Bytes of the bodies of calls in flight.', labels: {}, present: 'from the start' },
+  held_limit_bytes: {
+    type: 'gauge',
+    help: 'Maximum of held bytes: limits.memory of each process.',
+    more: 'Multiplied by the number of processes',
+    labels: {},
+    present: 'from the start'
+  },
+  heap_limit_bytes: {
+    type: 'gauge',
+    help: 'Maximum size of Node\'s heap.',
+    more: '`nodejs_heap_size_used_bytes` is the used size',
+    labels: {},
+    present: 'from the start'
+  },
+  memory_limit_bytes: {
+    type: 'gauge',
+    help: 'Memory limit of all processes together, if a container sets one.',
+    labels: {},
+    present: 'only if there is a limit'
+  },
+  trace_spans_lost_total: { type: 'counter', help: 'Spans lost because the collector, or the reader of span lines, did not accept them, or because the queue was full.', labels: {}, present: 'from the start' },
+  audit_lines_lost_total: {
+    type: 'counter',
+    help: 'Audit lines dropped because their reader was too slow.',
+    more: 'Or because it has ended',
+    labels: {},
+    present: 'from the start'
+  },
+  observed_total: {
+    type: 'counter',
+    help: 'Counters that policies define on data of responses.',
+    more: '`type: counter` of `observe.metrics`',
+    labels: { agent: served, extension, metric, by }
+  },
+  observed_value: {
+    type: 'gauge',
+    help: 'Gauges that policies define on data of responses, with the last value.',
+    more: '`type: gauge` of `observe.metrics`',
+    labels: { agent: served, extension, metric, by }
+  },
+  answers_unread_total: {
+    type: 'counter',
+    help: 'Responses with rules that the gateway could not read, by reason.',
+    more: 'Each event of a stream counts as a response',
+    labels: { agent: served, reason: UNREAD_REASONS }
+  },
+  workers: {
+    type: 'gauge',
+    help: 'Serving worker processes.',
+    labels: {},
+    present: 'with `server.workers` above 1'
+  },
+  worker_restarts_total: {
+    type: 'counter',
+    help: 'Worker processes started to replace one that ended.',
+    labels: {},
+    present: 'with `server.workers` above 1'
+  }
+} as const satisfies Readonly<Record<string, MetricDefinition>>
+
+export type MetricName = keyof typeof METRICS
+
+/** One of the table, by name. */
+export function definitionOf (name: MetricName): MetricDefinition {
+  return METRICS[name]
+}

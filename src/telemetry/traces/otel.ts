@@ -1,0 +1,103 @@
+/**
+ * Tracing with the OpenTelemetry SDK. Loaded by `import()` from tracing.ts only when tracing is on. Contexts are passed by
+ * hand and nothing is registered globally, so several gateways can live in one process.
+ */
+import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import type { Resource } from '@opentelemetry/resources'
+import type { Log } from '../log.js'
+import { RecordedSpan } from './recorded-span.js'
+import { ReportingExporter } from './reporting-exporter.js'
+import { SpanQueue } from './span-queue.js'
+import type { ExporterProtocol, Tracing, TracingOptions } from './span.js'
+
+const SERVICE_NAME = 'a2a-extension-gateway'
+/** Milliseconds a stop waits for the collector. */
+const SHUTDOWN_TIMEOUT = 5_000
+/** Spans sent at once, unless OTEL_BSP_MAX_EXPORT_BATCH_SIZE says otherwise. While a batch is written down no call goes on (docs/performance.md). */
+const BATCH = 128
+/** Spans that wait, unless OTEL_BSP_MAX_QUEUE_SIZE says otherwise; the SDK's own default. */
+const QUEUE = 2_048
+const SAMPLERS = ['always_on', 'always_off', 'traceidratio', 'parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio']
+
+/** Starts the SDK: batches to OTLP, or lines; configured by the standard `OTEL_*` variables. */
+export async function createRecorder (options: TracingOptions, protocol: ExporterProtocol): Promise<Tracing> {
+  const { log, env } = options
+  checkSampler(env, log)
+  const processor = await processorFor(protocol, options)
+  const provider = withEnvironment(env, () => new BasicTracerProvider({ resource: resource(options), spanProcessors: [processor()] }))
+  const tracer = provider.getTracer(SERVICE_NAME, options.version)
+  return {
+    startRequest: (headers, at) => new RecordedSpan(tracer, headers, at),
+    shutdown: () => stop(provider, log)
+  }
+}
+
+/** @returns how to make it, where the environment can be lent */
+async function processorFor (protocol: ExporterProtocol, { log, env, stream = process.stdout, onLost }: TracingOptions): Promise<() => SpanProcessor> {
+  if (protocol === 'console') {
+    const { LineExporter } = await import('./line-exporter.js')
+    return () => new SimpleSpanProcessor(new LineExporter(stream, onLost))
+  }
+  const { OTLPTraceExporter } = protocol === 'http/json'
+    ? await import('@opentelemetry/exporter-trace-otlp-http')
+    : await import('@opentelemetry/exporter-trace-otlp-proto')
+  return () => new SpanQueue(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log, onLost), { size: queueSize(env), batch: batchSize(env), log, onLost })
+}
+
+/** What the SDK says of itself, then our name and version, then OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */
+function resource (options: TracingOptions): Resource {
+  const detected = detectResources({ detectors: [envDetector] })
+  const given = Object.keys(detected.attributes).length - (options.env.OTEL_SERVICE_NAME ? 1 : 0)
+  if (given === 0 && options.env.OTEL_RESOURCE_ATTRIBUTES?.trim()) {
+    options.log.warn({}, 'OTEL_RESOURCE_ATTRIBUTES was not understood and is ignored. Write key=value,key=value with "," and "=" inside them percent-encoded.')
+  }
+  return defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME, 'service.version': options.version }))
+    .merge(detected)
+}
+
+/** @returns undefined where the SDK reads it from the environment */
+function batchSize (env: NodeJS.ProcessEnv): number | undefined {
+  return env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE?.trim() ? undefined : BATCH
+}
+
+function queueSize (env: NodeJS.ProcessEnv): number {
+  const size = Number(env.OTEL_BSP_MAX_QUEUE_SIZE?.trim() || QUEUE)
+  return Number.isInteger(size) && size > 0 ? size : QUEUE
+}
+
+/** The SDK falls back to its default without a word where nobody listens to its diagnostics. */
+function checkSampler (env: NodeJS.ProcessEnv, log: Log): void {
+  const sampler = env.OTEL_TRACES_SAMPLER?.trim()
+  if (sampler && !SAMPLERS.includes(sampler)) {
+    log.warn({ sampler }, `OTEL_TRACES_SAMPLER is none of ${SAMPLERS.join(', ')}; parentbased_always_on is used.`)
+  }
+}
+
+/** The SDK reads `process.env` in its constructors and offers no other way: lend it `env` for that long. */
+function withEnvironment<T> (env: NodeJS.ProcessEnv, make: () => T): T {
+  if (env === process.env) return make()
+  const own = process.env
+  process.env = env
+  try {
+    return make()
+  } finally {
+    process.env = own
+  }
+}
+
+async function stop (provider: BasicTracerProvider, log: Log): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => { reject(new Error(`The collector did not take the last spans within ${SHUTDOWN_TIMEOUT} ms.`)) }, SHUTDOWN_TIMEOUT)
+  })
+  try {
+    await Promise.race([provider.shutdown(), late])
+  } catch (err) {
+    log.warn({ err }, 'Some spans were lost while stopping.')
+  } finally {
+    clearTimeout(timer)
+  }
+}

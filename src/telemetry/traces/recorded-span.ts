@@ -1,0 +1,136 @@
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, createTraceState, trace } from '@opentelemetry/api'
+import type { Context, Span, SpanContext, SpanOptions, Tracer } from '@opentelemetry/api'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Outcome } from '../metrics/metrics.js'
+import { formatTraceParent, parseTraceParent } from './trace-context.js'
+import type { SpanAttribute } from './span-attributes.js'
+import type { Attribute, Attributes, RequestSpan, TraceHeaders } from './span.js'
+
+const STRING_LENGTH = 256
+const ARRAY_LENGTH = 64
+/** Until the operation is known. */
+const UNNAMED = 'request'
+
+/** A request that OpenTelemetry records. */
+export class RecordedSpan implements RequestSpan {
+  readonly traceId: string
+  private readonly tracer: Tracer
+  private readonly server: Span
+  /**
+   * Epoch milliseconds minus `performance.now()`, read once: the spans of a request share one clock, which unlike the
+   * SDK's own fallback has better than millisecond resolution and does not jump.
+   */
+  private readonly offset: number
+  private client: Span | null
+  private clientOpen: boolean
+  private operation: string
+  private ended: boolean
+
+  constructor (tracer: Tracer, headers: IncomingHttpHeaders, at: number) {
+    this.tracer = tracer
+    this.offset = Date.now() - performance.now()
+    this.server = tracer.startSpan(UNNAMED, { kind: SpanKind.SERVER, startTime: this.offset + at }, callerContext(headers))
+    this.traceId = this.server.spanContext().traceId
+    this.client = null
+    this.clientOpen = false
+    this.operation = UNNAMED
+    this.ended = false
+  }
+
+  name (operation: string): void {
+    if (this.ended) return
+    this.operation = clip(operation)
+    this.server.updateName(this.operation)
+  }
+
+  set (key: SpanAttribute, value: Attribute): void {
+    if (!this.ended) this.server.setAttribute(key, bound(value))
+  }
+
+  observed (key: string, value: Attribute): void {
+    if (!this.ended) this.server.setAttribute(key, bound(value))
+  }
+
+  upstreamStarted (attributes: Attributes): void {
+    if (this.ended) return
+    if (this.clientOpen) this.upstreamEnded(null)
+    const options: SpanOptions = { kind: SpanKind.CLIENT, startTime: this.now(), attributes: boundAll(attributes) }
+    this.client = this.tracer.startSpan(this.operation, options, trace.setSpan(ROOT_CONTEXT, this.server))
+    this.clientOpen = true
+  }
+
+  upstreamEnded (statusCode: number | null, error?: Error): void {
+    if (this.client === null || !this.clientOpen) return
+    this.clientOpen = false
+    // The kind of the error only: messages may quote what the agent or the client wrote.
+    const kind = error === undefined ? null : errorKind(error)
+    if (statusCode !== null) this.client.setAttribute('http.response.status_code', statusCode)
+    if (kind !== null) fail(this.client, kind)
+    else if (statusCode !== null && statusCode >= 400) fail(this.client, String(statusCode))
+    this.client.end(this.now())
+  }
+
+  outgoing (): TraceHeaders {
+    const { traceId, spanId, traceFlags, traceState } = (this.client ?? this.server).spanContext()
+    const sampled = (traceFlags & TraceFlags.SAMPLED) !== 0
+    return { traceparent: formatTraceParent(traceId, spanId, sampled), tracestate: traceState?.serialize() || null }
+  }
+
+  end (outcome: Outcome, statusCode: number): void {
+    if (this.ended) return
+    this.upstreamEnded(null)
+    this.ended = true
+    this.server.setAttribute('http.response.status_code', statusCode)
+    this.server.setAttribute('a2a_gateway.outcome', outcome)
+    if (outcome === 'gateway_error' || outcome === 'upstream_error') fail(this.server, outcome)
+    this.server.end(this.now())
+  }
+
+  private now (): number {
+    return this.offset + performance.now()
+  }
+}
+
+/** The caller's span as our parent, or the root where it sent none that is valid. */
+function callerContext (headers: IncomingHttpHeaders): Context {
+  const parent = parseTraceParent(headers.traceparent)
+  if (parent === null) return ROOT_CONTEXT
+  const state = headers.tracestate
+  const context: SpanContext = {
+    traceId: parent.traceId,
+    spanId: parent.parentId,
+    traceFlags: parent.sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+    isRemote: true
+  }
+  if (typeof state === 'string') context.traceState = createTraceState(state)
+  return trace.setSpanContext(ROOT_CONTEXT, context)
+}
+
+function fail (span: Span, kind: string): void {
+  span.setAttribute('error.type', kind)
+  span.setStatus({ code: SpanStatusCode.ERROR, message: kind })
+}
+
+function errorKind (error: Error): string {
+  const code: unknown = (error as NodeJS.ErrnoException).code
+  return clip(typeof code === 'string' ? code : error.name)
+}
+
+function clip (value: string): string {
+  return value.length > STRING_LENGTH ? value.slice(0, STRING_LENGTH) : value
+}
+
+function bound (value: Attribute): Attribute {
+  if (typeof value === 'string') return clip(value)
+  if (!Array.isArray(value)) return value
+  const length = Math.min(value.length, ARRAY_LENGTH)
+  const bounded = new Array<string>(length)
+  for (let i = 0; i < length; i++) bounded[i] = clip(value[i] as string)
+  return bounded
+}
+
+function boundAll (attributes: Attributes): Record<string, Attribute> {
+  const bounded: Record<string, Attribute> = {}
+  for (const [key, value] of Object.entries(attributes)) bounded[key] = bound(value)
+  return bounded
+}

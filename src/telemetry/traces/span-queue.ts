@@ -1,0 +1,64 @@
+import { TraceFlags } from '@opentelemetry/api'
+import type { Context } from '@opentelemetry/api'
+import { BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { Log } from '../log.js'
+import { LossReport } from '../loss-report.js'
+
+export interface SpanQueueOptions {
+  /** Spans that may wait. */
+  readonly size: number
+  /** Spans that go out at once; undefined: what OTEL_BSP_MAX_EXPORT_BATCH_SIZE says. */
+  readonly batch: number | undefined
+  readonly log: Log
+  readonly onLost?: ((spans: number) => void) | undefined
+}
+
+/**
+ * The SDK's queue, in front of which we count: a span that finds no room is lost, and the SDK tells nobody but its global diagnostics.
+ * It has as much room as we say, and is given no more than that.
+ */
+export class SpanQueue implements SpanProcessor {
+  private readonly size: number
+  private readonly losses: LossReport
+  private readonly queue: BatchSpanProcessor
+  /** Given to the SDK, and not yet to the exporter. */
+  private waiting = 0
+
+  constructor (exporter: SpanExporter, options: SpanQueueOptions) {
+    const { size, batch, log, onLost } = options
+    this.size = size
+    this.losses = new LossReport(log, 'There are more spans than the trace collector takes; what finds no room is lost.', onLost)
+    this.queue = new BatchSpanProcessor(this.counting(exporter), { maxQueueSize: size, ...(batch === undefined ? {} : { maxExportBatchSize: Math.min(batch, size) }) })
+  }
+
+  onStart (span: Span, parent: Context): void {
+    this.queue.onStart(span, parent)
+  }
+
+  onEnd (span: ReadableSpan): void {
+    if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return
+    if (this.waiting >= this.size) return this.losses.add(1)
+    this.waiting++
+    this.queue.onEnd(span)
+  }
+
+  forceFlush (): Promise<void> {
+    return this.queue.forceFlush()
+  }
+
+  shutdown (): Promise<void> {
+    return this.queue.shutdown()
+  }
+
+  private counting (exporter: SpanExporter): SpanExporter {
+    return {
+      export: (spans, done) => {
+        this.waiting -= spans.length
+        exporter.export(spans, done)
+      },
+      forceFlush: async () => { await exporter.forceFlush?.() },
+      shutdown: () => exporter.shutdown()
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE, skipString } from './bytes.js'
+
+export interface Duplicate {
+  /** Offset of the second member's name. */
+  readonly offset: number
+  /** Its name, clipped and in printable ASCII. */
+  readonly name: string
+  /** Where the object is: `the root object`, `params.message.parts[0]`. */
+  readonly place: string
+}
+
+/** Characters of one name, and steps of one path, that a message shows. */
+const NAME = 40
+const STEPS = 12
+
+/**
+ * Finds the first object with two members of one name, in the order of the text. Slow and exact: only for text that is
+ * known to be valid JSON and to have a duplicate.
+ */
+export function findDuplicate (bytes: Buffer): Duplicate | null {
+  // One entry for each open container: the names seen (null for an array), and the name or index read last.
+  const names: (Set<string> | null)[] = []
+  const steps: (string | number)[] = []
+  let nameDue = false
+  for (let i = 0; i < bytes.length; i++) {
+    switch (bytes[i]) {
+      case QUOTE: {
+        const end = skipString(bytes, i)
+        if (end === -1) return null
+        const seen = names[names.length - 1]
+        if (nameDue && seen != null) {
+          const name = String(JSON.parse(bytes.toString('utf8', i, end)))
+          if (seen.has(name)) return { offset: i, name: printable(name), place: printPath(steps.slice(0, -1)) }
+          seen.add(name)
+          steps[steps.length - 1] = name
+          nameDue = false
+        }
+        i = end - 1
+        break
+      }
+      case OPEN_OBJECT:
+        names.push(new Set())
+        steps.push('')
+        nameDue = true
+        break
+      case OPEN_ARRAY:
+        names.push(null)
+        steps.push(0)
+        nameDue = false
+        break
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        names.pop()
+        steps.pop()
+        nameDue = false
+        break
+      case COMMA: {
+        const step = steps[steps.length - 1]
+        if (typeof step === 'number') steps[steps.length - 1] = step + 1
+        else nameDue = true
+        break
+      }
+      case COLON:
+        nameDue = false
+    }
+  }
+  return null
+}
+
+const PLAIN_NAME = /^[A-Za-z_$][A-Za-z0-9_$-]{0,39}$/
+
+function printPath (steps: readonly (string | number)[]): string {
+  if (steps.length === 0) return 'the root object'
+  let path = ''
+  for (const step of steps.slice(0, STEPS)) {
+    if (typeof step === 'number') path += `[${step}]`
+    else if (!PLAIN_NAME.test(step)) path += `["${printable(step)}"]`
+    else path += path === '' ? step : `.${step}`
+  }
+  return steps.length > STEPS ? `${path}...` : path
+}
+
+/** A client's name, made fit for a log line or a header: printable ASCII, the rest as JSON escapes, clipped. */
+function printable (name: string): string {
+  let text = ''
+  for (let i = 0; i < name.length && i < NAME; i++) {
+    const code = name.charCodeAt(i)
+    if (code === 0x22 || code === 0x5c) text += `\\${name[i]}`
+    else if (code >= 0x20 && code < 0x7f) text += name[i]
+    else text += `\\u${code.toString(16).padStart(4, '0')}`
+  }
+  return name.length > NAME ? `${text}...` : text
+}
