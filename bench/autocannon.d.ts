@@ -1,4 +1,4 @@
-/** The little of autocannon that is used. */
+/** The parts of autocannon that the benchmark uses. */
 declare module 'autocannon' {
   export interface Options {
     readonly url: string

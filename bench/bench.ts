@@ -1,4 +1,4 @@
-/** What every case works with: the machine as it is set up, and rounds in which each party goes first as often as the others. */
+/** Common parts of all cases: the setup of the machine, and rounds in which each party goes first equally often. */
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,31 +12,34 @@ export interface Bench {
   readonly place: Place
   readonly tool: Tool
   readonly rounds: number
-  /** Of one measurement. */
+  /** Duration of one measurement. */
   readonly seconds: number
-  /** Fewer bodies, fewer streams. */
+  /** Fewer bodies and fewer streams. */
   readonly quick: boolean
-  /** Calls per second where they come at a fixed rate; each such case has its own unless this is set. */
+  /** Calls per second for cases with a fixed rate. When unset, each case uses its own rate. */
   readonly rate?: number | undefined
-  /** Says what is being done. */
+  /** Reports the current step. */
   say (line: string): void
 }
 
-/** What a case finds about one work. */
+/** The result of a case for one work. */
 export type Table = Pick<Measured, 'work' | 'rows'>
 
-/** A case: what `--only` names. */
+/** A case, with the name that `--only` takes. */
 export interface Case {
   readonly name: string
   readonly about: string
-  /** @param parties all that are installed and asked for, running */
+  /** @param parties the installed and requested parties, running */
   run (bench: Bench, parties: readonly Party[]): Promise<Table[]>
 }
 
-/** An answer was not what it should be. */
+/** Thrown when a response is not the expected one. */
 export class WrongAnswer extends Error {}
 
-/** Starts the agent and the sink on the cores for load, where this process goes too; without `pin` the system places all as it likes. */
+/**
+ * Starts the agent and the sink on the cores for load, and moves this process there. Without `pin`, the system chooses the cores of all
+ * processes.
+ */
 export async function setUp ({ pin = true } = {}): Promise<{ readonly place: Place, tearDown: () => Promise<void> }> {
   const cores = pin ? splitCores() : null
   const directory = mkdtempSync(join(tmpdir(), 'a2a-bench-'))
@@ -61,11 +64,11 @@ export async function setUp ({ pin = true } = {}): Promise<{ readonly place: Pla
   }
 }
 
-/** Someone to be measured: a party, or a configuration of the gateway. */
+/** A subject of a measurement: a party, or a configuration of the gateway. */
 export interface Subject<T> { readonly name: string, readonly of: T }
 
 /**
- * Measures everyone once a round, one after the other. One whose answers are wrong is measured no more, and has no figures.
+ * Measures every subject once in each round, one after another. A subject with wrong responses is not measured again and has no figures.
  * @param measure throws WrongAnswer
  */
 export async function interleave<T> (bench: Bench, title: string, subjects: ReadonlyArray<Subject<T>>, measure: (one: T) => Promise<Sample>, rounds = bench.rounds): Promise<Row[]> {

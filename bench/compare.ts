@@ -1,5 +1,6 @@
 /**
- * Whether a change made the gateway slower: two commits built beside each other and measured by turns, by the benchmark as it is here.
+ * Reports if a change made the gateway slower. The script builds two commits beside each other and measures them in alternating turns, with
+ * the benchmark of the working tree.
  *
  *     npm run bench:compare -- [COMMIT] [COMMIT] [--rounds N] [--seconds S]
  */
@@ -24,7 +25,7 @@ With one commit the second is the working tree. With none the working tree is co
 The dependencies of the working tree are used for both.
 `
 
-/** A gateway to build; no commit: the working tree as it is built now. */
+/** A gateway to build. Without a commit: the working tree with its current build. */
 interface Side { readonly name: string, readonly commit: string | null }
 
 const git = (...args: string[]): string => execFileSync('git', args, { cwd: packageRoot(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
@@ -88,7 +89,7 @@ function sideOf (name: string): Side {
   }
 }
 
-/** @returns its main.js */
+/** @returns the path of the built main.js */
 function build (commit: string, directory: string, worktrees: string[], say: (line: string) => void): string {
   const root = packageRoot()
   git('worktree', 'add', '--detach', '--force', directory, commit)
@@ -97,7 +98,7 @@ function build (commit: string, directory: string, worktrees: string[], say: (li
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
   if (!existsSync(join(directory, 'tsconfig.build.json'))) copyFileSync(join(root, 'tsconfig.build.json'), join(directory, 'tsconfig.build.json'))
   execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', '--noCheck'], { cwd: directory, stdio: 'inherit' })
-  // A part of the build since its start is measured: validators that are compiled ahead.
+  // Generates the validators that are compiled ahead: this is a part of the build, and the measurement of the start depends on it.
   const generate = join(directory, 'dist/scripts/generate.js')
   if (existsSync(generate)) execFileSync(process.execPath, [generate], { cwd: directory, stdio: 'inherit' })
   return join(directory, 'dist/src/main.js')

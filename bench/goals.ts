@@ -1,4 +1,7 @@
-/** What the gateway has promised to reach, and whether a run shows it. Only figures of one run are compared, as ratios where there is something to compare with. */
+/**
+ * The performance goals of the gateway, and a check of each goal against a run. The check compares only figures of one run, as ratios where
+ * a baseline exists.
+ */
 import type { Results, Row } from './results.js'
 import { figures, rowOf } from './results.js'
 import type { Spread } from './statistics.js'
@@ -10,20 +13,21 @@ export interface Goal {
   readonly kind: 'at least' | 'at most'
   readonly bound: number
   readonly unit: '×' | 'ms' | 'kB'
-  /** @returns null where the run did not measure it */
+  /** @returns null when the run did not measure the goal */
   measure (results: Results): Measurement | null
 }
 
 export interface Measurement extends Spread {
-  /** What one must know to read the figure. */
+  /** A note that a reader needs to interpret the figure. */
   readonly note?: string
 }
 
-/** A proxy whose core was less busy was not the limit: the load was. */
+/** A proxy whose core was less busy than this was not the bottleneck: the load generator was. */
 const SATURATED = 0.9
 
 /**
- * How many times the calls per second. Where one of the two did not use its core up, what it could do is told by CPU time per call instead.
+ * The ratio of the calls per second. When one of the two did not use its whole core, the ratio of the CPU time per call estimates the
+ * capacity instead.
  */
 export function capacityRatio (ours: Row, theirs: Row): Measurement {
   const busy = [ours, theirs].map(row => spread(figures(row, 'busy')).median)
@@ -36,7 +40,7 @@ const capacity = (name: string, work: string, party: string, than: string) => (r
   return ours === null || theirs === null ? null : capacityRatio(ours, theirs)
 }
 
-/** Microseconds of two rows, compared round by round. */
+/** A measure of two rows, combined round by round. */
 const times = (name: string, measure: string, party: string, than: string, combine: (a: number, b: number) => number) => (results: Results): Measurement | null => {
   const [ours, theirs] = [rowOfCase(results, name, party), rowOfCase(results, name, than)]
   return ours === null || theirs === null ? null : spread(pairwise(figures(ours, measure), figures(theirs, measure), combine))
@@ -49,7 +53,7 @@ const alone = (name: string, measure: string, divisor: number) => (results: Resu
   return row === null ? null : spread(figures(row, measure).map(figure => figure / divisor))
 }
 
-/** For cases of one work only. */
+/** The row of a party in a case with only one work. */
 function rowOfCase (results: Results, name: string, party: string): Row | null {
   const work = results.measured.find(one => one.case === name)?.work
   return work === undefined ? null : rowOf(results, name, work, party)
@@ -71,7 +75,7 @@ export const GOALS: readonly Goal[] = [
   { work: 'start to ready', against: '', kind: 'at most', bound: 500, unit: 'ms', measure: alone('start', 'milliseconds', 1) }
 ]
 
-/** @returns how far from the bound, in words */
+/** @returns the distance from the bound, in words */
 export function verdict ({ kind, bound }: Goal, figure: number): string {
   const reached = kind === 'at least' ? figure / bound : bound / Math.max(figure, Number.EPSILON)
   const percent = Math.round((kind === 'at least' ? figure / bound - 1 : 1 - figure / bound) * 100)

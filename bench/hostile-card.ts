@@ -1,6 +1,7 @@
 /**
- * `node dist/bench/hostile-card.js [--seconds N] [--rate N]`: what an agent with a hostile card at every refresh costs the calls of another agent. Two runs with one
- * gateway each: in the first, the agent's card stays the same; in the second, each refresh finds another card, hostile or as expensive as the bounds allow.
+ * `node dist/bench/hostile-card.js [--seconds N] [--rate N]`: measures how much an agent that serves a hostile card at every refresh slows
+ * down the calls of another agent. The script makes two runs with one gateway each. In the first run, the agent's card stays the same. In
+ * the second run, each refresh gets another card, which is hostile or as expensive as the bounds allow.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +21,7 @@ const REPLY = '{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"a","rol
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
 const map = <T>(count: number, make: (index: number) => T): Record<string, T> => Object.fromEntries(many(count, index => [`k${index}`, make(index)]))
 
-/** Cards of one agent, by the number of the refresh. Each is another one. */
+/** Cards of one agent, by the number of the refresh. Each call returns a different card. */
 const KINDS: readonly ((salt: number) => Record<string, unknown>)[] = [
   salt => map(40, index => ({ pattern: `(?:${'a?'.repeat(345)}${salt}){1000}${index}` })),
   salt => ({ a: { anyOf: many(1_500, index => ({ properties: { [`a${salt}`]: { const: index } } })) } }),
@@ -34,7 +35,7 @@ const option = (name: string, otherwise: number): number => {
   return at < 0 ? otherwise : Number(process.argv[at + 1])
 }
 const SECONDS = option('seconds', 30)
-/** Calls a second. */
+/** Calls per second. */
 const RATE = option('rate', 200)
 
 async function agent (schemas: () => Record<string, unknown>): Promise<{ url: string, cards: () => number, close: () => void }> {
@@ -59,7 +60,7 @@ interface Run { readonly p50: number, readonly p99: number, readonly max: number
 async function run (hostile: boolean): Promise<Run> {
   let refresh = 0
   const attacker = await agent(() => {
-    // Both versions of a card are asked for, one after the other.
+    // The gateway requests both versions of a card, one after another.
     const turn = Math.floor(refresh++ / 2)
     return hostile ? (KINDS[turn % KINDS.length] as (salt: number) => Record<string, unknown>)(turn) : { a: { type: 'object' } }
   })
@@ -91,14 +92,15 @@ async function run (hostile: boolean): Promise<Run> {
     for (let i = 0; i < 200; i++) await call()
     const times: Promise<number>[] = []
     const begin = performance.now()
-    // At fixed times, whether earlier calls have ended or not: a gateway that stops is measured as long as it stops.
+    // Calls start at fixed times, even when earlier calls have not ended. The figures therefore include the whole time of a gateway that
+    // stands still.
     while (performance.now() - begin < SECONDS * 1_000) {
       await sleep(Math.max(0, times.length * 1_000 / RATE - (performance.now() - begin)))
       times.push(call())
     }
     const sorted = (await Promise.all(times)).toSorted((a, b) => a - b)
     const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] as number
-    // The thread ends, and what it held is free.
+    // Waits until the thread has ended and its memory is free.
     await sleep(8_000)
     const text = await metrics()
     const outcomes = [...text.matchAll(/^a2a_gateway_card_refreshes_total\{agent="hostile",outcome="(\w+)"\} (\d+)/gm)].map(([, name, count]) => `${name} ${count}`).join(', ')

@@ -1,4 +1,4 @@
-/** Flags of the two commands. What is wrong with them is said before anything is started. */
+/** Flags of the two commands. Errors in the flags are reported before any process starts. */
 import { endWithSignals } from './processes.js'
 import { parseArgs } from 'node:util'
 import { CASES } from './cases/all.js'
@@ -10,13 +10,13 @@ export interface BenchOptions {
   readonly rounds: number
   readonly seconds: number
   readonly quick: boolean
-  /** Where RESULTS.md and results.json go; `null`: nothing is written. */
+  /** Folder for RESULTS.md and results.json; `null`: the run writes no files. */
   readonly out: string | null
 }
 
 export class UsageError extends Error {}
 
-/** Runs a command of this folder to its exit code; flags that it cannot use are 2. */
+/** Runs a command of this folder and exits with its code. The exit code for unusable flags is 2. */
 export async function command (main: (args: string[]) => Promise<number>): Promise<void> {
   endWithSignals()
   try {
@@ -50,7 +50,7 @@ Parties:
 ${KINDS.map(({ name, title }) => `  ${name.padEnd(16)} ${title.replaceAll('`', '')}`).join('\n')}
 `
 
-/** @returns null where help is asked for */
+/** @returns null when the flags request help */
 export function benchOptions (args: readonly string[], ownDirectory: string): BenchOptions | null {
   const values = flags(args)
   if (values.help === true) return null

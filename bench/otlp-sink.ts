@@ -1,4 +1,4 @@
-/** A collector of traces that takes everything and keeps nothing. */
+/** A collector of traces that accepts all traces and stores nothing. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { announce } from './processes.js'

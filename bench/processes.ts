@@ -1,4 +1,4 @@
-/** Child processes on cores of their own, and what the kernel says of them. */
+/** Child processes on cores of their own, and their figures from the kernel. */
 import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,10 +10,13 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { packageRoot } from '../src/config/paths.js'
 
-/** Core lists as taskset takes them; `null`: nothing is pinned. */
+/** Core lists in the format of taskset; `null`: no process is pinned. */
 export interface Cores { readonly proxy: string, readonly load: string }
 
-/** The last core that this process may use is for the proxy alone, the others for load and agent. `null` without taskset or a second core. */
+/**
+ * Splits the cores that this process may use: the last core is for the proxy alone, the others are for load and agent. `null` without
+ * taskset or a second core.
+ */
 export function splitCores (): Cores | null {
   const allowed = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? ''
   const cores = allowed.split(',').flatMap(range => {
@@ -28,7 +31,7 @@ export function pinSelf (cores: string): void {
   execFileSync('taskset', ['-a', '-cp', cores, String(process.pid)], { stdio: 'ignore' })
 }
 
-/** @returns where the program is, or null; system directories are looked into whatever PATH says */
+/** @returns the path of the program, or null; the search includes system directories that PATH does not name */
 export function which (program: string): string | null {
   for (const directory of [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/sbin']) {
     if (directory !== '' && existsSync(join(directory, program))) return join(directory, program)
@@ -36,25 +39,25 @@ export function which (program: string): string | null {
   return null
 }
 
-/** Of a program written here, the built one: workers of tests and runs alike start `dist/`. */
+/** The path of a compiled file of this project. Workers of tests and of runs both start the files of `dist/`. */
 export function built (path: string): string {
   const file = join(packageRoot(), 'dist', path)
   if (!existsSync(file)) throw new Error('dist/ is not built: run "npm run build"')
   return file
 }
 
-/** Nobody is left behind, however this process ends. */
+/** The running children, which end together with this process in all cases. */
 const running = new Set<ChildProcess>()
 process.on('exit', () => { for (const child of running) child.kill('SIGKILL') })
 
-/** For commands: whoever interrupts one ends its children too. */
+/** For commands: an interrupt of the command ends its children too. */
 export function endWithSignals (): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => { process.exit(1) })
 }
 
 export interface SpawnOptions { readonly cores?: string | undefined, readonly env?: NodeJS.ProcessEnv, readonly ipc?: boolean }
 
-/** Starts a program; its standard output is read line by line, its errors go to ours. */
+/** Starts a program. The caller reads its standard output line by line. Its standard error goes to the standard error of this process. */
 export function start (program: string, args: readonly string[], { cores, env, ipc = false }: SpawnOptions = {}): ChildProcess {
   const stdio: StdioOptions = ipc ? ['ignore', 'pipe', 'inherit', 'ipc'] : ['ignore', 'pipe', 'inherit']
   const [command, ...rest] = cores === undefined ? [program, ...args] : ['taskset', '-c', cores, program, ...args]
@@ -67,7 +70,7 @@ export function start (program: string, args: readonly string[], { cores, env, i
 
 export interface Listening { readonly url: string, readonly admin?: string }
 
-/** Waits for the JSON line with which our own programs, and the gateway, say where they listen. */
+/** Waits for the JSON line in which the project's programs, and the gateway, report their address. */
 export async function listening (child: ChildProcess, what: string): Promise<Listening> {
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
   return await new Promise((resolve, reject) => {
@@ -81,7 +84,7 @@ export async function listening (child: ChildProcess, what: string): Promise<Lis
   })
 }
 
-/** Tells the parent where a program written here listens. */
+/** Reports to the parent process the port on which this program listens. */
 export function announce (port: number): void {
   console.log(JSON.stringify({ msg: 'listening', url: `http://127.0.0.1:${port}` }))
 }
@@ -105,7 +108,7 @@ export async function freePort (): Promise<number> {
   return port
 }
 
-/** Waits until the check holds. */
+/** Waits until the check returns true. */
 export async function until (check: () => boolean | Promise<boolean>, what: string, milliseconds = 60_000): Promise<void> {
   for (const end = Date.now() + milliseconds; !await check();) {
     if (Date.now() > end) throw new Error(`${what}: not after ${milliseconds / 1_000} s`)
@@ -113,7 +116,7 @@ export async function until (check: () => boolean | Promise<boolean>, what: stri
   }
 }
 
-/** The process and what it has started: a master and its workers. */
+/** The process and its descendants: a master and its workers. */
 export function family (pid: number): number[] {
   const parents = new Map<number, number>()
   for (const entry of readdirSync('/proc')) {
@@ -126,7 +129,10 @@ export function family (pid: number): number[] {
   return members
 }
 
-/** CPU seconds of the processes so far, all threads that live: to the nanosecond where the kernel keeps that, else in hundredths. */
+/**
+ * CPU seconds that the processes have used so far, over all living threads. The value has nanoseconds where the kernel keeps them,
+ * otherwise hundredths of a second.
+ */
 export function cpuSeconds (pids: readonly number[]): number {
   let seconds = 0
   for (const pid of pids) {
@@ -142,7 +148,7 @@ export function cpuSeconds (pids: readonly number[]): number {
   return seconds
 }
 
-/** @returns resident bytes of the processes together */
+/** @returns resident bytes of all processes together */
 export function residentBytes (pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + Number(/^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1] ?? 0) * 1024, 0)
 }

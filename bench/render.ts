@@ -1,4 +1,4 @@
-/** `bench/RESULTS.md`, made from `bench/results.json` alone. */
+/** Generates `bench/RESULTS.md` from `bench/results.json` alone. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../src/config/paths.js'
@@ -9,7 +9,7 @@ import { figures } from './results.js'
 import type { Spread } from './statistics.js'
 import { difference, pairwise, ratio, spread } from './statistics.js'
 
-/** Of the results that are kept. */
+/** The page for the stored results. */
 export function resultsPage (): string {
   return render(JSON.parse(readFileSync(join(packageRoot(), 'bench', 'results.json'), 'utf8')) as Results)
 }
@@ -53,7 +53,7 @@ function sections (measured: readonly Measured[]): string[] {
 
 const TABLES: Readonly<Record<string, (measured: Measured) => string>> = { latency: timeTable, 'first-event': timeTable, memory: memoryTable, start: startTable }
 
-/** The first row is what the others are compared with. */
+/** The first row is the baseline for the others. */
 function capacityTable ({ rows, case: name }: Measured): string {
   const [base] = rows
   const who = name === 'size' || name === 'reading' ? 'configuration' : 'party'
@@ -65,7 +65,7 @@ function capacityTable ({ rows, case: name }: Measured): string {
   })))
 }
 
-/** Microseconds, shown as milliseconds; added to those of `direct`. */
+/** Times in microseconds, shown as milliseconds, as an addition to the times of `direct`. */
 function timeTable ({ rows }: Measured): string {
   const direct = rows.find(row => row.party === 'direct')
   return table(['party', 'added p50, ms', 'added p99, ms', 'p50, ms', 'p99, ms', 'longest, ms', 'sent late p99, ms'], rows.map(row => withFigures(row, 6, () => {

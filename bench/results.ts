@@ -1,6 +1,6 @@
-/** What a run found: `bench/results.json`. Every page is made from it, and nothing else. */
+/** The result of a run: `bench/results.json`. Every page is generated from this file alone. */
 
-/** Figures of one round, by name; the unit is in the name. */
+/** Figures of one round, by name. The name contains the unit. */
 export interface Sample {
   readonly [measure: string]: number
 }
@@ -8,19 +8,19 @@ export interface Sample {
 export interface Row {
   /** Name of the party, or of the gateway's configuration. */
   readonly party: string
-  /** One per round; rounds of rows of one table belong together. */
+  /** One sample for each round. Samples of the same round in different rows of a table belong together. */
   readonly samples: readonly Sample[]
-  /** Set where an answer was wrong: figures of this row mean nothing. */
+  /** Set when a response was wrong. The figures of this row are then meaningless. */
   readonly broken?: string
 }
 
 /** A table. */
 export interface Measured {
-  /** Which case it is of, as `--only` names it. */
+  /** Name of the case, as `--only` takes it. */
   readonly case: string
-  /** What the case measures, in words. */
+  /** Describes in words what the case measures. */
   readonly about: string
-  /** Which work of that case, as `400 B`. */
+  /** The work of the case, such as `400 B`. */
   readonly work: string
   readonly rows: readonly Row[]
 }
@@ -28,21 +28,21 @@ export interface Measured {
 export interface PartyInfo {
   readonly name: string
   readonly title: string
-  /** `null`: not installed. */
+  /** `null`: the party is not installed. */
   readonly version: string | null
 }
 
 export interface Conditions {
-  /** Of the gateway; `+` follows where the working tree has changes. */
+  /** Commit of the gateway; `+` follows when the working tree has changes. */
   readonly commit: string
   readonly at: string
   readonly node: string
   readonly kernel: string
   readonly cpu: string
   readonly cores: number
-  /** Which cores, as taskset writes them; `null`: not pinned. */
+  /** The pinned cores in the format of taskset; `null`: not pinned. */
   readonly pinned: { readonly proxy: string, readonly load: string } | null
-  /** Cores in use before the run. More than 0.5 or so: others used the machine. */
+  /** Cores in use before the run. More than about 0.5 means that other processes used the machine. */
   readonly loadBefore: number
   readonly tool: string
   readonly rounds: number
@@ -63,7 +63,7 @@ export function rowOf (results: Results, name: string, work: string, party: stri
   return row === undefined || row.broken !== undefined || row.samples.length === 0 ? null : row
 }
 
-/** @returns the measure of every round that has it */
+/** @returns the measure of every round that has this measure */
 export function figures (row: Row, measure: string): number[] {
   return row.samples.flatMap(sample => sample[measure] === undefined ? [] : [sample[measure]])
 }

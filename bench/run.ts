@@ -1,4 +1,4 @@
-/** One run: everybody started, the cases one after the other, everybody stopped. */
+/** One run: starts all processes, runs the cases one after another, and stops all processes. */
 import { execFileSync } from 'node:child_process'
 import { cpus, release } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,7 +14,7 @@ import type { Cores } from './processes.js'
 import type { Conditions, Measured, PartyInfo, Results } from './results.js'
 
 export interface RunOptions extends Omit<BenchOptions, 'out'>, Partial<Pick<Bench, 'tool' | 'rate'>> {
-  /** Whether to pin processes to cores where that can be done. */
+  /** True to pin processes to cores where the system supports this. */
   readonly pin?: boolean
 }
 
@@ -43,7 +43,10 @@ export async function run (options: RunOptions, say: (line: string) => void): Pr
   return { version: 1, conditions: conditions(bench, place.cores, loadBefore, (performance.now() - begin) / 1_000), parties: infos, measured: measured.map(rounded) }
 }
 
-/** How many cores others keep busy now, over a second: the system's own average would still know the build that has just ended. */
+/**
+ * Number of cores that other processes use now, measured over a second. The load average of the system would still include a build that has
+ * just ended.
+ */
 async function coresInUse (): Promise<number> {
   const spent = (): { busy: number, all: number } => cpus().reduce(({ busy, all }, { times: { user, nice, sys, idle, irq } }) => ({ busy: busy + user + nice + sys + irq, all: all + user + nice + sys + irq + idle }), { busy: 0, all: 0 })
   const before = spent()
@@ -69,7 +72,7 @@ function conditions ({ tool, rounds, seconds }: Bench, pinned: Cores | null, loa
   }
 }
 
-/** Of the working tree, or `unknown` where there is no git. */
+/** Commit of the working tree, or `unknown` without git. */
 function commit (): string {
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: packageRoot(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
   try {
@@ -79,7 +82,7 @@ function commit (): string {
   }
 }
 
-/** Six digits tell more than any measurement here does. */
+/** Rounds figures to six digits, which is more than the precision of any measurement here. */
 function rounded (measured: Measured): Measured {
   return { ...measured, rows: measured.rows.map(row => ({ ...row, samples: row.samples.map(sample => Object.fromEntries(Object.entries(sample).map(([name, figure]) => [name, Number(figure.toPrecision(6))]))) })) }
 }

@@ -1,6 +1,7 @@
 /**
- * Ten minutes of mixed traffic through a real gateway, with an agent that misbehaves and a configuration that changes. Promised: no answer is lost or
- * crossed, memory and descriptors stay flat. Prints a table, writes bench/soak.json, and ends with exit code 1 when a promise is broken.
+ * Sends ten minutes of mixed traffic through a real gateway, with an agent that misbehaves and a configuration that changes. The promises:
+ * no response is lost or reaches another caller, and memory and descriptors stay constant. The script prints a table, writes
+ * bench/soak.json, and exits with code 1 when a promise is broken.
  *
  *     npm run soak -- [--minutes=10] [--seed=1]
  */

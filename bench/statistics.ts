@@ -1,4 +1,4 @@
-/** Medians and quartiles. What is compared is compared round by round, so that what slows a whole round down slows both. */
+/** Medians and quartiles. Comparisons work round by round, so that a slow round affects both sides equally. */
 
 export interface Spread {
   readonly median: number
@@ -7,7 +7,7 @@ export interface Spread {
   readonly high: number
 }
 
-/** Between two ranks it interpolates; NaN of nothing. */
+/** Interpolates between two ranks. The result of an empty list is NaN. */
 export function quantile (numbers: readonly number[], q: number): number {
   const sorted = [...numbers].sort((a, b) => a - b)
   const rank = q * (sorted.length - 1)
@@ -20,7 +20,7 @@ export function spread (numbers: readonly number[]): Spread {
   return { median: quantile(numbers, 0.5), low: quantile(numbers, 0.25), high: quantile(numbers, 0.75) }
 }
 
-/** @returns of every round that both lists have, `combine` of the two figures */
+/** @returns the result of `combine` for the two figures of every round that both lists have */
 export function pairwise (ours: readonly number[], theirs: readonly number[], combine: (a: number, b: number) => number): number[] {
   return ours.slice(0, theirs.length).map((figure, round) => combine(figure, theirs[round] as number))
 }

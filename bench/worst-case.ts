@@ -1,6 +1,7 @@
 /**
- * What the whole budget of a request costs when it is spent on the worst data known for each keyword: `node dist/bench/worst-case.js [TEXT]`.
- * Each line is processor time of a budget, and steps of one validation. Above 150 ms a keyword is charged too little (docs/limits.md).
+ * Measures the time of a request's whole budget, spent on the most expensive data known for each keyword: `node dist/bench/worst-case.js
+ * [TEXT]`. Each line shows the processor time of a budget and the steps of one validation. Above 150 ms, the charge for a keyword is too
+ * low (docs/limits.md).
  */
 import { evaluate, MAX_STEPS, stepsLeft } from '../src/jsonschema/evaluation.js'
 import { compileSchema } from '../src/jsonschema/schema.js'
@@ -18,7 +19,7 @@ for (const { keyword, name, schema, data, draft } of SCHEMA_CASES) {
   }
   let best = Number.POSITIVE_INFINITY
   let steps = 0
-  // The first round is that of a schema whose code has not been optimised.
+  // The first round measures a schema whose code V8 has not optimised.
   let first = 0
   for (let round = 0; round < 3; round++) {
     const begin = process.cpuUsage()

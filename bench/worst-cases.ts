@@ -1,21 +1,21 @@
 /**
- * The most expensive data found for each keyword of JSON Schema and each kind of rule, within the default limits. test/policy/budget.test.ts checks that
- * each is charged, bench/worst-case.ts measures what the whole budget costs when it is spent on it.
+ * The most expensive data found for each keyword of JSON Schema and each kind of rule, within the default limits.
+ * test/policy/budget.test.ts checks that each case is charged. bench/worst-case.ts measures the cost of the whole budget for each case.
  */
 
-/** A schema and data for it. Several for one keyword are several ways to make it expensive. */
+/** A schema and data for it. A keyword with several entries has several ways to be expensive. */
 export interface SchemaCase { readonly keyword: string, readonly name: string, readonly schema: object, readonly data: unknown, readonly draft?: 'draft-07' | '2019-09' }
 
 const range = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 const object = (count: number, key: (index: number) => string, value: (index: number) => unknown): object => Object.fromEntries(range(count, i => [key(i), value(i)]))
 
-/** As many members as `limits.jsonMembers` allows, and as long a text as `limits.body` does. */
+/** As many members as `limits.jsonMembers` allows, and a text as long as `limits.body` allows. */
 const MANY = 90_000
 const LONG = 3_900_000
 const numbers = range(MANY, i => i)
 const texts = range(MANY, i => `text ${i}`)
 const keys = object(MANY, i => `k${i}`, i => i)
-/** Objects of so many shapes that property access is never cached. */
+/** Objects with so many shapes that V8 never caches their property access. */
 const shapes = range(20_000, i => ({ [`a${i % 997}`]: 1, [`b${i}`]: 2, c: 3 }))
 const objects = range(20_000, i => ({ a: i, b: String(i), c: null }))
 const long = 'x'.repeat(LONG)

@@ -1,4 +1,7 @@
-/** One of the example agents as a process of its own: `node dist/examples/agent.js eightball`. HOST, PORT and URL (for its card) are variables. */
+/**
+ * Runs one of the example agents as a process of its own: `node dist/examples/agent.js eightball`. The environment variables are HOST, PORT
+ * and URL (for the card).
+ */
 import { startEightball } from './eightball.js'
 import { startFight } from './fight.js'
 

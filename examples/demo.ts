@@ -1,4 +1,4 @@
-/** `npm start`: two agents, the gateway in front of them, and what to try. */
+/** `npm start`: starts two agents and the gateway in front of them, and prints commands to try. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -18,7 +18,7 @@ const adminUrl = `http://${HOST}:${adminPort}`
 
 const agents = [await startEightball({ port: 0 }), await startFight({ port: 0 })] as const
 
-/** Whether somebody has said where spans go; the default would be a collector that is not there. */
+/** True when the environment configures the destination of spans. The default destination would be a collector that does not exist. */
 const collects = Object.keys(process.env).some(name => name.startsWith('OTEL_EXPORTER_'))
 
 const gateway = spawn(process.execPath, [
@@ -42,7 +42,7 @@ gateway.on('exit', (code) => {
 
 if (await ready()) console.log(help())
 
-/** Ctrl-C reaches the gateway too, so it is given a moment to stop by itself before it is told to. */
+/** Stops the demo. Ctrl-C reaches the gateway too, so the gateway gets a moment to stop by itself before it gets a signal. */
 async function stop (patience: number): Promise<void> {
   if (stopping.signal.aborted) return
   stopping.abort()
@@ -68,7 +68,7 @@ async function ready (): Promise<boolean> {
   return false
 }
 
-/** The port a variable asks for, any free one if it says 0. */
+/** The port from an environment variable, or any free port when the value is 0. */
 async function claim (variable: string, fallback: number): Promise<number> {
   const text = process.env[variable] ?? String(fallback)
   const wanted = /^\d{1,5}$/.test(text) ? Number(text) : NaN

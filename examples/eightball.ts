@@ -16,7 +16,7 @@ const FORTUNES = [
   'Do not count on it.', 'My sources say no.', 'Outlook not so good.', 'Very doubtful.'
 ] as const
 
-/** The same question always gets the same answer. */
+/** Returns the same fortune for the same question. */
 export function fortune (question: string): string {
   let hash = 0
   for (const char of question.trim().toLowerCase()) hash = (hash * 31 + char.codePointAt(0)!) % 1_000_003

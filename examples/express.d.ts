@@ -1,4 +1,4 @@
-/** The little of Express 5 that the example agents use; the SDK's own declarations refer to these names too. */
+/** The parts of Express 5 that the example agents use. The SDK's own declarations refer to these names too. */
 declare module 'express' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
 

@@ -12,8 +12,8 @@ export const COMPARISON = 'application/json;schema=fightComparison'
 export const RESPONSE = 'application/json;schema=fightResponse'
 
 /**
- * The card as the agent serves it, in both generations at once. It is written out by hand because `schemas` is a root key
- * that the SDK's card type does not know: its 0.3 card handler would drop it.
+ * The card as the agent serves it, for both protocol generations at once. The card is written by hand because `schemas` is a root key that
+ * the SDK's card type does not know: the SDK's 0.3 card handler would drop this key.
  */
 export function fightCard (url: string) {
   const supportedInterfaces = interfaces(url)
@@ -84,7 +84,7 @@ export function fightCard (url: string) {
 
 interface Fight { readonly a: string, readonly b: string }
 
-/** The same fight always ends the same way. */
+/** Returns the same outcome for the same fight. */
 export function outcome ({ a, b }: Fight) {
   const score = (name: string): number => [...`${name}`].reduce((sum, char) => (sum * 31 + char.codePointAt(0)!) % 997, 7)
   const winner = score(a) >= score(b) ? a : b
@@ -146,7 +146,7 @@ class FightExecutor implements AgentExecutor {
   }
 }
 
-/** What the message asks for: the first data part, else the text. Nothing here checks that `a` and `b` are what they should be. */
+/** The fight that the message describes: the first data part, otherwise the text. The function does not validate `a` and `b`. */
 function fightOf (message: Message): Fight | null {
   const data = message.parts.find((part) => part.content?.$case === 'data')
   if (data?.content?.$case === 'data') return data.content.value as Fight
@@ -162,7 +162,7 @@ function textPart (text: string): Part {
   return { content: { $case: 'text', value: text }, mediaType: 'text/plain', filename: '', metadata: undefined }
 }
 
-/** Tagged twice: 1.0 clients read `mediaType`, 0.3 clients `metadata.mimeType`. */
+/** A data part with two tags: 1.0 clients read `mediaType`, and 0.3 clients read `metadata.mimeType`. */
 function dataPart (data: object): Part {
   return { content: { $case: 'data', value: data }, mediaType: RESPONSE, filename: '', metadata: { mimeType: RESPONSE } }
 }

@@ -12,18 +12,18 @@ import { jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/exp
 export interface StartOptions {
   readonly port: number
   readonly host?: string
-  /** As others reach it, for the card; else made of host and port. */
+  /** The URL for the card, as clients reach the agent. Default: made from host and port. */
   readonly url?: string
 }
 
 export interface RunningAgent {
   readonly url: string
-  /** How many HTTP requests came in, card fetches not counted. */
+  /** Number of received HTTP requests, without card fetches. */
   requests (): number
   close (): Promise<void>
 }
 
-/** Both bindings under one origin, each in 1.0 and, through the SDK's compatibility layer, in 0.3. */
+/** The interfaces of both bindings under one origin, each in 1.0 and, through the SDK's compatibility layer, in 0.3. */
 export function interfaces (url: string): AgentInterface[] {
   return duplicateInterfacesForLegacy([
     { url: `${url}/a2a/jsonrpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: '' },
@@ -41,7 +41,7 @@ export function mountAgent (app: Express, card: AgentCard, executor: AgentExecut
   app.use('/a2a/rest', restHandler(options))
 }
 
-/** Listens first, so that the card can name the port even when the system picked it. */
+/** Listens before the agent is mounted, so that the card contains the port even when the system chose it. */
 export async function serve (options: StartOptions, mount: (app: Express, url: string) => void): Promise<RunningAgent> {
   const host = options.host ?? '127.0.0.1'
   const server = createServer()

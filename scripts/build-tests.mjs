@@ -1,5 +1,5 @@
 /**
- * Compiles what the tests run. esbuild removes the types of all files in about a second; `npm run typecheck` checks the types.
+ * Compiles the files that the tests run. esbuild removes the types of all files in about a second; `npm run typecheck` checks the types.
  *
  * - `test/` and `bench/` are always compiled, to `dist/test` and `dist/bench`, with source maps.
  * - `src/`, `scripts/` and `examples/` are built again only when one of their files, a file that the build reads, or the list of files has
@@ -22,7 +22,7 @@ function files (folders, pattern) {
     .map(entry => join(entry.parentPath, entry.name).slice(ROOT.length + 1))).sort()
 }
 
-/** SHA-256 over the names and contents of everything that the build of `dist/src` reads. */
+/** SHA-256 of the names and contents of all files that the build of `dist/src` reads. */
 export function sourcesDigest () {
   const hash = createHash('sha256')
   for (const file of [...files(['src', 'scripts', 'examples', 'config', 'bench'], /\.(ts|mjs|js|css|html|svg|yaml)$/), 'package.json', 'package-lock.json']) {
@@ -46,7 +46,7 @@ function run (...args) {
 }
 
 export async function buildTests () {
-  // A file that was deleted or moved must not be found by an import or a glob of the tests.
+  // Deletes the old output, so that no import or glob of the tests finds a file that was deleted or moved.
   for (const folder of ['test', 'bench']) rmSync(join(ROOT, 'dist', folder), { recursive: true, force: true })
   await compile(files(['test', 'bench'], /(?<!\.d)\.ts$/))
   const current = existsSync(STAMP) && readFileSync(STAMP, 'utf8') === sourcesDigest()

@@ -1,4 +1,4 @@
-/** docs/extensions/: a page per policy of the catalogue, made from its YAML and its tests, and the list of them. */
+/** docs/extensions/: a page for each policy of the catalogue, made from its YAML and its tests, and the list of these pages. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { YAMLMap } from 'yaml'
@@ -47,7 +47,7 @@ function uriOf ({ uri, uriPattern }: PolicyConfig): string {
   return `\`${uri ?? uriPattern ?? ''}\``
 }
 
-/** In a few words, from the keys alone. */
+/** Describes in a few words what a policy checks, from its keys alone. */
 function checks (policy: PolicyConfig): string {
   const { request = [], response = [], methods = {}, activation = {}, inactive } = policy
   const words = [
@@ -62,7 +62,7 @@ function checks (policy: PolicyConfig): string {
   return words.length === 0 ? activation.default === 'inject' ? 'nothing; the gateway requests it for the client' : 'nothing' : words.join(', ')
 }
 
-/** Keys of a policy that a page says in words; all others are shown as they stand. */
+/** Keys of a policy that a page describes in words. The page shows all other keys as YAML. */
 const WORDED = new Set(['uri', 'uriPattern', 'aliases', 'about', 'mode', 'owns', 'inactive', 'activation', 'methods', 'request', 'response', 'card'])
 
 function page (name: string, policy: PolicyConfig): string {
@@ -86,7 +86,7 @@ function page (name: string, policy: PolicyConfig): string {
   return `${sections.join('\n\n')}\n`
 }
 
-/** Of keys that are shown as they stand. */
+/** Titles of the keys that a page shows as YAML. */
 const TITLES: Readonly<Record<string, string>> = {
   routes: 'HTTP routes', inject: 'Added by the gateway', redact: 'Secrets', integrity: 'Forwarding', state: 'States of a task', correlate: 'From one message to the next', observe: 'Reported values', echo: 'The echo'
 }
@@ -123,7 +123,7 @@ function list (title: string, sentences: readonly string[] | undefined): string[
   return sentences === undefined || sentences.length === 0 ? [] : [`## ${title}\n\n${sentences.map(one => `- ${one}`).join('\n')}`]
 }
 
-/** The tests as they stand, with their comments: what is let pass, then what is not. */
+/** The tests of a policy as YAML, with their comments: first the accepted requests, then the rejected ones. */
 function examples (name: string): string[] {
   const file = join(packageRoot(), 'config', 'extensions', `${name}.test.yaml`)
   if (!existsSync(file)) return []

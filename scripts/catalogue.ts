@@ -1,11 +1,14 @@
-/** Writes the policies of the catalogue as JSON, read and checked, for src/config/catalogue.ts. They are part of a build, not of the repository. */
+/**
+ * Writes the policies of the catalogue as JSON, parsed and validated, for src/config/catalogue.ts. The files are part of a build, not of
+ * the repository.
+ */
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { BuiltPolicy } from '../src/config/built/catalogue.js'
 import { catalogueFiles, digestOf, readPolicy } from '../src/config/catalogue.js'
 import { overwrite } from './overwrite.js'
 
-/** A policy that JSON does not say all of, because it has schemas from files, is left to be read. */
+/** Leaves out policies with schemas from files: JSON cannot contain the whole policy, so the gateway reads the YAML of these policies. */
 export function builtPolicies (): Record<string, BuiltPolicy> {
   return Object.fromEntries(catalogueFiles().flatMap(([name, file]) => {
     const policy = readPolicy(file)

@@ -1,4 +1,4 @@
-/** The schema of the Helm chart's values: what the chart itself knows, and for `config` the schema of the configuration. */
+/** The schema of the Helm chart's values: the values of the chart itself and, for `config`, the schema of the configuration. */
 import { configSchema } from '../src/config/schema/schema.js'
 import { addressed } from './public-address.js'
 
@@ -9,7 +9,7 @@ const flag = { type: 'boolean' }
 const count = (minimum: number, maximum?: number): Schema => ({ type: 'integer', minimum, ...(maximum === undefined ? {} : { maximum }) })
 const choice = (...values: string[]): Schema => ({ type: 'string', enum: values })
 const texts = { type: 'object', additionalProperties: { type: 'string' } }
-/** Parts of the Kubernetes API, which its server checks. */
+/** Parts of the Kubernetes API, which the API server validates. */
 const parts = { type: 'array', items: { type: 'object' } }
 const part = { type: 'object' }
 const group = (properties: Schema): Schema => ({ type: 'object', additionalProperties: false, properties })
@@ -47,7 +47,7 @@ const PROPERTIES: Schema = {
   httpRoute: group({ enabled: flag, parentRefs: { type: 'array', items: { type: 'object', required: ['name'] } }, hostnames: { type: 'array', items: text }, annotations: texts })
 }
 
-/** The same schema, where a number or a boolean may also be left to a variable: `${WORKERS:-2}`. */
+/** The same schema, but a number or a boolean may also be a variable, such as `${WORKERS:-2}`. */
 function substitutable (schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(substitutable)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -68,12 +68,12 @@ const ALERTS = 'deploy/prometheus/alerts.yaml'
 const MADE = `# Made from ${ALERTS} by "npm run build". Edit that.\n`
 const alerts = (): string => addressed(ALERTS)
 
-/** The alerts as the chart has them: it can read no file outside of its folder. */
+/** The alerts as a file of the chart, because the chart can read no file outside of its folder. */
 export function chartAlerts (): string {
   return MADE + alerts()
 }
 
-/** The alerts as the Prometheus operator takes them. */
+/** The alerts in the format of the Prometheus operator. */
 export function prometheusRule (): string {
   const groups = alerts().split('\n').map(line => line === '' ? line : `  ${line}`).join('\n')
   return `${MADE}apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  name: a2a-gateway\nspec:\n${groups}`

@@ -70,7 +70,7 @@ The keys of a policy, \`extensions.<name>\`, are described in [policy-reference.
 
 `
 
-/** Objects with a table of their own; objects inside them that are not listed are flattened into their rows. */
+/** Objects with a table of their own. The page flattens all other nested objects into the rows of the outer object. */
 const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] = [
   { title: 'Top level', schema: configSchema },
   { title: '`server`', schema: at(configSchema, 'server') },
@@ -83,7 +83,7 @@ const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] =
   { title: '`telemetry`', schema: at(configSchema, 'telemetry') }
 ]
 
-/** docs/configuration.md: how the file works, and its keys as the schema describes them. */
+/** docs/configuration.md: how the file works, and the keys as the schema describes them. */
 export function configurationPage (): string {
   const listed = new Set(SECTIONS.map(({ schema }) => schema))
   const parts = SECTIONS.map(({ title, schema }) => {

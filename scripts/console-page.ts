@@ -1,4 +1,4 @@
-/** The files of the console's page, which nothing compiles: the build puts them where the compiled server looks for them. */
+/** Copies the files of the console's page to the folder where the compiled server finds them. No compiler handles these files. */
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../src/config/paths.js'

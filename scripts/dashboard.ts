@@ -1,13 +1,13 @@
-/** The dashboard for Grafana: what an operator asks of a gateway, from left to right and from top to bottom. */
+/** The dashboard for Grafana: the questions of an operator about a gateway, from left to right and from top to bottom. */
 import type { Row } from './grafana-kit.js'
 import { dashboardText, heatmap, lines, stacked, stat, states, table } from './grafana-kit.js'
 import { publicPage } from './public-address.js'
 
-/** Of a metric with the label `agent`. */
+/** Selector for metrics with the label `agent`. */
 const ONE = 'job=~"$job",instance=~"$instance",agent=~"$agent"'
-/** Of others. */
+/** Selector for metrics without the label `agent`. */
 const ALL = 'job=~"$job",instance=~"$instance"'
-/** Node's own metrics, of gateways only. */
+/** Restricts Node's own metrics to gateways. */
 const OURS = `and on (job, instance) a2a_gateway_build_info{${ALL}}`
 const STREAMING = 'operation=~"SendStreamingMessage|SubscribeToTask"'
 const WHOLE = 'operation!~"SendStreamingMessage|SubscribeToTask"'

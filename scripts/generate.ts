@@ -18,7 +18,7 @@ import { ADDRESSED_FILES } from './public-address.js'
 import { refusalsPage } from './refusals-page.js'
 import { writeValidators } from './validators.js'
 
-/** Add a generator here, and the build writes its file and the tests keep it from drifting. */
+/** All generators. The build writes the file of each generator in this list, and the tests fail when a file is out of date. */
 export const GENERATORS: readonly Generator[] = [
   ...ADDRESSED_FILES,
   { file: 'config/gateway.schema.json', render: schemaText },
@@ -34,7 +34,7 @@ export const GENERATORS: readonly Generator[] = [
   ...catalogueGenerators()
 ]
 
-/** The generated files whose content is not what their generator says. */
+/** The generated files whose content differs from the output of their generator. */
 export function drifted (): string[] {
   return GENERATORS.filter(({ file, render, edits }) => {
     const text = current(file)
@@ -42,7 +42,7 @@ export function drifted (): string[] {
   }).map(({ file }) => file)
 }
 
-/** Writes the files that drifted. */
+/** Writes the files that `drifted` finds. */
 export function generate (): string[] {
   const files = drifted()
   for (const { file, render } of GENERATORS) {

@@ -1,6 +1,9 @@
-/** What a dashboard of Grafana is made of: panels described by what differs between them, laid out from left to right. */
+/**
+ * Builds a dashboard of Grafana from panels. A panel states only what differs between panels, and the kit places the panels from left to
+ * right.
+ */
 
-/** Of Grafana 12.0 and 12.1; later ones bring it up to their own when they load it. */
+/** Schema version of Grafana 12.0 and 12.1. Later versions migrate the dashboard when they load it. */
 const SCHEMA_VERSION = 41
 const COLUMNS = 24
 // eslint-disable-next-line no-template-curly-in-string -- Grafana's variable
@@ -9,7 +12,7 @@ const SOURCE = { type: 'prometheus', uid: '${datasource}' }
 export interface Query {
   /** PromQL, with Grafana's variables. */
   readonly expr: string
-  /** `{{label}}` stands for a label. */
+  /** Text of the legend; `{{label}}` stands for the value of a label. */
   readonly legend?: string
 }
 
@@ -18,16 +21,16 @@ type Kind = 'timeseries' | 'stat' | 'table' | 'heatmap' | 'state-timeline'
 export interface Panel {
   readonly kind: Kind
   readonly title: string
-  /** What it shows, and what to think of it. */
+  /** Describes what the panel shows and how to interpret the values. */
   readonly about: string
   readonly queries: readonly Query[]
-  /** Of Grafana's units: `reqps`, `s`, `percentunit`, `bytes`, `short` … */
+  /** Unit by Grafana's name: `reqps`, `s`, `percentunit`, `bytes`, `short` … */
   readonly unit: string
-  /** Of 24. */
+  /** Width in columns; a row has 24. */
   readonly width: number
   readonly height: number
   readonly stacked: boolean
-  /** From which value on it is red, and before that orange. */
+  /** From `warn` the value is orange, and from `bad` the value is red. */
   readonly limits: readonly [warn: number, bad: number] | null
   readonly max: number | null
 }
@@ -52,7 +55,7 @@ export interface Row {
   readonly panels: readonly Panel[]
 }
 
-/** A variable with the values that a label has. */
+/** A variable with the values of a label. */
 export interface Variable { readonly name: string, readonly label: string, readonly query: string }
 
 export interface Dashboard {
@@ -60,12 +63,12 @@ export interface Dashboard {
   readonly title: string
   readonly about: string
   readonly variables: readonly Variable[]
-  /** Marks in all panels: where the expression has a value. */
+  /** Marks in all panels at the times where the expression has a value. */
   readonly marks: readonly { readonly name: string, readonly expr: string, readonly text: string }[]
   readonly rows: readonly Row[]
 }
 
-/** The JSON that Grafana imports. */
+/** The JSON file that Grafana imports. */
 export function dashboardText (dashboard: Dashboard): string {
   const { uid, title, about, variables, marks, rows } = dashboard
   return JSON.stringify({
@@ -200,5 +203,5 @@ const OPTIONS: Readonly<Record<Kind, object>> = {
   'state-timeline': { mergeValues: true, showValue: 'never', rowHeight: 0.8, legend: { calcs: [], displayMode: 'list', placement: 'bottom', showLegend: false }, tooltip: { mode: 'single', sort: 'none' } }
 }
 
-/** The time of an instant query is the same in each line. */
+/** Hides the column of the time, because an instant query has the same time in each line. */
 const TABLE = [{ id: 'organize', options: { excludeByName: { Time: true }, indexByName: {}, renameByName: { Value: 'value' } } }]

@@ -1,7 +1,8 @@
 /**
- * `node dist/scripts/kubernetes-schemas.js` writes test/fixtures/kubernetes/schemas.json: of the official schemas of Kubernetes, of the
- * Prometheus operator and of the Gateway API, the kinds that deploy/ uses. They come from Go modules, whose checksums the Go toolchain
- * verifies; so it needs `go` and the network. Fields that a schema does not name are refused, as `kubectl --validate=strict` does.
+ * `node dist/scripts/kubernetes-schemas.js` writes test/fixtures/kubernetes/schemas.json. The file contains the kinds that deploy/ uses,
+ * from the official schemas of Kubernetes, of the Prometheus operator and of the Gateway API. The schemas come from Go modules, and the Go
+ * toolchain verifies their checksums. The script therefore needs `go` and the network. The schemas reject fields that they do not name, as
+ * `kubectl --validate=strict` does.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,7 +13,7 @@ import { parse } from 'yaml'
 
 export const FILE = 'test/fixtures/kubernetes/schemas.json'
 
-/** The oldest version that the manifests are for, and a recent one. */
+/** The oldest version that the manifests support, and a recent version. */
 const KUBERNETES = { '1.30': 'v1.30.14', 1.36: 'v1.36.3' }
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   api__v1: ['Namespace', 'ServiceAccount', 'ConfigMap', 'Service', 'Pod'],
@@ -29,16 +30,16 @@ const CUSTOM = [
 
 type Schema = { readonly [key: string]: unknown }
 
-/** Schemas of one version of Kubernetes: `kinds` by `apiVersion Kind`, each a name in `schemas`. */
+/** Schemas of one version of Kubernetes: `kinds` maps `apiVersion Kind` to a name in `schemas`. */
 export interface Schemas { readonly kinds: Record<string, string>, readonly schemas: Record<string, Schema> }
 
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
-/** What says nothing of what is valid. */
+/** Keywords that have no effect on validation. */
 const WORDS = new Set(['description', 'default', 'example', 'externalDocs'])
-/** Keywords whose members are names, not keywords. */
+/** Keywords whose members are names of properties, not keywords. */
 const NAMES = new Set(['properties', 'patternProperties'])
 
-/** A schema of OpenAPI 3 as one of JSON Schema that refuses what it does not name. */
+/** Converts a schema of OpenAPI 3 to a JSON Schema that rejects members that the schema does not name. */
 export function closed (schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -95,7 +96,7 @@ function schemasOf (release: string): Schemas {
   return { kinds, schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => a < b ? -1 : 1)) }
 }
 
-/** The whole file. */
+/** The whole text of the file. */
 export function schemasText (): string {
   return JSON.stringify(Object.fromEntries(Object.entries(KUBERNETES).map(([version, release]) => [version, schemasOf(release)]))) + '\n'
 }

@@ -1,4 +1,7 @@
-/** Writes the validators of the meta-schemas of JSON Schema as code, for src/jsonschema/meta-schema.ts. They are part of a build, not of the repository. */
+/**
+ * Writes the validators of the meta-schemas of JSON Schema as code, for src/jsonschema/meta-schema.ts. The code is part of a build, not of
+ * the repository.
+ */
 import standalone from 'ajv/dist/standalone/index.js'
 import { create } from '../src/jsonschema/ajv.js'
 import type { Draft } from '../src/jsonschema/ajv.js'
@@ -6,7 +9,7 @@ import { META } from '../src/jsonschema/meta-schema.js'
 import { Patterns } from '../src/jsonschema/regexp.js'
 import { overwrite } from './overwrite.js'
 
-/** @returns a CommonJS module, of the shape `MetaSchemas` */
+/** @returns the text of a CommonJS module with the shape `MetaSchemas` */
 export function metaSchemasModule (): string {
   const makers = (Object.keys(META) as Draft[]).map(draft => {
     const code = standalone.default(create(draft, false, new Patterns(), true), { made: META[draft] })

@@ -1,6 +1,6 @@
 /**
- * `npm run test:nightly [-- --minutes=60]`: everything that the other suites run, with new random input, and then what takes longer.
- * Each property test gets a new seed and ten times the runs; a failure prints the seed and the input to keep.
+ * `npm run test:nightly [-- --minutes=60]`: runs all other suites with new random input, and then the suites that take longer. Each
+ * property test gets a new seed and ten times the runs. A failure prints the seed and the input to keep.
  */
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

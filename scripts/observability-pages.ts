@@ -8,7 +8,7 @@ import { SPAN_ATTRIBUTES, SPAN_NAMES } from '../src/telemetry/traces/span-attrib
 import type { Generator } from './generator.js'
 import { PROCESS_METRICS } from './process-metrics.js'
 
-/** docs/metrics.md, docs/logs.md and docs/traces.md, made of the tables that the code is typed against. */
+/** docs/metrics.md, docs/logs.md and docs/traces.md, generated from the tables that define the types of the code. */
 export const OBSERVABILITY_PAGES: readonly Generator[] = [
   { file: 'docs/metrics.md', render: metricsPage },
   { file: 'docs/logs.md', render: logsPage },
@@ -71,7 +71,7 @@ ${PROCESS_METRICS.map(({ name, type, labels, meaning }) => row(code(name), type,
 `
 }
 
-/** By the naming rules of Prometheus. */
+/** The unit of a metric, from its name by the naming rules of Prometheus. */
 function unitOf (name: string): string {
   if (name.endsWith('_seconds')) return 'seconds'
   if (name.endsWith('_bytes')) return 'bytes'

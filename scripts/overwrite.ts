@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path'
 import { packageRoot } from '../src/config/paths.js'
 
 /**
- * Puts a module that the build has made in the place of one that the compiler writes. The compiler always writes its own again: whoever
- * compiles and does not build has nothing of an earlier build in force.
+ * Replaces a compiled module with a module that the build has made. The compiler writes its own module again on each run, so a compile
+ * without a build removes the result of earlier builds.
  * @param file below `dist/`
- * @param code of the module, which may call `require`
- * @param required CommonJS modules beside it, by name without `.cjs`: loaded when `code` requires them
+ * @param code text of the module, which may call `require`
+ * @param required CommonJS modules beside the file, by name without `.cjs`; they load when `code` requires them
  */
 export function overwrite (file: string, code: string, required: Readonly<Record<string, string>>): void {
   const path = join(packageRoot(), 'dist', file)

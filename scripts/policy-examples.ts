@@ -1,4 +1,7 @@
-/** One example for each key of a policy, as it stands below the policy's name. The tests check that each is a policy, and that none is missing. */
+/**
+ * One example for each key of a policy, as YAML below the policy's name. The tests check that each example is a valid policy and that no
+ * key lacks one.
+ */
 export const POLICY_EXAMPLES: Readonly<Record<string, string>> = {
   uri: 'uri: https://acme.example/ext/delivery-window/v1',
   uriPattern: 'uriPattern: https://acme.example/ext/*',

@@ -39,7 +39,7 @@ function section (key: string, schema: Schema): string {
   ].join('\n\n') + '\n'
 }
 
-/** For what is no mapping, and has no table therefore. */
+/** Describes the type and bounds of a key that is not a mapping, and therefore has no table. */
 function facts (schema: Schema): string[] {
   if (schema.properties !== undefined) return []
   const bound = bounds(schema)

@@ -1,4 +1,7 @@
-/** What prom-client tells of the process, for docs/metrics.md: which there are differs between systems, and the page must not. A test holds the list to the registry on Linux. */
+/**
+ * The metrics that prom-client reports about the process, for docs/metrics.md. The set of metrics differs between systems, and the page
+ * must not. A test compares this list with the registry on Linux.
+ */
 
 export interface ProcessMetric {
   readonly name: string

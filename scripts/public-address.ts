@@ -1,24 +1,24 @@
 /**
- * The public address of the repository: `repository.url` in package.json is the only place that names it. `npm run build` writes it into
- * every other file that needs it, and `npm run drift` fails where one of them names another.
+ * The public address of the repository. Only `repository.url` in package.json defines the address. `npm run build` writes the address into
+ * every other file that needs it. `npm run drift` fails when one of these files contains another address.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../src/config/paths.js'
 import type { Generator } from './generator.js'
 
-/** Such as `https://github.com/OWNER/a2a-extension-gateway`, without `git+` and `.git`. */
+/** The address without `git+` and `.git`, such as `https://github.com/OWNER/a2a-extension-gateway`. */
 export function publicAddress (): string {
   const { repository } = JSON.parse(read('package.json')) as { repository: { url: string } }
   return repository.url.replace(/^git\+/, '').replace(/\.git$/, '')
 }
 
-/** A page of the documentation, as a reader outside of the repository finds it. */
+/** The URL of a documentation page for readers outside of the repository. */
 export function publicPage (file: string, address = publicAddress()): string {
   return `${address}/blob/main/${file}`
 }
 
-/** Replaces the line or lines that `pattern` finds. @throws Error when the file no longer has them */
+/** Replaces the line or lines that `pattern` matches. @throws Error when the file no longer has a match */
 function replaced (text: string, pattern: RegExp, by: string): string {
   if (!pattern.test(text)) throw new Error(`${String(pattern)} finds nothing`)
   return text.replace(pattern, by)
@@ -27,7 +27,7 @@ function replaced (text: string, pattern: RegExp, by: string): string {
 const runbooks = (text: string, address: string): string =>
   replaced(text, /(?<=runbook_url: )("?)[^"\s]*(?=#a2agateway)/g, `$1${publicPage('docs/alerts.md', address)}`)
 
-/** For each file with the address in it: the same text with `address` in the place of what stands there. */
+/** For each file that contains the address: a function that returns the text with `address` in place of the current one. */
 export const ADDRESSED: Readonly<Record<string, (text: string, address: string) => string>> = {
   'package.json': (text, address) =>
     replaced(replaced(text, /(?<="homepage": ")[^"]*/, `${address}#readme`), /(?<="bugs": ")[^"]*/, `${address}/issues`),
@@ -44,7 +44,7 @@ export const ADDRESSED: Readonly<Record<string, (text: string, address: string) 
     replaced(replaced(text, /(?<=url: )\S*(?=\/security\/advisories\/new$)/m, address), /(?<=url: )\S*(?=\/blob\/main\/docs\/troubleshooting\.md$)/m, address)
 }
 
-/** The file with the address of package.json in it. */
+/** The content of the file with the address of package.json. */
 export function addressed (file: string): string {
   const edit = ADDRESSED[file]
   if (edit === undefined) throw new Error(`${file} does not name the public address`)

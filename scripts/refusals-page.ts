@@ -2,7 +2,7 @@ import type { Reason } from '../src/a2a/errors.js'
 import { GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRejection } from '../src/a2a/errors.js'
 import type { Rejection } from '../src/a2a/errors.js'
 
-/** When each reason is given; a reason without an entry here does not compile. */
+/** The situation in which the gateway uses each reason. A reason without an entry here does not compile. */
 const WHEN: Readonly<Record<Reason, string>> = {
   EXTENSION_SUPPORT_REQUIRED: 'the request does not name a required extension',
   EXTENSION_NOT_ALLOWED: 'a policy forbids the extension: `unlistedExtensions: reject`, or a rule of class `forbidden`',
@@ -41,7 +41,7 @@ const EXAMPLE: Rejection = {
   helpUri: 'https://example.com/ext/v1'
 }
 
-/** docs/refusals.md, made from the table that the gateway answers by. */
+/** docs/refusals.md, generated from the table that the gateway uses for its rejections. */
 export function refusalsPage (): string {
   const rows = (Object.keys(REASONS) as Reason[]).map(reason => {
     const { rpc, http, status, infrastructure, protocol } = REASONS[reason]

@@ -1,7 +1,8 @@
 /**
- * Checks before a release that everything that states a version states the same one, so that nothing is published from a tag that was made too early.
+ * Checks before a release that all files state the same version, so that a tag that was made too early publishes nothing.
  *
- * - `release-check.js TAG REPOSITORY` exits with 1 and a line per problem, or prints outputs of a workflow step: `version` and `latest`.
+ * - `release-check.js TAG REPOSITORY` exits with 1 and prints a line for each problem, or prints the outputs of a workflow step: `version`
+ *   and `latest`.
  * - `release-check.js --notes TAG` prints the changelog's section of the release.
  */
 import { readFileSync, realpathSync } from 'node:fs'
@@ -32,7 +33,7 @@ export function releaseFiles (): ReleaseFiles {
   }
 }
 
-/** What stops a release of `tag` from the repository at `address`, one sentence each. */
+/** The problems that prevent a release of `tag` from the repository at `address`, one sentence each. */
 export function releaseProblems (tag: string, address: string, files: ReleaseFiles): string[] {
   const { version } = files
   const image = /^ARG VERSION=(.*)$/m.exec(files.dockerfile)?.[1] ?? 'none'
@@ -46,7 +47,7 @@ export function releaseProblems (tag: string, address: string, files: ReleaseFil
   ]
 }
 
-/** The changelog's text below the heading of the release, or null if it has none with a date. */
+/** The changelog's text below the heading of the release. Null when the changelog has no such heading with a date. */
 export function releaseNotes (tag: string, changelog: string): string | null {
   const version = tag.replace(/^v/, '')
   const section = changelog.split(/^## /m).find(text => text.startsWith(`${version} (`) && /^\S+ \(\d{4}-\d\d-\d\d\)\n/.test(text))
@@ -64,7 +65,7 @@ function main (args: readonly string[]): number {
   const problems = releaseProblems(tag, address, files)
   for (const problem of problems) console.error(problem)
   if (problems.length > 0) return 1
-  // A version with a pre-release part, such as 1.0.0-rc.1, is not what `latest` means.
+  // The tag `latest` never points to a version with a pre-release part, such as 1.0.0-rc.1.
   console.log(`version=${files.version}\nlatest=${String(!files.version.includes('-'))}`)
   return 0
 }

@@ -1,4 +1,4 @@
-/** One rule of a policy in words: what it looks at, when, and what must hold. */
+/** Describes one rule of a policy in words: its subject, its conditions, and its requirements. */
 import { stringify } from 'yaml'
 import type { ResponseSelectorConfig, ConditionConfig, ContentPlace, MetadataSelectorConfig, PartSelectorConfig, ResponseRuleConfig, RuleConfig, SelectorConfig } from '../src/config/model/model.js'
 
@@ -9,7 +9,7 @@ export function yamlBlock (value: unknown): string {
   return `\`\`\`yaml\n${stringify(value, { lineWidth: 140 }).trimEnd()}\n\`\`\``
 }
 
-/** Markdown: a heading, sentences, schemas as YAML. */
+/** Describes a request rule in Markdown: a heading, sentences, and schemas as YAML. */
 export function ruleWords (rule: RuleConfig, level = '###'): string {
   const { on, select, error, verdict = 'reject', onUnknown } = rule
   return words(rule, level, 'request', `Selects ${selected(select)}${on === undefined ? '' : `, in ${any(on)}`}.`, [
@@ -18,7 +18,7 @@ export function ruleWords (rule: RuleConfig, level = '###'): string {
   ])
 }
 
-/** The same of a rule for answers. */
+/** Describes a response rule in the same way. */
 export function responseRuleWords (rule: ResponseRuleConfig, level = '###'): string {
   const { on, select, error, verdict = 'warn', chunked } = rule
   return words(rule, level, 'result', `Selects ${answered(select)}${on === undefined ? '' : `, in responses to ${any(on)}`}.`, [

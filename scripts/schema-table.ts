@@ -1,10 +1,10 @@
 import type { Schema } from '../src/config/schema/schema-kit.js'
 
-// Rows of Markdown tables, made of the configuration's schema.
+// Builds rows of Markdown tables from the configuration's schema.
 
 export const TABLE_HEAD = '| key | type | default | bounds | |\n|---|---|---|---|---|'
 
-/** @param listed objects, and items of lists, with a table of their own; others are flattened into their rows */
+/** @param listed objects, and items of lists, with a table of their own; the function flattens others into the rows */
 export function tableRows (schema: Schema, prefix: string, listed: ReadonlySet<Schema>): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, child]) => {
     const name = `${prefix}${key}`
@@ -48,7 +48,7 @@ function code (value: unknown): string {
   return `\`${typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)}\``
 }
 
-/** Bounds have a column of their own. */
+/** Removes the bounds from a description, because the table has a column for bounds. */
 function unbounded (text: string): string {
   return text.replace(/ From \S+ to \S+\.$/, '')
 }

@@ -1,9 +1,11 @@
 /**
- * Which test file runs in which suite. A file that no line names belongs to `integration`, so a new file is never left out.
- * test/docs/suites.test.ts compares the table of CONTRIBUTING.md with this one.
+ * Maps each test file to its suite. A file without an entry belongs to `integration`, so no new file is left out. test/docs/suites.test.ts
+ * compares this table with the table of CONTRIBUTING.md.
  */
 
-/** Folders whose files run grouped: one process per group, because starting a process costs more CPU than most of these files. */
+/**
+ * Folders whose files run in groups: one process for each group, because the start of a process costs more CPU than most of these files.
+ */
 const UNIT_GROUPS = {
   protocol: ['a2a', 'agent', 'catalogue', 'state', 'helpers'],
   config: ['config', 'console', 'deploy'],
@@ -12,7 +14,10 @@ const UNIT_GROUPS = {
   wire: ['wire', 'fuzz']
 }
 
-/** Small files of the integration suite that share one process: each process costs about 2.5 s of a core beside its tests (measured, three at once on two cores). */
+/**
+ * Small files of the integration suite that share one process. Each process costs about 2.5 s of a core in addition to its tests (measured
+ * with three processes at once on two cores).
+ */
 const INTEGRATION_GROUPS = {
   advisories: /^security\/(?:CVE|GHSA)-(?!2026-109924)/,
   bypass: /^security\/bypass-(?!passthrough-spellings)/,
@@ -21,12 +26,12 @@ const INTEGRATION_GROUPS = {
   services: /^(?:admin|bench\/(?:open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|trace-context)|upstream\/(?:card-|gate|tls))/
 }
 
-/** Files of those folders that start processes, wait for sockets or files, or measure coverage of their own process. */
+/** Files of those folders that start processes, wait for sockets or files, or measure the coverage of their own process. */
 const NOT_UNIT = [
-  'config/hostile', 'config/watch', 'console/tail', 'docs/quick-start', 'docs/told', 'fuzz/coverage', 'offline/cli', 'offline/explain-cli', 'state/redis-misbehaviour'
+  'config/hostile', 'config/watch', 'console/tail', 'docs/quick-start', 'docs/telemetry-reference', 'fuzz/coverage', 'offline/cli', 'offline/explain-cli', 'state/redis-misbehaviour'
 ]
 
-/** Files of their own process in `npm test`: one end-to-end call per binding and version. */
+/** Files that run in a process of their own in `npm test`: one end-to-end call for each binding and version. */
 const UNIT_FILES = ['e2e/smoke']
 
 const inFolder = (file, folder) => file.startsWith(`${folder}/`)
@@ -42,9 +47,9 @@ export function suiteOf (file) {
 }
 
 /**
- * The processes of a suite, slowest first, so that no core is idle at the end.
+ * The processes of a suite. The slowest processes come first, so that no core is idle at the end.
  * @param files below `test/`, without `.test.ts`
- * @returns name of each process -> its files
+ * @returns a map from the name of each process to its files
  */
 export function processesOf (suite, files) {
   const processes = new Map()
@@ -56,7 +61,7 @@ export function processesOf (suite, files) {
   return new Map([...order, ...[...processes.keys()].filter(name => !order.includes(name))].map(name => [name, processes.get(name)]))
 }
 
-/** Processes that take longest, measured on two cores. */
+/** The processes that take longest, measured on two cores. */
 const SLOW_FIRST = [
   'policy', 'config', 'protocol', 'offline', 'wire',
   'hostile/scenarios', 'differential/answers', 'bypass', 'clients', 'proxy', 'gateway/hostile-cards', 'security/bypass-passthrough-spellings', 'gateway/serve-cli', 'differential/requests', 'advisories', 'cli/bundled',

@@ -30,7 +30,7 @@ const since = () => `${((performance.now() - begin) / 1_000).toFixed(1)} s`
 await buildTests()
 console.log(`# compiled in ${since()}`)
 const files = readdirSync(BUILT, { recursive: true }).filter(file => file.endsWith('.test.js')).map(file => file.slice(0, -'.test.js'.length)).sort()
-// `npm test -- wire/json` passes the suite's name and then paths: the paths count.
+// In `npm test -- wire/json`, the suite's name comes before the paths. When both are present, only the paths count.
 const paths = Object.hasOwn(SUITES, chosen[0]) ? chosen.slice(1) : chosen
 const suite = paths.length === 0 ? chosen[0] : null
 const { timeout, jobs } = SUITES[suite ?? 'interop']
@@ -51,12 +51,12 @@ child.on('close', code => {
   process.exitCode = code ?? 1
 })
 
-/** Each matching file in a process of its own. */
+/** Runs each matching file in a process of its own. */
 function selected (texts) {
   return new Map(files.filter(file => texts.some(text => `test/${file}.test.ts`.includes(text))).map(file => [file, [file]]))
 }
 
-/** The file that tap starts: the test itself, or a file that imports the members of a group one after the other. */
+/** The file that tap starts: the test itself, or a file that imports the members of a group one after another. */
 function entryOf (name, members) {
   if (members.length === 1) return join(BUILT, `${members[0]}.test.js`)
   const entry = join(GROUPS, `${name}.test.js`)

@@ -1,4 +1,7 @@
-/** Writes the validators of our own schemas as code, for src/config/precompiled.ts. They are part of a build, not of the repository. */
+/**
+ * Writes the validators of the gateway's own schemas as code, for src/config/precompiled.ts. The code is part of a build, not of the
+ * repository.
+ */
 import standalone from 'ajv/dist/standalone/index.js'
 import { PART, WHOLE, compile } from '../src/config/compile.js'
 import { digestOf } from '../src/config/precompiled.js'
@@ -8,7 +11,7 @@ import { POLICY } from '../src/config/validate.js'
 import { testFileSchema } from '../src/offline/policy-test/test-schema.js'
 import { overwrite } from './overwrite.js'
 
-/** @returns a CommonJS module, of the shape `Precompiled` */
+/** @returns the text of a CommonJS module with the shape `Precompiled` */
 export function validatorsModule (schema: Schema, part: string | null): string {
   const { ajv } = compile(schema, part, { code: { source: true } })
   const code = standalone.default(ajv, part === null ? { whole: WHOLE } : { whole: WHOLE, part: PART })

@@ -1,6 +1,7 @@
 /**
- * The one script that the build makes of the gateway and of the packages that every start loads (scripts/bundle/), run with what V8 had made of it
- * when it was built. A start found, read and compiled 500 files one by one before: more than half of its processor time.
+ * The build (scripts/bundle/) joins the gateway and the packages that every start loads into one script. This module runs that script with
+ * the code cache that V8 made at build time. Before the bundle, a start found, read and compiled 500 files one by one, which took more than
+ * half of its processor time.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,19 +10,22 @@ import { Script } from 'node:vm'
 import { crc32 } from 'node:zlib'
 import { setEngineFlags } from './engine.js'
 
-/** How the modules that can be started are loaded, by name. */
+/** Loaders of the modules that can be started, by name. */
 export type Bundle = Readonly<Record<string, () => unknown>>
 
-/** @returns the script, with what V8 has kept of it where that can be used: made by this V8 under these flags, of this source */
+/**
+ * @returns the script with its V8 code cache; V8 uses the cache only if the same V8 made the cache under the same flags from the same
+ * source
+ */
 export function readScript (file: string): Script {
   setEngineFlags()
-  // Written in ASCII; as Latin-1 nothing has to be checked.
+  // The script is ASCII. Decoding as Latin-1 needs no check of the bytes.
   const source = readFileSync(file, 'latin1')
   const cachedData = readCache(cacheOf(file))
   return new Script(source, { filename: file, ...cachedData === null ? {} : { cachedData } })
 }
 
-/** The script is a function of what a CommonJS module sees. */
+/** Runs the script, which is a function of the variables that a CommonJS module sees. */
 export function runScript (script: Script, file: string): Bundle {
   const run = script.runInThisContext() as (exports: Record<string, () => unknown>, require: NodeJS.Require, filename: string, dirname: string) => void
   const exports: Record<string, () => unknown> = {}
@@ -29,7 +33,7 @@ export function runScript (script: Script, file: string): Bundle {
   return exports
 }
 
-/** @param name of the script below this folder */
+/** @param name path of the script below this folder */
 export function bundled (name: string): Bundle {
   const file = join(import.meta.dirname, name)
   return runScript(readScript(file), file)
@@ -45,7 +49,7 @@ export function writeCache (data: Buffer): Buffer {
   return Buffer.concat([checksum, data])
 }
 
-/** @returns null when there is none, or a damaged one: V8 takes bytes as they are, and may crash later */
+/** @returns null when the cache is missing or damaged; V8 accepts damaged bytes unchecked and may crash later */
 function readCache (file: string): Buffer | null {
   let bytes: Buffer
   try {

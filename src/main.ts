@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Command line to command. */
+/** Entry point of the command line: parses the arguments and runs the command. */
 import { parseArgs } from 'node:util'
 import type { Command } from './cli/commands.js'
 import { COMMANDS } from './cli/commands.js'
@@ -53,7 +53,7 @@ async function main (argv: readonly string[]): Promise<number> {
   const text = (name: string): string | undefined => typeof values[name] === 'string' ? values[name] : undefined
   const { env } = process
   const config = text('config') ?? null
-  // Each command loads its own code only: `health`, which a container runs every few seconds, needs none of the gateway's.
+  // Each command loads only its own code. `health`, which a container runs every few seconds, needs no code of the gateway.
   switch (command) {
     case 'serve': return await (await import('./cli/serve.js')).runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
     case 'check': return await (await import('./cli/check.js')).runCheck({ config, live: values.live === true, env }, { out, err })

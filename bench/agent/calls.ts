@@ -1,13 +1,16 @@
-/** What is sent to the agent, what it answers, and its card: the same bytes for every party. */
+/** The calls to the agent, the agent's responses, and its card. All parties get the same bytes. */
 
 export const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
-/** The card requires it. */
+/** The extension that the card requires. */
 export const REQUIRED = 'https://example.com/ext/terms-accepted/v1'
-/** The name that a DataPart's media type gives: a schema of the card. */
+/** The name in the media type of a DataPart: a schema of the card. */
 const SCHEMA = 'order'
 const DATA_TYPE = `application/json;schema=${SCHEMA}`
 
-/** `file`: a file of random characters, as base64. `text`: lines of prose. `data`: hundreds of small objects, each held to the schema. */
+/**
+ * Content of a call. `file`: a file of random characters, as base64. `text`: lines of prose. `data`: hundreds of small objects, which the
+ * gateway validates one by one against the schema.
+ */
 export type Shape = 'text' | 'file' | 'data'
 export interface Work { readonly name: string, readonly bytes: number, readonly shape: Shape }
 
@@ -22,10 +25,10 @@ export const WORKS: readonly Work[] = [
 export const HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'application/json', 'a2a-version': '1.0', 'a2a-extensions': REQUIRED, accept: 'application/json'
 }
-/** @param answer what the agent shall do: `burst 50`, `paced 3` or `hold`; see the agent */
+/** @param answer the stream that the agent sends: `burst 50`, `paced 3` or `hold`; see the agent */
 export const streamHeaders = (answer: string): Record<string, string> => ({ ...HEADERS, accept: 'text/event-stream', 'bench-stream': answer })
 
-/** A call with a DataPart that names a schema, of exactly so many bytes (or as many as it needs at least). */
+/** A call with a DataPart that names a schema. The body has exactly `bytes` bytes. @throws Error when `bytes` is too small for a call */
 export function callBody ({ bytes, shape }: Pick<Work, 'bytes' | 'shape'>, method = 'SendMessage'): Buffer {
   const items: object[] = [{ sku: 'A-17', quantity: 2 }]
   const whole = (filler: object[]): Buffer => Buffer.from(JSON.stringify({
@@ -45,14 +48,14 @@ export function callBody ({ bytes, shape }: Pick<Work, 'bytes' | 'shape'>, metho
   return whole([part(shape === 'file' ? base64(room) : prose(room))])
 }
 
-/** Lines of which some have characters beyond ASCII, so that much as JSON takes `bytes`. */
+/** Lines of text, some with characters beyond ASCII. The text takes `bytes` bytes as JSON. */
 function prose (bytes: number): string {
   const line = 'Please order these – and say “when”: the first shelf is empty since Monday.\n'
   const cost = Buffer.byteLength(JSON.stringify(line)) - 2
   return line.repeat(Math.floor(bytes / cost)) + 'x'.repeat(bytes % cost)
 }
 
-/** The same on every run: a file of its own seed. */
+/** Random characters from a fixed seed, so that each run has the same file. */
 function base64 (characters: number): string {
   const bytes = Buffer.alloc(Math.ceil(characters / 4) * 3)
   for (let i = 0, seed = 1; i < bytes.length; i++) {
@@ -64,7 +67,7 @@ function base64 (characters: number): string {
 
 const reply = { data: { items: [{ sku: 'A-17', quantity: 2 }] }, mediaType: DATA_TYPE }
 
-/** A task whose artifact follows the schema. */
+/** A task whose artifact conforms to the schema. */
 export const ANSWER = Buffer.from(JSON.stringify({
   jsonrpc: '2.0', id: 1, result: { task: { id: 'task-1', contextId: 'context-1', status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [{ artifactId: 'a-1', parts: [reply, { text: 'It is on its way.' }] }] } }
 }))
@@ -78,9 +81,10 @@ function event (result: object): Buffer {
 }
 
 /**
+ * The card of the agent.
  * @param base URL of the agent, with its path
- * @param policies how many further extensions it declares
- * @param nodes how many subschemas the schema has; 0: no object schemas at all
+ * @param policies number of further extensions that the card declares
+ * @param nodes number of subschemas of the schema; 0: the card has no object schemas
  */
 export function card (base: string, policies: number, nodes: number): object {
   const more = Array.from({ length: policies }, (_none, i) => ({ uri: extension(i) }))

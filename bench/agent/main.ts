@@ -1,10 +1,11 @@
 /**
- * The agent behind all parties, a process of its own. It works on the socket and does as little as it can, because it shares its core with
- * what makes the load. Only requests with Content-Length are understood, as every party sends them.
+ * The agent behind all parties, in a process of its own. The agent works directly on the socket and does as little as possible, because it
+ * shares its core with the load generator. The agent understands only requests with Content-Length, which every party sends.
  *
- * GET /stats: `{calls, bytes, streams}`. GET anything else: a card, below `/POLICIES/NODES`. POST: a call; the header `bench-stream` asks for
- * an event stream: `burst N` sends N events as fast as they are taken, `paced N` one every 10 ms, `hold` one and then nothing.
- * `bench-digest: yes` puts the SHA-256 of the body that came into the answer's header `bench-digest`.
+ * GET /stats returns `{calls, bytes, streams}`. Any other GET returns a card, below `/POLICIES/NODES`. POST is a call. The header
+ * `bench-stream` requests an event stream: `burst N` sends N events as fast as the reader takes them, `paced N` sends N events, one every
+ * 10 ms, and `hold` sends one event and then nothing. `bench-digest: yes` puts the SHA-256 of the request body into the response header
+ * `bench-digest`.
  */
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
@@ -27,7 +28,7 @@ class Connection {
   private readonly socket: Socket
   private readonly origin: string
   private pending: Buffer = Buffer.alloc(0)
-  /** Bytes of the body still to come; -1 between requests. */
+  /** Bytes of the body that have not arrived yet; -1 between requests. */
   private left = -1
   private head = ''
   private digest: Hash | null = null

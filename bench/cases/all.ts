@@ -5,5 +5,5 @@ import { MEMORY } from './memory.js'
 import { START } from './start.js'
 import { STREAM, THROUGHPUT } from './throughput.js'
 
-/** In the order in which they run, and in which the page tells them. */
+/** All cases, in the order in which they run and in which the page shows them. */
 export const CASES: readonly Case[] = [THROUGHPUT, STREAM, LATENCY, FIRST_EVENT, MEMORY, START, SIZE, READING]

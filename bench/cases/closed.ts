@@ -1,4 +1,4 @@
-/** Throughput and CPU of one party under one load, with every doubt about its answers settled. */
+/** Measures throughput and CPU of one party under one load, and checks its responses. */
 import type { Bench } from '../bench.js'
 import { WrongAnswer } from '../bench.js'
 import { closedLoop } from '../load/closed.js'
@@ -10,14 +10,17 @@ import type { Sample } from '../results.js'
 export interface Call {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** Calls in flight. Few where one call takes long: what is half done when the time is over has cost CPU, but counts for nothing. */
+  /**
+   * Calls in flight. The number is small where one call takes long, because a call that is unfinished at the end has cost CPU but is not
+   * counted.
+   */
   readonly connections: number
 }
 
 export const MANY = 64
 export const FEW = 8
 
-/** @returns `perSecond`: calls; `cpuPerCall`: microseconds; `busy`: share of its core that the proxy used. The last two only of proxies. */
+/** @returns `perSecond`: calls; `cpuPerCall`: microseconds; `busy`: the used share of the proxy's core. Only proxies have the last two. */
 export async function closedSample (bench: Bench, party: Party, call: Call): Promise<Sample> {
   const url = `${party.url}/rpc`
   const doubt = await wrongWith(url, call.headers, call.body)
@@ -27,17 +30,17 @@ export async function closedSample (bench: Bench, party: Party, call: Call): Pro
   const cpu = cpuSeconds(party.pids) - before.cpu
   const after = await agentStats(bench)
   if (bad > 0 || calls === 0) throw new WrongAnswer(`${bad} of ${calls + bad} calls failed`)
-  // Calls cut off at the end of the load reach the agent, but are not counted.
+  // Calls that are cut off at the end of the load reach the agent, but are not counted.
   const [reached, bytes] = [after.calls - before.calls, after.bytes - before.bytes]
   if (reached < calls || bytes < calls * call.body.length) throw new WrongAnswer(`of ${calls} answered calls ${reached} reached the agent, with ${bytes} bytes`)
   return { perSecond: calls / took, ...(party.pids.length === 0 ? {} : { cpuPerCall: cpu / calls * 1e6, busy: cpu / took }) }
 }
 
-/** Of one work. What takes longer than the limit is hot by then, or never will be. */
+/** Number of warm-up calls for one work. The time limit below is long enough: a party that is not warm by then never is. */
 const WARM_CALLS = 3_000
 const WARM_SECONDS = 5
 
-/** Runs the parties hot by calls, not by time: where the machine is slow, compiling takes longer too. */
+/** Warms up the parties. The number of calls decides and not the time, because compilation also takes longer on a slow machine. */
 export async function warm (bench: Bench, parties: readonly Party[], call: Call): Promise<void> {
   for (const party of parties) {
     try {

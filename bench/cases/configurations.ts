@@ -1,4 +1,4 @@
-/** What more of something costs: the gateway beside itself, with another configuration. */
+/** Measures what a larger or different configuration costs: the gateway compared with itself under another configuration. */
 import { HEADERS, callBody, streamHeaders } from '../agent/calls.js'
 import type { Bench, Case, Table } from '../bench.js'
 import { interleave, subjects } from '../bench.js'
@@ -10,7 +10,7 @@ import { FEW, MANY, closedSample, warm } from './closed.js'
 
 type Configurations = Readonly<Record<string, GatewayOptions>>
 
-/** The first is what the others are compared with. */
+/** The first configuration is the baseline for the others. */
 const SIZES: Configurations = {
   'one agent': {},
   '100 agents': { agents: 100 },
@@ -28,7 +28,10 @@ export const SIZE: Case = {
   run: async bench => await sideBySide(bench, 'size', '400 B', SIZES, { headers: HEADERS, body: callBody({ bytes: 400, shape: 'text' }), connections: MANY })
 }
 
-/** Calls ask for an extension, which the agent never says it heeds: events are read for that, until it shows. */
+/**
+ * The calls request an extension that the agent never reports as activated. The gateway therefore reads events for a proof of activation
+ * until it finds one.
+ */
 const READINGS: Configurations = {
   'answers not read (responses: off)': { responses: 'off' },
   'no rule looks, proof of activation is sought (responses: observe)': { responses: 'observe', nodes: 0 },

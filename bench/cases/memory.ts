@@ -19,7 +19,7 @@ const FRESH: Readonly<Record<string, (bench: Bench) => Promise<Party>>> = {
   'fastify-proxy': ({ place }) => ours('memory-fastify', place, [...watched(), built('bench/parties/fastify-proxy.js'), place.agent], { ipc: true })
 }
 
-/** Each round has processes of its own: memory that was given back once would not show a second time. */
+/** Each round starts new processes. In an old process, memory that was freed once would not appear as growth a second time. */
 export const MEMORY: Case = {
   name: 'memory',
   about: `memory per stream, of ${STREAMS} open streams`,

@@ -7,7 +7,7 @@ import { FEW, MANY, closedSample, warm } from './closed.js'
 
 export const callOf = (work: Work): Call => ({ headers: HEADERS, body: callBody(work), connections: work.bytes > 100_000 ? FEW : MANY })
 
-/** What `--quick` leaves out. */
+/** The works that `--quick` leaves out. */
 const SLOW = new Set(['4 kB'])
 
 export const THROUGHPUT: Case = {
@@ -26,7 +26,7 @@ export const THROUGHPUT: Case = {
   }
 }
 
-/** Of one stream. */
+/** Events of one stream. */
 export const EVENTS = 50
 
 export const STREAM: Case = {

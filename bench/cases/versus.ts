@@ -1,4 +1,4 @@
-/** Two gateways of the same configuration, by turns. */
+/** Compares two gateways with the same configuration, in alternating turns. */
 import { ANSWER, HEADERS, WORKS, callBody, streamHeaders } from '../agent/calls.js'
 import type { Bench } from '../bench.js'
 import { WrongAnswer, interleave, subjects } from '../bench.js'
@@ -15,7 +15,7 @@ import { EVENTS, callOf } from './throughput.js'
 const RATE = 500
 const MEASURES: ReadonlyArray<readonly [string, string]> = [['cpuPerCall', 'CPU per call'], ['perSecond', 'calls per second'], ['p50', 'p50'], ['p99', 'p99']]
 
-/** @returns a table: per work, the second party's figures as multiples of the first's, with their quartiles */
+/** @returns a table: for each work, the second party's figures as multiples of the first party's, with their quartiles */
 export async function versus (bench: Bench, before: Party, after: Party): Promise<string> {
   const pair = subjects([before, after].map((party, i) => ({ ...party, name: String(i) })))
   const lines: string[][] = []

@@ -1,4 +1,7 @@
-/** A closed loop: every connection sends its next call when the last is answered. What comes out is how much a party can take. */
+/**
+ * A closed loop: every connection sends its next call when it has the response to the last one. The result is the maximum throughput of a
+ * party.
+ */
 import { execFile } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +10,7 @@ import autocannon from 'autocannon'
 import { which } from '../processes.js'
 
 export interface ClosedLoad {
-  /** All calls go to this URL. */
+  /** The URL of all calls. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
@@ -16,9 +19,9 @@ export interface ClosedLoad {
 }
 
 export interface ClosedResult {
-  /** Answered with a status of success. */
+  /** Calls whose response has a status of success. */
   readonly calls: number
-  /** Answered with another status, not at all, or too late. */
+  /** Calls with another status, without a response, or with a late response. */
   readonly bad: number
   readonly seconds: number
 }
@@ -31,7 +34,7 @@ export async function closedLoop (load: ClosedLoad, tool: Tool, directory: strin
   return tool === 'wrk' ? await withWrk(load, directory) : await withAutocannon(load)
 }
 
-/** It counts whole seconds only. */
+/** Measures with wrk, which counts only whole seconds. */
 async function withWrk ({ url, headers, body, connections, seconds }: ClosedLoad, directory: string): Promise<ClosedResult> {
   const script = join(directory, 'wrk.lua')
   const bodyFile = join(directory, 'wrk.body')

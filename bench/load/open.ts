@@ -1,6 +1,6 @@
 /**
- * An open loop: calls are sent at fixed times, whether or not earlier ones are answered. Each is counted from the time at which it was due, so
- * that what waits because a party stands still is counted too (coordinated omission).
+ * An open loop: the generator sends calls at fixed times, even when earlier calls have no response yet. The time of each call counts from
+ * its scheduled time. The figures therefore include the delay of calls that wait because a party stands still (coordinated omission).
  */
 import { Agent, request } from 'node:http'
 import { createHistogram } from 'node:perf_hooks'
@@ -16,21 +16,21 @@ export interface OpenLoad {
   /** Calls per second. */
   readonly rate: number
   readonly seconds: number
-  /** What every answer must bring, in bytes of its body. */
+  /** Size of the body that every response must have, in bytes. */
   readonly expected: number
 }
 
 export interface OpenResult {
   readonly calls: number
   readonly bad: number
-  /** All in microseconds. Of the first piece of the body, and of its end. */
+  /** Times in microseconds: `first` until the first chunk of the body, and `whole` until the end of the body. */
   readonly first: RecordableHistogram
   readonly whole: RecordableHistogram
-  /** How late the generator itself sent: part of the two above. */
+  /** Delay of the generator itself in microseconds. The two times above include this delay. */
   readonly late: RecordableHistogram
 }
 
-/** Milliseconds after the last call was due; what is not answered by then is bad. */
+/** Milliseconds after the last scheduled call. A call without a response by then counts as bad. */
 const PATIENCE = 15_000
 
 export async function openLoop ({ url, headers, body, rate, seconds, expected }: OpenLoad): Promise<OpenResult> {

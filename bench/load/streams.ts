@@ -1,4 +1,4 @@
-/** Many streams at once, each held open after its first event. */
+/** Opens many streams at once and holds each stream open after its first event. */
 import { request } from 'node:http'
 import type { ClientRequest } from 'node:http'
 
@@ -6,10 +6,10 @@ export interface HeldStreams {
   close (): Promise<void>
 }
 
-/** Some at a time, or the backlog of a listener overflows. */
+/** Streams that are opened at the same time. A larger number would overflow the backlog of a listener. */
 const AT_ONCE = 50
 
-/** @returns when every stream has brought `firstEvent`; throws if one does not */
+/** @returns when every stream has delivered `firstEvent`; throws when a stream does not */
 export async function holdStreams (url: string, headers: Readonly<Record<string, string>>, body: Buffer, count: number, firstEvent: Buffer): Promise<HeldStreams> {
   const open: ClientRequest[] = []
   for (let from = 0; from < count; from += AT_ONCE) {

@@ -1,4 +1,7 @@
-/** Worker that wakes the generator at each scheduled time: `Atomics.wait` sleeps to some 50 µs, where timers of the event loop know milliseconds only. */
+/**
+ * Worker that wakes the generator at each scheduled time. `Atomics.wait` sleeps with a precision of about 50 µs, but timers of the event
+ * loop have a precision of milliseconds.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 
 export interface Schedule {
@@ -7,7 +10,7 @@ export interface Schedule {
   readonly calls: number
 }
 
-/** The first `due` calls are to be sent by now; the first was due at `begin`, in milliseconds since 1970. */
+/** Reports that the first `due` calls are due by now. The first call was due at `begin`, in milliseconds since 1970. */
 export interface Tick { readonly begin: number, readonly due: number }
 
 const { every, calls } = workerData as Schedule

@@ -1,9 +1,9 @@
-/** One call to a party, and whether all of it is as it should be: the agent got every byte, the client every byte of the answer. */
+/** Sends one call to a party and checks that the agent got every byte of the request and the client every byte of the response. */
 import { createHash } from 'node:crypto'
 import { request } from 'node:http'
 import { ANSWER, EVENT } from '../agent/calls.js'
 
-/** @returns what is wrong, or null */
+/** @returns a description of the fault, or null */
 export async function wrongWith (url: string, headers: Readonly<Record<string, string>>, body: Buffer): Promise<string | null> {
   const stream = /^burst (\d+)$/.exec(headers['bench-stream'] ?? '')
   const wanted = stream === null ? ANSWER : Buffer.concat(Array.from({ length: Number(stream[1]) }, () => EVENT))

@@ -1,4 +1,4 @@
-/** All who are measured side by side. */
+/** All parties that the benchmark measures side by side. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/config/paths.js'
@@ -31,5 +31,5 @@ export const FASTIFY_PROXY: PartyKind = {
   start: place => ours('fastify-proxy', place, [built('bench/parties/fastify-proxy.js'), place.agent])
 }
 
-/** The first is the one that all others are compared with. */
+/** The first party is the baseline for all others. */
 export const KINDS: readonly PartyKind[] = [GATEWAY, TRACED, DIRECT, NODE_PROXY, FASTIFY_PROXY, NGINX_NJS, NGINX, HAPROXY]

@@ -1,5 +1,5 @@
 /**
- * The bare `@fastify/http-proxy`, as its README starts it, with as many connections to the agent as the others have.
+ * The bare `@fastify/http-proxy`, started as its README describes, with as many connections to the agent as the other parties have.
  *
  *     node fastify-proxy.js AGENT_URL
  */

@@ -1,4 +1,4 @@
-/** This gateway, as the process that operators run: `main.js serve` and a file. */
+/** This gateway, as the process that operators run: `main.js serve` with a file. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageVersion } from '../../src/config/paths.js'
@@ -9,23 +9,23 @@ import { ours } from './party.js'
 
 export interface GatewayOptions {
   readonly name?: string
-  /** Its `main.js`; by default the one built here. */
+  /** Path of the gateway's `main.js`. Default: the file built here. */
   readonly main?: string
-  /** Whether traces go to the sink. */
+  /** True to send traces to the sink. */
   readonly traces?: boolean
   /** The agent's `responses`. */
   readonly responses?: 'enforce' | 'observe' | 'off'
-  /** How many agents there are. */
+  /** Number of agents. */
   readonly agents?: number
-  /** Policies of the agent, beyond object-schemas. */
+  /** Number of the agent's policies in addition to object-schemas. */
   readonly policies?: number
-  /** Rules in all that other agents have. */
+  /** Total number of rules of the other agents. */
   readonly otherRules?: number
-  /** Subschemas of the card's schema; 0: the card has none, and does not declare the extension. */
+  /** Subschemas of the card's schema. With 0, the card has no schema and does not declare the extension. */
   readonly nodes?: number
-  /** Whether its heap can be asked for, see memory.ts. */
+  /** True when the parent can request the size of the heap; see memory.ts. */
   readonly watched?: boolean
-  /** `host:port`; by default what the system gives. */
+  /** `host:port`; default: a port that the system chooses. */
   readonly listen?: string
   readonly admin?: string
 }
@@ -47,12 +47,15 @@ export function gatewayCommand (place: Place, options: GatewayOptions): string[]
   return [...options.watched === true ? watched() : [], options.main ?? built('src/main.js'), 'serve', '--config', file]
 }
 
-/** Lets the parent ask a Node process for its memory. */
+/** Options that let the parent request the memory figures of a Node process. */
 export const watched = (): string[] => ['--expose-gc', '--import', built('bench/parties/memory.js')]
 
 const traceEnvironment = ({ sink }: Place, { traces = false }: GatewayOptions): NodeJS.ProcessEnv => traces ? { OTEL_EXPORTER_OTLP_ENDPOINT: sink } : {}
 
-/** Everything at its default but what the options say; cards are kept for an hour so that gateways that are not measured keep quiet. */
+/**
+ * A configuration with defaults for everything except the options. Cards are kept for an hour, so that gateways that are not measured stay
+ * idle.
+ */
 function configuration ({ agent }: Place, options: GatewayOptions): object {
   const { agents = 1, policies = 0, otherRules = 0, nodes = DEFAULT_NODES, responses, traces = false, listen = '127.0.0.1:0', admin = '127.0.0.1:0' } = options
   const card = { refresh: '1h' }
@@ -74,7 +77,7 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
       name: 'bench',
       upstream: { url: `${agent}/${policies}/${nodes}`, connections: 4_096 },
       card,
-      // As many as the memory case opens, and more.
+      // At least as many as the memory case opens.
       concurrency: { requests: 4_096, streams: 4_096 },
       ...(responses === undefined ? {} : { responses }),
       ...(policies === 0 ? {} : { extensions: ['object-schemas', ...own.map(([one]) => one)] })
@@ -82,7 +85,7 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
   }
 }
 
-/** A policy whose rules look at the extension's own metadata. */
+/** A policy whose rules check the extension's own metadata. */
 function policy (name: string, i: number, rules: number): [string, object] {
   const request = Array.from({ length: rules }, (_none, rule) => ({
     id: `rule-${rule}`, select: { metadata: { key: '$uri' } }, schema: { type: 'object', required: [`field${rule}`] }

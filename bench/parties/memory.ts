@@ -1,4 +1,4 @@
-/** Loaded into a Node party with `--import`: on a message from its parent it collects garbage and tells its memory in bytes. */
+/** Loaded into a Node party with `--import`. On a message from its parent, the process collects garbage and reports its memory in bytes. */
 process.on('message', () => {
   globalThis.gc?.()
   globalThis.gc?.()

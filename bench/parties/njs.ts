@@ -1,6 +1,7 @@
 /**
- * What an operator would write for this one agent in njs, the JavaScript of nginx: is the required extension asked for, is the body JSON, does
- * the first DataPart that names the schema follow it. It knows neither the card nor other bindings, and `internalRedirect` keeps the body as it came.
+ * The checks that an operator would write for this one agent in njs, the JavaScript of nginx: the request declares the required extension,
+ * the body is JSON, and the first DataPart that names the schema conforms to it. The script supports neither the card nor other bindings.
+ * `internalRedirect` keeps the original body.
  */
 import { REQUIRED } from '../agent/calls.js'
 

@@ -1,13 +1,13 @@
-/** Who is measured: a running proxy, reached as its clients reach it. */
+/** A subject of the measurements: a running proxy, reached as its clients reach it. */
 import type { ChildProcess } from 'node:child_process'
 import type { Cores } from '../processes.js'
 import { family, listening, start, stop } from '../processes.js'
 
 export interface Party {
   readonly name: string
-  /** Calls go to `/rpc` below it. */
+  /** Calls go to `/rpc` below this URL. */
   readonly url: string
-  /** The processes that are the proxy; none where calls go straight to the agent. */
+  /** The processes of the proxy. Empty when calls go directly to the agent. */
   readonly pids: readonly number[]
   readonly child: ChildProcess | null
   stop (): Promise<void>
@@ -16,23 +16,23 @@ export interface Party {
 export interface Place {
   /** URL of the agent, without a path. */
   readonly agent: string
-  /** Of the sink that takes traces. */
+  /** URL of the sink for traces. */
   readonly sink: string
   readonly cores: Cores | null
-  /** For configuration files; removed after the run. */
+  /** Folder for configuration files, which is deleted after the run. */
   readonly directory: string
 }
 
-/** A sort of party: how it is found, and started. */
+/** A kind of party: finds the program and starts it. */
 export interface PartyKind {
   readonly name: string
   readonly title: string
-  /** `null`: not installed. */
+  /** `null`: the party is not installed. */
   version (): string | null
   start (place: Place): Promise<Party>
 }
 
-/** A party that says itself where it listens. */
+/** Starts a party that reports its own address. */
 export async function ours (name: string, place: Place, args: readonly string[], options: { readonly env?: NodeJS.ProcessEnv, readonly ipc?: boolean } = {}): Promise<Party & { readonly admin: string }> {
   const child = start(process.execPath, args, { cores: place.cores?.proxy, ...options })
   const { url, admin = '' } = await listening(child, name)

@@ -1,4 +1,4 @@
-/** Proxies that are servers of their own, where Debian's packages are installed: one worker each, nothing logged. */
+/** Proxies that are servers of their own, if Debian's packages are installed. Each has one worker and no log. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -58,7 +58,7 @@ function said (program: string, flag: string, version: RegExp): string | null {
   return version.exec(stdout + stderr)?.[1] ?? 'of unknown version'
 }
 
-/** Bodies stay in memory, connections to the agent are kept: as one would set it for speed. */
+/** Starts nginx configured for speed: bodies stay in memory, and connections to the agent are kept alive. */
 async function startNginx (name: string, place: Place, njs: string | null): Promise<Party> {
   return await startServer(name, place, (port, directory) => {
     const file = join(directory, 'nginx.conf')

@@ -1,4 +1,4 @@
-/** The gateway under soak: a process of the built command line, looked at from outside. */
+/** The gateway under soak: a process of the built command line, observed from outside. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { packageRoot } from '../../src/config/paths.js'
 
 const MAIN = join(packageRoot(), 'dist/src/main.js')
-/** SIGWINCH, which nothing else means anything by, collects garbage, so that what is measured is what is held. */
+/** Collects garbage on SIGWINCH, so that a sample shows only memory that is in use. Nothing else uses this signal here. */
 const COLLECT = 'data:text/javascript,process.on("SIGWINCH",()=>{globalThis.gc();globalThis.gc()})'
 
 export interface Sample {
@@ -27,7 +27,7 @@ export interface SoakedGateway {
   sample (at: number): Promise<Sample>
   /** The text of `/metrics`. */
   metrics (): Promise<string>
-  /** Lines of the log above `info`, and what was written besides. */
+  /** Lines of the log above `info`, and all other output. */
   complaints (): string[]
   running (): boolean
   /** @returns the exit code after SIGTERM */
@@ -57,7 +57,7 @@ export async function startGateway (yaml: string): Promise<SoakedGateway> {
       if (level === 'error' || level === 'fatal') complaints.push(line)
     }
   })
-  // Warnings of the file are no complaint: with `responses: off` no rule for answers acts.
+  // Warnings about the file are not complaints: with `responses: off`, no rule for responses is in effect.
   child.stderr.on('data', (chunk: Buffer) => { if (!chunk.toString().startsWith('warning: ')) complaints.push(chunk.toString()) })
   for (const end = Date.now() + 120_000; found.length === 0; await sleep(20)) {
     if (Date.now() > end || child.exitCode !== null) throw new Error(`the gateway does not start: ${complaints.join('')}`)

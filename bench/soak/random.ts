@@ -1,4 +1,4 @@
-/** Numbers that come again with the same seed. */
+/** Random numbers that repeat for the same seed. */
 export class Random {
   private state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.state = seed >>> 0
   }
 
-  /** From 0 to below 1 (mulberry32). */
+  /** A number from 0 (inclusive) to 1 (exclusive) (mulberry32). */
   next (): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0
     let t = this.state

@@ -1,4 +1,7 @@
-/** One soak: a gateway, good agents and a bad one, callers of every kind, faults and reloads; and what was promised, held against what came. */
+/**
+ * One soak: a gateway, good agents and a bad one, callers of every kind, faults and reloads. The soak compares the results with the
+ * promises.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FAULTS } from '../../test/faults/faults.js'
 import type { FaultName } from '../../test/faults/faults.js'
@@ -18,7 +21,7 @@ import { trendOf } from './trend.js'
 export interface SoakOptions {
   readonly seconds: number
   readonly seed: number
-  /** Whether memory has to be flat: a short soak cannot tell. */
+  /** True to require constant memory. A short soak cannot measure memory growth. */
   readonly memory: boolean
   readonly say?: (text: string) => void
 }
@@ -30,7 +33,7 @@ export interface SoakReport {
   readonly counts: Counts
   readonly faults: number
   readonly reloads: number
-  /** Of the second half, in bytes and numbers. */
+  /** Trends of the second half, in bytes and in numbers. */
   readonly trends: { readonly heap: Trend, readonly rss: Trend, readonly descriptors: Trend }
   readonly descriptors: { readonly before: number, readonly after: number }
   readonly samples: readonly Sample[]
@@ -39,9 +42,9 @@ export interface SoakReport {
 }
 
 const MIB = 1024 * 1024
-/** What has gone wrong with connections may show so long after a fault has ended, ms. */
+/** Connection errors may appear up to this many milliseconds after a fault has ended. */
 const GRACE = 500
-/** Descriptors more than before that are no leak: a connection for the card, one for this measurement. */
+/** Additional descriptors that are not a leak: a connection for the card, and one for this measurement. */
 const SPARE = 4
 
 type Clients = readonly (readonly [name: string, client: 'v1' | 'v03', transport: 'JSONRPC' | 'HTTP+JSON'])[]
@@ -99,7 +102,7 @@ export async function soak ({ seconds, seed, memory, say = () => {} }: SoakOptio
   }
 }
 
-/** Over the second half, heap by at most 10 % or 3 MiB, resident memory by 15 % or 24 MiB, descriptors by 20 % or 10. */
+/** Checks the growth over the second half: heap by at most 10 % or 3 MiB, resident memory by 15 % or 24 MiB, descriptors by 20 % or 10. */
 function growths ({ heap, rss, descriptors }: SoakReport['trends']): string[] {
   const rises: readonly (readonly [string, Trend, number])[] = [
     ['the heap', heap, Math.max(heap.mean * 0.1, 3 * MIB)],
@@ -135,7 +138,7 @@ class FaultState {
   }
 }
 
-/** One fault after another, with as much time without any. @returns how many */
+/** Starts one fault after another, with pauses of about the same length. @returns the number of faults */
 async function faultsOn ({ random, stop }: Field, bad: FaultyAgent, state: FaultState): Promise<number> {
   const names = Object.keys(FAULTS) as FaultName[]
   let count = 0
@@ -181,7 +184,7 @@ async function sampling (gateway: SoakedGateway, seconds: number, tidy: () => vo
   return samples
 }
 
-/** Waits for what is idle to be closed. @returns open descriptors then */
+/** Waits until idle connections are closed. @returns the number of open descriptors at that time */
 async function settled (gateway: SoakedGateway, enough: number): Promise<number> {
   let { descriptors } = await gateway.sample(0)
   for (const end = Date.now() + 30_000; descriptors > enough && Date.now() < end; await sleep(500)) ({ descriptors } = await gateway.sample(0))

@@ -1,4 +1,4 @@
-/** Who calls during a soak, and what is made of each answer. Every call names a token of its own. */
+/** The callers of a soak, and the checks of each response. Every call contains a token of its own. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,14 +10,14 @@ import type { Random } from './random.js'
 
 export interface Counts { own: number, told: number, cut: number, left: number, refused: number, lost: number, crossed: number }
 
-/** What the traffic is told of, and tells. */
+/** The shared inputs and results of the callers. */
 export interface Field {
   readonly random: Random
   readonly stop: AbortSignal
   readonly counts: Counts
   /** Broken promises, in words. */
   readonly broken: string[]
-  /** Whether a fault has been on at any time since then, ms. */
+  /** True when a fault has been active at any time since `at`, in ms. */
   readonly faultSince: (at: number) => boolean
 }
 
@@ -37,7 +37,10 @@ function crossed (field: Field, what: string, token: string, text: string): bool
   return true
 }
 
-/** Of the misbehaving agent: its own answer, or while a fault is on a refusal that says so, or an answer that is visibly cut. */
+/**
+ * Checks a response of the misbehaving agent: the agent's own response, or during a fault a rejection that names the fault, or a response
+ * that is visibly cut off.
+ */
 function judge (field: Field, what: string, form: Form, ended: Ended, startedAt: number): void {
   if (crossed(field, what, ended.token, ended.text)) return
   const own = ended.status === 200 && ended.whole && ended.text.includes(ended.token) && (form.includes('REST') || ended.text.includes(ended.id))
@@ -66,7 +69,7 @@ async function until (field: Field, pause: number, turn: () => Promise<void>): P
   }
 }
 
-/** Calls of every form; now and then a large one. */
+/** Sends calls of every form, and now and then a large call. */
 export function caller (field: Field, url: string): Promise<void> {
   return until(field, 30, async () => {
     const form = field.random.of(FORMS)
@@ -76,7 +79,7 @@ export function caller (field: Field, url: string): Promise<void> {
   })
 }
 
-/** An official client with an official agent, where nothing is ever wrong. */
+/** An official client with an official agent. All of these calls must succeed. */
 export function sdkCaller (field: Field, name: string, client: AgentClient): Promise<void> {
   return until(field, 50, async () => {
     const token = `token-${randomUUID()}`
@@ -102,7 +105,7 @@ const REFUSED: readonly (readonly [string, string, number, RegExp])[] = [
   ['/rest/nothing', '{"x":"TOKEN"}', 404, /ROUTE_NOT_FOUND/]
 ]
 
-/** What the gateway refuses by itself, whatever the agent does. */
+/** Sends requests that the gateway itself always rejects, whatever the agent does. */
 export function refusedCaller (field: Field, url: string): Promise<void> {
   return until(field, 100, async () => {
     const token = `token-${randomUUID()}`
@@ -118,7 +121,7 @@ export function refusedCaller (field: Field, url: string): Promise<void> {
   })
 }
 
-/** Leaves at any moment. Nobody is told anything; what must not happen is that something is left. */
+/** A client that disconnects at any moment. No response is expected, but the gateway must release all resources of the call. */
 export function leaver (field: Field, url: string): Promise<void> {
   return until(field, 60, async () => {
     const { path, options } = callOf(field.random.of(FORMS))
@@ -133,7 +136,7 @@ export function leaver (field: Field, url: string): Promise<void> {
   })
 }
 
-/** Reads a long stream a piece at a time, with rests. */
+/** Reads a long stream chunk by chunk, with pauses. */
 export function slowReader (field: Field, url: string): Promise<void> {
   return until(field, 200, async () => {
     const { path, options, token, id } = callOf('SSE')
@@ -150,7 +153,7 @@ export function slowReader (field: Field, url: string): Promise<void> {
         }
       }
     } catch {
-      // Cut off: `complete` says so.
+      // The stream was cut off: `complete` shows this.
     }
     judge(field, 'a slow reader', 'SSE', { token, id, status: incoming?.statusCode ?? null, headers: incoming?.headers ?? {}, text, whole: incoming?.complete ?? false }, startedAt)
   })

@@ -1,7 +1,7 @@
-/** Whether a series of measurements grows. */
+/** Measures the growth of a series of measurements. */
 export interface Trend {
   readonly mean: number
-  /** By which the fitted line rises from the first point to the last; negative where it falls. */
+  /** Rise of the fitted line from the first point to the last. The value is negative when the line falls. */
   readonly rise: number
 }
 

@@ -4,14 +4,18 @@ import { build } from 'esbuild'
 import type { Plugin } from 'esbuild'
 import { packageRoot } from '../../src/config/paths.js'
 
-/** Packages that few starts need, or that are not there outside development. They are ours to name: found from here as from anywhere. */
+/**
+ * Packages that stay outside of the bundle: few starts need them, or only development installs them. The project depends on them directly,
+ * so `require` finds them from the bundle too.
+ */
 const APART = ['@opentelemetry/*', '@redis/client', 'pino-pretty']
 
 /**
+ * Bundles the entries into one script.
  * @param root folder of the compiled sources
- * @param entries file below it by name
- * @returns a script whose value is a function of `exports`, `require`, `__filename` and `__dirname`; it has a member of `exports` for each entry,
- *   which loads it when it is called
+ * @param entries names of the entries, each with its file below `root`
+ * @returns a script whose value is a function of `exports`, `require`, `__filename` and `__dirname`. The function adds one member to
+ *   `exports` for each entry. A call of the member loads the entry.
  */
 export async function bundle (root: string, entries: Readonly<Record<string, string>>): Promise<string> {
   const { outputFiles, warnings } = await build({
@@ -24,7 +28,8 @@ export async function bundle (root: string, entries: Readonly<Record<string, str
     target: 'node20.20',
     charset: 'ascii',
     external: APART,
-    // Such a package is required: code that V8 has kept no longer knows whose `import()` it calls (Node 20 refuses it).
+    // The bundle loads external packages with `require`: code from V8's cache no longer knows the module that calls `import()`, and Node 20
+    // throws an error.
     supported: { 'dynamic-import': false },
     plugins: [ownModules(root), testsApart],
     logLevel: 'silent'
@@ -33,13 +38,16 @@ export async function bundle (root: string, entries: Readonly<Record<string, str
   return `(function (exports, require, __filename, __dirname) { ${outputFiles[0]?.text ?? ''}\n})`
 }
 
-/** No gateway validates files of tests. */
+/** Leaves the validators of test files out of the bundle: no gateway validates test files. */
 const testsApart: Plugin = {
   name: 'tests-apart',
   setup: ({ onResolve }) => { onResolve({ filter: /^\.\/tests\.cjs$/ }, () => ({ path: '../config/built/tests.cjs', external: true })) }
 }
 
-/** Our modules say where they are in terms of `import.meta`, and require packages as ECMAScript modules can: in the bundle it is `require` itself. */
+/**
+ * Replaces `import.meta` and `createRequire` in the project's own modules: in the bundle, each module has its path from `__dirname`, and
+ * `require` itself loads packages.
+ */
 function ownModules (root: string): Plugin {
   return {
     name: 'own-modules',

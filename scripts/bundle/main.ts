@@ -1,6 +1,7 @@
 /**
- * Makes one script of `serve` and of a worker with all that every start of theirs loads, and keeps what V8 has made of it (src/bundled.ts). The last
- * step of a build: it puts two short modules in the place of `cli/serve.js` and `cluster/main.js`, which the compiler always writes again.
+ * Makes one script of `serve` and of a worker with all modules that every start loads, and stores V8's code cache of the script
+ * (src/bundled.ts). This is the last step of a build. The step replaces `cli/serve.js` and `cluster/main.js`, which the compiler writes on
+ * every run, with two short modules.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -11,7 +12,7 @@ import { bundle } from './bundle.js'
 
 const dist = join(packageRoot(), 'dist')
 const folder = join(dist, 'src/bundle')
-/** What is in the bundle under which name, and what its module offers. */
+/** Names of the entries in the bundle, each with its module and the exports of the module. */
 const ENTRIES = {
   serve: { file: 'cli/serve.js', offers: 'runServe' },
   worker: { file: 'cluster/main.js', offers: null }
@@ -20,7 +21,7 @@ const ENTRIES = {
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
 const source = await bundle(join(dist, 'src'), Object.fromEntries(Object.entries(ENTRIES).map(([name, { file }]) => [name, file])))
-// By its content: V8 tells sources apart by their length alone.
+// The file name contains the digest of the script, because V8 tells sources apart only by their length.
 const name = `gateway-${createHash('sha256').update(source).digest('hex').slice(0, 16)}.cjs`
 writeFileSync(join(folder, name), source)
 execFileSync(process.execPath, ['--hash-seed=1', join(import.meta.dirname, 'compile.js'), join(folder, name)], { stdio: 'inherit' })

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, lutimesSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** All files below a folder, relative to it, with slashes, sorted. Links are followed. */
+/** All files below a folder, relative to the folder, with slashes, sorted. The function follows links. */
 export function filesBelow (root: string, folder = root): string[] {
   return readdirSync(folder).sort().flatMap(name => {
     const path = join(folder, name)
@@ -9,7 +9,7 @@ export function filesBelow (root: string, folder = root): string[] {
   })
 }
 
-/** Copies the bytes of a file; what it links to, where it is a link. */
+/** Copies the bytes of a file. A link is copied as the file that the link points to. */
 export function put (from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true })
   copyFileSync(from, to)
@@ -21,9 +21,9 @@ export function write (to: string, text: string): void {
 }
 
 /**
- * Gives every file and folder one time and the modes 755 and 644, so that the same content is the same layer.
- * @param programs paths of those that are run
- * @param epoch seconds since 1970, as SOURCE_DATE_EPOCH of reproducible-builds.org has it
+ * Sets the same time on every file and folder, and the modes 755 and 644, so that the same content gives the same layer.
+ * @param programs paths of executable files
+ * @param epoch seconds since 1970, as in SOURCE_DATE_EPOCH of reproducible-builds.org
  */
 export function settle (path: string, programs: ReadonlySet<string>, epoch: number): void {
   const folder = statSync(path).isDirectory()

@@ -1,4 +1,7 @@
-/** `node dist/scripts/image/main.js FOLDER` lays out the image: FOLDER/runtime and FOLDER/app, each the root of a layer. Run by the Dockerfile. */
+/**
+ * `node dist/scripts/image/main.js FOLDER` lays out the image: FOLDER/runtime and FOLDER/app, each the root of a layer. The Dockerfile runs
+ * this command.
+ */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,10 +12,10 @@ import type { Bom } from './sbom.js'
 import { needed, productionOf } from './trim.js'
 import type { Lock } from './trim.js'
 
-/** Copies `from` below `to` as far as `keep` says so; @returns how many bytes are there, and how many stayed behind */
+/** Copies the files of `from` that `keep` accepts to `to`; @returns the bytes that were copied and the bytes that were left out */
 function copy (from: string, to: string, keep: (path: string) => boolean): { kept: number, left: number } {
   const sizes = { kept: 0, left: 0 }
-  // Packages within packages have a turn of their own.
+  // The files of nested packages are left out here, because each nested package is copied separately.
   for (const path of filesBelow(from).filter(path => !path.startsWith('node_modules/'))) {
     const kept = keep(path)
     sizes[kept ? 'kept' : 'left'] += statSync(join(from, path)).size

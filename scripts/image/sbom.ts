@@ -1,4 +1,7 @@
-/** What is in the image, as CycloneDX 1.5 (https://cyclonedx.org/docs/1.5/json/): what npm says of the lock file, Node, and the libraries of Debian. */
+/**
+ * Software bill of materials of the image in CycloneDX 1.5 (https://cyclonedx.org/docs/1.5/json/): the packages of the lock file as npm
+ * reports them, Node, and the libraries of Debian.
+ */
 import { createHash } from 'node:crypto'
 import type { DebianPackage } from './runtime.js'
 
@@ -22,19 +25,20 @@ export interface Bom {
 export interface Surroundings {
   /** `name@version` of the packages in the image. */
   readonly production: ReadonlySet<string>
-  /** Of Node, without `v`. */
+  /** Version of Node, without `v`. */
   readonly node: string
   readonly packages: readonly DebianPackage[]
-  /** `debian-12` */
+  /** Such as `debian-12`. */
   readonly distribution: string
   /** Seconds since 1970. */
   readonly epoch: number
 }
 
 /**
- * @param npm what `npm sbom --package-lock-only --sbom-format cyclonedx` prints. Not with `--omit dev`: that leaves out every package that
- * development needs too (npm 11).
- * @returns the same bytes for the same content: no time of its own, and a serial number that follows from the rest
+ * Builds the bill of materials.
+ * @param npm output of `npm sbom --package-lock-only --sbom-format cyclonedx`. Do not use `--omit dev`: npm 11 then leaves out every
+ *   package that development needs too.
+ * @returns the same bytes for the same content: the text contains no time of its own, and the serial number is derived from the rest
  */
 export function sbom (npm: Bom, { production, node, packages, distribution, epoch }: Surroundings): string {
   const component = { ...npm.metadata.component, type: 'application', name: 'a2a-extension-gateway' }
@@ -56,7 +60,7 @@ export function sbom (npm: Bom, { production, node, packages, distribution, epoc
     dependencies
   }
   const digest = createHash('sha256').update(JSON.stringify(bom)).digest('hex')
-  // A UUID of version 8, which leaves its bits to who makes it (RFC 9562, section 5.8).
+  // A UUID of version 8, whose bits the implementation chooses (RFC 9562, section 5.8).
   const uuid = [digest.slice(0, 8), digest.slice(8, 12), `8${digest.slice(13, 16)}`, `a${digest.slice(17, 20)}`, digest.slice(20, 32)].join('-')
   return JSON.stringify({ ...bom, serialNumber: `urn:uuid:${uuid}` }, null, 2) + '\n'
 }

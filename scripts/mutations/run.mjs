@@ -1,9 +1,9 @@
 /**
- * `npm run test:mutations [-- FROM TO]`: puts one small fault of list.mjs after the other into the compiled sources, and prints the first
- * suite of a test that finds each. Restores the compiled file after each fault. A fault that no suite finds is an error.
+ * `npm run test:mutations [-- FROM TO]`: applies the small faults of list.mjs one by one to the compiled sources, and prints the first
+ * suite that finds each fault. The script restores the compiled file after each fault. A fault that no suite finds is an error.
  *
- * To save time, the files of a suite that most likely find a fault run before the whole suite: those with the name of the source, then those
- * of its folder.
+ * To save time, the script runs the files that most likely find a fault before the whole suite: first the files with the name of the
+ * source, then the files of its folder.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { MUTATIONS } from './list.mjs'
 const [from = '1', to = String(MUTATIONS.length)] = process.argv.slice(2)
 const run = (...args) => spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'ignore' }).status === 0
 
-/** Bundling replaces these two modules, so each bundle starts from the compiled ones. */
+/** Bundles the compiled sources. Bundling replaces these two modules, so each bundle starts from the compiled modules. */
 async function bundle (mutated) {
   for (const file of ['cli/serve.ts', 'cluster/main.ts']) {
     if (file === mutated) continue
@@ -26,7 +26,7 @@ async function bundle (mutated) {
   if (!run('dist/scripts/bundle/main.js')) throw new Error('the bundle cannot be built')
 }
 
-/** The suite of the first test that fails: files near the source first, then whole suites. */
+/** The suite of the first test that fails. The script runs the files near the source first, then whole suites. */
 function finder (file, hint) {
   const [folder, name] = [dirname(file), basename(file, '.ts')]
   for (const prefix of [...hint === undefined ? [] : [hint], `${folder}/${name}`, `${folder}/`]) {

@@ -1,7 +1,7 @@
 /**
- * Refusals on the wire: one table of reasons, one writer per binding and version.
- * Codes: A2A 1.0.1 §5.4; JSON-RPC shape §9.5; HTTP+JSON shape §11.6; 0.3: spec 0.3.0 §8, which has no code for a missing
- * extension (decision 5: -32008 there too) and no HTTP table.
+ * Rejections on the wire: one table of reasons, and one writer per binding and version.
+ * Codes: A2A 1.0.1 §5.4; JSON-RPC shape §9.5; HTTP+JSON shape §11.6; 0.3: spec 0.3.0 §8, which has no code for a missing extension
+ * (decision 5: -32008 there too) and no HTTP table.
  */
 import type { Binding, Version } from './versions.js'
 import { A2A_MEDIA_TYPE } from './versions.js'
@@ -37,11 +37,11 @@ export type Reason =
 interface ReasonEntry {
   readonly rpc: number
   readonly http: number
-  /** google.rpc.Code name, HTTP+JSON 1.0 `error.status`. */
+  /** Name of the google.rpc.Code; `error.status` in HTTP+JSON 1.0. */
   readonly status: string
-  /** Infrastructure refusals keep their HTTP status in JSON-RPC too; protocol errors ride on 200. */
+  /** Infrastructure rejections keep their HTTP status in JSON-RPC too; protocol errors use status 200. */
   readonly infrastructure: boolean
-  /** Reasons that A2A defines; the others are the gateway's own and say so in `ErrorInfo.domain`. */
+  /** True for reasons that A2A defines. The gateway defines the other reasons and declares that in `ErrorInfo.domain`. */
   readonly protocol: boolean
 }
 
@@ -84,61 +84,64 @@ export const PROTOCOL_DOMAIN = 'a2a-protocol.org'
 export const GATEWAY_DOMAIN = 'a2a-extension-gateway'
 
 export interface FieldViolation {
-  /** Path from the root of the request in the client's own field names: `params.message.parts[0].data.total`. */
+  /** Path from the root of the request, with the client's own field names: `params.message.parts[0].data.total`. */
   readonly field: string
   readonly description: string
 }
 
-/** One refusal, independent of binding and version. */
+/** One rejection, independent of binding and version. */
 export interface Rejection {
   readonly reason: Reason
-  /** Enough to mend the request for a caller that reads nothing else. Never holds values of the client's data. */
+  /** Contains enough information to fix the request for a caller that reads only the message. Never holds values of the client's data. */
   readonly message: string
-  /** `<extension>/<rule>`, or `gateway/<what>`: names the refusing rule in the `gateway-decision` header. */
+  /** `<extension>/<rule>`, or `gateway/<what>`: names the rejecting rule in the `gateway-decision` header. */
   readonly rule: string
   /** `ErrorInfo.metadata`. */
   readonly metadata?: Readonly<Record<string, string>>
   readonly fields?: readonly FieldViolation[]
-  /** URI of the extension that was broken: becomes a `google.rpc.Help` link when it is an http(s) URL. */
+  /** URI of the violated extension; becomes a `google.rpc.Help` link when it is an http(s) URL. */
   readonly helpUri?: string
-  /** For 405: the value of `Allow`. For 503: seconds for `Retry-After`. */
+  /** `allow` is the value of `Allow` for status 405. `retryAfter` is the seconds of `Retry-After` for status 503. */
   readonly allow?: string
   readonly retryAfter?: number
-  /** Reason written to `ErrorInfo.reason` where a policy names its own; the table entry of `reason` still rules. */
+  /** Value of `ErrorInfo.reason` when a policy names its own reason. The table entry of `reason` still determines the codes. */
   readonly customReason?: string
 }
 
 export interface WireError {
   readonly status: number
   /**
-   * The message as reason phrase (RFC 9112 §4), '' for 200: on other statuses the Go and Python SDKs show nothing of the body (measured),
-   * and show this.
+   * The message as reason phrase (RFC 9112 §4); '' for status 200. On other statuses the Go and Python SDKs show the reason phrase and
+   * nothing of the body (measured).
    */
   readonly phrase: string
   readonly contentType: string
   readonly body: Buffer
 }
 
-/** What is known of the caller when it is refused. */
+/** The known properties of the caller at the time of the rejection. */
 export interface Caller {
   readonly binding: Binding
   readonly version: Version
-  /** Raw JSON token of the JSON-RPC id as the client wrote it, all digits kept; `null` when unknown. */
+  /** Raw JSON token of the JSON-RPC id as the client wrote it, with all digits; `null` when unknown. */
   readonly id: string
   /**
-   * The caller of a JSON-RPC stream: the refusal is the stream's only event. Measured: on plain JSON the Go SDKs see a stream without events
-   * and no error, and JavaScript 0.3 and Python 0.3 lose the message; a single event is read by the SDKs of all languages and generations.
+   * True for the caller of a JSON-RPC stream: the rejection is the stream's only event. Measured: with plain JSON the Go SDKs see a stream
+   * without events and without an error, and JavaScript 0.3 and Python 0.3 lose the message. The SDKs of all languages and generations read
+   * a single event.
    */
   readonly eventStream: boolean
-  /** Whether the request says its version: 0.3 callers that do not are of SDKs that read only an object as `error.data` (Go 0.3). */
+  /**
+   * True when the request states its version. 0.3 callers that do not state it use SDKs that read `error.data` only as an object (Go 0.3).
+   */
   readonly statedVersion: boolean
-  /** HTTP+JSON 1.0: the media type of the request decides that of the answer. */
+  /** HTTP+JSON 1.0: the media type of the request determines the media type of the response. */
   readonly mediaType: string | null
 }
 
 /**
- * Writes a refusal in the caller's binding and version.
- * @param status HTTP status, where it is not the reason's own: that of an agent's error page
+ * Writes a rejection in the caller's binding and version.
+ * @param status HTTP status when it differs from the status of the reason: the status of an agent's error page
  */
 export function writeRejection (rejection: Rejection, caller: Caller, status?: number): WireError {
   const row = REASONS[rejection.reason]
@@ -153,7 +156,8 @@ export function writeRejection (rejection: Rejection, caller: Caller, status?: n
   }
   const error = { code: http, status: row.status, message, details }
   if (caller.version === '0.3') {
-    // No text fixes this shape. `code`, `message` and `data` are the JavaScript SDK's, `type` is what Python reads, `error` what Go reads.
+    // No specification defines this shape. The JavaScript SDK reads `code`, `message` and `data`, Python reads `type`, and Go reads
+    // `error`.
     const body = { code: row.rpc, message, type: ERROR_NAMES[row.rpc], error, data: details }
     return wireError(http, 'application/json', message, JSON.stringify(body))
   }
@@ -166,7 +170,7 @@ function wireError (status: number, contentType: string, message: string, body: 
 
 const MAX_PHRASE = 400
 
-/** Visible ASCII and blanks only. */
+/** Converts a message to visible ASCII and spaces. */
 function phraseOf (message: string): string {
   const text = message.replace(/[^\x20-\x7e]/g, '?')
   return text.length > MAX_PHRASE ? `${text.slice(0, MAX_PHRASE - 3)}...` : text
@@ -206,8 +210,8 @@ function detailsOf (rejection: Rejection, row: ReasonEntry): object[] {
 const MAX_RULE = 512
 
 /**
- * Value of the `gateway-decision` header: a token and one parameter with a quoted string (RFC 9110 §5.6.6).
- * Characters that may not stand in a quoted string are percent-encoded; a rule of a card's endless URI is clipped.
+ * Returns the value of the `gateway-decision` header: a token and one parameter with a quoted string (RFC 9110 §5.6.6). Characters that are
+ * not allowed in a quoted string are percent-encoded. A long rule is clipped, because a card may have a very long URI.
  */
 export function decisionHeader (rule: string, decision: 'reject' | 'warn' = 'reject'): string {
   let safe = ''

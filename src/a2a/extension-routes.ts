@@ -1,4 +1,4 @@
-/** HTTP routes that extensions add beside the operations of A2A: which of them a path is. Built when a card is loaded. */
+/** Matches paths to the HTTP routes that extensions add to the operations of A2A. Built when a card is loaded. */
 import { loosePath } from '../wire/target.js'
 import type { Version } from './versions.js'
 
@@ -6,24 +6,24 @@ import type { Version } from './versions.js'
 export interface ExtensionRoute { readonly verb: string, readonly path: string, readonly versions: readonly Version[] }
 
 export interface FoundRoute {
-  /** As {@link routeKey} makes it. */
+  /** The key in the form of {@link routeKey}. */
   readonly key: string
   readonly versions: readonly Version[]
 }
 
-/** Paths that differ only in the names of their parameters are one route. */
+/** Returns the key of a route. Paths that differ only in the names of their parameters are the same route. */
 export function routeKey (verb: string, path: string): string {
   return `${verb} ${path.replace(/\{[^/]*\}/g, '{}')}`
 }
 
 interface Place {
-  /** Null stands for a parameter: any one segment that is not empty. */
+  /** Null stands for a parameter, which matches any single segment that is not empty. */
   readonly segments: readonly (string | null)[]
   readonly byVerb: Map<string, FoundRoute>
 }
 
 export class ExtensionRoutes {
-  /** Plain segments before parameters, so that the most specific route wins. */
+  /** Plain segments come before parameters, so that the most specific route wins. */
   private readonly places: readonly Place[]
 
   constructor (routes: readonly ExtensionRoute[]) {
@@ -40,7 +40,8 @@ export class ExtensionRoutes {
   }
 
   /**
-   * @param path below the agent's public path, undecoded
+   * Finds the route of a request.
+   * @param path below the agent's public path, not decoded
    * @returns the route, the verbs that would match, or null when no route has this path
    */
   match (verb: string, path: string): FoundRoute | { readonly allow: string } | null {
@@ -54,7 +55,7 @@ export class ExtensionRoutes {
     return found.length === 0 ? null : { allow: [...new Set(found.flatMap(place => [...place.byVerb.keys()]))].sort().join(', ') }
   }
 
-  /** Whether an agent that reads paths leniently could take this one for a route. @param loose as `loosePath` makes it */
+  /** True when an agent that reads paths leniently could take this path for a route. @param loose in the form of `loosePath` */
   claims (loose: string): boolean {
     if (this.places.length === 0) return false
     const segments = loose.slice(1).split('/')
@@ -62,7 +63,7 @@ export class ExtensionRoutes {
   }
 }
 
-/** The card, and whatever else is well known, is never a parameter's. */
+/** No route of an extension matches a path with this first segment: the card and other well-known resources lie below it. */
 const WELL_KNOWN = '.well-known'
 
 function fits (pattern: readonly (string | null)[], segments: readonly string[]): boolean {

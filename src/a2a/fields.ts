@@ -1,9 +1,9 @@
 /**
  * Fields of the protocol's objects as different agents may read them.
  *
- * A ProtoJSON parser takes `media_type` for `mediaType` (1.0 §5.5), pydantic models do the same for 0.3, and Go's encoding/json matches
- * any letter case. Where two members of one object could be the same field to somebody, gateway and agent may read different
- * requests: such objects are refused, never guessed at.
+ * A ProtoJSON parser reads `media_type` as `mediaType` (1.0 §5.5), pydantic models do the same for 0.3, and Go's encoding/json matches any
+ * letter case. When two members of one object could be the same field for some reader, gateway and agent may read different requests. The
+ * gateway rejects such objects and never guesses.
  */
 
 import { hasUnread, isUnread } from '../wire/json/lazy-string.js'
@@ -15,29 +15,29 @@ export function isObject (value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Own property only: `constructor` and `__proto__` are ordinary names in data. */
+/** Returns an own property only: `constructor` and `__proto__` are ordinary names in data. */
 export function own (object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
 
-/** One field of an object, and the JSON types that it may have. */
+/** One field of an object, and its allowed JSON types. */
 export interface Member {
   readonly field: string
   /** Bits of `json-types.ts`. */
   readonly types: number
-  /** The fields of an object that nothing else reads: they are checked with the object that holds it. */
+  /** The fields of an object that no other code reads. They are checked together with the object that holds it. */
   readonly within: FieldSet | null
 }
 
-/** JSON types of a field; the fields of an object stand for OBJECT, and have them checked too. */
+/** JSON types of each field. A FieldSet stands for OBJECT, and the fields of that object are checked too. */
 export type MemberTable = Readonly<Record<string, number | FieldSet>>
 
-/** The known fields of one kind of object, prepared for look-up. */
+/** The known fields of one kind of object, prepared for lookup. */
 export class FieldSet {
   readonly members: readonly Member[]
-  /** Legal spelling, camelCase or snake_case, to the field. */
+  /** Maps each legal spelling, camelCase or snake_case, to its field. */
   readonly spellings: ReadonlyMap<string, Member>
-  /** Letters only, lower case, to the field's name. */
+  /** Maps the folded name (lower case, without `_`) to the name of the field. */
   readonly folded: ReadonlyMap<string, string>
 
   constructor (table: MemberTable) {
@@ -57,22 +57,25 @@ export class FieldSet {
   }
 }
 
-/** The name of a field in a proto file. */
+/** Returns the name of a field in a proto file. */
 export function snakeCase (field: string): string {
   return field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
-/** Upper case first: Go's encoding/json folds the long s (U+017F) and the Kelvin sign too, which lower case alone leaves apart. */
+/**
+ * Folds a key to lower case without `_`. Upper case first: Go's encoding/json also folds the long s (U+017F) and the Kelvin sign, and lower
+ * case alone keeps them distinct.
+ */
 function fold (key: string): string {
   return key.replaceAll('_', '').toUpperCase().toLowerCase()
 }
 
-/** Whether some reader takes the key for the field. */
+/** True when some reader takes the key for the field. */
 export function isSameField (key: string, field: string): boolean {
   return key === field || (key.length <= 64 && fold(key) === fold(field))
 }
 
-/** Whether the key is a legal spelling of the field. */
+/** True when the key is a legal spelling of the field. */
 export function isSpelling (key: string, field: string): boolean {
   return key === field || key === snakeCase(field)
 }
@@ -80,14 +83,18 @@ export function isSpelling (key: string, field: string): boolean {
 /** `message` is a predicate of the path: `params.message.parts[0]` `holds both "text" and "data"; ...`. */
 export interface FieldProblem { readonly path: string, readonly message: string }
 
-/** Bound on the problems noted of one request: a message of 50,000 odd parts says no more than one of twenty. */
+/**
+ * Maximum number of recorded problems of one request. A message with 50,000 faulty parts needs no more problems than a message with twenty.
+ */
 export const MAX_PROBLEMS = 20
 
 export function addProblem (problems: FieldProblem[], path: string, message: string): void {
   if (problems.length < MAX_PROBLEMS) problems.push({ path, message })
 }
 
-/** For where some agents know only the one spelling, and others both. */
+/**
+ * Adds a problem for each named field in snake_case. For objects of which some agents know only camelCase, and others know both spellings.
+ */
 export function mustBeCamelCase (fields: Fields, names: readonly string[], problems: FieldProblem[]): void {
   for (const name of names) {
     const key = fields.key(name)
@@ -95,11 +102,11 @@ export function mustBeCamelCase (fields: Fields, names: readonly string[], probl
   }
 }
 
-/** One object of the protocol, read by field name whatever its spelling. */
+/** One object of the protocol. Its fields are read by name, whatever their spelling. */
 export class Fields {
   readonly object: JsonObject
   readonly path: string
-  /** Field name to the key the client wrote; null when every key is spelled as the field. */
+  /** Maps a field name to the key that the client wrote; null when each key is spelled like its field. */
   private readonly aliases: ReadonlyMap<string, string> | null
 
   private constructor (object: JsonObject, path: string, aliases: ReadonlyMap<string, string> | null) {
@@ -109,13 +116,14 @@ export class Fields {
   }
 
   /**
+   * Reads one object.
    * @param path of the object from the root of the request, '' for the root
-   * @param problems receives one entry per member that could be misread, or has a JSON type that A2A does not give it
+   * @param problems receives one entry for each member that could be misread, or has a JSON type that A2A does not allow
    */
   static read (object: JsonObject, set: FieldSet, path: string, problems: FieldProblem[]): Fields {
     let aliases: Map<string, string> | null = null
     const unread = hasUnread(object)
-    // Without the list that Object.keys makes; what it would inherit, parsed JSON never has.
+    // `for in` avoids the list that Object.keys makes. Parsed JSON has no inherited keys.
     for (const key in object) {
       const member = set.spellings.get(key)
       if (member === undefined) {
@@ -143,7 +151,7 @@ export class Fields {
     return new Fields(object, path, aliases)
   }
 
-  /** The key under which the client wrote the field, or null when it is absent. */
+  /** Returns the key under which the client wrote the field, or null when the field is absent. */
   key (field: string): string | null {
     if (Object.hasOwn(this.object, field)) return field
     return this.aliases?.get(field) ?? null
@@ -154,17 +162,20 @@ export class Fields {
     return key === null ? undefined : this.object[key]
   }
 
-  /** The same, where it matters only whether it is a text: a long one that nobody has read is '' and stays unread. */
+  /**
+   * Like `get`, for callers that need to know only whether the value is a string: a long string that nobody has read is returned as '' and
+   * stays unread.
+   */
   peek (field: string): unknown {
     const key = this.key(field)
     return key === null ? undefined : isUnread(this.object, key) ? '' : this.object[key]
   }
 
-  /** Path of the field in the client's own spelling; the field's own name when it is absent. */
+  /** Returns the path of the field in the client's own spelling; the field's own name when it is absent. */
   pathOf (field: string): string {
     const key = this.aliases?.get(field)
     if (key !== undefined && !Object.hasOwn(this.object, field)) return memberPath(this.path, key)
-    // Fields of the protocol have names that need no quotes.
+    // Field names of the protocol need no quotes.
     return this.path === '' ? field : `${this.path}.${field}`
   }
 }
@@ -172,8 +183,8 @@ export class Fields {
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/
 
 /**
- * Appends one member to a path: `.name` where that reads well, `["other name"]` otherwise; long names are clipped.
- * @param limit of the name's length: a stranger's stays short, one that a policy spells out may be as long as a URI
+ * Appends one member to a path: `.name` for an identifier, `["other name"]` otherwise. Long names are clipped.
+ * @param limit maximum length of the name: short for a name from a client, as long as a URI for a name that a policy defines
  */
 export function memberPath (path: string, key: string, limit = 64): string {
   if (key.length <= limit && IDENTIFIER.test(key)) return path === '' ? key : `${path}.${key}`
@@ -183,14 +194,14 @@ export function memberPath (path: string, key: string, limit = 64): string {
 const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu
 
 /**
- * Text from a client or a card, made fit for messages, headers and logs: clipped, with JSON escapes for what a terminal or a reader
- * would not show as it stands (control, format and bidirectional characters).
+ * Makes text from a client or a card safe for messages, headers and logs. The text is clipped. Characters that a terminal or a reader would
+ * not show (control, format and bidirectional characters) become JSON escapes.
  */
 export function visible (text: string, limit: number): string {
   return clip(text, limit).replace(INVISIBLE, escaped)
 }
 
-/** The same between quotes, its own quotes and backslashes escaped. */
+/** Like `visible`, between quotes. Quotes and backslashes in the text are escaped. */
 export function quoted (text: string, limit: number): string {
   return `"${clip(text, limit).replace(/["\\]/g, '\\$&').replace(INVISIBLE, escaped)}"`
 }

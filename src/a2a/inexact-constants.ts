@@ -1,12 +1,12 @@
-/** Numbers that a schema compares with, and that no double holds exactly. */
+/** Finds numbers in a schema that are compared with data and that no double holds exactly. */
 import type { InexactNumbers } from '../wire/json/number.js'
 import { isObject, memberPath } from './fields.js'
 
 /**
- * `enum: [9007199254740993]` is read as …992: data would be compared with a number that the author did not write. Limits such as
- * `maximum: 9223372036854775807` stay usable: they are compared as the nearest double.
+ * Finds the first inexact number below `enum` or `const`. `enum: [9007199254740993]` is read as …992, so data would be compared with a
+ * number that the author did not write. Limits such as `maximum: 9223372036854775807` stay usable: they are compared as the nearest double.
  * @param document a card or a schema, as `parseStrict` has read it
- * @returns path of the first such number below `enum` or `const`, or null
+ * @returns path of the first such number, or null
  */
 export function inexactConstant (document: unknown, inexact: Pick<InexactNumbers, 'has'> | undefined): string | null {
   return inexact === undefined ? null : find(document, '', false, inexact)
@@ -28,7 +28,7 @@ function find (value: unknown, path: string, constant: boolean, inexact: Pick<In
   return null
 }
 
-/** For the author of the document. */
+/** Returns the message for the author of the document. */
 export function inexactConstantMessage (path: string): string {
   return `${path} is a number that no double holds exactly, so that no value can be compared with it; write fewer digits, or a string`
 }

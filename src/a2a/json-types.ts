@@ -1,12 +1,12 @@
 /**
- * JSON types of the protocol's members, as bits: a member may have several. Readers treat a member of another type in different ways:
- * one hands the value on, one makes a text of it, one takes it for absent, one rejects the request.
+ * JSON types of the protocol's members, as bits: a member may have several. Readers treat a member of another type in different ways: a
+ * reader may keep the value, convert it to a string, ignore it, or reject the request.
  *
- * Null is absent to all of them, except within a list.
+ * All readers treat null as absent, except within a list.
  */
 import { hasUnread, isUnread } from '../wire/json/lazy-string.js'
 
-/** No check: any JSON value, or no field of this version and binding. */
+/** No check: any JSON value is allowed, or this version and binding have no such field. */
 export const ANY = 0
 export const STRING = 1
 export const BOOLEAN = 2
@@ -33,7 +33,7 @@ export function accepts (types: number, value: unknown): boolean {
   }
 }
 
-/** @returns index of the first element of another type, or -1 */
+/** @returns index of the first element of a wrong type, or -1 */
 function wrongElement (types: number, list: readonly unknown[]): number {
   const unread = hasUnread(list)
   for (let i = 0; i < list.length; i++) {
@@ -45,12 +45,12 @@ function wrongElement (types: number, list: readonly unknown[]): number {
   return -1
 }
 
-/** Path from a member that is not accepted to what is wrong in it: `[2]` in a list, otherwise ''. */
+/** Returns the path from a rejected member to the fault inside it: `[2]` in a list, otherwise ''. */
 export function typeProblemAt (types: number, value: unknown): string {
   return Array.isArray(value) && (types & (STRINGS | OBJECTS)) !== 0 ? `[${wrongElement(types, value)}]` : ''
 }
 
-/** What a value that is not accepted must be, as a predicate of the path that `typeProblemAt` completes. */
+/** Describes the required type of a rejected value, as a predicate of the path that `typeProblemAt` completes. */
 export function typeProblem (types: number, value: unknown): string {
   const element = typeProblemAt(types, value) !== ''
   if ((types & STRINGS) !== 0) return element ? 'must be a string' : 'must be a list of strings'

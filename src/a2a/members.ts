@@ -1,41 +1,41 @@
 /**
- * The members of requests and responses that the gateway or a rule may read, with the JSON types that A2A gives them: one table for both
- * versions and bindings. A member of another type is a problem of its object (`Fields.read`): the gateway rejects requests with it, and
- * responses where `responses` is `enforce`.
+ * The members of requests and responses that the gateway or a rule may read, with the JSON types that A2A defines: one table for both
+ * versions and bindings. A member of another type is a problem of its object (`Fields.read`). The gateway rejects requests with such a
+ * member, and responses where `responses` is `enforce`.
  *
- * Sources: types.ts 0.3.0; proto 0.3.0 and 1.0.1, with the ProtoJSON mapping: an enum is its name or its number, an integer may be written
- * as a string.
+ * Sources: types.ts 0.3.0; proto 0.3.0 and 1.0.1 with the ProtoJSON mapping: an enum is its name or its number, and an integer may be
+ * written as a string.
  */
 import { FieldSet } from './fields.js'
 import type { MemberTable } from './fields.js'
 import { ANY, BOOLEAN, DIGITS, INTEGER, LIST, OBJECT, OBJECTS, STRING, STRINGS } from './json-types.js'
 import type { Binding, Version } from './versions.js'
 
-/** The value is compared with "2.0", and that of `result` must be a result. */
+/** Members of the JSON-RPC envelope. Other code compares `jsonrpc` with "2.0" and reads `result`. */
 export const RPC_REQUEST = new FieldSet({ jsonrpc: ANY, id: STRING | INTEGER, method: STRING, params: OBJECT })
 export const RPC_RESPONSE = new FieldSet({ jsonrpc: ANY, id: STRING | INTEGER, result: ANY, error: OBJECT })
 
 /** The kinds of objects in one version and binding. */
 export interface Members {
   readonly version: Version
-  /** Of SendMessage and SendStreamingMessage. */
+  /** Request of SendMessage and SendStreamingMessage. */
   readonly sendRequest: FieldSet
-  /** Of a method or route that an extension adds: only a message in it is A2A's, where it is an object. */
+  /** Request of a method or route that an extension adds: only a message in it belongs to A2A, when it is an object. */
   readonly extensionRequest: FieldSet
-  /** Of all other operations. */
+  /** Request of all other operations. */
   readonly taskRequest: FieldSet
   readonly message: FieldSet
   readonly part: FieldSet
   readonly partMetadata: FieldSet
   readonly file: FieldSet
-  /** HTTP+JSON 0.3: the DataPart in a part, which holds the document. Its other members are nobody's. */
+  /** HTTP+JSON 0.3: the DataPart in a part. `data` holds the document; its other members have no meaning. */
   readonly dataPart: FieldSet
   /** SendMessageResponse and StreamResponse. */
   readonly wrapper: FieldSet
   readonly taskList: FieldSet
   readonly task: FieldSet
   readonly status: FieldSet
-  /** Of a status update or an artifact update. */
+  /** A status update or an artifact update. */
   readonly update: FieldSet
   readonly artifact: FieldSet
 }
@@ -45,7 +45,7 @@ function membersFor (version: Version, binding: Binding): Members {
   const proto = !old || binding === 'HTTP+JSON'
   const integer = proto ? INTEGER | DIGITS : INTEGER
   const enumeration = proto ? STRING | INTEGER : STRING
-  /** What only 0.3, or only 1.0, knows is any extension's in the other. */
+  /** A member that only 0.3, or only 1.0, defines is free for extensions in the other version. */
   const only03 = (types: number): number => old ? types : ANY
   const only10 = (types: number): number => old ? ANY : types
 
@@ -120,7 +120,7 @@ function membersFor (version: Version, binding: Binding): Members {
       text: STRING,
       raw: STRING,
       url: STRING,
-      // Any JSON value is judged as it is. 0.3 has objects only, but its agents are sent lists too (A2UI 0.10).
+      // Any JSON value is allowed and evaluated as it is. 0.3 defines objects only, but its agents also receive lists (A2UI 0.10).
       data: ANY,
       file: OBJECT,
       kind: only03(STRING),
@@ -130,7 +130,7 @@ function membersFor (version: Version, binding: Binding): Members {
     }),
     partMetadata: new FieldSet({ mediaType: STRING, mimeType: STRING }),
     file: new FieldSet({ mimeType: STRING, name: STRING, uri: STRING, bytes: STRING, fileWithUri: STRING, fileWithBytes: STRING }),
-    // The JavaScript SDKs take a list for an object, and any other value for no data.
+    // The JavaScript SDKs read a list as an object, and any other value as no data.
     dataPart: new FieldSet({ data: OBJECT | LIST }),
     // proto 0.3.0 names the message `msg`, with json_name `message`.
     wrapper: new FieldSet(old ? { ...results, msg: OBJECT } : results),
@@ -144,7 +144,7 @@ function membersFor (version: Version, binding: Binding): Members {
       metadata: OBJECT,
       kind: only03(STRING)
     }),
-    // proto 0.3.0 names the message `update`, with json_name `message`: ProtoJSON parsers read both.
+    // proto 0.3.0 names the message `update`, with json_name `message`. ProtoJSON parsers read both names.
     status: new FieldSet({ state: enumeration, message: OBJECT, timestamp: STRING, ...(old && proto ? { update: OBJECT } : {}) }),
     update: new FieldSet(update),
     artifact: new FieldSet({ artifactId: STRING, name: STRING, description: STRING, parts: OBJECTS, extensions: STRINGS, metadata: OBJECT })

@@ -4,7 +4,10 @@
  */
 import type { Version } from './versions.js'
 
-/** Operations by their 1.0 names, whatever generation the client speaks. `Other` is a method no table knows, `Extension` a route that an extension adds. */
+/**
+ * Operations by their 1.0 names, whatever the generation of the client. `Other` is a method that no table has; `Extension` is a route that
+ * an extension adds.
+ */
 export type Operation =
   | 'SendMessage'
   | 'SendStreamingMessage'
@@ -53,18 +56,21 @@ export function operationOfMethod (method: string, version: Version): Operation 
   return (version === '1.0' ? METHODS_1_0 : METHODS_0_3).get(method) ?? null
 }
 
-/** @returns the JSON-RPC method of an operation in that version's grammar; undefined for `Other` */
+/** @returns the JSON-RPC method of an operation in that version's grammar; undefined for `Other` and `Extension` */
 export function methodOfOperation (operation: Operation, version: Version): string | undefined {
   for (const [method, known] of version === '1.0' ? METHODS_1_0 : METHODS_0_3) if (known === operation) return method
   return undefined
 }
 
-/** True for the operations that carry a client's message, where `enforceOn: messages` checks required extensions. */
+/** True for the operations that carry a client's message. `enforceOn: messages` checks required extensions on these operations. */
 export function carriesMessage (operation: Operation): boolean {
   return operation === 'SendMessage' || operation === 'SendStreamingMessage'
 }
 
-/** `enforceOn: messages` also covers methods no table knows and routes of extensions: they may carry a message. */
+/**
+ * True for the operations that `enforceOn: messages` covers. These include methods that no table has and routes of extensions, because they
+ * may carry a message.
+ */
 export function inMessageScope (operation: Operation): boolean {
   return carriesMessage(operation) || operation === 'Other' || operation === 'Extension'
 }
@@ -75,17 +81,18 @@ export interface RestMatch {
   readonly tenant: string | null
 }
 
-/** Path known, verb not. */
+/** The path is known, but not with this verb. */
 export interface RestVerbMismatch { readonly allow: string }
 
-/** First segments that can never be tenants, because they begin routes of their own. */
+/** First segments that are never tenants, because they begin other routes. */
 const NOT_TENANTS: ReadonlySet<string> = new Set(['tasks', 'message:send', 'message:stream', 'extendedAgentCard', 'v1', '.well-known'])
 
 /**
- * Matches the rest of a request path below an HTTP+JSON interface's base, undecoded: `:` is literal and `%3A` is not `:`.
+ * Matches the rest of a request path below the base of an HTTP+JSON interface. The path is not decoded: `:` is literal, and `%3A` is not
+ * `:`.
  * @param rest path below the interface's base, beginning with `/`
- * @param basePath the interface's base path; a 0.3 base that ends in `/v1` may already hold the prefix (types.ts 0.3.0 example), or
- *   be followed by another one (the SDKs always append it): both are taken, and the path is forwarded as it is
+ * @param basePath the interface's base path. A 0.3 base that ends in `/v1` may already hold the prefix (types.ts 0.3.0 example), or another
+ *   prefix may follow (the SDKs always append it). Both forms are accepted, and the path is forwarded unchanged.
  * @returns the match, the verbs that would match, or null when no route of that version has this path
  */
 export function matchRest (verb: string, rest: string, version: Version, basePath: string): RestMatch | RestVerbMismatch | null {
@@ -113,7 +120,7 @@ function decode (text: string): string {
 
 const WORDS: ReadonlyMap<string, string> = new Map(['extendedAgentCard', 'pushNotificationConfigs'].map(word => [word.toLowerCase(), word]))
 
-/** Whether a path, as `loosePath` makes it, below an HTTP+JSON interface's base is an operation, whatever its verb. */
+/** True when a path below an HTTP+JSON interface's base, in the form of `loosePath`, is an operation with any verb. */
 export function isLenientRest (rest: string, version: Version, basePath: string): boolean {
   return matchRest('POST', rest.split('/').map(segment => WORDS.get(segment) ?? segment).join('/'), version, basePath) !== null
 }
@@ -132,9 +139,9 @@ function match (verb: string, segments: readonly string[], version: Version, ten
       const colon = id.lastIndexOf(':')
       const action = colon < 1 ? '' : id.slice(colon + 1)
       if (action === 'cancel') return on(verb, 'POST', 'CancelTask', tenant)
-      // The verb of subscribe is contested (A2A#1574, #2063): both are legal.
+      // The verb of subscribe is disputed (A2A#1574, #2063): both verbs are legal.
       if (action === 'subscribe') return verb === 'POST' ? on(verb, 'POST', 'SubscribeToTask', tenant) : on(verb, 'GET', 'SubscribeToTask', tenant, 'GET, POST')
-      // Express routes without regard to letter case, so `t:SUBSCRIBE` is no task to it.
+      // Express routes ignore letter case, so Express does not read `t:SUBSCRIBE` as a task.
       if (/^(?:cancel|subscribe)$/i.test(action)) return null
       return on(verb, 'GET', 'GetTask', tenant)
     }

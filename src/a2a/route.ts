@@ -1,4 +1,4 @@
-/** From method and path to an interface of the agent's card and an operation. Built when a card is loaded. */
+/** Maps method and path to an interface of the agent's card and an operation. Built when a card is loaded. */
 import type { MappedInterface } from './card/map.js'
 import { CARD_PATHS } from './card/map.js'
 import type { ExtensionRoute } from './extension-routes.js'
@@ -12,23 +12,26 @@ import { canonicalPath, isAtOrBelow, loosePath } from '../wire/target.js'
 
 export type Route =
   | { readonly kind: 'card' }
-  /** An operation of the card, or a route that an extension adds. `supported` is false where no interface at this address speaks the version asked for. */
+  /**
+   * An operation of the card, or a route that an extension adds. `supported` is false when no interface at this address has the requested
+   * version.
+   */
   | {
     readonly kind: 'operation'
     readonly binding: Binding
     readonly version: Version
-    /** Null for JSON-RPC: the body names it. */
+    /** Null for JSON-RPC: the body names the operation. */
     readonly operation: Operation | null
-    /** Which route of an extension it is, as `routeKey` makes it; null for operations of A2A. */
+    /** Key of an extension's route, in the form of `routeKey`; null for operations of A2A. */
     readonly extensionRoute: string | null
     /** Percent-encoded tenant of the path, or null. */
     readonly tenant: string | null
     readonly upstreamPath: string
     readonly supported: boolean
-    /** Versions spoken at this address, for the refusal. */
+    /** Versions at this address, for the rejection. */
     readonly versions: readonly Version[]
   }
-  /** A CORS preflight of an address of the card: the agent answers it, no operation runs. */
+  /** A CORS preflight for an address of the card: the agent responds to it, and no operation runs. */
   | { readonly kind: 'preflight', readonly upstreamPath: string }
   | { readonly kind: 'verb', readonly binding: Binding, readonly version: Version, readonly allow: string }
 
@@ -36,10 +39,10 @@ interface RpcAddress { readonly byVersion: ReadonlyMap<Version, string>, readonl
 
 interface RestAddress { readonly publicPath: string, readonly upstreamPath: string, readonly version: Version }
 
-/** What a router needs to know of the agent beside its interfaces. */
+/** The data about the agent, other than its interfaces, that a router needs. */
 interface RouterPlace {
   readonly scope: PathScope
-  /** Paths below the base of interfaces that are not carried, as `loosePath` makes them. */
+  /** Paths, below the base, of interfaces that are not carried, in the form of `loosePath`. */
   readonly uncarried: readonly string[]
 }
 
@@ -49,15 +52,15 @@ export class Router {
   private readonly rpc: ReadonlyMap<string, RpcAddress>
   /** Longest base first, so that the most specific interface wins. */
   private readonly rest: readonly RestAddress[]
-  /** 0.2: public path of the extended card to its path at the agent. */
+  /** 0.2: maps the public path of the extended card to its path at the agent. */
   private readonly legacyExtended: ReadonlyMap<string, string>
-  /** Addresses of JSON-RPC, card and 0.2 extended card, and of interfaces that are not carried; as `loosePath` makes them. */
+  /** Addresses of JSON-RPC, of the card, of the 0.2 extended card, and of interfaces that are not carried, in the form of `loosePath`. */
   private readonly claimed: ReadonlySet<string>
-  /** Bases of HTTP+JSON, in the same form; a card may have thousands. */
+  /** Bases of HTTP+JSON interfaces, in the same form; a card may have thousands. */
   private readonly claimedBases: ReadonlyMap<string, ReadonlySet<Version>>
   private readonly extensions: ExtensionRoutes
   private readonly scope: PathScope
-  /** Routes of `added` that no request reaches, because their paths are those of operations: `GET /tasks`. */
+  /** Routes of `added` that no request reaches, because operations have the same paths: `GET /tasks`. */
   readonly shadowed: readonly string[]
 
   /** @param added routes of extensions; at the agent they lie below the base of the scope */
@@ -92,18 +95,19 @@ export class Router {
   }
 
   /**
-   * @param path below the agent's public path, '' or beginning with `/`, undecoded, without query
-   * @param version the one the request asks for
-   * @returns null for what is neither an operation of the agent's card nor a route of an extension
+   * Finds the route of a request.
+   * @param path below the agent's public path, '' or beginning with `/`, not decoded, without query
+   * @param version the version that the request asks for
+   * @returns null for a path that is neither an operation of the agent's card nor a route of an extension
    */
   match (verb: string, path: string, version: Version): Route | null {
-    // Another agent's path could only be that of an interface above it: with a tenant, or a parameter of a route.
+    // A path of another agent can match only an interface above it: with a tenant, or with a parameter of a route.
     const route = this.find(verb, path, version)
     return route !== null && 'upstreamPath' in route && this.scope.isForeign(route.upstreamPath) ? null : route
   }
 
   private find (verb: string, written: string, version: Version): Route | null {
-    // Of the same length: what is forwarded is cut from what was written.
+    // The canonical path has the same length: the forwarded path is cut from the written path.
     const path = canonicalPath(written)
     const trimmed = path.endsWith('/') ? path.slice(0, -1) : path
     const rpc = this.rpc.get(trimmed)
@@ -123,8 +127,8 @@ export class Router {
   }
 
   /**
-   * Whether a path is, or a lenient agent could take it for, an address of an operation, of an extension's route or of the card: then no
-   * `passthrough` prefix may carry it past inspection.
+   * True when a path is an address of an operation, of an extension's route or of the card, or when a lenient agent could take it for such
+   * an address. No `passthrough` prefix may then carry the path without inspection.
    */
   claims (path: string): boolean {
     const loose = loosePath(path)
@@ -136,7 +140,10 @@ export class Router {
     return false
   }
 
-  /** The version asked for first; a route that only another version has is an unsupported version, not an unknown path. */
+  /**
+   * Matches an HTTP+JSON route. The requested version comes first. A route that only another version has is an unsupported version, not an
+   * unknown path.
+   */
   private matchRest (verb: string, path: string, written: string, version: Version): Route | null {
     let mismatch: Route | null = null
     let unsupported: Route | null = null
@@ -197,7 +204,7 @@ export class Router {
   }
 }
 
-/** Stands for a parameter; no operation's path has it as a word of its own. */
+/** Stands for a parameter. No path of an operation has this word as a segment. */
 const SOME_NAME = 'x'
 
 const LEGACY_EXTENDED_CARD = '/agent/authenticatedExtendedCard'

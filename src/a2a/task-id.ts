@@ -1,14 +1,16 @@
-/** The task that a request names, and whose it is. */
+/** Finds the task that a request names, and the tenant of the task. */
 import type { Call } from './message/call.js'
 import type { JsonObject } from './fields.js'
 import { Fields, FieldSet } from './fields.js'
 import { ANY } from './json-types.js'
 import type { Operation } from './operations.js'
 
-/** The table has the types (`named.ts`); here they are only looked up. */
+/** `members.ts` defines the types, and `named.ts` checks them; this set only serves lookups. */
 const REQUEST = new FieldSet({ id: ANY, taskId: ANY, name: ANY, parent: ANY, tenant: ANY })
 
-/** Segments of an HTTP+JSON path after the task's id (spec 0.3.0 §3.5.6, 1.0.1 §5.3). Other operations name no task there. */
+/**
+ * Number of segments of an HTTP+JSON path after the task's id (spec 0.3.0 §3.5.6, 1.0.1 §5.3). The paths of other operations name no task.
+ */
 const AFTER_ID: ReadonlyMap<Operation, number> = new Map<Operation, number>([
   ['GetTask', 0],
   ['CancelTask', 0],
@@ -22,10 +24,10 @@ const AFTER_ID: ReadonlyMap<Operation, number> = new Map<Operation, number>([
 const ACTIONS: ReadonlyMap<Operation, string> = new Map<Operation, string>([['CancelTask', ':cancel'], ['SubscribeToTask', ':subscribe']])
 
 /**
- * The id of the task that a request is about: `taskId` of its message, `id` of GetTask, CancelTask and SubscribeToTask, `taskId` of the operations for push
- * notification configurations (0.3: some have it as `id`), `tasks/{id}` of `name` or `parent` as proto 0.3.0 has it.
- * @param path of the HTTP+JSON request, percent-encoded, without query; what it names counts before the body. Null for JSON-RPC.
- * @returns null where it names none: the agent makes a new task, or answers with several
+ * Returns the id of the task that a request names: `taskId` of its message; `id` of GetTask, CancelTask and SubscribeToTask; `taskId` of
+ * the operations for push notification configurations (0.3: some name it `id`); `tasks/{id}` of `name` or `parent` as in proto 0.3.0.
+ * @param path of the HTTP+JSON request, percent-encoded, without query. The path takes precedence over the body. Null for JSON-RPC.
+ * @returns null when the request names none: the agent creates a task, or responds with several
  */
 export function taskIdOf (call: Call, path: string | null): string | null {
   const { operation, request } = call
@@ -57,19 +59,19 @@ function idOfParams (call: Call, params: JsonObject, isTask: boolean): string | 
   const taskId = idText(fields.get('taskId'))
   const ofName = nameId(fields.get('name')) ?? nameId(fields.get('parent'))
   if (isTask) return id ?? ofName
-  // 1.0: `id` is that of the configuration.
+  // 1.0: `id` is the id of the configuration.
   return taskId ?? (call.version === '0.3' ? id : null) ?? ofName
 }
 
 const NAME = /^tasks\/([^/]+)/
 
-/** The id in a resource name of proto 0.3.0, or null. */
+/** Returns the id in a resource name of proto 0.3.0, or null. */
 export function nameId (name: unknown): string | null {
   return typeof name === 'string' ? NAME.exec(name)?.[1] ?? null : null
 }
 
 /**
- * The tenant whose task it is: that of the path, else that of the request's own body; only 1.0 has tenants.
+ * Returns the tenant of the task: the tenant of the path, otherwise the tenant of the request's own body. Only 1.0 has tenants.
  * @param pathTenant percent-encoded, or null
  */
 export function tenantOf (call: Call, pathTenant: string | null): string | null {

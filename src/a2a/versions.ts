@@ -1,6 +1,6 @@
 /**
- * Protocol versions and bindings that the gateway carries.
- * Anything else a card lists (GRPC, custom bindings, other versions) is not carried and leaves the served card.
+ * Protocol versions and bindings that the gateway carries. Any other interface of a card (GRPC, custom bindings, other versions) is not
+ * carried and is removed from the served card.
  */
 
 export type Version = '0.3' | '1.0'
@@ -8,21 +8,21 @@ export type Binding = 'JSONRPC' | 'HTTP+JSON'
 
 export const VERSIONS: readonly Version[] = ['0.3', '1.0']
 
-/** A2A 1.0 §3.6: service parameter naming the protocol version; absent or empty means 0.3. */
+/** A2A 1.0 §3.6: service parameter that names the protocol version; absent or empty means 0.3. */
 export const VERSION_HEADER = 'a2a-version'
 /** A2A 1.0 §3.2.6. */
 export const EXTENSIONS_HEADER = 'a2a-extensions'
 /** A2A 0.2.4 to 0.3.0, topic document "Extensions". */
 export const LEGACY_EXTENSIONS_HEADER = 'x-a2a-extensions'
 
-/** The protocol's media type since 1.0.1 (§11.1); `application/json` stays legal. */
+/** The protocol's media type since 1.0.1 (§11.1); `application/json` is still allowed. */
 export const A2A_MEDIA_TYPE = 'application/a2a+json'
 
 const MAJOR_MINOR = /^(\d{1,4})\.(\d{1,4})(?:\.\d{1,6}(?:[-+][0-9A-Za-z.-]{1,64})?)?$/
 
 /**
- * Reads a version as a client or a card writes it: surrounding blanks and a patch number do not count (§3.6),
- * 0.2.x speaks the grammar of 0.3, and empty is 0.3.
+ * Reads a version as a client or a card writes it. Surrounding white space and a patch number are ignored (§3.6). 0.2.x uses the grammar of
+ * 0.3. An empty text means 0.3.
  * @returns the version, or null when the gateway does not carry it
  */
 export function readVersion (text: string): Version | null {
@@ -37,7 +37,8 @@ export function readVersion (text: string): Version | null {
 }
 
 /**
- * The version a request asks for: the header, else the query parameter, else 0.3 (1.0 §3.6). Both, and different, is a problem.
+ * Returns the version that a request asks for: the header, otherwise the query parameter, otherwise 0.3 (1.0 §3.6). A header and a
+ * parameter with different versions are a problem.
  * @param header value of A2A-Version, undefined when absent
  * @param query raw query string with its leading `?`, or ''
  */
@@ -57,7 +58,7 @@ export function requestedVersion (header: string | undefined, query: string): { 
 
 const AMBIGUOUS = Symbol('the parameter is repeated with different values')
 
-/** A percent sign may hide the parameter's name: agents compare names decoded. */
+/** Reads the version parameter of the query. A percent sign may hide the parameter's name: agents compare decoded names. */
 function queryVersion (query: string): string | typeof AMBIGUOUS | null {
   if (!/a2a-version|%/i.test(query)) return null
   let found: string | null = null

@@ -1,4 +1,4 @@
-/** The admin listener and, with `server.metrics`, the one for metrics and probes alone. */
+/** The admin listener and, with `server.metrics`, a second listener for metrics and probes only. */
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Config, HostPort } from '../config/model/model.js'
@@ -28,7 +28,7 @@ export class AdminListeners {
   }
 }
 
-/** @returns the URL to reach the listener by: a wildcard address cannot be dialled everywhere, so it is named localhost */
+/** @returns the URL of the listener; localhost replaces a wildcard address, because not every client can connect to a wildcard address */
 export async function listen (app: FastifyInstance, at: HostPort): Promise<string> {
   await app.listen({ host: at.host, port: at.port })
   const { port } = app.server.address() as AddressInfo

@@ -4,16 +4,16 @@ import type { ConsoleSource } from '../console/source.js'
 import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
 import { hostProblem } from './host-guard.js'
 
-/** How many agents must be callable for a gateway to be ready. */
+/** Number of agents that must be callable before the gateway is ready: all of them, or any. */
 export type Enough = 'all' | 'any'
 
-/** What the admin listener reports. Asked on every request. */
+/** The state that the admin listener reports. Read at every request. */
 export interface AdminState {
   /** false = the process cannot recover and should be restarted. */
   live (): boolean
-  /** Whether calls may be sent here, to all agents or to any of them; `reasons` say why not. */
+  /** True when the gateway accepts calls to all agents, or to any agent; `reasons` explain why not. */
   ready (agents: Enough): { ready: boolean, reasons: string[] }
-  /** Whatever `/agents` should show, or a promise of it; must be serialisable and hold no secrets. */
+  /** The content of `/agents`, or a promise of it; must be serialisable and hold no secrets. */
   agents (): unknown
 }
 
@@ -21,11 +21,11 @@ export interface AdminOptions {
   readonly state: AdminState
   readonly metrics: { text (): Promise<string>, readonly contentType: string }
   readonly log: FastifyBaseLogger
-  /** What the page under `/console/` shows; null where there is none. Default null. */
+  /** The source of the page under `/console/`; null for no console. Default null. */
   readonly console?: ConsoleSource | null
-  /** Names, beside addresses and localhost, by which agents and console may be asked for. Default: none. */
+  /** Host names, other than IP addresses and localhost, under which agents and console are served. Default: none. */
   readonly names?: ReadonlySet<string>
-  /** Serves probes and metrics only: `server.metrics`. Default false. */
+  /** Serves only probes and metrics, for `server.metrics`. Default false. */
   readonly probesOnly?: boolean
 }
 
@@ -34,15 +34,15 @@ const NO_NAMES: ReadonlySet<string> = new Set()
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * The second listener: probes, metrics, the state of every agent, and the console. Never exposed on the main one. It changes nothing; only the
- * console sends calls to agents, where that is turned on.
+ * Builds the second listener: probes, metrics, the state of every agent, and the console. The main listener never serves these. The
+ * listener changes no state. Only the console sends calls to agents, when that is enabled.
  */
 export function buildAdmin (options: AdminOptions): FastifyInstance {
   const { state, metrics, log, console: source = null, names = NO_NAMES, probesOnly = false } = options
   const endpoints = probesOnly ? PROBES : [...PROBES, '/agents']
   const app = fastify({
     loggerInstance: log,
-    // Probes and scrapes come every few seconds.
+    // No request log: probes and scrapes arrive every few seconds.
     logController: new LogController({ disableRequestLogging: true }),
     schemaController: NO_SCHEMAS,
     bodyLimit: 1_024,
@@ -53,7 +53,7 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
   const notFound = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => reply.code(404).send({ error: 'not found', endpoints })
   const handler = source === null || probesOnly ? null : lazily(source, app)
 
-  // Before any body is read: nothing here takes one but the console, which reads for itself.
+  // This hook runs before any body is read. Only the console accepts bodies, and the console reads them itself.
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
     if (handler !== null && /^\/(?:console(?:[/?]|$)|$|\?)/.test(request.url)) {
       reply.hijack()
@@ -74,7 +74,8 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
     const { agents = 'all' } = request.query as { agents?: unknown }
     if (agents !== 'all' && agents !== 'any') return reply.code(400).send({ error: 'agents must be "all" or "any"' })
     const { ready, reasons } = state.ready(agents)
-    // Problems name addresses. Whoever asks by any name, as probes may, learns which agent to look at.
+    // The reasons contain addresses. Callers under an unknown name, such as probes, and callers of the metrics listener see only which
+    // agent is not ready.
     const open = probesOnly || hostProblem(request.headers.host, names) !== null
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', reasons: open ? reasons.map(withoutDetails) : reasons })
   })
@@ -100,10 +101,10 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
   return app
 }
 
-/** The console's code is loaded when somebody looks: a start has other things to do. */
+/** Loads the console's code at the first request, to keep the start fast. */
 function lazily (source: ConsoleSource, app: FastifyInstance): ConsoleHandler['handle'] {
   let loading: Promise<ConsoleHandler> | null = null
-  // Else the listener would wait for pages that are open.
+  // Without this hook, the listener would wait for open pages.
   app.addHook('preClose', async () => { (await loading)?.close() })
   return (request, response, rejected) => {
     loading ??= import('../console/handler.js').then(({ consoleHandler }) => consoleHandler(source, app.log))
@@ -114,7 +115,7 @@ function lazily (source: ConsoleSource, app: FastifyInstance): ConsoleHandler['h
   }
 }
 
-/** A target the router cannot read, such as `/%zz`: hooks do not run for it. */
+/** Rejects a target that the router cannot read, such as `/%zz`: hooks do not run for such a target. */
 function badRequest (reply: FastifyReply): void {
   reply.code(400).header('cache-control', 'no-store').send({ error: 'bad request' })
 }

@@ -5,9 +5,10 @@ import { lookAtAgents } from './live.js'
 import type { Output } from './output.js'
 
 /**
- * `a2a-gateway check`: reports every problem of the configuration, one per line, on stdout; with `--live` those of the agents' cards too.
- * @param args.config the file, or null: A2A_GATEWAY_CONFIG, else the defaults that `serve --upstream` would run with
- * @returns exit code: 0 when the gateway would start with it and, with `--live`, has a usable card of every agent; else 1
+ * `a2a-gateway check`: prints every problem of the configuration on stdout, one per line. With `--live` it also prints the problems of the
+ * agents' cards.
+ * @param args.config the file. Null: the file in A2A_GATEWAY_CONFIG, else the defaults of `serve --upstream`
+ * @returns exit code: 0 when the gateway would start with the configuration and, with `--live`, has a usable card of every agent; else 1
  */
 export async function runCheck (args: { readonly config: string | null, readonly live?: boolean, readonly env: NodeJS.ProcessEnv }, io: Output): Promise<number> {
   const { env } = args

@@ -1,11 +1,11 @@
-/** What each command takes on its command line. */
+/** The command line options of each command. */
 
 export interface Command {
-  /** Flags that take a value, those that may be repeated, those that take none. */
+  /** `flags` take a value, `lists` may be repeated, `switches` take no value. */
   readonly flags?: readonly string[]
   readonly lists?: readonly string[]
   readonly switches?: readonly string[]
-  /** How many arguments it takes that are no flags. Default: none. */
+  /** Number of arguments that are not flags. Default: none. */
   readonly positionals?: number
 }
 

@@ -1,4 +1,7 @@
-/** The configuration as every command reads it: with the checks that need schemas compiled or certificates read, each at its place in the file. */
+/**
+ * Reads the configuration for every command. Adds the checks that compile schemas or read certificates, each reported at its place in the
+ * file.
+ */
 import { resolve } from 'node:path'
 import { dotted } from '../config/diagnostics.js'
 import type { PathProblem } from '../config/diagnostics.js'
@@ -10,8 +13,9 @@ import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { parsePointer } from '../wire/json/pointer.js'
 
 /**
+ * Reads the configuration.
  * @param options.file the file, or null for the configuration that `overrides.upstream` alone makes
- * @param options.secrets whether those that policies name must be there; default true
+ * @param options.secrets true when the secrets that policies name must exist; default true
  */
 export function readConfiguration (options: { readonly file: string | null, readonly env: NodeJS.ProcessEnv, readonly overrides: Overrides, readonly secrets?: boolean }): LoadResult {
   const { file, env, overrides, secrets } = options
@@ -20,7 +24,7 @@ export function readConfiguration (options: { readonly file: string | null, read
 
 export const CHECKS: readonly Check[] = [unusableSchemas, unusableCertificates]
 
-/** Each layer where it stands: what the catalogue says is sound. */
+/** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */
 function unusableSchemas (value: unknown): PathProblem[] {
   const { extensions, agents } = mapping(value)
   const overlays = items(agents).flatMap((agent, index) => items(mapping(agent).extensions).flatMap((entry, at) =>
@@ -42,7 +46,7 @@ function unusableCertificates (value: unknown, baseDir: string): PathProblem[] {
       readTlsFiles({ ca: file(tls.ca), cert: file(tls.cert), key: file(tls.key), serverName: null })
       return []
     } catch (error) {
-      // A file that cannot be read has been reported already.
+      // Another check has already reported a file that cannot be read.
       if (!(error instanceof TlsFileError) || error.unreadable) return []
       const place = ['agents', index, 'upstream', 'tls', error.setting]
       return [fault(place, `${dotted(place)} cannot be used: ${error.message}`, HINTS[error.setting])]

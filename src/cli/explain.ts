@@ -1,4 +1,4 @@
-/** `explain`: what the gateway would make of recorded requests, without a gateway. */
+/** `explain`: explains what the gateway would do with recorded requests. Needs no running gateway. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { AgentStateOptions } from '../pipeline/agent-snapshot.js'
@@ -21,17 +21,17 @@ import type { Output } from './output.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
 
 export interface ExplainArguments {
-  /** Exactly one. */
+  /** Must have exactly one entry. */
   readonly recordings: readonly string[]
   readonly config: string | null
   readonly card: string | null
   readonly upstream: string | undefined
   readonly agent: string | null
-  /** `Name: value`, each. */
+  /** Each header has the form `Name: value`. */
   readonly headers: readonly string[]
-  /** Name or number; null: all of the file. */
+  /** Name or number of a request. Null: all requests of the file. */
   readonly request: string | null
-  /** File of the answer to the one request that is explained; null: those that the recording has. */
+  /** File of the response to the one explained request. Null: the responses of the recording. */
   readonly response: string | null
   readonly json: boolean
   readonly env: NodeJS.ProcessEnv
@@ -40,7 +40,10 @@ export interface ExplainArguments {
 const FORMAT = 1
 const BETWEEN = `\n${'-'.repeat(80)}\n\n`
 
-/** @returns exit code: 0 all forwarded, 1 a request or an answer is rejected, 2 could not be explained */
+/**
+ * Runs the command.
+ * @returns exit code: 0 all forwarded, 1 a request or a response is rejected, 2 could not be explained
+ */
 export async function runExplain (args: ExplainArguments, io: Output): Promise<number> {
   try {
     return await explainAll(args, io)
@@ -104,13 +107,13 @@ async function standardInput (): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** The file's agents, or one at `/` with defaults. `--card` stands for the card of whichever agent is asked about. */
+/** Returns the agents of the file, or one agent at `/` with defaults. `--card` replaces the card of the explained agent. */
 async function configOf ({ config: named, card, upstream, env }: ExplainArguments): Promise<Config> {
   const file = named ?? (env.A2A_GATEWAY_CONFIG || null)
   const overrides = mergeOverrides({ upstream }, overridesFromEnvironment(env))
   if (file !== null || overrides.upstream !== undefined) return withCard(read(file, overrides, env), card)
   if (card === null) throw new CannotExplain('which agent is it for? Give a configuration (--config FILE), a card (--card FILE) or an agent (--upstream URL)')
-  // Without an agent to dial, the address is that of the card's first interface.
+  // There is no agent to connect to, so the address is that of the card's first interface.
   const [agent] = withCard(read(null, { upstream: 'http://agent.invalid' }, env), card).agents as [AgentConfig]
   const { limits } = read(null, { upstream: 'http://agent.invalid' }, env)
   const cards = await cardsOf(agent, limits)

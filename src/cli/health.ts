@@ -1,11 +1,17 @@
-/** `health`: checks through the admin listener whether a running gateway is alive. The container's HEALTHCHECK, where there is no shell and no curl. */
+/**
+ * `health`: checks through the admin listener that a running gateway is alive. The container's HEALTHCHECK uses it, because the container
+ * has no shell and no curl.
+ */
 import { get } from 'node:http'
 import type { Output } from './output.js'
 
 const DEFAULT_ADMIN = '127.0.0.1:9901'
 const TIMEOUT_MS = 2_000
 
-/** @returns 0 when `/livez` answers 200, else 1 */
+/**
+ * Runs the command.
+ * @returns 0 when `/livez` responds with 200, else 1
+ */
 export async function runHealth (args: { readonly admin: string | undefined }, io: Output): Promise<number> {
   const admin = args.admin === undefined || args.admin === '' ? DEFAULT_ADMIN : args.admin
   const url = `http://${admin.replace(/^(?:0\.0\.0\.0|\[::\])?:/, '127.0.0.1:')}/livez`

@@ -1,4 +1,4 @@
-/** `init URL`: from a live card to a configuration to begin with. */
+/** `init URL`: writes a starter configuration from a live card. */
 import { writeFileSync } from 'node:fs'
 import type { AgentCard } from '../a2a/card/card.js'
 import { CARD_PATHS } from '../a2a/card/map.js'
@@ -11,13 +11,16 @@ import type { Output } from './output.js'
 import { starterFile } from './starter.js'
 
 export interface InitArguments {
-  /** Of the agent, or of its card. */
+  /** URL of the agent, or of its card. */
   readonly url: string | undefined
-  /** File to write, which must not exist; stdout without. */
+  /** File to write, which must not exist. Undefined: stdout. */
   readonly output: string | undefined
 }
 
-/** @returns exit code: 0 when the file was written, 1 when there is no card or the file cannot be written */
+/**
+ * Runs the command.
+ * @returns exit code: 0 when the file was written, 1 when there is no card or the file cannot be written
+ */
 export async function runInit ({ url, output }: InitArguments, io: Output): Promise<number> {
   const fail = (problem: string): number => {
     io.err(`a2a-gateway init: ${problem}`)
@@ -54,7 +57,7 @@ export async function runInit ({ url, output }: InitArguments, io: Output): Prom
   return 0
 }
 
-/** The agent's base URL; or, where the URL is that of a card in a place of its own, both. */
+/** Returns the agent's base URL. For the URL of a card at an unusual path: the base URL and the card's URL. */
 function placeOf (text: string): { readonly upstream: string, readonly card: string | null } {
   const usual = CARD_PATHS.find(path => text.endsWith(path))
   if (usual !== undefined) return { upstream: text.slice(0, -usual.length), card: null }
@@ -62,7 +65,7 @@ function placeOf (text: string): { readonly upstream: string, readonly card: str
   return { upstream: text.replace(/[?#].*$/s, ''), card: text.replace(/#.*$/s, '') }
 }
 
-/** Some agents lose part of the card on the way to one of the versions. */
+/** Returns the richer of the two cards. In some agents, one version of the card lacks part of the content. */
 function richer ({ byVersion }: LoadedCards): AgentCard {
   const weight = ({ extensions, raw }: AgentCard): number => extensions.length * 1_000 + Object.keys(raw).length
   const [recent, old] = [byVersion['1.0'].card, byVersion['0.3'].card]

@@ -1,4 +1,4 @@
-/** `check --live`: the agents' cards as they are now, and how they fit the configuration. */
+/** `check --live`: loads the current cards of the agents and compares them with the configuration. */
 import type { CardFinding } from '../a2a/card/lint.js'
 import { visible } from '../a2a/fields.js'
 import { buildAgentState, schemasToCompile } from '../pipeline/agent-snapshot.js'
@@ -15,20 +15,20 @@ import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 
 export interface Look {
-  /** In the order of the agents. */
+  /** Findings in the order of the agents. */
   readonly findings: readonly Diagnostic[]
-  /** Whether every agent has a card that the gateway can use. */
+  /** True when every agent has a card that the gateway can use. */
   readonly usable: boolean
 }
 
-/** Agents asked at once. */
+/** Number of agents contacted in parallel. */
 const AT_ONCE = 8
-/** Characters of a sentence that quotes a card. */
+/** Largest length of a sentence that quotes a card, in characters. */
 const LONGEST = 1_000
-/** Findings shown of one agent: a card may hold any number of oddities. */
+/** Largest number of findings per agent. A card may have any number of faults. */
 const MAX_FINDINGS = 50
 
-/** Asks every agent for its cards. Never rejects. */
+/** Loads the cards of every agent. Never rejects. */
 export async function lookAtAgents (config: Config): Promise<Look> {
   const looks: Look[] = []
   let next = 0
@@ -49,7 +49,7 @@ async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
     let state: AgentState
     try {
       const options: AgentStateOptions = { agent, maxExtensions: config.limits.extensions, publicBase: '', previous: null, secretOf: SECRET_HIDDEN }
-      // Within the limits of a gateway, in a thread as there.
+      // Compiles the schemas within the limits of a gateway and in a thread, as the gateway does.
       const ready = await readySchemas(await cardCompiler.write(schemasToCompile(cards, options)))
       state = buildAgentState(cards, { ...options, ready })
     } catch (error) {
@@ -68,7 +68,10 @@ async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
   }
 }
 
-/** What the gateway itself logs of a card. What it says of policies, the comparison says with hints. */
+/**
+ * Returns the warnings about a card that the gateway logs. Omits the warnings about policies, because the comparison reports them with
+ * hints.
+ */
 function oddities (state: AgentState): CardFinding[] {
   const ofPolicies = [...state.policy['0.3'].warnings, ...state.policy['1.0'].warnings]
   return [

@@ -20,7 +20,10 @@ export interface ServeArguments {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** @returns the exit code: 0 after a drained stop, 1 when the gateway could not start */
+/**
+ * Runs the command.
+ * @returns exit code: 0 after a drained stop, 1 when the gateway could not start
+ */
 export async function runServe (args: ServeArguments, io: Output): Promise<number> {
   setEngineFlags()
   const { env } = args
@@ -28,7 +31,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
   const load = (): LoadResult => readConfiguration({ file, env, overrides })
   let changed = (): void => {}
-  // Watched before it is read: a change in between must not be missed.
+  // Watch the file before reading it, so that no change in between is missed.
   const watch = file === null ? null : new FileWatch([file], () => { changed() })
   const loaded = load()
   if (!loaded.ok) {
@@ -45,7 +48,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
     const follow = (now: LoadResult): void => { watch.follow([file, ...filesRead(now.ok ? now.config : good), ...now.files]) }
     follow(loaded)
     changed = () => {
-      // Before it is read: what changes meanwhile is heard of.
+      // Acknowledge before reading, so that a change during the read is detected.
       watch.acknowledge()
       const now = load()
       follow(now)
@@ -55,7 +58,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
     process.on('SIGHUP', () => { changed() })
   }
   return await new Promise<number>(resolve => {
-    // Signals count from the first moment. A stop that works is done well within the drain time; past the delay the process ends anyway.
+    // Handle signals from the start. A normal stop takes no longer than the drain time; after the delay the process exits in any case.
     const grace = closeWithGrace({ delay: config.server.drainTimeout + 10_000, skip: file === null ? [] : ['SIGHUP'], logger: { error: say } }, async ({ err }) => {
       if (err !== undefined) say(err)
       watch?.close()
@@ -72,7 +75,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   })
 }
 
-/** Code of several processes is loaded only where there are. */
+/** Starts the gateway. Loads the code for several processes only when there are several. */
 async function start (config: Config, env: NodeJS.ProcessEnv): Promise<Gateway> {
   const workers = workersOf(config.server.workers)
   if (workers === 1) return await startGateway(config, { env })
@@ -81,13 +84,13 @@ async function start (config: Config, env: NodeJS.ProcessEnv): Promise<Gateway> 
 }
 
 async function reload (starting: Promise<Gateway>, loaded: LoadResult): Promise<void> {
-  // Why it does not start is reported elsewhere.
+  // The reason of a failed start is reported elsewhere.
   const gateway = await starting.catch(() => null)
   if (loaded.ok) await gateway?.reload(loaded.config, loaded.warnings.map(formatDiagnostic))
   else gateway?.reject(loaded.problems.map(formatDiagnostic))
 }
 
-/** Files that a running gateway has read; a card's is read again by itself. */
+/** Returns the files that a running gateway has read. Card files are missing, because the gateway re-reads them itself. */
 function filesRead (config: Config): string[] {
   const tls = config.agents.flatMap(({ upstream }) => [upstream.tls.ca, upstream.tls.cert, upstream.tls.key]).filter(name => name !== null)
   return [...tls, ...secretFiles(config.agents.flatMap(({ policies }) => policies))]

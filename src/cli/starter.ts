@@ -1,4 +1,4 @@
-/** A commented configuration made from a card, for `init`. Pure: text from text. */
+/** Builds a commented configuration from a card, for `init`. Pure: text in, text out. */
 import type { AgentCard, CardExtension } from '../a2a/card/card.js'
 import { isObject, visible } from '../a2a/fields.js'
 import type { PolicyConfig } from '../config/model/model.js'
@@ -8,22 +8,25 @@ import { schemaNames } from '../policy/card/schema-names.js'
 import { resolvePointer } from '../wire/json/pointer.js'
 
 export interface StarterOptions {
-  /** The agent's card; of those for the two versions, the one with more extensions. */
+  /** The agent's card. When the cards of the two versions differ, the one with more extensions. */
   readonly card: AgentCard
-  /** Where the card came from. */
+  /** Source of the card. */
   readonly origin: string
   readonly upstream: string
-  /** Where the card is, unless the gateway finds it below the upstream URL. */
+  /** URL of the card. Null when the gateway finds the card below the upstream URL. */
   readonly cardUrl: string | null
   readonly catalogue: Readonly<Record<string, PolicyConfig>>
 }
 
-/** Characters of a card's text in a comment. */
+/** Largest length of a card's text in a comment, in characters. */
 const SHOWN = 120
-/** Extensions and names listed; a card may hold more. */
+/** Largest number of listed extensions and names. A card may have more. */
 const MANY = 64
 
-/** @returns YAML that the loader accepts, whatever the card holds */
+/**
+ * Builds the file.
+ * @returns YAML that the loader accepts, whatever the card contains
+ */
 export function starterFile (options: StarterOptions): string {
   const { card, origin, upstream, cardUrl, catalogue } = options
   const extensions = card.extensions.slice(0, MANY)
@@ -68,7 +71,7 @@ export function starterFile (options: StarterOptions): string {
   ].map(line => `${line}\n`).join('')
 }
 
-/** What to begin a policy with: the usual shape of an extension that puts one value, named by its URI, into the message. */
+/** Returns a starter policy for the usual shape of an extension: one value in the message, named by the extension's URI. */
 function skeleton ({ uri }: CardExtension, name: string): string[] {
   return [
     `  ${name}:`,
@@ -83,7 +86,7 @@ function skeleton ({ uri }: CardExtension, name: string): string[] {
   ]
 }
 
-/** What the card says of an extension, a line each. */
+/** Describes an extension as the card declares it, one fact per line. */
 function about ({ uri, required, pointer, params }: CardExtension, card: AgentCard, policy?: PolicyConfig): string[] {
   const entry = resolvePointer(card.raw, pointer)
   const description = isObject(entry) && typeof entry.description === 'string' ? entry.description : ''
@@ -118,7 +121,7 @@ function policyFor (extension: CardExtension, catalogue: StarterOptions['catalog
   return Object.entries(catalogue).find(([, policy]) => identitiesOf(policy, declared).some(one => one.extension !== null))?.[0] ?? null
 }
 
-/** Last words of a URI that are not a version: `https://example.com/ext/order/v1` is `order`. */
+/** Builds a unique name from the last words of a URI that are not a version: `https://example.com/ext/order/v1` becomes `order`. */
 function uniqueName (uri: string, taken: Set<string>): string {
   const words = uri.split(/[/:?#]/).map(slug).filter(word => word !== '' && !/^v?\d[\d-]*$/.test(word))
   const base = asName(words.at(-1) ?? '', 'extension')
@@ -128,7 +131,7 @@ function uniqueName (uri: string, taken: Set<string>): string {
   return name
 }
 
-/** Without quotes, so no word that YAML reads as something else than a string. */
+/** Makes a text safe as an unquoted YAML string: avoids words that YAML reads as another type. */
 function asName (text: string, kind: string): string {
   if (text === '') return kind
   return /^(?:\d[\d-]*|\d+e-?\d+|0x[\da-f]+|0o\d+|null|true|false)$/.test(text) ? `${kind}-${text}`.slice(0, 63) : text
@@ -138,7 +141,7 @@ function slug (text: string): string {
   return text.slice(0, 500).normalize('NFKD').toLowerCase().replace(/[^a-z0-9]+/g, '-').slice(0, 63).replace(/^-+|-+$/g, '')
 }
 
-/** A string as YAML: JSON's quotes, nothing that a reader would not show, and `$` doubled, which the loader takes for itself. */
+/** Quotes a string as YAML: JSON's quotes, escapes for invisible characters, and `$` doubled because the loader substitutes `$`. */
 function scalar (text: string): string {
   return JSON.stringify(text.replaceAll('$', '$$$$')).replaceAll(/[^\x20-\x7e]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
@@ -147,7 +150,7 @@ function quote (text: string): string {
   return `"${visible(text, SHOWN)}"`
 }
 
-/** One line, in which nothing hides. */
+/** Formats one comment line. Invisible characters are made visible. */
 function comment (text: string, indent = 0): string {
   return `${' '.repeat(indent)}# ${visible(text, 10_000)}`
 }

@@ -13,9 +13,9 @@ import type { Output } from './output.js'
 export interface TestArguments {
   readonly files: readonly string[]
   readonly config: string | null
-  /** Part of the names of the tests to run; null: all. */
+  /** Substring of the names of the tests to run. Null: all tests. */
   readonly only: string | null
-  /** `tap` or `pretty`; undefined: pretty on a terminal. */
+  /** `tap` or `pretty`. Undefined: pretty on a terminal, else tap. */
   readonly format: string | undefined
   readonly terminal: boolean
   readonly env: NodeJS.ProcessEnv
@@ -25,7 +25,10 @@ const PASSED = 0
 const FAILED = 1
 const UNUSABLE = 2
 
-/** @returns exit code: 0 all pass, 1 a test failed, 2 a file, the configuration or the command line could not be used */
+/**
+ * Runs the command.
+ * @returns exit code: 0 all pass, 1 a test failed, 2 a file, the configuration or the command line could not be used
+ */
 export function runTest (args: TestArguments, io: Output): number {
   const { files, only, env, format = args.terminal ? 'pretty' : 'tap' } = args
   if (format !== 'tap' && format !== 'pretty') return unusable(io, `there is no format "${format}"; formats are tap, pretty`)

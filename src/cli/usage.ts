@@ -1,11 +1,11 @@
-/** What `--help` prints, of all commands or of one. */
+/** The text of `--help`, for all commands or for one. */
 import { packageVersion } from '../config/paths.js'
 
 interface Help {
   readonly synopsis: string
-  /** What it does, one line in the list of commands. */
+  /** Description of the command, one line in the list of commands. */
   readonly does: string
-  /** Flags, variables and exit codes, a line each. */
+  /** Flags, variables and exit codes, one per line. */
   readonly more: readonly string[]
 }
 
@@ -79,7 +79,10 @@ const HELP: Readonly<Record<string, Help>> = {
   }
 }
 
-/** @param command null: all commands */
+/**
+ * Returns the help text.
+ * @param command null: all commands
+ */
 export function usage (command: string | null): string {
   const help = command === null ? undefined : HELP[command]
   if (help === undefined) {

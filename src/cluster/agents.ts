@@ -1,4 +1,4 @@
-/** `/agents` of a gateway with workers: as the primary knows the agents, with what only workers know. */
+/** Builds `/agents` of a gateway with workers: the descriptions of the primary, completed with data that only workers have. */
 import type { AgentDescription } from './messages.js'
 
 interface Rejection { readonly at: string }
@@ -6,8 +6,8 @@ interface Rejection { readonly at: string }
 const KEPT_REJECTIONS = 5
 
 /**
- * @param own of the primary, which has the cards
- * @param workers of each worker, or null of one that did not answer
+ * @param own descriptions of the primary, which has the cards
+ * @param workers descriptions of each worker, or null for a worker that did not respond
  */
 export function mergeDescriptions (own: readonly AgentDescription[], workers: readonly (readonly AgentDescription[] | null)[]): AgentDescription[] {
   const all = workers.flatMap(one => one ?? [])
@@ -18,7 +18,7 @@ export function mergeDescriptions (own: readonly AgentDescription[], workers: re
   })
 }
 
-/** What an agent has under way is what it has in all workers together. */
+/** Adds up the load of an agent over all workers. */
 function loadOf (there: readonly AgentDescription[]): object {
   const loads = there.flatMap(one => typeof one.load === 'object' && one.load !== null ? [one.load as Readonly<Record<string, number>>] : [])
   const [first] = loads

@@ -1,4 +1,4 @@
-/** Cards that one process reads for all: handed out by the primary, kept by workers. */
+/** Cards that one process reads for all processes: the primary hands out cards, and workers keep them. */
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
 import type { AgentConfig } from '../config/model/model.js'
 import type { Agent } from '../gateway/agent.js'
@@ -7,12 +7,12 @@ import { readDocument } from '../upstream/card-fetch.js'
 import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
 import type { HandedOut, Handout } from './messages.js'
 
-/** The same for two agents that get one card from one place. */
+/** The key is equal for two agents that get one card from one place. */
 export function sourceKey (name: string, upstream: string, card: Pick<AgentConfig['card'], 'url' | 'file'>): string {
   return JSON.stringify([name, new URL(upstream).href, card.url, card.file])
 }
 
-/** In the primary: what workers are told of an agent's card. */
+/** Builds the message about an agent's card that the primary sends to workers. */
 export function handoutOf ({ name, config, cards: { cards, status, written } }: Agent): Handout {
   return { key: sourceKey(name, config.upstream.url, config.card), cards: cards === null ? null : packed(cards, written), status }
 }
@@ -24,7 +24,7 @@ function packed ({ byVersion, fetchedAt, origin }: LoadedCards, written: Written
 
 const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null }
 
-/** In a worker: the newest handout of each source, and the agents that wait for it. */
+/** In a worker: the newest handout of each source, and the agents that wait for that source. */
 export class HandedCards {
   private readonly handouts = new Map<string, { readonly cards: HandedOut | null, readonly status: CardStatus }>()
   private readonly keepers = new Set<HandedCard>()
@@ -34,7 +34,7 @@ export class HandedCards {
     for (const keeper of this.keepers) if (keeper.key === key) keeper.update()
   }
 
-  /** Of sources that no agent has any more. */
+  /** Deletes the handouts of sources that no agent has any more. */
   forgetAllBut (handouts: readonly Handout[]): void {
     const keys = new Set(handouts.map(one => one.key))
     for (const key of this.handouts.keys()) if (!keys.has(key)) this.handouts.delete(key)
@@ -61,11 +61,11 @@ class HandedCard implements CardKeeper {
   private readonly all: HandedCards
   private readonly options: CardSourceOptions
   private cards: LoadedCards | null = null
-  /** What they were made of. */
+  /** The handout that `cards` was made from. */
   private from: HandedOut | null = null
   private expired = false
   private lastStatus: CardStatus = NOTHING_YET
-  /** Cards that are being prepared, until they are used or newer ones are. */
+  /** Cards in preparation, until these cards or newer cards are used. */
   private pending: { readonly from: HandedOut, readonly over: Promise<void> } | null = null
   private readonly closing = new AbortController()
 
@@ -106,7 +106,9 @@ class HandedCard implements CardKeeper {
     this.start()
   }
 
-  /** The primary could use these cards, with the same policies; where this process cannot, the old ones stay. */
+  /**
+   * Uses the newest handout. The primary could use these cards with the same policies. If this process cannot use them, the old cards stay.
+   */
   update (): void {
     const { cards, status } = this.all.newest(this.key)
     this.lastStatus = status

@@ -1,4 +1,7 @@
-/** What the console of a gateway with workers looks at: cards and configuration are here, calls are theirs. Nobody is asked while nobody looks. */
+/**
+ * Data source of the console for a gateway with workers. The primary has cards and configuration; workers have the calls. The primary
+ * queries workers only while a console is open.
+ */
 import { packageVersion } from '../config/paths.js'
 import { PAGE } from '../console/decisions.js'
 import { mergeSeries } from '../console/series.js'
@@ -35,7 +38,7 @@ export function consoleOfWorkers ({ workers, registry, totals, ready, agents, ma
       }))
       const entries = pages.flatMap(page => page.entries).toSorted((a, b) => a.at - b.at)
       const shown = entries.slice(-PAGE)
-      // What is too much the first time is no loss: it is what was there before.
+      // Entries beyond the page on the first read are no loss: they are older than the console session.
       const cut = cursor.size === 0 ? 0 : entries.length - shown.length
       return { missed: pages.reduce((sum, page) => sum + page.missed, 0) + cut, entries: shown, cursor: next }
     },

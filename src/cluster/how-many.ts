@@ -1,23 +1,26 @@
-/** How many workers `server.workers` means on this machine. */
+/** Computes the number of workers that `server.workers` means on this machine. */
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { ServerConfig } from '../config/model/model.js'
 
-/** As the schema bounds it. */
+/** Maximum of `server.workers` in the configuration schema. */
 const MOST = 64
 
 export function workersOf (workers: ServerConfig['workers']): number {
   return workers === 'auto' ? Math.min(MOST, processors()) : workers
 }
 
-/** Those that this process may use: by its affinity, and by the limit of its container, of which a part counts as a whole. */
+/**
+ * Counts the processors that this process may use: by its affinity and by the limit of its container. A fraction of a processor counts as a
+ * whole.
+ */
 export function processors (read: (file: string) => string | null = readOrNull): number {
   const quota = quotaV2(read('/sys/fs/cgroup/cpu.max')) ?? quotaV1(read('/sys/fs/cgroup/cpu/cpu.cfs_quota_us'), read('/sys/fs/cgroup/cpu/cpu.cfs_period_us'))
   const available = availableParallelism()
   return quota === null ? available : Math.max(1, Math.min(available, Math.ceil(quota)))
 }
 
-/** `max 100000` or `150000 100000`: microseconds of a period. */
+/** Parses `max 100000` or `150000 100000`: quota and period in microseconds. */
 function quotaV2 (text: string | null): number | null {
   const [quota, period] = (text ?? '').trim().split(' ')
   return ratio(Number(quota), Number(period))

@@ -1,4 +1,4 @@
-/** What the primary starts as a worker. */
+/** Entry point of a worker process. The primary starts it. */
 import cluster from 'node:cluster'
 import { setEngineFlags } from '../engine.js'
 import { runWorker } from './worker.js'
@@ -6,6 +6,6 @@ import { runWorker } from './worker.js'
 setEngineFlags()
 
 if (cluster.worker === undefined) throw new Error('this is started by the gateway itself')
-// Else Node would end the process the moment the primary is gone, with calls in flight.
+// Without this flag, Node ends the process the moment the primary is gone, with calls in flight.
 cluster.worker.exitedAfterDisconnect = true
 runWorker(cluster.worker.id, process.env)

@@ -1,4 +1,4 @@
-/** What the primary process and its workers say to each other. Structured clones: Maps, Buffers and numbers that are none arrive as they are. */
+/** Messages between the primary process and its workers. Structured clone keeps Maps, Buffers and NaN or infinite numbers unchanged. */
 import type { Config } from '../config/model/model.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
@@ -8,58 +8,58 @@ import type { TaskRecord } from '../policy/task/memory.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/metrics.js'
 import type { CardStatus } from '../upstream/card-source.js'
 
-/** The card of one source as the primary has it. */
+/** The card of one source in the primary. */
 export interface Handout {
-  /** As `sourceKey` has it. */
+  /** The key that `sourceKey` returns. */
   readonly key: string
-  /** `same`: the last ones handed out for that source. Null: there is none. */
+  /** `same`: the cards that the primary last handed out for this source. Null: no cards. */
   readonly cards: HandedOut | 'same' | null
   readonly status: CardStatus
 }
 
 export interface HandedOut {
   readonly plain: Uint8Array
-  /** Null where the agent serves the same to both versions. */
+  /** Null when the agent serves the same card to both versions. */
   readonly v1: Uint8Array | null
   readonly fetchedAt: number
   readonly origin: string
-  /** What the primary has compiled of them, so that it is done once. */
+  /** Schemas of these cards that the primary has compiled, so that workers need not compile them again. */
   readonly written: WrittenSchemas
 }
 
-/** What `/agents` shows of one agent. */
+/** Description of one agent in `/agents`. */
 export interface AgentDescription { readonly name: string, readonly [key: string]: unknown }
 
-/** What a worker is asked for, by name of the question. */
+/** Data that the primary requests from a worker, by name of the question. */
 export interface Responses {
   readonly metrics: MetricsSnapshot
   readonly agents: readonly AgentDescription[]
-  /** Null where there is no console. */
+  /** Null without a console. */
   readonly decisions: DecisionPage | null
   readonly series: SeriesPage | null
 }
 
 export type ToWorker =
-  /** Get ready for this configuration; the first one is the one to start with. */
+  /** Prepare this configuration. A worker starts with the first configuration that it gets. */
   | { readonly kind: 'prepare', readonly change: number, readonly config: Config, readonly cards: readonly Handout[], readonly url: string, readonly port: number }
   | { readonly kind: 'commit' | 'discard', readonly change: number }
   | { readonly kind: 'card', readonly card: Handout }
-  /** @param since of `decisions`: the number of the last one that was read */
+  /** @param since for `decisions`: the number of the last decision that was read */
   | { readonly kind: 'ask', readonly id: number, readonly question: keyof Responses, readonly since: number }
   | { readonly kind: 'task', readonly id: number, readonly found: Lookup | boolean }
   | { readonly kind: 'drain' }
 
 export type ToPrimary =
   | { readonly kind: 'hello' }
-  /** @param problems null: it can be committed */
+  /** @param problems null: the worker can commit the configuration */
   | { readonly kind: 'prepared', readonly change: number, readonly problems: readonly string[] | null }
-  /** The main listener is open. */
+  /** The main listener of the worker is open. */
   | { readonly kind: 'serving' }
-  /** It cannot start, and another one could not either. */
+  /** The worker cannot start, and another worker could not start either. */
   | { readonly kind: 'failed', readonly problem: string }
-  /** It takes no more calls and will end, for a fault of its own. */
+  /** The worker accepts no more calls and will end because of its own fault. */
   | { readonly kind: 'leaving' }
-  /** Its last word. */
+  /** The last message of a worker. */
   | { readonly kind: 'farewell', readonly metrics: MetricsSnapshot }
   | { readonly kind: 'answer', readonly id: number, readonly response: Responses[keyof Responses] }
   | { readonly kind: 'task', readonly id: number, readonly key: TaskKey, readonly write: TaskRecord | null }

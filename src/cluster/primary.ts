@@ -1,4 +1,6 @@
-/** A gateway of several processes: this one reads configuration and cards and has the admin listener, workers serve the main one. */
+/**
+ * A gateway of several processes: the primary reads configuration and cards and has the admin listener; workers serve the main listener.
+ */
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
@@ -28,8 +30,9 @@ import { KeptTasks } from './tasks.js'
 import { Totals } from './totals.js'
 
 /**
- * @param size of processes that serve, 2 at least
- * @throws Error in plain words when it cannot start, as `startGateway` does
+ * Starts the primary and its workers.
+ * @param size number of processes that serve, at least 2
+ * @throws Error with a readable message when the cluster cannot start, as `startGateway` does
  */
 export async function startCluster (config: Config, size: number, env: NodeJS.ProcessEnv): Promise<Gateway> {
   const problems = inlineSchemaProblems(config)
@@ -62,7 +65,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   const totals = new Totals(metrics, workers.all)
   metrics.workers(() => workers.serving, () => workers.replaced)
 
-  /** By source, the bytes that workers have. */
+  /** The cards that workers have, by source. */
   const handed = new Map<string, unknown>()
   const handOut = (agent: Agent): void => {
     const card: Handout = handoutOf(agent)
@@ -72,7 +75,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     workers.broadcast({ kind: 'card', card: same ? { ...card, cards: 'same' } : card })
   }
 
-  /** All or nothing: no process uses it before all are ready to. */
+  /** Prepares a change in all processes. No process uses the change before all processes are ready. */
   const prepare = async (wanted: Config): Promise<PreparedChange> => {
     const own = await registry.prepareChange(wanted)
     const number = change + 1
@@ -83,7 +86,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
       await own.discard()
     }
     for (;;) {
-      // Some may have been started meanwhile.
+      // New workers may have started in the meantime.
       const others = [...workers.all].filter(one => one.admitted && !asked.has(one))
       if (others.length === 0) break
       for (const one of others) asked.add(one)
@@ -145,7 +148,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   }
 }
 
-/** The port that all workers will share. Also finds out, before any is started, whether it can be had. */
+/** Finds the port that all workers will share. Also checks that the port is available before any worker starts. */
 async function freePort (at: HostPort): Promise<number> {
   const server = createServer().listen({ host: at.host, port: at.port })
   await once(server, 'listening')

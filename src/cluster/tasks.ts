@@ -1,4 +1,4 @@
-/** Memory of tasks where several processes serve: `state.store: memory` is kept by the primary, and workers ask it. */
+/** Task state with several processes: the primary keeps the store of `state.store: memory`, and workers query the primary. */
 import type { StateStoreConfig } from '../config/model/model.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { MemoryStore } from '../state/memory-store.js'
@@ -7,10 +7,10 @@ import type { ToPrimary } from './messages.js'
 
 type TaskQuestion = ToPrimary & { readonly kind: 'task' }
 
-/** A primary that takes longer has more to do than it can, ms. Then the task counts as unknown. */
+/** Milliseconds that a worker waits for the primary. A slower primary is overloaded, and the task then counts as unknown. */
 const PATIENCE = 5_000
 
-/** In the primary. */
+/** The task store in the primary. */
 export class KeptTasks {
   private config: StateStoreConfig
   private store: MemoryStore | null
@@ -24,7 +24,7 @@ export class KeptTasks {
     return this.store?.size ?? null
   }
 
-  /** As `gateway/tasks.ts` does: the same store as long as its settings are the same. */
+  /** Keeps the same store while its settings stay the same, as `gateway/tasks.ts` does. */
   use (config: StateStoreConfig): void {
     const { store, ttl, maxTasks } = this.config
     this.config = config
@@ -43,9 +43,9 @@ function storeOf (config: StateStoreConfig): MemoryStore | null {
   return config.store === 'memory' ? new MemoryStore(config) : null
 }
 
-/** In a worker. */
+/** The task store in a worker. */
 export class RemoteTasks implements TaskStore {
-  /** @returns false where the primary cannot be told */
+  /** @returns false when the message cannot be sent to the primary */
   private readonly send: (question: TaskQuestion) => boolean
   private readonly waiting = new Map<number, (found: Lookup | boolean | null) => void>()
   private lastId = 0
@@ -63,14 +63,14 @@ export class RemoteTasks implements TaskStore {
     return await this.ask(key, fields) === true
   }
 
-  /** It is the same for every configuration: nothing of this process is in it. */
+  /** Does nothing: one store serves every configuration and holds nothing of this process. */
   async close (): Promise<void> {}
 
   settled (id: number, found: Lookup | boolean | null): void {
     this.waiting.get(id)?.(found)
   }
 
-  /** The primary is gone. */
+  /** Settles all waiting questions with null. Called when the primary is gone. */
   lost (): void {
     for (const id of [...this.waiting.keys()]) this.settled(id, null)
   }

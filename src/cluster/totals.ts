@@ -1,4 +1,4 @@
-/** What all processes count, as one: `/metrics` of a gateway with workers. */
+/** Merges the metrics of all processes: `/metrics` of a gateway with workers. */
 import type { Metrics, MetricsSnapshot } from '../telemetry/metrics/metrics.js'
 import { lasting, mergeSnapshots } from '../telemetry/metrics/metrics.js'
 import type { WorkerHandle } from './worker-handle.js'
@@ -7,10 +7,10 @@ export class Totals {
   readonly contentType: string
   private readonly own: Metrics
   private readonly all: ReadonlySet<WorkerHandle>
-  /** Of all workers that have ended: without it, totals would fall. */
+  /** Metrics of all workers that have ended. Without them, totals would fall. */
   private departed: MetricsSnapshot = []
   private folding: Promise<void> = Promise.resolve()
-  /** Ended, and not yet in `departed`. */
+  /** Workers that have ended and are not yet part of `departed`. */
   private readonly ending = new Set<WorkerHandle>()
 
   constructor (own: Metrics, all: ReadonlySet<WorkerHandle>) {
@@ -27,7 +27,7 @@ export class Totals {
     return await (await this.merged()).snapshot()
   }
 
-  /** A worker that does not answer counts with what it last said. */
+  /** Merges all metrics. A worker that does not respond counts with its last known metrics. */
   private async merged (): Promise<ReturnType<typeof mergeSnapshots>> {
     await Promise.all([...this.all].map(async worker => {
       const metrics = await worker.ask('metrics')

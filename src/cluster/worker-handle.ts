@@ -1,26 +1,26 @@
-/** One worker process, as the primary knows it. */
+/** One worker process, as the primary sees it. */
 import type { Worker } from 'node:cluster'
 import type { MetricsSnapshot } from '../telemetry/metrics/metrics.js'
 import type { Responses, ToPrimary, ToWorker } from './messages.js'
 
-/** A worker that does not answer in this time has more to do than it can, ms. */
+/** Milliseconds to wait for a response. A worker that needs longer is overloaded. */
 const RESPONSE = 2_000
-/** For a configuration, whose schemas may be many, ms. */
+/** Milliseconds to wait for a worker to prepare a configuration, which may have many schemas. */
 const PREPARE = 30_000
 
 export class WorkerHandle {
   readonly id: number
   readonly pid: number
-  /** It was given the configuration to start with, so that it needs to hear of every later one. */
+  /** True when the worker has got its start configuration. From then on, the worker needs every later configuration. */
   admitted = false
-  /** Its listener is open. */
+  /** True when the listener of the worker is open. */
   serving = false
-  /** It was told to end, or said that it will. */
+  /** True when the worker was sent a drain message, or has announced its end. */
   leaving = false
-  /** What it counted, as it last said. */
+  /** The last known metrics of the worker. */
   metrics: MetricsSnapshot = []
   readonly startedAt = performance.now()
-  /** Why it could not start, in its own words. */
+  /** The reason, as the worker reported it, why the worker could not start. */
   problem: string | null = null
   private readonly worker: Worker
   private readonly waiting = new Map<number, (response: Responses[keyof Responses] | null) => void>()
@@ -34,7 +34,7 @@ export class WorkerHandle {
     this.pid = worker.process.pid ?? 0
   }
 
-  /** One that is gone hears nothing; its end is told by itself. */
+  /** Sends a message. Does nothing when the worker is gone: the `exit` event reports that. */
   send (message: ToWorker): void {
     if (!this.gone && this.worker.isConnected()) this.worker.send(message, undefined as never, () => {})
   }
@@ -43,7 +43,7 @@ export class WorkerHandle {
     this.worker.process.kill('SIGKILL')
   }
 
-  /** @returns null where it does not answer in time, or not any more */
+  /** @returns null when the worker does not respond in time, or is gone */
   async ask<Q extends keyof Responses> (question: Q, since = -1): Promise<Responses[Q] | null> {
     if (this.gone || !this.worker.isConnected()) return null
     const id = ++this.lastId
@@ -55,7 +55,10 @@ export class WorkerHandle {
     return response as Responses[Q] | null
   }
 
-  /** @returns what keeps it from using a configuration; null: nothing, or it is gone, and who takes its place is given the one in force */
+  /**
+   * @returns the problems that prevent the worker from using a configuration; null when there are none, or when the worker is gone: its
+   * replacement gets the configuration in force
+   */
   prepare (message: ToWorker & { readonly kind: 'prepare' }): Promise<readonly string[] | null> {
     if (this.gone) return Promise.resolve(null)
     return within<readonly string[] | null>(PREPARE, [`worker ${this.id} was not ready for it in ${PREPARE / 1_000} s`], done => {
@@ -64,13 +67,13 @@ export class WorkerHandle {
     })
   }
 
-  /** What it says in answer to something. */
+  /** Passes a response of the worker to the caller that waits for it. */
   onMessage (message: ToPrimary): void {
     if (message.kind === 'answer') this.waiting.get(message.id)?.(message.response)
     else if (message.kind === 'prepared' && message.change === this.preparing?.change) this.preparing.done(message.problems)
   }
 
-  /** Its process has ended. */
+  /** Called when the process of the worker has ended. */
   ended (): void {
     this.gone = true
     this.serving = this.admitted = false

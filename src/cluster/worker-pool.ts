@@ -1,4 +1,4 @@
-/** The worker processes: started, and replaced when they end. */
+/** Starts the worker processes, and replaces workers that end. */
 import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../telemetry/log.js'
@@ -9,20 +9,20 @@ interface WorkerPoolOptions {
   readonly size: number
   readonly log: Log
   readonly env: NodeJS.ProcessEnv
-  /** What a worker needs to start, and the number of that configuration. */
+  /** The configuration, and its number, that a worker needs to start. */
   readonly first: () => ToWorker & { readonly kind: 'prepare' }
   readonly onTask: (handle: WorkerHandle, message: ToPrimary & { readonly kind: 'task' }) => void
-  /** Its numbers are final. */
+  /** Called when a worker has ended and its metrics are final. */
   readonly onEnd: (handle: WorkerHandle) => void
 }
 
-/** A worker that lived for so long had no fault from the start, ms. */
+/** Milliseconds after which a worker counts as sound: it had no fault from the start. */
 const SOUND = 10_000
 const FIRST_WAIT = 100
 const LONGEST_WAIT = 30_000
-/** So many in a row, before any has ever served, and the gateway does not start. */
+/** Number of failures in a row, before any worker has ever served, after which the gateway does not start. */
 const ATTEMPTS = 5
-/** What stops take beyond the drain time, ms. */
+/** Milliseconds that a stop may take beyond the drain time. */
 const SLACK = 5_000
 
 export class WorkerPool {
@@ -31,7 +31,7 @@ export class WorkerPool {
   /** Processes started in the place of others. */
   replaced = 0
   private readonly options: WorkerPoolOptions
-  /** Ends in a row of processes that were not sound. */
+  /** Number of processes in a row that ended before they were sound. */
   private failures = 0
   private closing = false
   private everServed = false
@@ -48,33 +48,34 @@ export class WorkerPool {
     return [...this.all].filter(one => one.serving && !one.leaving).length
   }
 
-  /** None serves, and those that were started in a row could not: another try is not likely to help. */
+  /** True when no worker serves and the last starts in a row failed, so that another attempt is not likely to help. */
   get hopeless (): boolean {
     return this.serving === 0 && this.failures >= ATTEMPTS
   }
 
   /**
    * Resolves when the first worker serves.
-   * @throws Error in plain words when none can
+   * @throws Error with a readable message when no worker can serve
    */
   async start (): Promise<void> {
-    // Each worker accepts from the one socket by itself. Handed out by the primary, connections on their way to a worker that dies would hang
-    // (measured: Node 20 never closes them), and a primary that reads a large configuration would keep new ones waiting.
+    // Each worker accepts connections from the shared socket by itself. If the primary distributed the connections, two problems would
+    // follow. Connections on their way to a worker that dies would hang (measured: Node 20 never closes them). New connections would wait
+    // while the primary reads a large configuration.
     cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({ exec: fileURLToPath(new URL('main.js', import.meta.url)), args: [], serialization: 'advanced' })
-    // However the primary ends, if it still can: its workers do not outlive it.
+    // Workers do not outlive the primary, whatever ends it, as long as its exit handler runs.
     process.on('exit', this.killAll)
     const serving = new Promise<void>((resolve, reject) => { this.started = { resolve, reject } })
     for (let i = 0; i < this.options.size; i++) this.fork()
     await serving
   }
 
-  /** To all that were given a configuration, and will use it. */
+  /** Sends a message to all workers. */
   broadcast (message: ToWorker): void {
     for (const handle of this.all) handle.send(message)
   }
 
-  /** Lets all drain and waits for their end. */
+  /** Drains all workers and waits until they have ended. */
   async close (drainTimeout: number): Promise<void> {
     this.closing = true
     for (const timer of this.timers) clearTimeout(timer)
@@ -114,7 +115,7 @@ export class WorkerPool {
     }
   }
 
-  /** It starts with the configuration in force when it is ready for one, however often that changes until then. */
+  /** Commits the configuration in force once the worker is ready for it. Starts over when the configuration has changed in the meantime. */
   private admit (handle: WorkerHandle): void {
     const { first, log } = this.options
     const wanted = first()

@@ -1,4 +1,7 @@
-/** One worker process: serves the main listener with what the primary hands it, and ends when the primary says so or is gone. */
+/**
+ * One worker process: serves the main listener with the configuration and cards from the primary. Ends when the primary sends `drain` or is
+ * gone.
+ */
 import closeWithGrace from 'close-with-grace'
 import type { Config, StateStoreConfig } from '../config/model/model.js'
 import type { PreparedChange } from '../gateway/agent-registry.js'
@@ -9,7 +12,7 @@ import { HandedCards } from './cards.js'
 import type { AgentDescription, Responses, Handout, ToPrimary, ToWorker } from './messages.js'
 import { RemoteTasks } from './tasks.js'
 
-/** What a stop takes beyond the drain time, ms. */
+/** Milliseconds that a stop may take beyond the drain time. */
 const SLACK = 3_000
 
 export class WorkerProcess {
@@ -19,9 +22,9 @@ export class WorkerProcess {
   private readonly tasks = new RemoteTasks(question => this.send(question))
   private serving: Serving | null = null
   private port = 0
-  /** Ready to be put in force. */
+  /** The configuration that is ready to commit. */
   private prepared: { readonly change: number, readonly config: Config, readonly cards: readonly Handout[], readonly how: PreparedChange | null } | null = null
-  /** Configurations, one after the other. */
+  /** The last configuration task. Configuration tasks run one after the other. */
   private last: Promise<void> = Promise.resolve()
   private ending: Promise<void> | null = null
 
@@ -40,13 +43,13 @@ export class WorkerProcess {
     this.send({ kind: 'hello' })
   }
 
-  /** Drains and ends the process. */
+  /** Drains, then ends the process. */
   end (code: number): Promise<void> {
     this.ending ??= this.stop().then(() => { process.exit(code) }, () => { process.exit(1) })
     return this.ending
   }
 
-  /** For a fault that nobody caught: what is in flight is finished, then the process ends; another takes its place at once. */
+  /** Handles an uncaught fault: finishes the exchanges in flight, then ends the process. The primary starts a replacement at once. */
   async fault (error: unknown): Promise<void> {
     const { serving } = this
     if (serving === null) this.send({ kind: 'failed', problem: wordsOf(error) })
@@ -55,7 +58,7 @@ export class WorkerProcess {
     await this.end(1)
   }
 
-  /** How long an end takes at most, ms. */
+  /** Maximum time that an end takes, ms. */
   get patience (): number {
     return (this.serving?.registry.config.server.drainTimeout ?? 0) + SLACK
   }
@@ -87,7 +90,7 @@ export class WorkerProcess {
         this.end(0)
         return
       case 'prepare':
-        // At once, not in turn: what is handed out later is newer.
+        // Cards are taken at once, not in turn: cards that are handed out later are newer.
         for (const card of message.cards) this.cards.take(card)
         return this.inTurn(() => this.prepare(message))
       case 'commit': return this.inTurn(() => this.commit(message.change))
@@ -152,7 +155,9 @@ export class WorkerProcess {
   }
 }
 
-/** Signals of a terminal or an orchestrator reach the whole group: the primary decides what they mean. */
+/**
+ * Signals of a terminal or an orchestrator reach the whole process group. The primary decides how to handle them, so workers ignore them.
+ */
 const NOT_OURS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
 
 export function runWorker (id: number, env: NodeJS.ProcessEnv): void {

@@ -12,21 +12,22 @@ import { SchemaFiles } from './schema-files.js'
 import { validatePolicy } from './validate.js'
 
 const SUFFIX = '.yaml'
-/** Tests of a policy stand beside it. */
+/** Suffix of the file that holds the tests of a policy. */
 const TESTS = '.test.yaml'
 
 let cache: Readonly<Record<string, PolicyConfig>> | null = null
 
 /**
- * The policies that ship with the gateway, `config/extensions/<name>.yaml`, by name. Each is read when it is first looked at, and once: reading
- * all of them takes longer than the rest of a start. Looking at one that is not valid throws: a fault of this package, not of the user.
+ * Returns the policies that ship with the gateway, `config/extensions/<name>.yaml`, by name. Each policy is read once, on first access:
+ * reading all of them takes longer than the rest of a start. Access to an invalid policy throws, because the fault is in this package and
+ * not in the user's file.
  */
 export function loadCatalogue (): Readonly<Record<string, PolicyConfig>> {
   cache ??= Object.freeze(Object.defineProperties<Record<string, PolicyConfig>>({}, Object.fromEntries(catalogueFiles().map(([name, file]) => [name, lazily(() => catalogued(name, file))]))))
   return cache
 }
 
-/** Name and path of each policy, sorted by name. */
+/** Returns the name and path of each policy, sorted by name. */
 export function catalogueFiles (): [name: string, file: string][] {
   const directory = join(packageRoot(), 'config', 'extensions')
   const names = readdirSync(directory).filter((name) => name.endsWith(SUFFIX) && !name.endsWith(TESTS)).toSorted()
@@ -42,7 +43,10 @@ function lazily (read: () => PolicyConfig): PropertyDescriptor {
   return { enumerable: true, get }
 }
 
-/** As the build has read it, unless its file has changed since (measured: 50 ms of processor time to read and check object-schemas). */
+/**
+ * Returns the built policy, unless its file has changed since the build. Measured: reading and checking object-schemas takes 50 ms of
+ * processor time.
+ */
 function catalogued (name: string, file: string): PolicyConfig {
   return unchanged(builtCatalogue()[name], file) ?? readPolicy(file)
 }
@@ -56,8 +60,8 @@ export function digestOf (bytes: Buffer): string {
 }
 
 /**
- * Reads a file that holds one policy; paths in it are relative to it.
- * @throws Error listing every problem
+ * Reads a file that holds one policy. Paths in the policy are relative to the file.
+ * @throws Error that lists every problem
  */
 export function readPolicy (file: string): PolicyConfig {
   const yaml = readYaml(readFileSync(file, 'utf8'), {})

@@ -1,4 +1,7 @@
-/** Ajv for schemas of our kit. Loads it when something has to be compiled: mostly the build has (precompiled.ts). */
+/**
+ * Ajv for schemas of the schema kit. Loads Ajv only when a schema must be compiled at run time; usually the build has compiled it
+ * (precompiled.ts).
+ */
 import { createRequire } from 'node:module'
 import type * as Ajv from 'ajv/dist/2020.js'
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'
@@ -8,24 +11,26 @@ import { shareRepeats } from './schema/share-schema.js'
 
 const require = createRequire(import.meta.url)
 
-/** The schemas are ours: the tests check them against the meta-schema, start-up does not (60 ms of 110). */
+/** The tests check these schemas against the meta-schema. The start-up skips this check, which takes 60 ms of 110 ms. */
 export const OPTIONS: Options = {
   validateSchema: false, allErrors: true, verbose: true, useDefaults: true, ownProperties: true, strict: true, strictRequired: false, allowUnionTypes: true
 }
 
-/** The schema itself, and the definition of it that is validated with too. */
+/** The validators of the whole schema, and of one definition that is also validated alone. */
 export interface Validators { readonly whole: ValidateFunction, readonly part: ValidateFunction | null }
 
 /**
- * @param part name of a definition in `$defs` that gets a validator of its own
- * @param options those of the instance
+ * Compiles a schema.
+ * @param part name of a definition in `$defs` that gets its own validator
+ * @param options options of the Ajv instance
  */
 export function compile (schema: Schema, part: string | null, options: Options = AT_RUN_TIME): Validators & { readonly ajv: Ajv2020 } {
   const ajv = newAjv(options)
   const { $defs = {}, ...root } = shareRepeats(schema)
   if (part === null) ajv.addSchema({ ...root, $defs }, WHOLE)
   else {
-    // A document of its own: of a definition Ajv would compile one validator for the references to it, and the same again for us.
+    // The part becomes its own document. As a definition, Ajv would compile one validator for the references and the same validator again
+    // for this module.
     const { [part]: separate, ...others } = $defs
     const reference = JSON.stringify(`#/$defs/${part}`)
     const elsewhere = (value: object): object => JSON.parse(JSON.stringify(value).replaceAll(`"$ref":${reference}`, `"$ref":"${PART}"`)) as object
@@ -38,10 +43,10 @@ export function compile (schema: Schema, part: string | null, options: Options =
 export const WHOLE = 'whole'
 export const PART = 'part'
 
-/** Ajv's optimizer makes code a little shorter that runs once, in half of the time that compiling takes. */
+/** Ajv's optimizer takes half of the compile time and shortens code that runs only once, so it is off. */
 const AT_RUN_TIME: Options = { code: { optimize: false } }
 
-/** Its code calls our keywords by the name `keywords`, wherever it runs. */
+/** Creates an Ajv instance with the gateway's keywords. The generated code calls them by the name `keywords`, wherever the code runs. */
 export function newAjv (options: Options): Ajv2020 {
   const { Ajv2020, _ } = require('ajv/dist/2020.js') as typeof Ajv
   const ajv = new Ajv2020({ ...OPTIONS, ...options })

@@ -1,4 +1,7 @@
-/** Keys that still work and will go: `check` and `serve` warn of them for at least one minor release (docs/upgrading.md). */
+/**
+ * Finds deprecated keys: they still work and will be removed. `check` and `serve` warn of them for at least one minor release
+ * (docs/upgrading.md).
+ */
 import { dotted } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import type { Schema } from './schema/schema-kit.js'
@@ -6,8 +9,8 @@ import { fault } from './yaml/values.js'
 
 /**
  * Walks a value along its schema.
- * @param value before defaults are filled in: what nobody wrote is no reason to warn
- * @returns one warning for each deprecated key that is there, at the key
+ * @param value the value before defaults are filled in, so that a default never causes a warning
+ * @returns one warning for each deprecated key that is present, at the key
  */
 export function deprecations (schema: Schema, value: unknown): PathProblem[] {
   return walk(schema, schema, value, [])

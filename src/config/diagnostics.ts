@@ -1,37 +1,40 @@
-/** What is wrong with a configuration, and where. */
+/** Problems of a configuration, with their positions. */
 import { nearest } from '../wire/nearest.js'
 
 /** One problem or warning. Lines and columns count from 1; line 0 means the source has no lines (a flag, a variable, no file). */
 export interface Diagnostic {
-  /** The file as the user named it, or the flag or variable the value came from. */
+  /** The file as the user named it, or the flag or variable that gave the value. */
   readonly file: string
   readonly line: number
   readonly col: number
   readonly message: string
-  /** What to do about it. */
+  /** How to fix the problem. */
   readonly hint?: string
 }
 
-/** A problem found at an offset of the text. */
+/** A problem at an offset of the text. */
 export interface TextProblem { readonly offset: number, readonly message: string, readonly hint?: string }
 
 export type Path = readonly (string | number)[]
 
-/** A problem found at a path of the configuration. */
+/** A problem at a path of the configuration. */
 export interface PathProblem {
   readonly path: Path
-  /** Whether the key or its value is at fault. */
+  /** The part at fault: the key or its value. */
   readonly at: 'key' | 'value'
   readonly message: string
   readonly hint?: string
 }
 
-/** More than this many problems are counted, not listed. */
+/** Largest number of listed problems; further problems are only counted. */
 export const MAX_LISTED = 100
 
 const LONGEST_SHOWN = 60
 
-/** `file:line:col: message (hint)`; without position when there is none. Always one line: control characters are escaped. */
+/**
+ * Formats a diagnostic as `file:line:col: message (hint)`. Omits the position when there is none. The result is always one line: control
+ * characters are escaped.
+ */
 export function formatDiagnostic (diagnostic: Diagnostic): string {
   const { file, line, col, message, hint } = diagnostic
   const where = line === 0 ? file : `${file}:${line}:${col}`
@@ -39,13 +42,13 @@ export function formatDiagnostic (diagnostic: Diagnostic): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Builds a Diagnostic, leaving the hint out when there is none. */
+/** Builds a Diagnostic. Omits the hint when there is none. */
 export function diagnostic (file: string, line: number, col: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {
   const base = { file, line, col, message: problem.message }
   return problem.hint === undefined ? base : { ...base, hint: problem.hint }
 }
 
-/** By position; problems at one place keep their order. A long list is cut and its rest counted. */
+/** Sorts by position; problems at one place keep their order. Cuts a long list and counts the rest. */
 export function sortDiagnostics (list: readonly Diagnostic[]): Diagnostic[] {
   const sorted = list.toSorted((a, b) => a.line - b.line || a.col - b.col)
   const rest = sorted.length - MAX_LISTED
@@ -54,7 +57,7 @@ export function sortDiagnostics (list: readonly Diagnostic[]): Diagnostic[] {
   return [...sorted.slice(0, MAX_LISTED), { file, line: 0, col: 0, message: `${rest} more problems not shown` }]
 }
 
-/** A path as people write it: `agents[0].upstream.url`. */
+/** Formats a path in the usual notation: `agents[0].upstream.url`. */
 export function dotted (path: Path): string {
   let text = ''
   for (const step of path) {
@@ -65,13 +68,13 @@ export function dotted (path: Path): string {
   return text
 }
 
-/** A value for a message: JSON, on one line, cut. */
+/** Formats a value for a message: JSON, on one line, truncated. */
 export function shown (value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
 }
 
-/** Hint naming the nearest of the candidates, or undefined when none is near. */
+/** Returns a hint that names the nearest candidate, or undefined when no candidate is near. */
 export function didYouMean (text: string, candidates: readonly string[]): string | undefined {
   const near = nearest(text, candidates)
   return near === null ? undefined : `did you mean "${near}"?`

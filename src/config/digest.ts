@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** SHA-256, in hex, over a value as JSON with sorted keys: the same for values that mean the same. */
+/** Returns the SHA-256, in hex, of a value as JSON with sorted keys. Objects that differ only in key order have the same digest. */
 export function digest (value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value, sorted)).digest('hex')
 }

@@ -1,4 +1,4 @@
-/** Our own keywords of the schema kit, as the validators call them: those that are compiled at run time and those that the build made. */
+/** The gateway's own keywords of the schema kit, for validators compiled at run time and for validators compiled by the build. */
 import { shown } from './diagnostics.js'
 import { FORMATS } from './schema/formats.js'
 import type { Fault, Format } from './schema/formats.js'
@@ -6,16 +6,19 @@ import type { Bounds } from './schema/schema-kit.js'
 import { duration, readDuration, readSize, size } from './model/units.js'
 import type { Reading } from './model/units.js'
 
-/** After so many faults everything passes: the value is refused anyway, and nobody reads the 65,000th message. */
+/**
+ * Largest number of reported faults per validation. Beyond this limit every value passes: the configuration is already rejected, and nobody
+ * reads the 65,000th message.
+ */
 const MAX_FAULTS = 1000
 let faults = 0
 
-/** Before each validation. */
+/** Resets the fault count. Called before each validation. */
 export function forgetFaults (): void {
   faults = 0
 }
 
-/** By name of the keyword: its value in the schema and a text to what is wrong with the text. */
+/** Checks by keyword name. Each check takes the keyword's value in the schema and a text, and returns the fault of the text. */
 export const KEYWORDS = {
   'x-format': capped((name: Format, text) => FORMATS[name](text)),
   'x-duration': capped((bounds: Bounds, text) => quantityFault('a duration', text, bounds, readDuration, duration)),

@@ -1,28 +1,28 @@
 /**
- * Which layer of a policy speaks: the built-in catalogue, over it the file's `extensions`, over that an agent's own overlay. Works on
- * values that may still be wrong, so that a file is checked as it would be used.
+ * Merges the layers of a policy: the built-in catalogue, the file's `extensions` over the catalogue, and an agent's own overlay over both.
+ * Works on values that may still be wrong, so that the checks see the file as the gateway would use it.
  */
 import type { Path } from './diagnostics.js'
 import type { Layer } from './model/model.js'
 import { items, mapping } from './yaml/values.js'
 import type { Mapping } from './yaml/values.js'
 
-/** Keys whose members are replaced one by one; of all others an overlay replaces the whole value. */
+/** Keys whose members are replaced one by one. For all other keys an overlay replaces the whole value. */
 const MERGED: ReadonlySet<string> = new Set(['about', 'activation', 'card', 'inactive', 'methods', 'owns'])
 
-/** What one layer says; `path` is its place in the file, null in the catalogue. */
+/** The content of one layer. `path` is the layer's place in the file, null in the catalogue. */
 interface Part { readonly layer: Layer, readonly value: Mapping, readonly path: Path | null }
 
-/** The parts of one policy, lowest first, and what they say together. */
+/** One policy: its parts, lowest layer first, and the merged value. */
 export interface LayeredPolicy {
   readonly name: string
   readonly parts: readonly Part[]
   readonly value: Mapping
-  /** By key, the layer that gave it; members of merged keys as `activation.scope`. */
+  /** The layer that gave each key. Members of merged keys have names such as `activation.scope`. */
   readonly from: ReadonlyMap<string, Layer>
 }
 
-/** One item of an agent's list: a name, or one name with an overlay. Null for neither. */
+/** One item of an agent's list: a name, or one name with an overlay. Any other item becomes null. */
 export interface ListItem { readonly name: string, readonly overlay: Mapping | null }
 
 export function listItem (item: unknown): ListItem | null {
@@ -31,19 +31,19 @@ export function listItem (item: unknown): ListItem | null {
   return name === undefined || more.length > 0 ? null : { name, overlay: mapping(mapping(item)[name]) }
 }
 
-/** The names on an agent's list. */
+/** Returns the names on an agent's list. */
 export function listedNames (list: unknown): string[] {
   return items(list).map((item) => listItem(item)?.name).filter((name) => name !== undefined)
 }
 
-/** What a policy requires, by name. */
+/** Returns the names of the policies that a policy requires. */
 export function requiredBy (policy: LayeredPolicy | null): string[] {
   return items(mapping(policy?.value.activation).requires).filter((name) => typeof name === 'string')
 }
 
 /** The policies of one file. */
 export class PolicyLayers {
-  /** Of file and catalogue. */
+  /** Names in the file and in the catalogue. */
   readonly names: readonly string[]
   readonly fileNames: readonly string[]
   readonly catalogueNames: readonly string[]
@@ -60,7 +60,10 @@ export class PolicyLayers {
     this.names = [...new Set([...this.fileNames, ...this.catalogueNames])]
   }
 
-  /** The policy of a name as the file means it. @returns null where neither file nor catalogue has it */
+  /**
+   * Returns the policy with this name, merged from catalogue and file.
+   * @returns null when neither file nor catalogue has the name
+   */
   named (name: string): LayeredPolicy | null {
     let policy = this.byName.get(name)
     if (policy === undefined) {
@@ -70,13 +73,16 @@ export class PolicyLayers {
     return policy
   }
 
-  /** The policy of an item of an agent's list. @param path place of the item in the file */
+  /**
+   * Returns the policy of an item of an agent's list.
+   * @param path place of the item in the file
+   */
   listed ({ name, overlay }: ListItem, path: Path): LayeredPolicy | null {
     const base = this.named(name)
     return base === null || overlay === null ? base : layered(name, [...base.parts, { layer: 'agent', value: overlay, path: [...path, name] }])
   }
 
-  /** What an entry with an URI of its own says stands alone. */
+  /** Merges the layers of a name. A file entry with its own URI replaces the catalogue's policy completely. */
   private layer (name: string): LayeredPolicy | null {
     const own = Object.hasOwn(this.policies, name) ? mapping(this.policies[name]) : null
     const replaced = own?.uri !== undefined || own?.uriPattern !== undefined
@@ -105,7 +111,7 @@ function layered (name: string, parts: readonly Part[]): LayeredPolicy {
 }
 
 /**
- * Where a place of the policy stands in the file: in the topmost layer, unless a lower one gave that key.
+ * Returns the place of the policy in the file: the topmost layer, unless a lower layer gave the key.
  * @param steps path from the root of the policy
  */
 export function partOf (policy: LayeredPolicy, steps: Path): Path | null {

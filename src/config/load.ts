@@ -28,36 +28,36 @@ export type { Diagnostic } from './diagnostics.js'
 export { mergeOverrides, overridesFromEnvironment } from './overrides.js'
 export type { Overrides } from './overrides.js'
 
-/** A configuration ready to use, or everything that is wrong with it in the order of the file. */
+/** A configuration that is ready to use, or all its problems in the order of the file. */
 export type LoadResult =
   | {
     readonly ok: true
     readonly config: Config
     readonly warnings: readonly Diagnostic[]
-    /** Schemas that were read for it, and the directories of bundles: a change of theirs changes it. */
+    /** Schema files and bundle directories that were read. The configuration changes when one of them changes. */
     readonly files: readonly string[]
   }
   | {
     readonly ok: false
     readonly problems: readonly Diagnostic[]
-    /** Files that it names, as far as it could be read: one that appears later may mend it. */
+    /** Files that the configuration names, as far as it was readable. A file that appears later may fix the configuration. */
     readonly files: readonly string[]
   }
 
 interface Surroundings {
-  /** How problems name the file. */
+  /** Name of the file in problems. */
   readonly file: string
   readonly env: Environment
-  /** Win over the file. */
+  /** Settings that override the file. */
   readonly overrides?: Overrides | undefined
-  /** What loading alone cannot tell: whether schemas compile, whether certificates can be used. */
+  /** Checks beyond those of this module: for example, that schemas compile and that certificates are usable. */
   readonly checks?: readonly Check[] | undefined
-  /** Whether the secrets that policies name must be there. Default true; false for tools that send nothing. */
+  /** True when the secrets that policies name must exist. Default true; false for tools that send nothing. */
   readonly secrets?: boolean | undefined
 }
 
 /**
- * A further check of a configuration, beside those of this module: its values may still be wrong; schemas from files are in their place.
+ * A further check of a configuration. The value may still be wrong. Schemas from files are already in place.
  * @param baseDir directory that paths in the file are relative to
  */
 export type Check = (value: unknown, baseDir: string) => readonly PathProblem[]
@@ -70,8 +70,8 @@ export function loadConfig (options: Surroundings): LoadResult {
 }
 
 /**
- * Checks and resolves the text of a configuration file. Touches the disk only for the built-in catalogue and to see that the
- * files it names can be read.
+ * Checks and resolves the text of a configuration file. Reads the disk only for the built-in catalogue and to check that the named files
+ * are readable.
  * @param options.baseDir directory that paths in the text are relative to
  */
 export function parseConfig (text: string, options: Surroundings & { readonly baseDir: string }): LoadResult {
@@ -88,7 +88,7 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
   return result
 }
 
-/** The configuration without any file: one agent, named `agent`, at `/`. */
+/** Returns the configuration without a file: one agent, named `agent`, at `/`. */
 export function defaultConfig (options: Omit<Surroundings, 'file'> & { readonly overrides: Overrides }): LoadResult {
   const { overrides, checks = [] } = options
   if (overrides.upstream === undefined) {
@@ -98,7 +98,7 @@ export function defaultConfig (options: Omit<Surroundings, 'file'> & { readonly 
   return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [] })
 }
 
-/** Characters of a file of which it is remembered what stands where: that takes some twenty times as many bytes. */
+/** Largest file, in characters, for which the line positions are kept. The positions take about twenty times as many bytes as the file. */
 const REMEMBERED = 262_144
 
 function lineOf (yaml: YamlFile, path: Path): number | null {
@@ -110,12 +110,12 @@ function lineOf (yaml: YamlFile, path: Path): number | null {
 interface Building {
   readonly file: string
   readonly baseDir: string
-  /** Where secrets may be; null: they are not looked for. */
+  /** Environment that holds the secrets. Null: the checks do not look for secrets. */
   readonly env: Environment | null
   readonly overrides: Overrides
   readonly checks: readonly Check[]
   readonly yaml: YamlFile | null
-  /** Found already. */
+  /** Problems found already. */
   readonly problems: readonly Diagnostic[]
 }
 
@@ -131,17 +131,17 @@ function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, p
 
 interface ValueOptions {
   readonly baseDir: string
-  /** Where secrets may be; null: they are not looked for. */
+  /** Environment that holds the secrets. Null: the checks do not look for secrets. */
   readonly env: Environment | null
   readonly place: (problem: PathProblem) => Diagnostic
-  /** Policies beneath those of the value. */
+  /** The catalogue policies below those of the value. */
   readonly catalogue: Readonly<Record<string, PolicyConfig>>
   readonly checks: readonly Check[]
   /** Problems found already. */
   readonly found: readonly Diagnostic[]
 }
 
-/** Checks and resolves the value of a configuration that was read from somewhere else; fills in its defaults, in place. */
+/** Checks and resolves a configuration value that another module has read. Fills in the defaults, in place. */
 export function loadValue (value: unknown, { baseDir, env, place, catalogue, checks, found }: ValueOptions): LoadResult {
   const old = deprecations(configSchema, value)
   const invalid = validateConfig(value)
@@ -167,7 +167,7 @@ function failed (file: string, message: string, hint: string | undefined): LoadR
 
 const TOO_LARGE = { message: 'the file is larger than 1 MiB', hint: 'is it the configuration?' }
 
-/** The text of a configuration, or of a file of tests. */
+/** Reads the text of a configuration or of a test file. */
 export function readText (file: string): { readonly text: string } | { readonly message: string, readonly hint?: string } {
   try {
     const bytes = readBounded(file, MAX_FILE_BYTES)

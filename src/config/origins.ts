@@ -1,24 +1,33 @@
-/** Where the values of a configuration stand in its file, for people who ask why something is so. No part of the configuration: moved lines change nothing. */
+/**
+ * File positions of configuration values, for displaying where a value comes from. They are not part of the configuration: moved lines
+ * change nothing.
+ */
 import type { Path } from './diagnostics.js'
 import type { Config } from './model/model.js'
 
-/** @returns line of the key in the file, from 1; null where the file does not have it */
+/**
+ * Returns the line of a key in the file.
+ * @returns line, from 1; null when the file does not have the key
+ */
 type LineOf = (path: Path) => number | null
 
 export interface Origins {
-  /** As the user named it. */
+  /** The file as the user named it. */
   readonly file: string
   readonly lineOf: LineOf
 }
 
-/** By the list of agents, which the configuration in effect has in common with the one that was loaded. */
+/** Origins by the agent list. The configuration in effect and the loaded configuration share this list. */
 const known = new WeakMap<Config['agents'], Origins>()
 
 export function rememberOrigins (config: Config, origins: Origins): void {
   known.set(config.agents, origins)
 }
 
-/** @returns null for a configuration that did not come from a file, or from a large one */
+/**
+ * Returns the origins of a configuration.
+ * @returns null for a configuration without a file, or from a large file
+ */
 export function originsOf (config: Config): Origins | null {
   return known.get(config.agents) ?? null
 }

@@ -1,14 +1,14 @@
 import type { PathProblem } from './diagnostics.js'
 import type { Environment } from './yaml/substitute.js'
 
-/** Settings that flags and environment variables may give; they win over the file. */
+/** Settings that flags and environment variables may give. They override the file. */
 export interface Overrides {
   readonly listen?: string | undefined
   readonly admin?: string | undefined
   readonly upstream?: string | undefined
   readonly logLevel?: string | undefined
   readonly workers?: string | undefined
-  /** What each came from, to name it in problems; a setting not listed came from its flag. */
+  /** The source of each setting, for use in problems. A setting that is not listed came from its flag. */
   readonly sources?: Readonly<Partial<Record<Setting, string>>> | undefined
 }
 
@@ -26,7 +26,7 @@ const PLACES: Readonly<Record<Setting, readonly (string | number)[]>> = {
 
 const SETTINGS = Object.keys(PLACES) as Setting[]
 
-/** What the environment sets; empty variables count as unset. */
+/** Returns the settings of the environment. Empty variables count as unset. */
 export function overridesFromEnvironment (env: Environment): Overrides {
   const values: Partial<Record<Setting, string>> = {}
   const sources: Partial<Record<Setting, string>> = {}
@@ -39,7 +39,7 @@ export function overridesFromEnvironment (env: Environment): Overrides {
   return { ...values, sources }
 }
 
-/** Flags over environment, each remembering where it came from. */
+/** Merges flags over environment. The result keeps the source of each setting. */
 export function mergeOverrides (flags: Overrides, environment: Overrides): Overrides {
   const sources: Partial<Record<Setting, string>> = { ...environment.sources }
   const values: Partial<Record<Setting, string>> = {}
@@ -51,12 +51,12 @@ export function mergeOverrides (flags: Overrides, environment: Overrides): Overr
   return { ...values, sources }
 }
 
-/** The flag or variable that a setting came from. */
+/** Returns the flag or variable that gave a setting. */
 export function sourceOf (overrides: Overrides, setting: Setting): string {
   return overrides.sources?.[setting] ?? FLAGS[setting]
 }
 
-/** Writes the overrides into a configuration as read from a file; problems name the flag or variable. */
+/** Writes the overrides into a configuration value. Problems name the flag or variable. */
 export function applyOverrides (value: unknown, overrides: Overrides): { source: string, problem: PathProblem }[] {
   const problems: { source: string, problem: PathProblem }[] = []
   for (const setting of SETTINGS) {
@@ -74,13 +74,13 @@ export function applyOverrides (value: unknown, overrides: Overrides): { source:
   return problems
 }
 
-/** The setting that was written to this place, if it was. */
+/** Returns the source of the setting that was written to this path, or null. */
 export function overriding (overrides: Overrides, path: readonly (string | number)[]): string | null {
   const setting = SETTINGS.find((name) => overrides[name] !== undefined && PLACES[name].join('/') === path.join('/'))
   return setting === undefined ? null : sourceOf(overrides, setting)
 }
 
-/** Sections on the way that the file leaves out are created; anything else in the way is left for validation to report. */
+/** Creates missing sections on the path. Leaves any other obstacle for validation to report. */
 function put (root: unknown, path: readonly (string | number)[], given: string | number): void {
   let node = root
   path.forEach((step, index) => {

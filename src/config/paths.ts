@@ -9,14 +9,14 @@ interface Package { readonly root: string, readonly version: string }
 let found: Package | null = null
 
 /**
- * The directory of this package: the same from `src/` under the test loader and from `dist/src/`.
+ * Returns the directory of this package: the same from `src/` under the test loader and from `dist/src/`.
  * @returns absolute path, without trailing slash
  */
 export function packageRoot (): string {
   return locate().root
 }
 
-/** The version in package.json. */
+/** Returns the version in package.json. */
 export function packageVersion (): string {
   return locate().version
 }

@@ -8,7 +8,7 @@ import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, R
 import { duration, size } from './model/units.js'
 import { items, mapping } from './yaml/values.js'
 
-/** The file's value once validation has passed and filled in the defaults: the model, with quantities still as text. */
+/** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
   readonly server: Texts<Omit<ServerConfig, 'metrics'>, 'listen' | 'admin' | 'drainTimeout'> & { readonly metrics: string | null }
   readonly limits: Texts<Limits, 'headers' | 'body' | 'response' | 'event' | 'card' | 'headersTimeout' | 'requestTimeout' | 'idleTimeout' | 'writeTimeout' | 'memory'>
@@ -27,11 +27,11 @@ interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'extensions'
 }
 
 /**
- * Turns a valid configuration file into what the gateway uses. The result is frozen.
- * @param value the file's value, validated
- * @param baseDir directory that its paths are relative to
- * @param layers its policies
- * @param bundles its schemas, as they were read
+ * Turns a valid configuration file into the model that the gateway uses. The result is frozen.
+ * @param value the validated value of the file
+ * @param baseDir directory that the file's paths are relative to
+ * @param layers policies of the file
+ * @param bundles loaded schemas of the file
  */
 export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, bundles: Config['bundles']): Config {
   const file = value as ConfigFile
@@ -80,7 +80,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
 function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): AgentConfig {
   const { upstream, card } = agent
   const listed = agent.extensions.map((entry) => listItem(entry)).filter((item) => item !== null)
-  // Where a policy of the list stands in the file matters to problems only.
+  // Only problems need the place of a policy in the file, so the path is empty here.
   const policies = listed.map((item) => layers.listed(item, [])).filter((policy) => policy !== null)
   const onDisk = (file: string | null) => file === null ? null : resolvePath(baseDir, file)
   return {
@@ -111,7 +111,10 @@ function resolved (policy: LayeredPolicy, baseDir: string): ResolvedPolicy {
   return { name: policy.name, policy: policyOf(policy, baseDir), layers: policy.parts.map(({ layer }) => layer), from: Object.fromEntries(policy.from) }
 }
 
-/** Validated layer by layer, and checked as a whole. Paths of secrets become absolute. */
+/**
+ * Returns the merged policy. The layers are already validated one by one, and the merged policy is already checked. Paths of secrets become
+ * absolute.
+ */
 function policyOf (layered: LayeredPolicy | null, baseDir: string): PolicyConfig {
   const policy = (layered?.value ?? {}) as PolicyConfig
   const { inject } = policy
@@ -139,7 +142,7 @@ function freeze<T> (value: T): T {
   return value
 }
 
-/** Every file that the configuration names, absolute; of a value that may still be wrong. */
+/** Returns the absolute path of every file that the configuration names. The value may still be wrong. */
 export function namedFiles (value: unknown, baseDir: string): string[] {
   const { agents, extensions } = mapping(value)
   const overlays = items(agents).flatMap((agent) => items(mapping(agent).extensions)).flatMap((entry) => Object.values(mapping(entry)))

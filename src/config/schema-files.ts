@@ -1,4 +1,4 @@
-/** Reads the JSON Schemas that a configuration keeps in files, once per load, and puts them where it names them. */
+/** Reads the JSON Schema files of a configuration, once per load, and replaces the references to them with their content. */
 import { createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -21,7 +21,7 @@ const MAX_BUNDLE_BYTES = 16 * 1024 * 1024
 
 type Documents = Map<string, { readonly file: string, readonly schema: unknown }>
 
-/** Stands in digests for what it holds. */
+/** A set of loaded schemas. Its JSON form is the fingerprint of its content, for use in digests. */
 class ReadSet implements SchemaSet {
   readonly draft: SchemaSet['draft']
   readonly documents: SchemaSet['documents']
@@ -40,12 +40,12 @@ class ReadSet implements SchemaSet {
 
 export class SchemaFiles {
   readonly problems: PathProblem[] = []
-  /** All that were looked for, and the directories: absolute. */
+  /** Absolute paths of all files that were requested, and of the directories. */
   readonly files: string[] = []
   private readonly baseDir: string
   private readonly sets = new Map<string, SchemaSet>()
   private readonly single = new Map<string, SchemaRef | Unread>()
-  /** Of bundles that could not be read: what they would hold is not known. */
+  /** Base URIs of bundles that could not be read. Their schemas are unknown. */
   private readonly unreadBases: string[] = []
 
   /** @param baseDir directory that paths are relative to */
@@ -53,7 +53,10 @@ export class SchemaFiles {
     this.baseDir = baseDir
   }
 
-  /** Reads the `bundles` of a file. @returns those that could be read */
+  /**
+   * Reads the `bundles` of a file.
+   * @returns the bundles that could be read
+   */
   readBundles (value: unknown): Record<string, SchemaSet> {
     for (const [name, bundle] of Object.entries(mapping(value))) {
       const { base, dir, draft } = mapping(bundle)
@@ -71,7 +74,10 @@ export class SchemaFiles {
     return Object.fromEntries(this.sets)
   }
 
-  /** A policy whose `file` and `ref` sources are replaced by what they name. @param path of the policy, for problems */
+  /**
+   * Returns a policy with its `file` and `ref` sources replaced by the loaded schemas.
+   * @param path path of the policy, for problems
+   */
   withSources (policy: unknown, path: Path): unknown {
     const { methods, routes, card } = mapping(policy)
     const changed: Record<string, unknown> = { ...mapping(policy) }
@@ -97,7 +103,10 @@ export class SchemaFiles {
     return typeof ref === 'string' ? this.ref(ref, [...at, 'ref']) : source
   }
 
-  /** Where there is none, `true` stands in: the problem is told, and nothing else about it. */
+  /**
+   * Returns the schema of a file. Returns `true` when the schema cannot be read: the problem is reported once, and `true` causes no further
+   * problems.
+   */
   private file (file: string, at: Path): SchemaRef | true {
     let found = this.single.get(file)
     if (found === undefined) {
@@ -117,7 +126,7 @@ export class SchemaFiles {
     const [uri = ''] = ref.split('#', 1)
     const set = [...this.sets.values()].find(({ documents }) => documents.has(uri))
     if (set !== undefined) return { ref, set }
-    // What is no URI is told by the configuration's own schema.
+    // The configuration's own schema reports an invalid URI.
     if (FORMATS.uri(ref) !== null || this.unreadBases.some((base) => uri.startsWith(base))) return true
     const known = [...this.sets.values()].flatMap(({ documents }) => [...documents.keys()])
     const hint = known.length === 0 ? 'bundles say which schemas there are' : nearestUri(uri, known)
@@ -125,7 +134,7 @@ export class SchemaFiles {
     return true
   }
 
-  /** Every `*.json` of the directory. */
+  /** Reads every `*.json` file of the directory. */
   private readDirectory (dir: string, base: string, at: Path): Documents | null {
     const directory = resolve(this.baseDir, dir)
     this.files.push(directory)
@@ -157,7 +166,7 @@ export class SchemaFiles {
   }
 }
 
-/** By the part after the last slash: whole URIs are too long to compare. */
+/** Finds the nearest URI by the part after the last slash, because whole URIs are too long to compare. */
 function nearestUri (uri: string, known: readonly string[]): string {
   const last = (text: string): string => text.slice(text.lastIndexOf('/') + 1)
   const near = didYouMean(last(uri), known.map(last))
@@ -169,7 +178,10 @@ interface Unread { readonly message: string, readonly hint?: string }
 
 const RELATIVE = 'paths are relative to the configuration file'
 
-/** @returns the schema, or why there is none, with the place in the file where it has one */
+/**
+ * Reads one schema file.
+ * @returns the schema, or the problem, with its position in the file when known
+ */
 function readSchema (path: string, file: string): { readonly schema: unknown, readonly bytes: number } | Unread {
   let bytes: Buffer
   try {
@@ -204,7 +216,7 @@ function positionOf (bytes: Buffer, offset: number): { line: number, col: number
   return { line: lines.length, col: (lines.at(-1) ?? '').length + 1 }
 }
 
-/** The configuration with its schemas in place: policies of the file, and overlays of agents. */
+/** Returns the configuration with its schemas in place, in policies of the file and in overlays of agents. */
 export function withSchemas (value: unknown, files: SchemaFiles): Mapping {
   const { extensions, agents } = mapping(value)
   const sourced = (policies: unknown, path: Path): unknown => Object.fromEntries(Object.entries(mapping(policies)).map(([name, policy]) => [name, files.withSources(policy, [...path, name])]))

@@ -1,4 +1,7 @@
-/** Secrets that policies inject. What they say is never part of the configuration, so that nothing that shows or hashes it can tell. */
+/**
+ * Secrets that policies inject. Their content is never part of the configuration, so nothing that shows or hashes the configuration can
+ * reveal them.
+ */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { InjectionConfig, PolicyConfig, SecretConfig } from './model/model.js'
@@ -10,9 +13,9 @@ import { describe } from './describe.js'
 const MAX_SECRET_BYTES = 64 * 1024
 
 export interface Secrets {
-  /** What an injected secret says, as JSON text. */
+  /** Returns the content of an injected secret as JSON text. */
   of (injection: InjectionConfig): string
-  /** Changes with what they say. */
+  /** Changes when the content of a secret changes. */
   readonly fingerprint: string
 }
 
@@ -21,8 +24,8 @@ interface NamedPolicy { readonly name: string, readonly policy: PolicyConfig }
 type As = 'text' | 'json'
 
 /**
- * Everything that these policies inject from secrets.
- * @throws Error in plain words when one cannot be had, with its name and not with what it says
+ * Reads every secret that these policies inject.
+ * @throws Error in plain words when a secret cannot be read; the message has the secret's name and not its content
  */
 export function readSecrets (policies: readonly NamedPolicy[], env: Environment): Secrets {
   const values = new Map<string, string>()
@@ -49,14 +52,15 @@ export function readSecrets (policies: readonly NamedPolicy[], env: Environment)
   }
 }
 
-/** Paths of all files that these policies inject, absolute. */
+/** Returns the absolute paths of all secret files that these policies inject. */
 export function secretFiles (policies: readonly NamedPolicy[]): string[] {
   return policies.flatMap(({ policy }) => policy.inject ?? []).map(({ fromSecret }) => fromSecret?.file).filter((file) => file !== undefined)
 }
 
 /**
- * @param source with an absolute `file`
- * @returns the secret as JSON text, or what is wrong with it
+ * Reads one secret.
+ * @param source location with an absolute `file`
+ * @returns the secret as JSON text, or the problem
  */
 export function readSecret (source: SecretConfig, as: As | undefined, env: Environment): { readonly json: string } | { readonly problem: string } {
   const found = source.file === undefined ? fromEnvironment(source.env ?? '', env) : fromFile(source.file)
@@ -79,7 +83,7 @@ function fromEnvironment (variable: string, env: Environment): Found {
 function fromFile (file: string): Found {
   let bytes: Buffer | null
   try {
-    // A pipe would be waited for.
+    // Reading a pipe would block.
     if (!statSync(file).isFile()) return { problem: `cannot read ${file}: not a file` }
     bytes = readBounded(file, MAX_SECRET_BYTES)
   } catch (error) {

@@ -17,22 +17,22 @@ import { parsePointer } from '../wire/json/pointer.js'
 
 type Params = Readonly<Record<string, unknown>>
 
-/** The definition of policies in the schema of the configuration. */
+/** Name of the policy definition in the configuration's schema. */
 export const POLICY = 'policy'
 
 let validators: Validators | null = null
 
-/** Checks a whole configuration and fills in its defaults, in place. */
+/** Validates a whole configuration and fills in its defaults, in place. */
 export function validateConfig (value: unknown): PathProblem[] {
   return run(compiled().whole, value, 'the configuration')
 }
 
-/** Checks one policy and fills in its defaults, in place. */
+/** Validates one policy and fills in its defaults, in place. */
 export function validatePolicy (value: unknown): PathProblem[] {
   return run(compiled().part as ValidateFunction, value, 'the policy')
 }
 
-/** The same for any other file that is described in our schema kit. */
+/** Returns a validator for another file that the schema kit describes. */
 export function validatorFor (schema: Schema, subject: string, name: Name): (value: unknown) => PathProblem[] {
   const { whole } = precompiled(schema, validatorsOf(name)) ?? compile(schema, null)
   return value => run(whole, value, subject)
@@ -47,12 +47,12 @@ function run (validate: ValidateFunction, value: unknown, subject: string): Path
   forgetFaults()
   if (validate(value)) return []
   const errors = validate.errors ?? []
-  // A value of the wrong type is none of the allowed ones either: one sentence is enough.
+  // A value of the wrong type also fails the enum. Only the type error is reported.
   const mistyped = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath))
   return errors.flatMap((error) => error.data === UNKNOWN || (error.keyword === 'enum' && mistyped.has(error.instancePath)) ? [] : translate(error, value, subject))
 }
 
-/** One error of ajv as a sentence, at the key or the value at fault; nothing for errors that others explain. */
+/** Translates one Ajv error into a problem at the key or value at fault. Returns nothing for errors that other errors explain. */
 function translate (error: ErrorObject, root: unknown, subject: string): PathProblem[] {
   const path = toPath(error.instancePath, root)
   const params: Params = error.params
@@ -117,7 +117,7 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
   }
 }
 
-/** JSON Pointer to path; a step is a number where it indexes a list. */
+/** Converts a JSON Pointer to a path. A step is a number when it indexes a list. */
 function toPath (pointer: string, root: unknown): Path {
   let node: unknown = root
   return parsePointer(pointer).map((key) => {

@@ -1,4 +1,4 @@
-/** Notices that files have other contents than before: edits, renames over them, and the symlink swaps of mounted ConfigMaps and Secrets. */
+/** Detects changes of file contents: edits, renames over the files, and the symlink swaps of mounted ConfigMaps and Secrets. */
 import { createHash } from 'node:crypto'
 import type { FSWatcher } from 'node:fs'
 import { lstatSync, readFileSync, readlinkSync, statSync, watch } from 'node:fs'
@@ -6,17 +6,17 @@ import { basename, dirname, join, parse, resolve, sep } from 'node:path'
 import { MAX_FILE_BYTES } from './yaml/guard.js'
 
 export interface WatchOptions {
-  /** Quiet time after the last event before the files are looked at, ms. */
+  /** Quiet time after the last event before the files are read, ms. */
   readonly debounce?: number
-  /** How often they are looked at without any event, ms: some file systems tell nothing. */
+  /** Interval of reads without any event, ms. Some file systems send no events. */
   readonly poll?: number
   /** Replaces fs.watch in tests. */
   readonly watch?: typeof watch
 }
 
-/** Someone who writes all the time does not put the look off for ever, ms. */
+/** Longest delay of a read, ms. Continuous writes do not delay the read forever. */
 const LONGEST_WAIT = 1_000
-/** Two writes within one tick of the file system's clock leave the same times; so much later there is no doubt, ms. */
+/** Two writes within one tick of the file system's clock leave the same times. After this many ms the times are reliable. */
 const SETTLED = 2_000
 const MAX_LINKS = 40
 
@@ -24,8 +24,8 @@ interface Seen { readonly stamp: string, readonly content: string }
 interface Watched { readonly watcher: FSWatcher, readonly inode: string, names: ReadonlySet<string> }
 
 /**
- * Directories are watched, never the files: after a rename a watch on a file hears nothing more (measured). Whatever happens in one, the
- * contents decide.
+ * Watches directories, never files: a watch on a file reports nothing after a rename (measured). The file contents decide, whatever events
+ * a directory sends.
  */
 export class FileWatch {
   private files: readonly string[]
@@ -39,7 +39,7 @@ export class FileWatch {
   private contents: string
   private closed = false
 
-  /** @param changed called when the contents are others than at the last call, or at the beginning */
+  /** @param changed called when the contents differ from those at the last call, or at the start */
   constructor (files: readonly string[], changed: () => void, options: WatchOptions = {}) {
     this.files = absolute(files)
     this.changed = changed
@@ -49,7 +49,7 @@ export class FileWatch {
     this.poll = setInterval(() => { this.look() }, this.options.poll).unref()
   }
 
-  /** Watches these files from now on; what they hold now counts as known. Changes of files already watched are still noticed. */
+  /** Watches these files from now on. Their current content counts as known. Changes of already watched files are still detected. */
   follow (files: readonly string[]): void {
     if (this.closed) return
     const next = absolute(files)
@@ -61,7 +61,7 @@ export class FileWatch {
     if (pending) this.event()
   }
 
-  /** What the files hold now counts as known: the caller is about to read them anyway. */
+  /** Marks the current content of the files as known. The caller is about to read the files anyway. */
   acknowledge (): void {
     this.contents = this.read()
   }
@@ -88,7 +88,7 @@ export class FileWatch {
 
   private look (): void {
     if (this.closed) return
-    // First, so that what happens after the look is heard of.
+    // Watch first, so that no change after the read is missed.
     this.watchDirectories()
     const contents = this.read()
     if (contents === this.contents) return
@@ -96,7 +96,7 @@ export class FileWatch {
     this.changed()
   }
 
-  /** One text for the contents of all files; a file is read again only when its status has changed. */
+  /** Returns one text for the contents of all files. A file is read again only when its status has changed. */
   private read (): string {
     const known = new Set(this.files)
     for (const file of this.seen.keys()) if (!known.has(file)) this.seen.delete(file)
@@ -119,7 +119,7 @@ export class FileWatch {
     }
     for (const [directory, watched] of this.directories) {
       const names = wanted.get(directory)
-      // A directory that was replaced has another inode, and its watch is deaf.
+      // A replaced directory has another inode, and its watch reports nothing.
       if (names !== undefined && watched.inode === inodeOf(directory)) watched.names = names
       else this.drop(directory)
     }
@@ -128,7 +128,10 @@ export class FileWatch {
     }
   }
 
-  /** Where watching fails (no such directory yet, no more inotify instances), polling has to do; it tries to watch again, too. */
+  /**
+   * Watches a directory. Watching can fail (no such directory yet, no more inotify instances): polling then detects changes, and tries to
+   * watch again.
+   */
   private watchDirectory (directory: string, names: ReadonlySet<string>): void {
     const inode = inodeOf(directory)
     if (inode === '') return
@@ -158,7 +161,7 @@ function contentOf (file: string, before: Seen | undefined): Seen {
     const { dev, ino, size, mtimeMs, ctimeMs } = status
     const stamp = `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`
     if (before?.stamp === stamp && Date.now() - ctimeMs > SETTLED) return before
-    // Reading a pipe would wait for its writer; what is too large is refused unread.
+    // Reading a pipe would wait for its writer. A file that is too large is rejected without reading.
     if (!status.isFile() || size > MAX_FILE_BYTES) return { stamp, content: stamp }
     return { stamp, content: createHash('sha256').update(readFileSync(file)).digest('hex') }
   } catch (error) {
@@ -176,8 +179,9 @@ function inodeOf (directory: string): string {
 }
 
 /**
- * The directory entries that decide what the path means: the file, its directory's own entry, and every symbolic link on the way, with
- * theirs. Kubernetes' `gateway.yaml -> ..data/gateway.yaml`, `..data -> ..2026_11_21` changes at the second of these links.
+ * Returns the directory entries that determine what the path refers to: the file, its directory's own entry, and every symbolic link on the
+ * path, with the entries of its target. In Kubernetes, `gateway.yaml -> ..data/gateway.yaml`, `..data -> ..2026_11_21`, the second link
+ * changes.
  */
 function placesOf (file: string): [directory: string, name: string][] {
   const places: [string, string][] = [[dirname(file), basename(file)], [dirname(dirname(file)), basename(dirname(file))]]

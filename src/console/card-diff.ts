@@ -1,4 +1,4 @@
-/** An agent's own card beside the one that the gateway serves, as lines of one JSON text. */
+/** Compares an agent's own card with the served card, as lines of one JSON text. */
 import { isObject } from '../a2a/fields.js'
 import { clip } from './text.js'
 
@@ -6,16 +6,16 @@ export type Mark = 'same' | 'added' | 'removed' | 'changed'
 
 export interface DiffLine {
   readonly mark: Mark
-  /** Levels of nesting. */
+  /** Nesting depth. */
   readonly indent: number
   readonly text: string
-  /** Of a changed value, how the agent has it. */
+  /** For a changed value: the value in the agent's card. */
   readonly was?: string
 }
 
 export interface CardDiff {
   readonly lines: readonly DiffLine[]
-  /** Lines left out at the end. */
+  /** Number of lines omitted at the end. */
   readonly omitted: number
   readonly added: number
   readonly removed: number
@@ -33,7 +33,7 @@ export function diffOf (own: unknown, served: unknown): CardDiff {
   return { lines, omitted, added: counts.added, removed: counts.removed, changed: counts.changed }
 }
 
-/** Stands for what the other card has not. */
+/** Stands for a value that the other card does not have. */
 const NONE = Symbol('none')
 
 class Writer {
@@ -41,7 +41,11 @@ class Writer {
   readonly counts: Record<Mark, number> = { same: 0, added: 0, removed: 0, changed: 0 }
   omitted = 0
 
-  /** @param lead what stands before the value, a name for example. @param tail a comma, or '' */
+  /**
+   * Writes a value and its members.
+   * @param lead text before the value, a name for example
+   * @param tail a comma, or ''
+   */
   value (lead: string, own: unknown, served: unknown, indent: number, tail: string): void {
     const mark: Mark = own === NONE ? 'added' : served === NONE ? 'removed' : 'same'
     const shown = served === NONE ? own : served
@@ -76,7 +80,7 @@ function textOf (value: unknown): string {
   return typeof value === 'object' && value !== null ? (Array.isArray(value) ? '[ … ]' : '{ … }') : typeof value === 'string' ? JSON.stringify(clip(value, VALUE)) : JSON.stringify(value) ?? 'undefined'
 }
 
-/** Members of both, paired; null where they are not of one kind. */
+/** Returns the members of both values, paired. Null when the values have different types or no members. */
 function bothOf (own: unknown, served: unknown): [string, unknown, unknown][] | null {
   if (Array.isArray(own) && Array.isArray(served)) return pairItems(own, served)
   if (!isObject(own) || !isObject(served)) return null
@@ -84,10 +88,13 @@ function bothOf (own: unknown, served: unknown): [string, unknown, unknown][] | 
   return names.map(name => [name, Object.hasOwn(own, name) ? own[name] : NONE, Object.hasOwn(served, name) ? served[name] : NONE])
 }
 
-/** Items that say the same are one; of the others, those between two such are paired in their order. What the gateway takes out of a list leaves the rest. */
+/**
+ * Pairs items of the same identity, in their order. Unpaired items of the agent's card are removed, unpaired items of the served card are
+ * added. So an item that the gateway removes from a list does not affect the pairs of the other items.
+ */
 function pairItems (own: readonly unknown[], served: readonly unknown[]): [string, unknown, unknown][] {
   const places = new Map<string, number[]>()
-  // From the last to the first, so that the next one is taken off the end.
+  // Iterate backwards, so that `pop` returns the next item.
   for (let at = own.length - 1; at >= 0; at--) {
     const key = identityOf(own[at])
     const list = places.get(key)
@@ -111,7 +118,10 @@ function pairItems (own: readonly unknown[], served: readonly unknown[]): [strin
   return pairs
 }
 
-/** What tells items of a card's lists apart: an extension's URI, a skill's id, binding and version of an interface. The gateway changes none of these. */
+/**
+ * Returns the identity of an item in a card's list: an extension's URI, a skill's id, binding and version of an interface. The gateway
+ * changes none of these.
+ */
 function identityOf (item: unknown): string {
   if (!isObject(item)) return JSON.stringify(item) ?? ''
   const { uri, id, protocolBinding, protocolVersion, transport, tenant } = item

@@ -1,9 +1,13 @@
-/** Sums over samples of the registry, so that the page shows what `/metrics` shows. */
+/** Sums samples of the metrics registry, so that the page shows the same numbers as `/metrics`. */
 import type { MetricsSnapshot } from '../telemetry/metrics/metrics.js'
 
 type Labels = Readonly<Record<string, string | number | undefined>>
 
-/** @param name without the prefix. @param key of a sample's labels; null leaves it out */
+/**
+ * Sums the samples of a metric by key.
+ * @param name name without the prefix
+ * @param key returns the key of a sample's labels; null omits the sample
+ */
 export function sumBy (snapshot: MetricsSnapshot, name: string, key: (labels: Labels) => string | null): Map<string, number> {
   const sums = new Map<string, number>()
   for (const { labels, value } of snapshot.find(metric => metric.name === `a2a_gateway_${name}`)?.values ?? []) {
@@ -13,7 +17,7 @@ export function sumBy (snapshot: MetricsSnapshot, name: string, key: (labels: La
   return sums
 }
 
-/** One key of several label values. */
+/** Joins several label values into one key. */
 export function keyOf (...values: readonly (string | number | undefined)[]): string {
   return JSON.stringify(values)
 }

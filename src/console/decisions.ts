@@ -1,6 +1,6 @@
 /**
- * What the calls of one process came to, for whoever looks later: refusals, faults and findings always, other calls only while somebody looks.
- * A call costs one look at two fields until then. What is kept is put into words when it is asked for.
+ * Keeps the outcomes of the calls of one process for a later look: always rejections, faults and findings; other calls only while a viewer
+ * is connected. Without a viewer, a call costs only a check of two fields. Entries are built when they are requested.
  */
 import type { Rejection } from '../a2a/errors.js'
 import type { Violation } from '../policy/violation.js'
@@ -9,17 +9,17 @@ import type { DecisionEntry } from './entry.js'
 import { entryOf } from './entry.js'
 import { Ring } from './ring.js'
 
-/** What rules found in a request and its answer, in the order of finding. */
+/** The violations that rules found in a request and its response, in the order of evaluation. */
 export interface Found {
   readonly phase: 'request' | 'response'
   readonly violations: readonly Violation[]
-  /** `policy/rule` of what was changed. */
+  /** `policy/rule` of each change. */
   readonly edited: readonly string[]
 }
 
-/** One call that has ended. It must hold nothing of the exchange but what is here: that may have megabytes. */
+/** One completed call. It must hold no other data of the exchange, because the exchange may have megabytes. */
 export interface Ended {
-  /** ms since the epoch */
+  /** Milliseconds since the epoch. */
   readonly at: number
   readonly agent: string
   readonly operation: string
@@ -30,46 +30,46 @@ export interface Ended {
   readonly seconds: number
   readonly requestId: string
   readonly traceId: string | null
-  /** Of the client's end of the connection, 0 where it is not known any more. */
+  /** Port of the client's end of the connection. 0 when it is no longer known. */
   readonly port: number
   readonly refusal: Rejection | null
   readonly found: readonly Found[]
 }
 
-/** What is new since a reader last looked. */
+/** The new entries since a reader's last look. */
 export interface DecisionPage {
-  /** What to ask with the next time. */
+  /** Number to pass in the next call. */
   readonly last: number
-  /** Calls in between that are not kept any more, or too many for one page. */
+  /** Number of calls in between that are no longer kept, or that exceed one page. */
   readonly missed: number
   /** Oldest first. */
   readonly entries: readonly DecisionEntry[]
 }
 
-/** How long calls with nothing to tell are kept after somebody looked, ms. */
+/** Time that calls without findings are kept after a look, ms. */
 const LOOKING = 5_000
-/** Entries of one page, of all processes together too. */
+/** Largest number of entries in one page, also for all processes together. */
 export const PAGE = 500
-/** Findings of one call: a stream may have any number. */
+/** Largest number of findings per call. A stream may have any number. */
 const FINDINGS = 20
 
 interface Kept { readonly number: number, readonly ended: Ended }
 
 export class Decisions {
-  /** Whether calls with nothing to tell are wanted. */
+  /** True when calls without findings are kept. */
   watched = false
   private readonly notable: Ring<Kept>
   private readonly plain: Ring<Kept>
   private count = 0
   private timer: NodeJS.Timeout | null = null
 
-  /** @param size of each of the two rings */
+  /** @param size size of each of the two rings */
   constructor (size: number) {
     this.notable = new Ring(size)
     this.plain = new Ring(size)
   }
 
-  /** Asked before anything is made of a call: most are not wanted. */
+  /** True when a call is kept. The caller checks this before it builds an entry, because most calls are not kept. */
   wants (outcome: Outcome, found: readonly Found[] | null): boolean {
     return this.watched || isNotable(outcome, found)
   }
@@ -80,7 +80,10 @@ export class Decisions {
     ring.push({ number: ++this.count, ended })
   }
 
-  /** @param last of the page before; -1: all that is kept */
+  /**
+   * Returns the entries after a number.
+   * @param last number of the last entry of the previous page; -1 returns all kept entries
+   */
   since (last: number): DecisionPage {
     this.look()
     const kept = [...newerThan(this.notable, last), ...newerThan(this.plain, last)].toSorted((a, b) => a.number - b.number).slice(-PAGE)
@@ -124,7 +127,7 @@ function newerThan (ring: Ring<Kept>, last: number): Kept[] {
 const LONGEST = 500
 const VIOLATIONS = 20
 
-/** One more finding of a call, bounded: paths name members of what a client sent, and a name may be megabytes. */
+/** Adds one finding of a call, within bounds. Paths contain names that a client sent, and a name may have megabytes. */
 export function withFound (before: readonly Found[] | null, next: Found): readonly Found[] {
   const found = before ?? []
   if (found.length >= FINDINGS) return found
@@ -132,7 +135,7 @@ export function withFound (before: readonly Found[] | null, next: Found): readon
   return [...found, small ? next : { ...next, violations: next.violations.slice(0, VIOLATIONS).map(one => ({ ...one, path: cut(one.path), message: cut(one.message) })) }]
 }
 
-/** A copy: a slice would keep the whole text alive. */
+/** Returns a shortened copy. A slice would keep the whole text in memory. */
 export function cut (text: string): string {
   return text.length <= LONGEST ? text : Buffer.from(`${text.slice(0, LONGEST)}…`).toString()
 }

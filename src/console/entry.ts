@@ -1,4 +1,4 @@
-/** One decision as the page shows it. Names and paths, never data of a request: there is none in what it is made of. */
+/** One decision as the page shows it: names and paths, never data of a request. The source of an entry contains no such data. */
 import type { Ended, Found } from './decisions.js'
 import { cut } from './decisions.js'
 import type { Mended } from './mend.js'
@@ -6,13 +6,13 @@ import { mendedOf } from './mend.js'
 
 export interface DecisionEntry {
   readonly id: string
-  /** ms since the epoch */
+  /** Milliseconds since the epoch. */
   readonly at: number
   readonly agent: string
   readonly operation: string
   readonly binding: string
   readonly version: string
-  /** How it ended; a forwarded call may have been edited, or observed to break rules. */
+  /** Result of the call. A forwarded call may have been edited (edited), or may have broken rules that are only observed (observed). */
   readonly outcome: 'forwarded' | 'observed' | 'edited' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'
   readonly status: number
   readonly milliseconds: number
@@ -24,7 +24,7 @@ export interface DecisionEntry {
   readonly requestId: string
   readonly traceId: string | null
   readonly port: number
-  /** What the caller would have to send instead; null where nothing was refused. */
+  /** The corrections that the caller has to make. Null when nothing was rejected. */
   readonly mended: Mended | null
 }
 

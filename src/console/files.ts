@@ -1,4 +1,4 @@
-/** The page's own files: a fixed list, read when they are first asked for. */
+/** The page's own files: a fixed list, read on first request. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -11,10 +11,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml'
 }
 
-/** Beside this file, in the sources and in what the build makes of them. */
+/** Directory beside this file, in the sources and in the build. */
 const DIRECTORY = join(import.meta.dirname, 'page')
 
-/** By name below `/console/`; `''` is the page itself. No path is ever made of what a request says. */
+/** Returns the files by name below `/console/`; `''` is the page itself. A request never determines a file path. */
 export function readPage (): ReadonlyMap<string, PageFile> {
   const files = new Map<string, PageFile>()
   for (const name of readdirSync(DIRECTORY)) {

@@ -1,10 +1,12 @@
-/** Who may ask for the console: no other site's pages. By which names: the admin listener's own check. The listener itself is for operators only. */
+/**
+ * Restricts access to the console: rejects pages of other sites. The admin listener itself checks the host name, and is for operators only.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What is refused, and how to mend it. */
+/** A rejection, and how to fix the request. */
 export interface Rejected { readonly status: number, readonly error: string }
 
-/** On every answer, whatever it is. */
+/** Headers of every response. */
 export const HEADERS: readonly (readonly [string, string])[] = [
   ['cache-control', 'no-store'],
   ['content-security-policy', "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"],
@@ -16,13 +18,16 @@ export const HEADERS: readonly (readonly [string, string])[] = [
   ['x-frame-options', 'DENY']
 ]
 
-/** Pages of other origins may not read, nor keep connections open. Browsers say where a request comes from; other programs do not. */
+/**
+ * Rejects reads by pages of other origins, which also must not keep connections open. Browsers send the origin of a request; other programs
+ * do not.
+ */
 export function readProblem (headers: IncomingHttpHeaders): Rejected | null {
   const site = headers['sec-fetch-site']
   return site === undefined || site === 'same-origin' || site === 'none' ? null : { status: 403, error: 'this is for the console\'s own page only' }
 }
 
-/** What sends something must come from the page, and say so; a form or image of another site cannot. */
+/** Rejects writes that do not come from the console's own page. A form or image of another site cannot send the required headers. */
 export function writeProblem (headers: IncomingHttpHeaders): Rejected | null {
   const { origin, host } = headers
   const site = headers['sec-fetch-site']

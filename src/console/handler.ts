@@ -1,4 +1,6 @@
-/** Everything under `/console/`: the page's files, its data, the live tail, and calls tried from it. Loaded when it is first asked for. */
+/**
+ * Handles everything under `/console/`: the page's files, its data, the live tail, and calls tried from the page. Loaded on first request.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../telemetry/log.js'
 import { diffOf } from './card-diff.js'
@@ -15,15 +17,15 @@ import { tryFormOf } from './try-form.js'
 import { Viewers } from './viewers.js'
 
 export interface ConsoleHandler {
-  /** @param rejected what the admin listener found wrong with the name that was asked by */
+  /** @param rejected the admin listener's rejection of the host name, or null */
   handle (request: IncomingMessage, response: ServerResponse, rejected: Rejected | null): void
-  /** Ends what is open, so that the listener can close. */
+  /** Closes open connections, so that the listener can close. */
   close (): void
 }
 
-/** Bytes of a call that is tried. */
+/** Largest size of a tried call, bytes. */
 const BODY = 1024 * 1024
-/** Calls tried at once. */
+/** Largest number of calls tried at once. */
 const TRIES = 4
 const PREFIX = '/console/'
 

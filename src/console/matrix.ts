@@ -1,4 +1,7 @@
-/** Agents by extensions: who declares it, who demands it, which policy is in force in which mode, and who was seen to use it. */
+/**
+ * Builds the table of agents and extensions: who declares and requires an extension, which policy is in force in which mode, and who used
+ * the extension.
+ */
 import { modeOf } from '../policy/compile/identity.js'
 import { keyOf, sumBy } from './counts.js'
 import { clip } from './text.js'
@@ -7,19 +10,19 @@ import type { ConsoleAgent, ConsoleSource } from './source.js'
 export interface MatrixRow {
   readonly agent: string
   readonly uri: string
-  /** By the agent's own card, or by what the gateway adds to it. */
+  /** Declared by the agent's own card, or by an addition of the gateway. */
   readonly declared: 'card' | 'gateway' | null
-  /** Who requires it: the card, or a policy whatever the card says. */
+  /** Required by the card, or by a policy whatever the card declares. */
   readonly required: 'card' | 'policy' | null
   readonly policy: string | null
   readonly mode: string
   readonly injected: boolean
-  /** Of requests and of answers. */
+  /** Number of rules for requests and responses. */
   readonly rules: number
   readonly seen: Seen
 }
 
-/** Calls in which it was asked for, by clients and by the gateway, and what the agent's answers proved. */
+/** Calls in which the extension was requested, by clients and by the gateway, and the activation that the agent's responses proved. */
 export interface Seen { readonly client: number, readonly gateway: number, readonly confirmed: number, readonly absent: number, readonly unexpected: number }
 
 const ROWS = 1_000
@@ -38,7 +41,7 @@ export async function matrixOf (source: ConsoleSource): Promise<{ readonly rows:
   return { rows, omitted }
 }
 
-/** Those of the card, those that the gateway demands or asks for, and those of policies that found none of theirs. */
+/** Returns the URIs of the card, the URIs that the gateway requires or injects, and the URIs of policies that match no extension. */
 function urisOf ({ config, state }: ConsoleAgent): string[] {
   const policies = state === null ? [] : VERSIONS.map(version => state.policy[version])
   const uris = new Set(policies.flatMap(one => [...one.declared, ...one.required.map(({ uri }) => uri), ...one.injected]))

@@ -1,18 +1,18 @@
 /**
- * What a caller would have to send instead of what was refused: header lines, and the places of the body with what is expected there. Made of
- * the refusal alone, which says how to mend the request and never what was in it.
+ * Lists the corrections to a rejected request: header lines, and the expected values at places in the body. Uses the rejection alone, which
+ * explains how to fix the request and never contains its data.
  */
 import type { Rejection } from '../a2a/errors.js'
 import type { EntryViolation } from './entry.js'
 
 export interface Mended {
-  /** Header lines to add, or to send instead. */
+  /** Header lines to add or replace. */
   readonly headers: readonly { readonly name: string, readonly value: string }[]
-  /** Header that must not be sent. */
+  /** Headers that must not be sent. */
   readonly without: readonly string[]
-  /** The body's outline: only what is named, with what is expected there. Null where the body is not at fault. */
+  /** Outline of the body: only the named places, with the expected values. Null when the body is not at fault. */
   readonly body: Outline | null
-  /** Places whose path cannot be drawn, and what is said of the request as a whole. */
+  /** Places whose path cannot be drawn, and messages about the request as a whole. */
   readonly notes: readonly { readonly path: string, readonly expected: string }[]
   /** HTTP method to use. */
   readonly allow: string | null
@@ -20,11 +20,11 @@ export interface Mended {
   readonly retryAfter: number | null
 }
 
-/** A tree of names: `expected` where something is said of the place itself. */
+/** A tree of names. `expected` is the message about the place itself. */
 export interface Outline {
   readonly list: boolean
   readonly expected: string | null
-  /** Whether what is here should not be. */
+  /** True when the value must be removed. */
   readonly remove: boolean
   readonly members: readonly (readonly [string, Outline])[]
 }
@@ -33,7 +33,7 @@ const HEADER = /^header (.+)$/i
 const PLACES = 40
 
 export function mendedOf (rejection: Rejection, violations: readonly EntryViolation[], version: string): Mended | null {
-  // What is wrong with an answer is not the caller's to mend.
+  // The caller cannot fix faults of a response.
   if (violations.some(one => one.phase === 'response')) return null
   const headers: { name: string, value: string }[] = []
   const without: string[] = []
@@ -61,7 +61,7 @@ export function mendedOf (rejection: Rejection, violations: readonly EntryViolat
   return { headers, without, body, notes, allow, retryAfter }
 }
 
-/** As the violation advises. */
+/** Returns the header's name from the violation, else the name for the version. */
 function headerOf (violations: readonly EntryViolation[], version: string): string {
   const named = violations.map(one => HEADER.exec(one.path)?.[1]).find(name => name !== undefined && /^(?:x-)?a2a-extensions$/i.test(name))
   return named ?? (version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions')
@@ -69,7 +69,10 @@ function headerOf (violations: readonly EntryViolation[], version: string): stri
 
 const STEP = /\.?([A-Za-z_$][\w$-]*)|\[(\d{1,10})\]|\[("(?:[^"\\]|\\.)*")\]/y
 
-/** `params.message.parts[0].data["odd name"]` to its names. @returns null for what is no such path, a query parameter for example */
+/**
+ * Splits `params.message.parts[0].data["odd name"]` into its names.
+ * @returns null for any other text, such as a query parameter
+ */
 export function stepsOf (path: string): (string | number)[] | null {
   const steps: (string | number)[] = []
   STEP.lastIndex = 0
@@ -90,7 +93,7 @@ export function stepsOf (path: string): (string | number)[] | null {
   return steps
 }
 
-/** Words of the gateway for what is too much; all others say what is to be there. */
+/** Messages about values that must be removed. All other messages describe a required value. */
 const TOO_MUCH = /^is not a property|^is not allowed|^must not be|is not a name/
 
 class Branch {

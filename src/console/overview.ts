@@ -1,19 +1,22 @@
-/** The first page: whether the gateway is ready, and each agent in a few words with what it has counted. */
+/** The first page: whether the gateway is ready, and a summary of each agent with its counts. */
 import { keyOf, sumBy } from './counts.js'
 import { clip, clipAll } from './text.js'
 import type { ConsoleAgent, ConsoleSource, Description } from './source.js'
 
-/** Agents listed at once; a filter finds the others. */
+/** Largest number of listed agents. A filter finds the others. */
 const LISTED = 300
 
-/** What every page shows. */
+/** Returns the status that every page shows. */
 export function statusOf (source: ConsoleSource): object {
   const { server, hash } = source.config()
   const { ready, reasons } = source.ready()
   return { version: source.version, hash, workers: source.workers(), tryIt: server.console.tryIt, ready, reasons: clipAll(reasons, 20), agentCount: source.agents().length }
 }
 
-/** @param wanted part of names, '' for all */
+/**
+ * Returns the agents and their counts.
+ * @param wanted part of an agent's name, '' for all
+ */
 export async function overviewOf (source: ConsoleSource, wanted: string): Promise<object> {
   const [described, metrics] = await Promise.all([source.described(), source.metrics()])
   const byOutcome = sumBy(metrics, 'requests_total', labels => keyOf(labels.agent, labels.outcome))
@@ -63,7 +66,7 @@ function agentOf (described: Description, agent: ConsoleAgent | null, counts: ob
 
 interface CardStatus { readonly state: string, readonly origin: string | null, readonly ageSeconds: number | null, readonly etag: unknown, readonly problem: string | null, readonly warnings: readonly string[] }
 
-/** A card is a stranger's, and so is what it makes the gateway say. */
+/** Truncates the texts. A card is untrusted, and so are the messages that quote it. */
 function cardOf (card: CardStatus): object {
   return { ...card, problem: card.problem === null ? null : clip(card.problem, 500), warnings: clipAll(card.warnings, 20) }
 }

@@ -1,4 +1,7 @@
-/** What is in force for one agent, key by key, with where each comes from: the catalogue, the file's own policies, the agent's own list, or the default. */
+/**
+ * Lists the policy in force for one agent, key by key, with the source of each key: the catalogue, the file's own policies, the agent's own
+ * list, or the default.
+ */
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { readText } from '../config/load.js'
@@ -12,10 +15,10 @@ import { clip } from './text.js'
 
 export interface PolicyLine {
   readonly key: string
-  /** YAML. */
+  /** The value as YAML. */
   readonly value: string
   readonly from: Layer | 'default'
-  /** `file:line`, or null where that is not known. */
+  /** `file:line`, or null when the position is not known. */
   readonly at: string | null
 }
 
@@ -33,7 +36,10 @@ export interface PolicyView {
 const SETTINGS = ['mode', 'responses', 'enforceOn', 'unlistedExtensions', 'unknownMethods', 'untaggedData', 'passthrough', 'concurrency', 'host', 'path'] as const
 const VALUE = 4_000
 
-/** @returns null for an agent that the configuration does not name */
+/**
+ * Lists the lines of an agent.
+ * @returns null for an agent that is not in the configuration
+ */
 export function policyLinesOf (config: Config, name: string): PolicyView | null {
   const index = config.agents.findIndex(agent => agent.name === name)
   const agent = config.agents[index]
@@ -77,7 +83,7 @@ function linesOf ({ policy, from }: ResolvedPolicy, agent: AgentConfig, placeOf:
   return lines
 }
 
-/** What the platform adds to requests may be a secret that the file took from the environment. */
+/** Hides the values that the platform adds to requests. A value may be a secret that the file took from the environment. */
 function withoutValues (inject: unknown): unknown {
   return Array.isArray(inject) ? inject.map(one => typeof one === 'object' && one !== null && 'value' in one ? { ...one, value: '(not shown)' } : one) : inject
 }
@@ -88,7 +94,7 @@ function shown (value: unknown): string {
   return clip(stringify(JSON.parse(plain), { lineWidth: 0, indentSeq: false }).trimEnd(), VALUE)
 }
 
-/** Of the built-in catalogue; its files never change while the gateway runs. */
+/** Files of the built-in catalogue. The files do not change while the gateway runs. */
 const catalogue = new Map<string, ReturnType<typeof readYaml> | null>()
 
 function catalogueLine (name: string, steps: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** What the console needs in each process that serves: it records there, and is asked from where the admin listener is. */
+/** The part of the console in each serving process. It records there, and the process with the admin listener queries it. */
 import type { ConsoleConfig } from '../config/model/model.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import { Decisions } from './decisions.js'
@@ -10,7 +10,10 @@ export interface ConsolePart {
   close (): void
 }
 
-/** @returns null where there is no console */
+/**
+ * Starts recording.
+ * @returns null when the console is disabled
+ */
 export function consolePart (config: ConsoleConfig, metrics: Metrics): ConsolePart | null {
   if (!config.enabled) return null
   const decisions = new Decisions(config.decisions)

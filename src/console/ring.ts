@@ -1,11 +1,11 @@
-/** The newest of a number of things; each one more takes the place of the oldest. */
+/** A ring buffer of the newest items. When it is full, a new item replaces the oldest. */
 export class Ring<T> {
   private readonly size: number
   private readonly items: T[] = []
-  /** Where the next one goes once it is full. */
+  /** Index of the next item once the ring is full. */
   private next = 0
 
-  /** @param size one at least */
+  /** @param size at least 1 */
   constructor (size: number) {
     this.size = size
   }

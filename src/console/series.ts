@@ -1,16 +1,16 @@
-/** Rate, refusals and the gateway's own time over the last quarter of an hour: what was added in each slot of a few seconds. */
+/** Records rates, rejections and the gateway's own latency over the last quarter of an hour: the increase in each slot of a few seconds. */
 import type { Counted, Metrics } from '../telemetry/metrics/metrics.js'
 
-/** ms; slots begin at multiples of it, so that those of several processes can be added up. */
+/** Length of a slot, ms. Slots begin at multiples of it, so that the slots of several processes can be added up. */
 export const SLOT = 5_000
 export const SLOTS = 180
-/** Agents of one slot, those with the most calls; all are in the sum. */
+/** Largest number of agents in one slot: those with the most calls. The sum covers all agents. */
 const AGENTS = 20
 
-/** Under this name, all agents together. */
+/** Name of the row that covers all agents. */
 export const ALL = ''
 
-/** What was added in one slot: calls by outcome; decisions, seconds of them and their buckets. */
+/** The increase in one slot: calls by outcome; decisions, with their total seconds and their buckets. */
 export interface Row {
   readonly calls: number
   readonly rejected: number
@@ -22,27 +22,27 @@ export interface Row {
 }
 
 export interface Slot {
-  /** Its end, ms since the epoch. */
+  /** End of the slot, ms since the epoch. */
   readonly at: number
-  /** By agent; those without calls are not there. */
+  /** Rows by agent. Agents without calls are omitted. */
   readonly rows: Readonly<Record<string, Row>>
 }
 
 export interface SeriesPage {
-  /** ms of one slot. */
+  /** Length of one slot, ms. */
   readonly slot: number
-  /** Seconds, upper bounds of the buckets. */
+  /** Upper bounds of the buckets, seconds. */
   readonly bounds: readonly number[]
-  /** Oldest first; without calls there is no slot. */
+  /** Oldest first. There is no slot for a time without calls. */
   readonly slots: readonly Slot[]
-  /** Since when this has been recorded, ms since the epoch. */
+  /** Start of the recording, ms since the epoch. */
   readonly since: number
 }
 
 export class Series {
   private readonly metrics: Pick<Metrics, 'counted' | 'decisionBounds'>
   private readonly slots: Slot[] = []
-  /** What cells held at the end of the last slot, by their places. */
+  /** Values of the cells at the end of the last slot, by index. */
   private readonly before: { readonly ended: Past[], readonly decided: Past[] } = { ended: [], decided: [] }
   private readonly timer: NodeJS.Timeout
   private readonly since: number
@@ -56,7 +56,7 @@ export class Series {
     this.timer = setInterval(() => { this.take(Date.now()) }, SLOT / 5).unref()
   }
 
-  /** Ends the slot before, once its time is over. A process that was busy for longer makes one slot of it. */
+  /** Ends the previous slot once its time is over. When the process was busy for several slots, they become one slot. */
   take (now: number): void {
     const slot = Math.floor(now / SLOT)
     if (slot <= this.current) return
@@ -76,7 +76,7 @@ export class Series {
     clearInterval(this.timer)
   }
 
-  /** What was added since the last time. Cells that nothing was added to, most of them, cost one comparison. */
+  /** Returns the increase since the last call. Most cells have not changed and cost one comparison. */
   private rows (): Record<string, Row> | null {
     const rows = new Map<string, MutableRow>()
     const of = (agent: string): MutableRow => {
@@ -140,7 +140,7 @@ function sum (a: Row, b: Row): Row {
   }
 }
 
-/** Of several processes, one. */
+/** Merges the series of several processes into one. */
 export function mergeSeries (pages: readonly SeriesPage[]): SeriesPage {
   const slots = new Map<number, Map<string, Row>>()
   for (const { at, rows } of pages.flatMap(page => page.slots)) {

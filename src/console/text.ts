@@ -1,13 +1,13 @@
-/** Strangers' words, bounded: what a page shows of them in one place. */
+/** Truncates untrusted texts for display. */
 
-/** Cut at a code point, with a sign that it was. */
+/** Cuts a text at a code point and marks the cut. */
 export function clip (text: string, length: number): string {
   if (text.length <= length) return text
   const end = /[\uD800-\uDBFF]/.test(text.charAt(length - 1)) ? length - 1 : length
   return `${text.slice(0, end)}… (${text.length} characters)`
 }
 
-/** Sentences, each cut, and no more than so many. */
+/** Cuts each sentence, and limits the number of sentences. */
 export function clipAll (texts: readonly string[], most: number): string[] {
   const shown = texts.slice(0, most).map(text => clip(text, 500))
   return texts.length > most ? [...shown, `… and ${texts.length - most} more`] : shown

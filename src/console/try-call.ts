@@ -1,4 +1,4 @@
-/** One call to an agent, sent through the gateway's own main listener as any client's would be, and what the gateway made of it. */
+/** Sends one call to an agent through the gateway's own main listener, as a client would, and reports the gateway's decision. */
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,25 +6,25 @@ import type { HostPort } from '../config/model/model.js'
 import type { DecisionEntry } from './entry.js'
 import type { ConsoleAgent, ConsoleSource } from './source.js'
 
-/** What the page asks for. */
+/** The call that the page requests. */
 export interface TryRequest {
   readonly agent: string
   readonly binding: string
   readonly version: string
   readonly operation: 'send' | 'stream'
   readonly extensions: readonly string[]
-  /** Further headers, names and values. */
+  /** Additional headers, names and values. */
   readonly headers: readonly (readonly [string, string])[]
-  /** As it is sent. */
+  /** The body, sent unchanged. */
   readonly body: string
 }
 
 export interface TryResult {
   readonly request: { readonly method: string, readonly path: string, readonly headers: readonly (readonly [string, string])[], readonly body: string }
   readonly answer: TryResponse | null
-  /** Why there is no answer, or not all of it. */
+  /** Why there is no response, or no complete response. */
   readonly problem: string | null
-  /** Null where the gateway has not told in time. */
+  /** Null when the gateway did not report its decision in time. */
   readonly decision: DecisionEntry | null
 }
 
@@ -36,14 +36,17 @@ interface TryResponse {
   readonly milliseconds: number
 }
 
-/** Bytes of an answer that are read. */
+/** Largest part of a response that is read, bytes. */
 const RESPONSE = 1024 * 1024
-/** ms for the whole of it. */
+/** Time limit for the whole call, ms. */
 const TIME = 30_000
-/** ms that the gateway has to tell what it decided, once the answer is there. */
+/** Time limit for the gateway to report its decision after the response, ms. */
 const TELL = 3_000
 
-/** @returns in words what is wrong with it */
+/**
+ * Reads the call that the page requests.
+ * @returns the call, or its problem in words
+ */
 export function readTry (value: unknown): TryRequest | string {
   if (typeof value !== 'object' || value === null) return 'send an object'
   const { agent, binding, version, operation = 'send', extensions = [], headers = [], body } = value as Partial<Record<keyof TryRequest, unknown>>
@@ -66,12 +69,15 @@ function isHeader (value: unknown): boolean {
     /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(value[0]) && /^[\x20-\x7e]{0,4000}$/.test(value[1])
 }
 
-/** Framing, routing and what proxies say of each other are not the page's. */
+/** True when the page may set a header. The page must not set headers for framing, routing or proxies. */
 function mayBeSet (name: string): boolean {
   return !/^(?:host|connection|content-length|content-encoding|transfer-encoding|upgrade|te|trailer|keep-alive|expect|via|forwarded|proxy-.*|x-forwarded-.*|x-real-ip|cookie)$/i.test(name)
 }
 
-/** @returns in words why it cannot be sent */
+/**
+ * Sends the call.
+ * @returns the result, or in words why the call cannot be sent
+ */
 export async function tryCall (source: ConsoleSource, wanted: TryRequest): Promise<TryResult | string> {
   const agent = source.agents().find(one => one.name === wanted.agent)
   if (agent === undefined) return 'no agent has that name'
@@ -87,7 +93,7 @@ export async function tryCall (source: ConsoleSource, wanted: TryRequest): Promi
     ...wanted.headers.map(([name, value]) => [name, value] as [string, string]),
     ['Content-Length', String(Buffer.byteLength(wanted.body))]
   ]
-  // From here on calls with nothing to tell are kept as well.
+  // This request makes the gateway also keep calls without findings from now on.
   const { cursor } = await source.decisions(new Map())
   const at = Date.now()
   const { answer: response, problem, port } = await send(main, path, sent, wanted.body)

@@ -1,4 +1,7 @@
-/** What a form for calls to one agent is made of: its interfaces, its extensions, and the schemas that the gateway holds its callers to. */
+/**
+ * Collects the data for a form of calls to one agent: its interfaces, its extensions, and the schemas that the gateway enforces for
+ * callers.
+ */
 import type { AgentConfig, MetadataSelectorConfig, PartSelectorConfig, PolicyConfig, RuleConfig, SchemaSource } from '../config/model/model.js'
 import { compileGlob } from '../policy/compile/glob.js'
 import { isEnumFromCard, isFromCard, isSchemaRef } from '../policy/compile/schema-source.js'
@@ -7,9 +10,9 @@ import { escapePointer, parsePointer, resolvePointer } from '../wire/json/pointe
 import { clip } from './text.js'
 import type { ConsoleAgent } from './source.js'
 
-/** Where in a message the data goes that a schema is for. */
+/** Place in a message for the data of a schema. */
 export type FormPlace =
-  /** A DataPart of this media type; null: of any. */
+  /** A DataPart of this media type. Null: any media type. */
   | { readonly kind: 'part', readonly mediaType: string | null }
   /** A member of a DataPart's object. */
   | { readonly kind: 'dataKey', readonly name: string }
@@ -37,7 +40,7 @@ type Raw = Readonly<Record<string, unknown>>
 
 const EXTENSIONS = 500
 const SCHEMAS = 100
-/** Characters of all schemas together, as JSON. */
+/** Largest total size of all schemas, in characters of JSON. */
 const ROOM = 1_000_000
 
 export function tryFormOf ({ config, state }: ConsoleAgent): TryForm {
@@ -94,7 +97,7 @@ function placeOf ({ in: places = ['message'], key, path }: MetadataSelectorConfi
   return at === undefined || path !== undefined || name.includes('*') ? [] : [{ kind: 'metadata', in: at, name }]
 }
 
-/** Schemas with the name by which a media type calls them, where it does. */
+/** Returns the schemas by the name that a media type uses for them. The name is null when there is none. */
 function named (source: SchemaSource, card: Raw, self: number): Map<string | null, unknown> {
   const found = new Map<string | null, unknown>()
   if (isEnumFromCard(source)) {
@@ -129,7 +132,7 @@ function titleOf (schema: unknown): string | null {
   return typeof schema === 'object' && schema !== null && 'title' in schema && typeof schema.title === 'string' ? schema.title : null
 }
 
-/** What has no room is left out: its data can be written as JSON all the same. */
+/** Omits schemas that exceed the limit. The user can write their data as JSON. */
 function bounded (schemas: readonly FormSchema[]): FormSchema[] {
   let room = ROOM
   return schemas.slice(0, SCHEMAS).filter(one => {

@@ -1,15 +1,18 @@
-/** The live tail of decisions, as server-sent events: one poll of what is new per viewer and tick, nothing where nobody looks. */
+/** The live tail of decisions as server-sent events: one poll for new entries per viewer and tick, and none without viewers. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConsoleSource, Cursor } from './source.js'
 
-/** At once; a page more is told to come back. */
+/** Largest number of viewers at once. A further page has to retry later. */
 export const VIEWERS = 8
-/** Bytes that may wait for a slow viewer before it is dropped; its page connects again and says what it missed. */
+/**
+ * Largest number of buffered bytes for a slow viewer. Beyond it the gateway drops the viewer. The page connects again and shows how many
+ * entries it missed.
+ */
 export const BACKLOG = 1024 * 1024
-/** ms between two looks. */
+/** Time between two polls, ms. */
 const TICK = 500
-/** ms without anything new until a comment shows that the connection lives. */
+/** Time without new entries, ms, after which a comment keeps the connection alive. */
 const HEARTBEAT = 10_000
 
 export class Viewers {
@@ -29,7 +32,10 @@ export class Viewers {
     return this.all.size >= VIEWERS
   }
 
-  /** Until it leaves, is too slow, or the gateway stops. @param response whose head has not been written */
+  /**
+   * Serves a viewer until the viewer disconnects or is too slow, or the gateway stops.
+   * @param response response whose head has not been written
+   */
   async serve (response: ServerResponse): Promise<void> {
     if (this.closed) return response.destroy() as unknown as void
     this.all.add(response)

@@ -1,16 +1,16 @@
-/** Who answers: what `/agents` says of the gateway itself. */
+/** Describes the gateway itself for `/agents`. */
 import { packageVersion } from '../config/paths.js'
 
 export interface About {
   readonly name: string
   readonly version: string
-  /** Of Node, as `process.version` has it. */
+  /** Version of Node, as `process.version` returns it. */
   readonly node: string
-  /** Hash of the configuration that was loaded last, as in the metric `config_info`. */
+  /** Hash of the last loaded configuration, as in the metric `config_info`. */
   readonly configuration: string
   /** ISO 8601, UTC. */
   readonly startedAt: string
-  /** Processes that serve; left out where there is one. */
+  /** Number of processes that serve; omitted for a single process. */
   readonly workers?: number
 }
 

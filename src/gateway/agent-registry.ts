@@ -1,4 +1,4 @@
-/** The agents now in force, and how one configuration gives way to the next without a request noticing. */
+/** The agents in force. Replaces one configuration with the next without any effect on requests in flight. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agents } from '../pipeline/agents.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
@@ -15,7 +15,7 @@ import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
 import type { InFlight } from './in-flight.js'
 
-/** What a request begins with, and keeps. Swapped whole. */
+/** The state that a request begins with and keeps. A configuration change replaces it as a whole. */
 export interface Snapshot {
   readonly limits: Config['limits']
   readonly trusted: TrustedProxies
@@ -32,25 +32,25 @@ export interface AgentRegistryOptions {
   readonly keeper?: AgentOptions['keeper'] | undefined
 }
 
-/** A configuration that can be put in force: everything that may fail has been done. One of the two is called, once. */
+/** A configuration that is ready to put in force: all steps that may fail are done. The caller calls either `commit` or `discard`, once. */
 export interface PreparedChange {
-  /** Of the agents that will be in force. */
+  /** The agents that will be in force. */
   readonly agents: readonly Agent[]
-  /** @returns what has changed */
+  /** @returns the changes */
   commit (): Changes
   discard (): Promise<void>
 }
 
-/** How long new agents are waited for, so that the first calls need not be turned away. */
+/** Milliseconds to wait for the cards of new agents, so that the gateway does not reject the first calls. */
 const FIRST_CARDS_MS = 1_000
 
 export class AgentRegistry {
   snapshot: Snapshot
   config: Config
   private readonly options: AgentRegistryOptions
-  /** Where the gateway listens; the public URL, unless the configuration names one. */
+  /** URL where the gateway listens. It is the public URL, unless the configuration names one. */
   private url = ''
-  /** Out of force, with exchanges that are not over. */
+  /** Agents that are no longer in force, and still have exchanges in flight. */
   private readonly retired = new Set<Agent>()
 
   constructor (config: Config, options: AgentRegistryOptions) {
@@ -59,7 +59,7 @@ export class AgentRegistry {
     this.snapshot = snapshotOf(config, [])
   }
 
-  /** @throws Error in plain words when it cannot be done: a file that TLS cannot use */
+  /** @throws Error with a readable message when the start fails, for example because of an unusable TLS file */
   async start (url: string): Promise<void> {
     this.url = url
     const agents = this.prepare(this.config)
@@ -69,8 +69,9 @@ export class AgentRegistry {
   }
 
   /**
-   * Makes everything that another configuration needs. Nothing is in force before it is committed; until then no other may be prepared.
-   * @throws Error in plain words when it cannot be used
+   * Creates everything that another configuration needs. The configuration is not in force before `commit`; no other may be prepared until
+   * then.
+   * @throws Error with a readable message when the configuration cannot be used
    */
   async prepareChange (wanted: Config): Promise<PreparedChange> {
     const before = this.config
@@ -87,7 +88,7 @@ export class AgentRegistry {
     })
     if (fresh.length > 0) await firstCards(fresh)
 
-    // Nothing waits: a request sees all of the old or all of the new.
+    // The change is synchronous: a request sees either the old or the new configuration, never a mix.
     const commit = (): Changes => {
       for (const agent of made) {
         const predecessor = old.get(agent.name)
@@ -105,17 +106,17 @@ export class AgentRegistry {
     return { agents: next, commit, discard: async () => { await Promise.all(made.map(agent => agent.close())) } }
   }
 
-  /** Everything, whether exchanges still use it or not. */
+  /** Closes all agents, even those that exchanges still use. */
   async close (): Promise<void> {
     await Promise.all([...this.snapshot.agents.all, ...this.retired].map(agent => agent.close()))
   }
 
-  /** One agent per entry: the one there is, where nothing about it has changed. */
+  /** Returns one agent per entry: the current agent if nothing about it has changed, otherwise a new agent. */
   private prepare (config: Config): Agent[] {
     const { metrics, log, env, onCard, keeper } = this.options
     const publicUrl = config.server.publicUrl ?? this.url
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
-    // All files are read before anything is made, because any may be unusable.
+    // All files are read before any agent is created, because any file may be unusable.
     const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, metrics, log, publicUrl, tls: tlsFilesOf(entry), secrets: readSecrets(entry.policies, env), onCard, keeper }))
     return entries.map(options => {
       const known = current.get(options.config.name)
@@ -131,7 +132,7 @@ export class AgentRegistry {
     metrics.vitals.agents(new Map(all.map(agent => [agent.name, { limits: agent.config.concurrency, maxStale: agent.config.card.maxStale / 1_000, hasCard: () => agent.state !== null }])))
   }
 
-  /** It refreshes nothing any more; its connections live as long as its last exchange. */
+  /** Retires an agent: it stops refreshing its card, and its connections close after its last exchange. */
   private retire (agent: Agent): void {
     const { inFlight, log } = this.options
     this.retired.add(agent)

@@ -1,4 +1,4 @@
-/** One configured agent while the gateway runs: its connections, its card and the state made of it. */
+/** One configured agent while the gateway runs: its connections, its card and the state built from the card. */
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
 import type { Router } from '../a2a/route.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
@@ -28,17 +28,17 @@ export interface AgentOptions {
   readonly log: Log
   /** The gateway's public URL, known once it listens. */
   readonly publicUrl: string
-  /** What the files of `upstream.tls` hold. */
+  /** Contents of the files of `upstream.tls`. */
   readonly tls: TlsFiles
-  /** What its policies inject. */
+  /** Secrets that the agent's policies inject. */
   readonly secrets: Secrets
-  /** Called when its card or what is known of it has changed. */
+  /** Called when the card of the agent, or the status of the card, has changed. */
   readonly onCard?: ((agent: Agent) => void) | undefined
-  /** Where its card comes from, when another process asks the agent for it; that one also tells what is odd about it. */
+  /** Source of the card when another process fetches the card from the agent. That process also logs the warnings about the card. */
   readonly keeper?: ((options: CardSourceOptions) => CardKeeper) | undefined
 }
 
-/** The same for two agents that nothing tells apart: everything that an agent is made of. */
+/** The identity is equal for two agents that are built from the same inputs. */
 export function identityOf (options: AgentOptions): string {
   const { config, publicUrl, tls, secrets } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
@@ -49,7 +49,7 @@ export interface PastRejection { readonly at: string, readonly rule: string, rea
 
 const KEPT_REJECTIONS = 5
 
-/** What was compiled for cards before they are used. */
+/** Schemas that were compiled for cards before the cards are used. */
 interface Compiled {
   readonly cards: LoadedCards
   readonly written: WrittenSchemas
@@ -68,19 +68,19 @@ export class Agent {
   readonly upstreamBase: string
   readonly publicBase: string
   readonly identity: string
-  /** What it has under way. */
+  /** Calls of the agent in flight. */
   concurrency = new ConcurrencyLimit()
-  /** Null until a card is there, and again when it has become too old. */
+  /** Null until a card is loaded, and again when the card has expired. */
   state: AgentState | null = null
   private readonly options: AgentOptions
   private readonly source: CardKeeper
   private readonly rejections: PastRejection[] = []
-  /** Survives expiry, so that a card that comes back compiles nothing again. */
+  /** Survives expiry, so that a card that comes back need not be compiled again. */
   private lastState: AgentState | null = null
-  /** What policies last said of a card. */
+  /** Findings that policies last reported about a card. */
   private found = ''
   private compiled: Compiled | null = null
-  /** What was written for the card in use; kept where other processes use it too. */
+  /** Compiled schemas of the card in use. Kept when other processes use the card too. */
   private written: WrittenSchemas = NOTHING_WRITTEN
 
   constructor (options: AgentOptions) {
@@ -114,7 +114,7 @@ export class Agent {
     this.source = options.keeper?.(sourceOptions) ?? new CardSource(sourceOptions)
   }
 
-  /** For processes that do not ask the agent themselves. */
+  /** Card, status and compiled schemas for processes that do not fetch the card themselves. */
   get cards (): { readonly cards: LoadedCards | null, readonly status: CardStatus, readonly written: WrittenSchemas } {
     return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.written }
   }
@@ -123,19 +123,22 @@ export class Agent {
     return this.rejections
   }
 
-  /** Seconds since the card was last read or confirmed; null without one. */
+  /** Seconds since the card was last read or confirmed; null without a card. */
   get cardAge (): number | null {
     const { fetchedAt } = this.source.status
     return fetchedAt === null ? null : (Date.now() - fetchedAt) / 1_000
   }
 
-  /** Resolves when the first attempt to load the card has ended, well or not; later attempts go on by themselves. */
+  /** Resolves when the first attempt to load the card has ended, well or not. Later attempts run in the background. */
   async start (): Promise<void> {
     this.source.start()
     await this.source.refreshNow()
   }
 
-  /** Before `inherit`: compiles what this one needs of the card and the other one did not. What cannot be compiled is for `inherit` to notice. */
+  /**
+   * Called before `inherit`: compiles schemas of the card that this agent needs and the predecessor did not. `inherit` handles a schema
+   * that cannot be compiled.
+   */
   async prepareToInherit (predecessor: Agent): Promise<void> {
     const handover = sameSource(this.config, predecessor.config) ? predecessor.source.handover() : null
     if (handover === null || predecessor.lastState === null) return
@@ -144,8 +147,8 @@ export class Agent {
   }
 
   /**
-   * Makes the state of this agent from the card of the one it will replace, when that is where this one would get its own.
-   * @returns false when there is nothing to inherit, and the agent must start on its own
+   * Builds the state of this agent from the card of its predecessor, if both agents get the card from the same source.
+   * @returns false when there is nothing to inherit, so that the agent must start on its own
    */
   inherit (predecessor: Agent): boolean {
     if (!sameSource(this.config, predecessor.config)) return false
@@ -160,7 +163,7 @@ export class Agent {
     }
   }
 
-  /** Instead of `start`, after `inherit`, at the moment of the change: from now on this one keeps the card. */
+  /** Called instead of `start`, after `inherit`, at the moment of the change. From then on, this agent keeps the card. */
   takeOver (predecessor: Agent): void {
     const handover = predecessor.source.handover()
     if (handover === null || !this.inherit(predecessor)) return this.source.start()
@@ -169,7 +172,7 @@ export class Agent {
     this.source.takeOver(handover)
   }
 
-  /** The first half of `close`: what is in flight goes on. */
+  /** The first half of `close`. Calls in flight continue. */
   async stopRefreshing (): Promise<void> {
     await this.source.close()
   }
@@ -179,7 +182,7 @@ export class Agent {
     await this.pools.close()
   }
 
-  /** Routes of the newest card ever used, expired or not; null when there was none. */
+  /** Router of the newest card ever used, expired or not; null before the first card. */
   get knownRouter (): Router | null {
     return this.lastState?.router ?? null
   }
@@ -188,7 +191,7 @@ export class Agent {
     return this.state !== null || this.config.card.onUnavailable === 'forward'
   }
 
-  /** Why the agent is not ready, in words for an operator. */
+  /** The reason why the agent is not ready, in words for an operator. */
   get problem (): string {
     const { state, problem } = this.source.status
     if (problem !== null) return problem
@@ -206,8 +209,8 @@ export class Agent {
   }
 
   /**
-   * Compiles the schemas of cards before they are used, where they are too large to be compiled between two requests.
-   * @param elsewhere what another process has written of the same cards
+   * Compiles the schemas of cards before the cards are used, if the schemas are too large to be compiled between two requests.
+   * @param elsewhere schemas of the same cards that another process has compiled
    */
   private prepare (cards: LoadedCards, previous: AgentState | null, signal: AbortSignal, elsewhere = NOTHING_WRITTEN): Promise<void> | null {
     const schemas = schemasToCompile(cards, this.stateOptions(previous))
@@ -229,7 +232,7 @@ export class Agent {
     const next = this.build(cards, { ...this.stateOptions(previous), ready: compiled?.ready ?? NOTHING_READY })
     this.state = next
     this.lastState = next
-    // A worker that starts later has compiled nothing: what was known before goes along as long as the card has it.
+    // A worker that starts later has compiled nothing. Earlier compiled schemas are therefore kept as long as the card contains them.
     if (this.options.onCard !== undefined) this.written = writtenIn(next, new Map([...this.written, ...compiled?.written ?? []]))
     if (this.options.keeper !== undefined) return
     for (const warning of next.warnings) {
@@ -237,7 +240,7 @@ export class Agent {
     }
   }
 
-  /** @throws Error in plain words when the cards cannot be used */
+  /** @throws Error with a readable message when the cards cannot be used */
   private build (cards: LoadedCards, options: AgentStateOptions): AgentState {
     try {
       const state = buildAgentState(cards, options)
@@ -249,7 +252,7 @@ export class Agent {
     }
   }
 
-  /** Once for each card, however often it is tried again. */
+  /** Counts the findings once for each card, even if the card is tried several times. */
   private count (findings: readonly CardFinding[]): void {
     const words = findings.map(finding => finding.message).join('\n')
     if (words === this.found || this.options.keeper !== undefined) return
@@ -257,7 +260,7 @@ export class Agent {
     for (const { policy, rule, mode } of findings) this.options.metrics.violation(this.name, policy, rule, 'card', mode)
   }
 
-  /** For `/agents`. */
+  /** Description for `/agents`. */
   describe (): object {
     const { config } = this
     const status = this.source.status

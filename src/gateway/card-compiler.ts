@@ -1,6 +1,6 @@
 /**
- * Compiles the schemas of cards away from the event loop. Cards are written by strangers. A thread with limits of time and heap compiles them, and only
- * text comes back.
+ * Compiles the schemas of cards outside the event loop. Cards come from untrusted parties, so a thread with limits of time and heap
+ * compiles them. The thread returns only text.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
@@ -10,20 +10,20 @@ import type { KnownSchema } from '../policy/compile/schema-source.js'
 import { MAX_PATTERNS_SIZE, Patterns } from '../jsonschema/regexp.js'
 
 export interface CompilerLimits {
-  /** For all schemas of one card, ms. */
+  /** Time for all schemas of one card, ms. */
   readonly time: number
-  /** Of the thread, MiB. */
+  /** Heap of the thread, MiB. */
   readonly heap: number
-  /** How long a thread without work is kept, ms. */
+  /** Time after which an idle thread ends, ms. */
   readonly idle: number
 }
 
 export const COMPILER_LIMITS: CompilerLimits = { time: 10_000, heap: 256, idle: 5_000 }
 
-/** Schemas by key, as code. */
+/** Compiled schemas, as code, by key. */
 export type WrittenSchemas = ReadonlyMap<string, WrittenSchema>
 
-/** The card cannot be used; the message says why in plain words. */
+/** The card cannot be used. The message states the reason in readable words. */
 export class CardTooCostly extends Error {}
 
 interface Job {
@@ -33,9 +33,9 @@ interface Job {
   readonly reject: (error: Error) => void
 }
 
-/** One thread at most: it starts with the first card that needs it, and ends when there is nothing to do. */
+/** Runs at most one thread. The thread starts with the first card that needs it, and ends when it has been idle. */
 export class CardCompiler {
-  /** Threads that were started. */
+  /** Number of threads that were started. */
   started = 0
   private readonly limits: CompilerLimits
   private readonly waiting: Job[] = []
@@ -52,8 +52,9 @@ export class CardCompiler {
   }
 
   /**
-   * @throws CardTooCostly
-   * @throws Error when it is not wanted any more
+   * Compiles schemas in the thread.
+   * @throws CardTooCostly when the schemas cannot be compiled within the limits
+   * @throws Error when the signal aborts the job
    */
   write (schemas: ReadonlyMap<string, unknown>, signal?: AbortSignal): Promise<WrittenSchemas> {
     if (schemas.size === 0) return Promise.resolve(new Map())
@@ -63,7 +64,7 @@ export class CardCompiler {
     })
   }
 
-  /** Ends the thread; one that is needed later starts again. */
+  /** Ends the thread. A later job starts a new thread. */
   async close (): Promise<void> {
     await this.end()
   }
@@ -93,7 +94,7 @@ export class CardCompiler {
         for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event)
         worker.on('error', () => {})
       }
-      /** What goes on in it cannot be interrupted otherwise. */
+      /** Ends the thread, because nothing else can interrupt a running compilation. */
       const fail = (error: Error): void => {
         done()
         this.end().finally(() => { reject(error) })
@@ -131,7 +132,7 @@ export class CardCompiler {
         name: 'card-compiler',
         env: {},
         execArgv: [],
-        // The stack is that of the main thread: what overflows here would overflow there.
+        // The stack has the size of the main thread's stack: a schema that overflows here would overflow there too.
         resourceLimits: { maxOldGenerationSizeMb: this.limits.heap, maxYoungGenerationSizeMb: 32, stackSizeMb: 1 }
       })
     }
@@ -153,20 +154,20 @@ export class CardCompiler {
   }
 }
 
-/** Of the process: gateways, agents and commands share it. */
+/** One compiler per process: gateways, agents and commands share it. */
 export const cardCompiler = new CardCompiler()
 
-/** Milliseconds that are spent at a time, before what else has arrived is done. */
+/** Milliseconds of work in one turn of the event loop, before other events are handled. */
 const SLICE = 5
 
-/** Makes written schemas usable, a little per turn of the event loop. */
+/** Makes compiled schemas usable, with a little work per turn of the event loop. */
 export async function readySchemas (written: WrittenSchemas): Promise<ReadonlyMap<string, KnownSchema>> {
   const ready = new Map<string, KnownSchema>()
   const all = new Patterns()
   let begin = performance.now()
   for (const [key, one] of written) {
     const patterns = new Patterns(MAX_PATTERNS_SIZE)
-    // Patterns that several schemas have are compiled once.
+    // A pattern that several schemas contain is compiled once.
     for (const pattern of one.patterns) patterns.share(pattern, all)
     const steps = runSchema(one, patterns)
     for (;;) {

@@ -1,25 +1,28 @@
-/** What a new configuration changes in effect, for the operator who changed it. */
+/** Describes the effect of a new configuration, for the operator who changed it. */
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
 
 export interface Changes {
   readonly agents: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
-  /** Of agents that were and are there, as `agent/policy/rule`, and what else a policy says as `agent/policy.key`, such as `a/x402.activation`. */
+  /**
+   * Rules of agents that exist before and after, as `agent/policy/rule`, and other keys of a policy as `agent/policy.key`, such as
+   * `a/x402.activation`.
+   */
   readonly rules: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
   /** `agent: enforce -> observe`, `agent responses: observe -> enforce`, `agent/policy: observe -> enforce`. */
   readonly modes: readonly string[]
   /** Settings outside the agents that are in force now. */
   readonly settings: readonly string[]
-  /** Settings that differ from those in force, which stay. */
+  /** Settings that differ from those in force. The settings in force stay until a restart. */
   readonly needsRestart: readonly string[]
 }
 
-/** All or nothing: a configuration that was refused has changed nothing. */
+/** Result of a reload, all or nothing: a rejected configuration has changed nothing. */
 export type ReloadReport =
   | ({ readonly ok: true } & Changes)
   | { readonly ok: false, readonly problems: readonly string[] }
 
-/** The new configuration with the old values of what only a restart can change. */
+/** Returns the new configuration, with the old values of settings that only a restart can change. */
 export function inEffect (before: Config, after: Config): Config {
   const { listen, admin, metrics, adminHosts, drainTimeout, workers, console } = before.server
   const { telemetry } = before
@@ -31,9 +34,10 @@ export function inEffect (before: Config, after: Config): Config {
 }
 
 /**
- * @param before in effect until now
- * @param wanted as the file has it; what needs a restart is told, and not in effect
- * @param rebuilt names of the agents that are there as before, with something changed
+ * Lists the changes between two configurations.
+ * @param before configuration that was in effect until now
+ * @param wanted configuration as the file has it; settings that need a restart are reported, and are not in effect
+ * @param rebuilt names of the agents that existed before and have changed
  */
 export function changesBetween (before: Config, wanted: Config, rebuilt: readonly string[]): Changes {
   const effective = inEffect(before, wanted)
@@ -62,7 +66,7 @@ export function changesBetween (before: Config, wanted: Config, rebuilt: readonl
   }
 }
 
-/** One line for the log; the whole lists are in its values. */
+/** Returns one line for the log. The fields of the log line hold the complete lists. */
 export function summary (changes: Changes): string {
   const { agents, rules, modes, settings } = changes
   const parts: [string, readonly string[]][] = [
@@ -102,7 +106,7 @@ function rulesOf (agent: AgentConfig): Map<string, string> {
   return rules
 }
 
-/** Keys of a policy that are rules, are told as modes, are part of every rule, or have no effect. */
+/** Keys of a policy that are rules, are reported as modes, are part of every rule, or have no effect. */
 const TOLD_OTHERWISE: ReadonlySet<string> = new Set(['request', 'response', 'correlate', 'mode', 'uri', 'about'])
 
 function compareRules (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>, into: { added: string[], removed: string[], changed: string[] }): void {
@@ -114,7 +118,7 @@ function compareRules (before: ReadonlyMap<string, string>, after: ReadonlyMap<s
   for (const rule of before.keys()) if (!after.has(rule)) into.removed.push(rule)
 }
 
-/** Modes that policies set themselves; those that follow the agent's are told with the agent. */
+/** Compares modes that policies set themselves. A mode that follows the agent's mode is reported with the agent. */
 function compareModes (before: AgentConfig, after: AgentConfig): string[] {
   const earlier = new Map(before.policies.map(({ name, policy }) => [name, policy]))
   return after.policies.flatMap(({ name, policy }) => {

@@ -1,9 +1,9 @@
-/** The thread in which cards are compiled (card-compiler.ts). */
+/** The thread that compiles cards (card-compiler.ts). */
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { writeSchemas } from '../jsonschema/code.js'
 
-// On Linux the number is of this thread alone: requests come first. Elsewhere it would be of the whole process.
+// On Linux, the priority applies to this thread only, so that requests come first. On other systems, it would apply to the whole process.
 if (process.platform === 'linux') {
   try {
     setPriority(0, 5)

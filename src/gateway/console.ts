@@ -1,4 +1,4 @@
-/** What the console of a single process looks at. */
+/** Data source of the console for a single process. */
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AdminState } from '../admin/server.js'
@@ -16,7 +16,7 @@ interface Seen {
   readonly main: () => HostPort
 }
 
-/** The one process, among those that decisions come from. */
+/** Id of the single process, among the processes that decisions come from. */
 const THIS = 0
 
 export function consoleSource ({ decisions, series }: ConsolePart, { state, registry, metrics, main }: Seen): ConsoleSource {
@@ -37,7 +37,7 @@ export function consoleSource ({ decisions, series }: ConsolePart, { state, regi
   }
 }
 
-/** Where the main listener is reached from this machine: an address that stands for all of them cannot be dialled everywhere. */
+/** Address where this machine reaches the main listener. A wildcard address cannot be dialled on every system. */
 export function dialled (app: FastifyInstance, { host }: HostPort): HostPort {
   const { port } = app.server.address() as AddressInfo
   return { host: local(host), port }

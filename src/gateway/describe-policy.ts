@@ -1,4 +1,4 @@
-/** What is in force for one agent in one version, for `/agents`: names and modes, nothing of requests or answers. */
+/** Describes the policies in force for one agent and one version, for `/agents`: names and modes, nothing of requests or responses. */
 import type { AgentPolicy, CompiledPolicy } from '../policy/compile/compiled.js'
 
 export function describePolicy (policy: AgentPolicy): object {
@@ -12,7 +12,10 @@ export function describePolicy (policy: AgentPolicy): object {
   }
 }
 
-/** `responses` as it works: `enforce` only where both the policy's mode and the agent's `responses` are. */
+/**
+ * Describes one policy. `responses` is the effective mode: `enforce` only if both the policy's mode and the agent's `responses` are
+ * `enforce`.
+ */
 function describeOne ({ name, uri, mode, rules, responses: responseRules, state, correlations }: CompiledPolicy, { responses, echoes }: AgentPolicy): object {
   return {
     policy: name,

@@ -1,11 +1,12 @@
 /**
- * Work that waits until all that has arrived is read, and is then done together, one kind after the other: the end of each turn of the event loop. What
- * each kind of work runs and looks up is then in the processor's caches once for all calls, where a call at a time finds what the other kinds have left there
- * (measured at 400 B with 64 connections: 154 us of CPU a call one at a time, 112 together). A call that is alone waits for nothing but this.
+ * Collects work until the end of a turn of the event loop, when all arrived data is read, and then runs it together, one kind after the
+ * other. The processor's caches then hold the code and data of each kind of work once for all calls. With one call at a time, the other
+ * kinds of work would evict them (measured at 400 B with 64 connections: 154 us of CPU per call one at a time, 112 together). A single call
+ * waits only for the end of the turn.
  */
 import type { Exchange } from '../front/http/exchange.js'
 
-/** In the order in which they are done: answers go out first, then requests are decided on, then what nobody waits for. */
+/** Kinds of work, in the order in which they run: responses first, then decisions about requests, then work that no client waits for. */
 export type Kind = 'answer' | 'decide' | 'review' | 'record'
 
 interface Job { readonly exchange: Exchange, readonly run: () => void }
@@ -14,15 +15,15 @@ const waiting: Record<Kind, Job[]> = { answer: [], decide: [], review: [], recor
 let armed = false
 
 /**
- * Does it before anything else is read. Jobs of one kind are done in the order in which they came; one that throws ends its exchange as a fault of
- * the gateway, and no other.
+ * Runs a job before any further data is read. Jobs of one kind run in the order in which they were scheduled. A job that throws ends its
+ * own exchange as a fault of the gateway, and no other exchange.
  */
 export function schedule (kind: Kind, exchange: Exchange, run: () => void): void {
   waiting[kind].push({ exchange, run })
   if (armed) return
   armed = true
-  // Answers that were judged first go out in the second. What either has ended has told so by the time of the third, so that a call is recorded
-  // before the next one of its client is read.
+  // Responses that the first `doAll` evaluates are sent in the second. Exchanges that either call ends have emitted `close` by the third
+  // callback. A call is therefore recorded before the next request of its client is read.
   setImmediate(doAll)
   setImmediate(doAll)
   setImmediate(record)
@@ -36,7 +37,7 @@ function doAll (): void {
 
 function record (): void {
   armed = false
-  // What has come since.
+  // Runs jobs that were scheduled in the meantime.
   doAll()
   doKind('record')
 }

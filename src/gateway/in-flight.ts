@@ -1,22 +1,22 @@
-/** The exchanges in flight: for a graceful stop, and for agents that a new configuration has replaced. */
+/** The exchanges in flight. Used for a graceful stop, and for agents that a new configuration has replaced. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent } from './agent.js'
 import type { Exchange } from '../front/http/exchange.js'
 
-/** A request that was routed just before a change may begin its exchange a little after it, ms. */
+/** Milliseconds to wait for late exchanges: a request that was routed just before a change may begin its exchange a little later. */
 const LATE = 100
 
 export class InFlight {
   draining = false
   /**
-   * A list through the exchanges themselves. A Set would do, but each time V8 makes its table anew, the one before keeps pointing at it and at
-   * what it held: once such a table is old, the exchanges of hundreds of finished requests survive every young collection (measured: 8 kB a
-   * request, 16 us of collecting instead of 2).
+   * First element of a list that links the exchanges themselves. A Set would work, but each time V8 rebuilds the table of a Set, the old
+   * table keeps references to the new table and to its own old entries. Once such a table is in old space, the exchanges of hundreds of
+   * finished requests survive every young collection (measured: 8 kB per request, and 16 us of collection instead of 2).
    */
   private first: Exchange | null = null
   private count = 0
   private emptied: (() => void) | null = null
-  /** Per agent that is waited for: its exchanges that are not over, and whom to tell. */
+  /** For each agent that is waited for: its exchanges that are not over, and the callback for the end of the last one. */
   private readonly awaited = new Map<Agent, { readonly exchanges: Set<Exchange>, readonly over: () => void }>()
 
   add (exchange: Exchange): void {
@@ -27,7 +27,7 @@ export class InFlight {
     this.count++
   }
 
-  /** Once per exchange. */
+  /** Removes an exchange. Called once per exchange. */
   delete (exchange: Exchange): void {
     const { previousLive, nextLive } = exchange
     if (previousLive === null) this.first = nextLive
@@ -39,7 +39,7 @@ export class InFlight {
     if (this.awaited.size > 0 && exchange.agent !== null) this.leave(exchange, exchange.agent)
   }
 
-  /** Waits until the agent has no exchange left. It must not be given new ones. */
+  /** Waits until the agent has no exchange left. The agent must not get new exchanges. */
   async left (agent: Agent): Promise<void> {
     await sleep(LATE, undefined, { ref: false })
     const exchanges = new Set(this.all().filter(exchange => exchange.agent === agent))
@@ -66,7 +66,7 @@ export class InFlight {
     return all
   }
 
-  /** Waits until no exchange is left, for at most `timeout` ms. @returns whether none is left */
+  /** Waits until no exchange is left, for at most `timeout` ms. @returns true when none is left */
   async settled (timeout: number): Promise<boolean> {
     if (this.count === 0) return true
     await new Promise<void>(resolve => {
@@ -79,7 +79,7 @@ export class InFlight {
     return this.count === 0
   }
 
-  /** Ends event streams with a comment that says why; breaks off everything else. */
+  /** Ends event streams with a comment that states the reason, and breaks off all other exchanges. */
   endAll (): void {
     for (const exchange of this.all()) {
       exchange.forwarding?.abort()

@@ -1,6 +1,6 @@
-/** Bytes of bodies that the process holds: requests from their first byte to the end of the exchange, answers that are read whole. */
+/** Bytes of bodies that the process holds: requests from their first byte to the end of the exchange, and responses that are read whole. */
 export class MemoryBudget {
-  /** `limits.memory`; what is held when it is lowered stays. */
+  /** `limits.memory`. A lower limit does not release bytes that are already held. */
   limit: number
   held = 0
 
@@ -9,7 +9,7 @@ export class MemoryBudget {
     this.limit = limit
   }
 
-  /** Each `true` is followed by a `give` of as many. @returns false when there is no room */
+  /** Reserves bytes. Each `true` is followed by a `give` of the same number. @returns false when no room is left */
   take (bytes: number): boolean {
     if (this.held + bytes > this.limit) return false
     this.held += bytes

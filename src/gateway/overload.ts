@@ -1,6 +1,6 @@
 /**
- * Whether the process has more to do than it can. @fastify/under-pressure measures; without limits of its own it adds no hook, and what a
- * request asks is one boolean.
+ * Detects overload of the process. @fastify/under-pressure measures. Without limits of its own, that plugin adds no hook, so the check per
+ * request is one boolean.
  */
 import { createRequire } from 'node:module'
 import type UnderPressure from '@fastify/under-pressure'
@@ -8,15 +8,15 @@ import type { FastifyInstance } from 'fastify'
 import type { SheddingConfig } from '../config/model/model.js'
 import type { Log } from '../telemetry/log.js'
 
-// Required: an import costs more (framework.ts).
+// Loaded with `require`: an import costs more (framework.ts).
 const underPressure = createRequire(import.meta.url)('@fastify/under-pressure') as typeof UnderPressure
 
-/** How often is measured, ms. */
+/** Interval of the measurements, ms. */
 const INTERVAL = 1_000
 
 /** One measurement. */
 export interface Sample {
-  /** How late the event loop was on average, ms. */
+  /** Average delay of the event loop, ms. */
   readonly eventLoopDelay: number
   /** 0 to 1 */
   readonly eventLoopUtilized: number
@@ -26,14 +26,14 @@ export interface Sample {
 }
 
 export class Overload {
-  /** New calls are refused. */
+  /** True while new calls are rejected. */
   shedding = false
-  /** What clients are told, seconds. */
+  /** Seconds that clients should wait before they retry. */
   retryAfter: number
   private config: SheddingConfig
   private readonly log: Log
   private timer: NodeJS.Timeout | null = null
-  /** Whether the last sample was late too: a single long turn of the event loop is over when it is noticed. */
+  /** True when the last sample was late too. A single long turn of the event loop is over when it is noticed, so it does not count. */
   private late = false
 
   constructor (config: SheddingConfig, log: Log) {

@@ -1,4 +1,4 @@
-/** Configurations that come while the gateway runs: one after the other, each reported and counted. */
+/** Applies configurations that come while the gateway runs, one after the other. Reports and counts each of them. */
 import type { Config } from '../config/model/model.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
@@ -8,11 +8,11 @@ import type { AgentRegistry, PreparedChange } from './agent-registry.js'
 
 interface ReloadsOptions {
   readonly registry: AgentRegistry
-  /** Instead of the fleet's own: where other processes have to be ready too. */
+  /** Replaces the registry's own `prepareChange` when other processes have to be ready too. */
   readonly prepare?: (config: Config) => Promise<PreparedChange>
   readonly metrics: Metrics
   readonly log: Log
-  /** For settings of the gateway itself, once the configuration is in force. */
+  /** Applies settings of the gateway itself, once the configuration is in force. */
   readonly apply: (config: Config) => void
 }
 
@@ -39,7 +39,7 @@ export class Reloads {
     return { ok: false, problems }
   }
 
-  /** Waits for the reload under way; later ones are refused. */
+  /** Waits for the reload in progress. Later reloads are rejected. */
   async close (): Promise<void> {
     this.closed = true
     await this.last

@@ -1,4 +1,4 @@
-/** Tells span, metrics and audit what was decided on a request. URIs and paths only, never data. */
+/** Reports the decision about a request to span, metrics and audit. Reports URIs and paths only, never data. */
 import type { Call } from '../a2a/message/call.js'
 import type { Decision } from '../policy/request/decision.js'
 import type { Violation } from '../policy/violation.js'
@@ -20,7 +20,8 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   if (decision.missing.length > 0) span.set('a2a.extension.missing', decision.missing as string[])
   if (decision.rejection === null) span.set('a2a_gateway.decision', decision.violations.length === 0 ? 'forward' : 'observe')
   if (decision.rejection === null && decision.edited.length > 0) span.set('a2a_gateway.edited', decision.edited as string[])
-  // What is only injected is the normal course: the span tells it, an audit line for every call would drown the others.
+  // A decision without violations, for example one that only injects, is the normal case. The span records it; an audit line per call would
+  // hide the other lines.
   if (decision.violations.length === 0) return
   countViolations(exchange, 'request', decision.violations)
   const edited = decision.rejection === null ? decision.edited : []
@@ -34,7 +35,7 @@ export function countViolations (exchange: Exchange, phase: 'request' | 'respons
   }
 }
 
-/** @param violations one at least; the first that is enforced has decided */
+/** @param violations at least one; the first enforced violation decides */
 export function auditEntry (exchange: Exchange, phase: 'request' | 'response', decision: AuditEntry['decision'], edited: readonly string[], violations: readonly Violation[]): AuditEntry {
   const deciding = violations.find(found => found.mode === 'enforce') ?? violations[0] as Violation
   return {

@@ -1,4 +1,6 @@
-/** A whole gateway in one process: both listeners, agents, telemetry, and its graceful end. The main listener's part is also what a worker has. */
+/**
+ * Starts and stops a whole gateway in one process: both listeners, agents and telemetry. A worker uses only the part of the main listener.
+ */
 import type { Writable } from 'node:stream'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { AdminState } from '../admin/server.js'
@@ -32,31 +34,31 @@ import { Tasks } from './tasks.js'
 
 export interface StartOptions {
   readonly env?: NodeJS.ProcessEnv
-  /** Where log lines go; default stdout. */
+  /** Destination of log lines; default stdout. */
   readonly logs?: Writable
-  /** Where audit lines go; default stdout. */
+  /** Destination of audit lines; default stdout. */
   readonly audit?: Writable
-  /** Where spans go as lines, with `OTEL_TRACES_EXPORTER=console`; default stdout. */
+  /** Destination of span lines with `OTEL_TRACES_EXPORTER=console`; default stdout. */
   readonly traces?: Writable
   /** Node's process metrics; off in tests that start many gateways. Default true. */
   readonly processMetrics?: boolean
 }
 
 export interface Gateway {
-  /** Of the main listener, without trailing slash. */
+  /** URL of the main listener, without trailing slash. */
   readonly url: string
   readonly adminUrl: string
-  /** Of the listener that `server.metrics` asks for; null without. */
+  /** URL of the listener that `server.metrics` defines; null without that setting. */
   readonly metricsUrl: string | null
   /**
-   * Puts another configuration in force, all of it or nothing, without a request noticing. Says in the log what has changed, and what
-   * needs a restart. Never rejects.
-   * @param warnings what is odd about the file, for the log
+   * Puts another configuration in force, all or nothing, without any effect on requests in flight. Logs the changes, and the settings that
+   * need a restart. Never rejects.
+   * @param warnings warnings about the file, for the log
    */
   reload (config: Config, warnings?: readonly string[]): Promise<ReloadReport>
-  /** For a configuration that could not even be read: logs and counts that the last good one stays. */
+  /** Reports a configuration that could not be read: logs the problems, counts the failure, and keeps the last good configuration. */
   reject (problems: readonly string[]): ReloadReport
-  /** Stops accepting, lets calls and streams finish for `server.drainTimeout`, ends what is left. */
+  /** Stops accepting, waits up to `server.drainTimeout` for calls and streams, then ends the rest. */
   close (): Promise<void>
 }
 
@@ -65,25 +67,25 @@ export interface Serving {
   readonly app: FastifyInstance
   readonly registry: AgentRegistry
   readonly services: Services
-  /** What it records for the console; null where there is none. */
+  /** Data recorded for the console; null without a console. */
   readonly console: ConsolePart | null
-  /** For Fastify's own lines. */
+  /** Logger for Fastify's own lines. */
   readonly frameworkLog: FastifyBaseLogger
-  /** For settings of the process itself, once a configuration is in force. */
+  /** Applies settings of the process itself, once a configuration is in force. */
   readonly apply: (config: Config) => void
-  /** Stops accepting, and gives what is in flight its time, ms. */
+  /** Stops accepting, and waits up to `timeout` ms for exchanges in flight. */
   drain (timeout: number): Promise<void>
-  /** Lets go of everything but the listener. */
+  /** Releases everything except the listener. */
   close (): Promise<void>
 }
 
-/** What differs where the process is one of several. */
+/** Options of a process that is one of several. */
 export interface ServingOptions extends StartOptions, Pick<AgentRegistryOptions, 'keeper'>, Pick<StoreOptions, 'memory'> {
-  /** Its number, for the log. */
+  /** Number of the worker, for the log. */
   readonly worker?: number
 }
 
-/** @throws Error in plain words: a policy's schema that does not compile, variables of tracing that cannot be used */
+/** @throws Error with a readable message when a policy's schema does not compile, or tracing variables cannot be used */
 export async function buildServing (config: Config, options: ServingOptions): Promise<Serving> {
   const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
@@ -128,7 +130,7 @@ export async function buildServing (config: Config, options: ServingOptions): Pr
   return { app, registry, services, console: recorded, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, apply, drain: timeout => drain(app, inFlight, timeout), close }
 }
 
-/** @throws Error in plain words when it cannot start: an address that is taken, a policy's schema that does not compile */
+/** @throws Error with a readable message when the start fails: the address is taken, or a policy's schema does not compile */
 export async function startGateway (config: Config, options: StartOptions = {}): Promise<Gateway> {
   const serving = await buildServing(config, options)
   const { app, registry, apply, services: { metrics, log, inFlight } } = serving
@@ -163,12 +165,12 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   }
 }
 
-/** Fastify's own lines below a warning say nothing that ours do not. */
+/** Log level for Fastify. Fastify's own lines below a warning only repeat lines of the gateway. */
 export function quietened (level: Config['telemetry']['logs']['level']): string {
   return level === 'silent' ? 'silent' : 'warn'
 }
 
-/** @param workers how many processes serve */
+/** @param workers number of processes that serve */
 export function stateOf (registry: AgentRegistry, inFlight: Pick<InFlight, 'draining'>, workers = 1): AdminState {
   const agents = (): readonly Agent[] => registry.snapshot.agents.all
   return {
@@ -187,7 +189,7 @@ export function stateOf (registry: AgentRegistry, inFlight: Pick<InFlight, 'drai
   }
 }
 
-/** A stop that loses nothing it need not lose: idle connections go at once, calls and streams get their time. */
+/** Stops without avoidable loss: closes idle connections at once, and gives calls and streams time to finish. */
 async function drain (app: FastifyInstance, inFlight: InFlight, timeout: number): Promise<void> {
   inFlight.draining = true
   const closed = new Promise<void>(resolve => { app.server.close(() => { resolve() }) })

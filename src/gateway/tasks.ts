@@ -1,4 +1,4 @@
-/** What the gateway remembers of tasks: the store that the configuration names, which a reload may change. */
+/** Task state: uses the store that the configuration names, which a reload may change. */
 import { digest } from '../config/digest.js'
 import type { StateStoreConfig } from '../config/model/model.js'
 import type { TaskRecord } from '../policy/task/memory.js'
@@ -24,24 +24,26 @@ export class Tasks {
     metrics.tasksRemembered(() => this.store.remembered())
   }
 
-  /** @returns null where nothing is known of the task, or nobody can tell; a promise never rejects */
+  /** @returns null when the task is unknown, or the store is unavailable; a promise never rejects */
   read (key: TaskKey): TaskRecord | null | Promise<TaskRecord | null> {
     const found = this.store.read(key)
     if (found instanceof Promise) return found.then(one => typeof one === 'string' ? null : one)
     return typeof found === 'string' ? null : found
   }
 
-  /** What is known of a task by now, not counted as a look-up; null also where a server would have to be asked. */
+  /** Returns the known state of a task without a counted lookup. Also null when only a server could provide it. */
   now (key: TaskKey): TaskRecord | null {
     return this.store.now(key)
   }
 
-  /** @returns a promise, which never rejects, where the store takes its time: nobody may see the answer before it has ended */
+  /**
+   * @returns a promise, which never rejects, when the store needs time: the client must not get the response before the promise has settled
+   */
   write (key: TaskKey, fields: TaskRecord): Promise<unknown> | null {
     return this.store.write(key, fields)
   }
 
-  /** After a reload: the same store as long as its settings are the same. Exchanges in flight use the new one from now on. */
+  /** Called after a reload: keeps the same store while its settings stay the same. From now on, exchanges in flight use the new store. */
   use (config: StateStoreConfig): void {
     const wanted = digest(config)
     if (wanted === this.config) return

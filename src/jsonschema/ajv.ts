@@ -1,4 +1,4 @@
-/** Instances of Ajv that are fit for schemas of strangers. */
+/** Creates Ajv instances that are safe for untrusted schemas. */
 import { createRequire } from 'node:module'
 import type { Ajv, Options } from 'ajv'
 import type * as Ajv07Module from 'ajv'
@@ -10,15 +10,22 @@ import { step } from './evaluation.js'
 import { replaceKeywords } from './keywords.js'
 import type { Matcher, Patterns } from './regexp.js'
 
-// Ajv and its formats are loaded with the first schema: a start without any does without them (measured: 56 ms of processor time, 70 imported).
+// Ajv and its formats are loaded with the first schema. A start without schemas does not load them (measured: 56 ms of processor time with
+// require, 70 ms with import).
 const require = createRequire(import.meta.url)
 
 export type Draft = '2020-12' | '2019-09' | 'draft-07'
 
-/** Microseconds for a character and an instruction of the compiled pattern, at the worst (measured: 22 for a character of 1,000 instructions). */
+/**
+ * Microseconds for one character and one instruction of the compiled pattern, in the worst case (measured: 22 for a character of 1,000
+ * instructions).
+ */
 const PATTERN_STEP = 1 / 45
 
-/** Linear in the text, but a pattern that counts to 500 may take a hundred times as long as another. */
+/**
+ * Compiles a pattern whose matches are charged in steps. A match is linear in the text, but a pattern that counts to 500 may take a hundred
+ * times as long as another.
+ */
 export function countedPattern (pattern: string, patterns: Patterns): Matcher {
   const matcher = patterns.compile(pattern)
   const each = Math.max(8, matcher.size) * PATTERN_STEP
@@ -32,32 +39,35 @@ export function countedPattern (pattern: string, patterns: Patterns): Matcher {
 }
 
 const OPTIONS: Options = {
-  // `{required: ["constructor"]}` must not be met by Object.prototype.
+  // Object.prototype must not satisfy `{required: ["constructor"]}`.
   ownProperties: true,
-  // Unknown keywords and formats are annotations (2020-12 §6.5): published schemas are full of them.
+  // Unknown keywords and formats are annotations (2020-12 §6.5). Published schemas contain many of them.
   strictSchema: false,
   strictTypes: false,
   strictRequired: false,
   strictTuples: false,
   strictNumbers: true,
   allowUnionTypes: true,
-  // The schema is checked against its meta-schema once, by a shared instance.
+  // A shared instance checks the schema against its meta-schema once.
   validateSchema: false,
-  // Without it Ajv cannot resolve "#" in a schema that has no $id. The instance holds this one schema only.
+  // Without this option Ajv cannot resolve "#" in a schema that has no $id. The instance holds only this one schema.
   addUsedSchema: true,
-  // Larger ones would be compiled again at every reference.
+  // Ajv would compile larger schemas again at every reference.
   inlineRefs: 10,
   logger: false
 }
 
-/** @param source whether its validators keep their code, to be written out (schema-code.ts, scripts/meta-schemas.ts) */
+/**
+ * Creates an instance for one draft.
+ * @param source true if the validators keep their code, so that it can be written out (code.ts, scripts/meta-schemas.ts)
+ */
 export function create (draft: Draft, allErrors: boolean, patterns: Patterns, source = false): Ajv {
   const regExp = Object.assign((pattern: string): Matcher => countedPattern(pattern, patterns), { code: 'keywords.pattern' })
   const options: Options = { ...OPTIONS, allErrors, code: { regExp, source } }
   const ajv = newAjv(draft, options)
   const { default: addFormats } = require('ajv-formats') as typeof Formats
   addFormats.default(ajv as unknown as Parameters<typeof addFormats.default>[0])
-  // Not JSON Schema's; its expression is quadratic (measured: 19 s for 50,000 characters, where `uri` takes 5 ms).
+  // JSON Schema does not define `url`. The expression of ajv-formats is quadratic (measured: 19 s for 50,000 characters, `uri` takes 5 ms).
   ajv.addFormat('url', ajv.formats.uri ?? true)
   replaceKeywords(ajv as unknown as Ajv)
   return ajv as unknown as Ajv
@@ -71,7 +81,7 @@ function newAjv (draft: Draft, options: Options) {
   }
 }
 
-/** Words of the schema's author, who is a stranger too. */
+/** Shortens text that the author of the schema wrote. The author is untrusted too. */
 export function clip (text: string): string {
   return visible(text, 200)
 }

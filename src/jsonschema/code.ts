@@ -1,6 +1,6 @@
 /**
- * Schemas compiled somewhere else: their validators as code, for a thread that did not make it. Making the code takes most of the time of compiling
- * (measured for 1,000 values: 1,500 ms to write, 96 ms to run, on a busy machine), and the code is text.
+ * Compiles schemas to code, so that another thread or process can run their validators. Most of the compile time goes into making the code
+ * (measured for 1,000 values: 1,500 ms to write, 96 ms to run, on a busy machine). The code is text.
  */
 import { createRequire } from 'node:module'
 import type { Ajv, ValidateFunction } from 'ajv'
@@ -19,23 +19,23 @@ const require = createRequire(import.meta.url)
 
 export type SchemaCode = { readonly ok: true, readonly quick: string, readonly full: string } | { readonly ok: false, readonly problem: SchemaProblem }
 
-/** Plain data: it is sent between threads and processes. */
+/** Plain data, because it is sent between threads and processes. */
 export interface WrittenSchema {
   readonly code: SchemaCode
-  /** All of the schema. */
+  /** All patterns of the schema. */
   readonly patterns: readonly string[]
   readonly values: number
 }
 
-/** Characters of code that one schema may become: a schema of 1,000 values is 400,000. */
+/** Maximum characters of code for one schema. A schema of 1,000 values becomes 400,000 characters. */
 export const MAX_CODE = 2_000_000
-/** The same for all schemas of one card. */
+/** Maximum characters of code for all schemas of one card. */
 export const MAX_CODE_OF_CARD = 4_000_000
 
 /**
  * Compiles the schemas of a card to code.
- * @param schemas by whatever key
- * @returns why the card cannot be used, in plain words, when its schemas are too much together
+ * @param schemas by any key
+ * @returns the reason why the card cannot be used, in plain words, when its schemas are too large together
  */
 export function writeSchemas (schemas: ReadonlyMap<string, unknown>): ReadonlyMap<string, WrittenSchema> | string {
   const all = new Patterns(MAX_PATTERNS_SIZE)
@@ -53,7 +53,7 @@ export function writeSchemas (schemas: ReadonlyMap<string, unknown>): ReadonlyMa
   return written
 }
 
-/** Compiles an untrusted schema to code. For a schema that cannot be used, the problem is that of `compileSchema`. */
+/** Compiles an untrusted schema to code. For an unusable schema, the problem is the same as that of `compileSchema`. */
 export function writeSchema (schema: unknown, patterns: Patterns): WrittenSchema {
   return { code: write(schema, patterns), patterns: patterns.all, values: countValues(schema, SCHEMA_LIMITS.nodes) }
 }
@@ -78,8 +78,8 @@ function write (schema: unknown, patterns: Patterns): SchemaCode {
 const SOURCE_URL = /\/\*# sourceURL="(?:[^"\\]|\\.)*" \*\//g
 
 /**
- * Ajv writes the `$id` of a schema into a comment of the code, and an `$id` may hold the two characters that end a comment. What follows
- * them would run as code of the gateway.
+ * Removes the comments that hold the `$id` of a schema. Ajv writes the `$id` into a comment of the code, and an `$id` may contain the two
+ * characters that end a comment. The text after them would run as code of the gateway.
  * @throws Error when a comment is left
  */
 export function withoutSourceUrls (code: string): string {
@@ -89,8 +89,9 @@ export function withoutSourceUrls (code: string): string {
 }
 
 /**
- * Makes what was written usable, in steps of a few milliseconds.
- * @param patterns compiles those that the code names; they were compiled where it was written too, so none of them is a problem
+ * Turns a written schema into validators, in steps of a few milliseconds.
+ * @param patterns compiles the patterns that the code names. They were also compiled where the code was written, so none of them is a
+ *   problem
  */
 export function * runSchema (written: WrittenSchema, patterns: Patterns): Generator<void, CompileResult> {
   const { code } = written
@@ -114,13 +115,13 @@ export function * runSchema (written: WrittenSchema, patterns: Patterns): Genera
 
 function run (code: string, keywords: Keywords): ValidateFunction {
   const module: { exports: unknown } = { exports: null }
-  // What Ajv does itself with the code that it makes; a schema's text is in it as JSON only.
+  // Ajv does the same with the code that it makes. The code contains the text of a schema only as JSON.
   // eslint-disable-next-line no-new-func
   new Function('module', 'require', 'keywords', code)(module, runtime, keywords)
   return module.exports as ValidateFunction
 }
 
-/** What code that Ajv writes requires, by the names that it uses. */
+/** Returns the modules that code written by Ajv requires, by the names that the code uses. */
 function runtime (name: string): unknown {
   switch (name) {
     case 'ajv/dist/runtime/equal': return require('ajv/dist/runtime/equal.js')
@@ -134,7 +135,7 @@ function runtime (name: string): unknown {
 type Formats = Readonly<Record<'fullFormats', Readonly<Record<string, unknown>>>>
 let known: Formats | null = null
 
-/** With the replacement of ajv.ts: `url` as it comes is quadratic. */
+/** Formats with the same replacement as in ajv.ts: the original `url` is quadratic. */
 function formats (): Formats {
   if (known === null) {
     const { fullFormats } = require('ajv-formats/dist/formats.js') as Formats

@@ -1,16 +1,16 @@
-/** Digests that stand for JSON values, so that what is remembered of them is short and does not show them. */
+/** Digests that represent JSON values. A stored digest is short and does not reveal the value. */
 import { createHash } from 'node:crypto'
 import { step } from './evaluation.js'
 import { canonical } from './keywords.js'
 
-/** Of SHA-256: 16 characters of base64. */
+/** Bytes of the SHA-256 digest that are kept: 16 characters of base64. */
 const BYTES = 12
 
-/** Steps of a digest, without what its text costs. */
+/** Steps of a digest, without the cost of its text. */
 const DIGEST = 3
 
 /**
- * The same for values that are equal as JSON, in whatever order their members stand, which RFC 8785 orders.
+ * Returns the same digest for values that are equal as JSON. The order of members does not matter, because RFC 8785 sorts them.
  * @throws InexactNumber
  */
 export function jsonDigest (value: unknown): string {

@@ -1,28 +1,28 @@
 /**
- * What one request, one response or one event of a stream may cost to evaluate, and which of its numbers cannot be compared. Evaluation is
- * synchronous, so one evaluation runs at a time, and module variables serve all of them.
+ * Limits the cost of evaluating one request, one response or one event of a stream, and knows which of its numbers cannot be compared.
+ * Evaluation is synchronous: one evaluation runs at a time, so module variables serve all evaluations.
  */
 import type { InexactNumbers } from '../wire/json/number.js'
 
 /**
- * Steps of one evaluation; a step is at most a microsecond (bench/worst-case.ts measures each kind of work, docs/limits.md has the table).
- * All values, rules and policies of a request share them: no bound on schema or data alone is enough. A recursive schema with two branches into
- * the same member takes 2^depth steps on data nested that deep, a thousand alternatives on thirty thousand items took 15 s, and four hundred
- * small parts with a budget each took 9.7 s.
+ * Steps of one evaluation. A step is at most one microsecond (bench/worst-case.ts measures each kind of work, docs/limits.md has the
+ * table). All values, rules and policies of a request share the steps, because no bound on schema or data alone is enough. A recursive
+ * schema with two branches into the same member takes 2^depth steps on data nested that deep. A thousand alternatives on thirty thousand
+ * items took 15 s. Four hundred small parts with a separate budget each took 9.7 s.
  */
 export const MAX_STEPS = 100_000
 
-/** Steps that are left. In an array of doubles: a variable would allocate a number with each subtraction. */
+/** Steps that are left. The array of doubles avoids an allocation: a variable would allocate a number with each subtraction. */
 const left = new Float64Array([Number.POSITIVE_INFINITY])
 
-/** Doubles that stand for numbers of the data that no double holds exactly; null for none. */
+/** Doubles that represent numbers of the data that no double holds exactly. Null when there are none. */
 let inexact: Pick<InexactNumbers, 'has'> | null = null
 
 export class TooManySteps extends Error {}
 
-/** A rule came to a number that cannot be compared exactly. */
+/** A rule reached a number that cannot be compared exactly. */
 export class InexactNumber extends Error {
-  /** JSON Pointer from the value that a schema validates; null where the rule cannot tell. */
+  /** JSON Pointer from the value that a schema validates. Null when the rule does not know the place. */
   readonly pointer: string | null
 
   constructor (pointer: string | null = null) {
@@ -31,12 +31,12 @@ export class InexactNumber extends Error {
   }
 }
 
-/** Predicate of the path of such a number. */
+/** Message for a number that is not exact, as a predicate of its path. */
 export const NOT_EXACT = 'is a number that cannot be compared exactly, because a double does not keep all its digits; send fewer digits, or a string'
 
 /**
- * Runs one evaluation with a budget of its own.
- * @param numbers of `parseStrict`
+ * Runs one evaluation with its own budget of steps.
+ * @param numbers the inexact numbers that `parseStrict` found
  */
 export function evaluate<T> (numbers: Pick<InexactNumbers, 'has'> | null, run: () => T): T {
   const stepsBefore = left[0] as number
@@ -67,7 +67,7 @@ export function withSteps<T> (limit: number, run: () => T): T {
 }
 
 /**
- * Charges work of about so many microseconds. Every loop over data is charged before it runs, or while it runs.
+ * Charges work of about `cost` microseconds. Every loop over data is charged before it runs, or while it runs.
  * @throws TooManySteps
  */
 export function step (cost: number): void {
@@ -78,23 +78,26 @@ export function stepsLeft (): number {
   return left[0] as number
 }
 
-/** @returns why a rule cannot be checked, as a predicate of a path; null for an error that is a fault of the gateway */
+/** @returns the reason why a rule cannot be checked, as a predicate of a path; null for an error that is a fault of the gateway */
 export function unevaluated (error: unknown): string | null {
   if (error instanceof TooManySteps) return 'cannot be checked: it takes too many steps; send less data'
   return error instanceof InexactNumber ? 'cannot be checked: it holds a number of more digits than a double keeps; send fewer digits, or a string' : null
 }
 
-/** Whether the double stands for a number that it does not equal. By value, not by place: what says 1e400 cannot be told from another that does. */
+/**
+ * True when the double differs from the number that it represents. The check uses the value, not the place: the gateway cannot distinguish
+ * one 1e400 from another.
+ */
 export function isInexact (value: unknown): boolean {
   return inexact !== null && typeof value === 'number' && inexact.has(value)
 }
 
-/** To Ajv a number beyond the range of doubles is no number, so that `maximum` does not look at it. */
+/** Path to the first number beyond the range of doubles. Ajv does not treat such a number as a number, so `maximum` does not check it. */
 export function infinitePath (root: unknown): (string | number)[] | null {
   return isInexact(Number.POSITIVE_INFINITY) || isInexact(Number.NEGATIVE_INFINITY) ? inexactPath(root, value => typeof value === 'number' && !Number.isFinite(value)) : null
 }
 
-/** @returns keys from the root to the first such number, or null for none */
+/** @returns keys from the root to the first matching number, or null when there is none */
 export function inexactPath (root: unknown, isMeant = isInexact): (string | number)[] | null {
   if (isMeant(root)) return []
   if (inexact === null || typeof root !== 'object' || root === null) return null

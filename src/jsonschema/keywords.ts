@@ -1,4 +1,7 @@
-/** Ajv's keywords where its own are not fit for data and schemas of strangers: each is charged for what it costs, and compares numbers exactly. */
+/**
+ * Replaces the keywords of Ajv that are not safe for untrusted data and schemas. Each keyword charges its cost and compares numbers
+ * exactly.
+ */
 import { createRequire } from 'node:module'
 import type * as AjvModule from 'ajv'
 import type { Ajv, Code, CodeKeywordDefinition, KeywordCxt, Name } from 'ajv'
@@ -10,7 +13,10 @@ type Codegen = Pick<typeof AjvModule, '_' | 'Name' | 'nil' | 'str'>
 
 let loaded: Codegen | null = null
 
-/** What Ajv makes code with; loaded when it is needed, as in ajv.ts. Kept: `require` looks the file up each time, which was a third of what an instance costs. */
+/**
+ * Loads the code generator of Ajv on demand, as in ajv.ts. The module keeps it, because `require` looks up the file on each call: that was
+ * a third of the cost of an instance.
+ */
 function codegen (): Codegen {
   loaded ??= require('ajv') as typeof AjvModule
   return loaded
@@ -20,21 +26,23 @@ function codegen (): Codegen {
 type AnyAjv = Pick<Ajv, 'RULES' | 'addKeyword' | 'removeKeyword'>
 
 /**
- * Steps, each measured by bench/worst-case.ts on its worst data: objects of many shapes or of many keys, code that is not optimised.
- * Of a keyword by itself, an item and a subschema; of a property that is looked up; of a key that is listed; of an alternative, whose errors are
- * made and thrown away; of a reference.
+ * Costs in steps. bench/worst-case.ts measures each on its worst data: objects of many shapes or many keys, and code that is not optimised.
+ * EACH: a keyword by itself, an item or a subschema. PROPERTY: a property that is looked up. KEY: a key that is listed. ALTERNATIVE: an
+ * alternative, whose errors are made and discarded. CALL: a reference.
  */
 const EACH = 0.1
 const PROPERTY = 0.25
 const KEY = 0.3
 const ALTERNATIVE = 0.5
 const CALL = 0.5
-/** Steps of a character: measured by `minLength` and by every format. */
+/** Steps of a character that `minLength` or a format checks. */
 const CHARACTER = 1 / 200
-/** Errors are objects with a path and a message: a list of all of them costs this many times as much. */
+/** Factor for a list of all errors. Errors are objects with a path and a message, so the full list costs this many times as much. */
 const ALL_ERRORS = 10
 
-/** What every keyword costs where it runs; of those that are not here `EACH`. What the subschemas do is charged by their own keywords. */
+/**
+ * Cost of each keyword each time it runs. Keywords that are not listed cost `EACH`. The keywords of subschemas charge for their own work.
+ */
 const COSTS: Readonly<Record<string, (cxt: KeywordCxt) => number | Code>> = {
   $ref: () => CALL,
   $dynamicRef: () => CALL,
@@ -61,7 +69,7 @@ const COSTS: Readonly<Record<string, (cxt: KeywordCxt) => number | Code>> = {
   formatExclusiveMaximum: ofFormat
 }
 
-/** Keywords that loop over keys or items, and what each of these costs. */
+/** Keywords that loop over keys or items, with the cost of each key or item. */
 const LOOPS: Readonly<Record<string, number>> = {
   additionalProperties: EACH,
   patternProperties: EACH,
@@ -77,7 +85,7 @@ const LOOPS: Readonly<Record<string, number>> = {
 const COMPARING: ReadonlySet<string> = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'enum', 'const'])
 
 function perMember ({ schema }: KeywordCxt, each = EACH): number {
-  // The lists of dependencies are walked too.
+  // Ajv also iterates over the lists of dependencies.
   return each * (1 + (typeof schema === 'object' && schema !== null ? Object.values(schema as object).reduce<number>((sum, one) => sum + 1 + (Array.isArray(one) ? one.length : 0), 0) : 0))
 }
 
@@ -86,29 +94,31 @@ function perCharacter ({ data }: KeywordCxt): Code {
   return _`${EACH} + (typeof ${data} == "string" ? ${data}.length : 0) * ${CHARACTER}`
 }
 
-/** `byte` and `regex` take twice as long as the others, 2 ms for 200,000 characters. */
+/** `byte` and `regex` take twice as long as the other formats: 2 ms for 200,000 characters. */
 function ofFormat (cxt: KeywordCxt): Code {
   const { _ } = codegen()
   return _`(${perCharacter(cxt)}) * 2`
 }
 
-/** Code that is written out, by a build or for another thread, calls them by the name `keywords` (schema-code.ts). */
+/**
+ * Replaces keywords of an instance. Code that a build or another thread writes out calls the replacements by the name `keywords` (code.ts).
+ */
 export function replaceKeywords (ajv: AnyAjv): void {
   const { _, str } = codegen()
-  // Ajv's own is quadratic on objects: 6,000 items took 570 ms.
+  // The keyword of Ajv is quadratic on objects: 6,000 items took 570 ms.
   replace(ajv, 'uniqueItems', cxt => {
     if (cxt.schema === false) return
     const unique = cxt.gen.scopeValue('func', { ref: areUnique, code: _`keywords.areUnique` })
     cxt.pass(_`${unique}(${cxt.data})`)
   }, { message: 'must NOT have duplicate items' })
-  // Ajv makes the list of all keys without being charged for it.
+  // Ajv lists all keys without a charge.
   for (const keyword of ['minProperties', 'maxProperties']) {
     replace(ajv, keyword, cxt => {
       const keys = cxt.gen.scopeValue('func', { ref: keysOf, code: _`keywords.keysOf` })
       cxt.pass(keyword === 'minProperties' ? _`${keys}(${cxt.data}).length >= ${cxt.schemaCode}` : _`${keys}(${cxt.data}).length <= ${cxt.schemaCode}`)
     })
   }
-  // Ajv compares with one value after the other, and whole values without being charged for them.
+  // Ajv compares the data with one value after the other, and compares whole values without a charge.
   replace(ajv, 'enum', cxt => {
     const values = cxt.schema as readonly unknown[]
     const known = cxt.gen.scopeValue('obj', { ref: new Values(values), code: _`keywords.values(${cxt.schemaCode})` })
@@ -118,7 +128,7 @@ export function replaceKeywords (ajv: AnyAjv): void {
     const equal = cxt.gen.scopeValue('func', { ref: areEqual, code: _`keywords.areEqual` })
     cxt.pass(_`${equal}(${cxt.data}, ${cxt.schemaCode})`)
   })
-  // Ajv divides doubles: 19.99 would be no multiple of 0.01.
+  // Ajv divides doubles, so 19.99 would not be a multiple of 0.01.
   replace(ajv, 'multipleOf', cxt => {
     const multiple = cxt.gen.scopeValue('func', { ref: isMultiple, code: _`keywords.isMultiple` })
     cxt.pass(_`${multiple}(${cxt.data}, ${cxt.schemaCode})`)
@@ -143,7 +153,7 @@ function sizeOf (schema: unknown): number {
   return typeof schema === 'object' && schema !== null ? Object.keys(schema).length : 1
 }
 
-/** Has a keyword charge what it costs before it runs, for each round of its loop too. */
+/** Makes a keyword charge its cost before it runs, and in each round of its loop. */
 function charge (ajv: AnyAjv, keyword: string): void {
   const rule = ajv.RULES.all[keyword]
   if (typeof rule !== 'object' || !('code' in rule.definition) || typeof rule.definition.code !== 'function') return
@@ -171,7 +181,7 @@ function stepName ({ gen }: KeywordCxt): Name {
   return gen.scopeValue('func', { ref: step, code: _`keywords.step` })
 }
 
-/** Rounds of the loops that `code` writes are charged; what is written within them is as ever. */
+/** Charges the rounds of the loops that `code` writes. Loops that are written inside them do not change. */
 function inLoops (cxt: KeywordCxt, each: number, code: () => void): void {
   const { _ } = codegen()
   const { gen } = cxt
@@ -200,12 +210,12 @@ function inLoops (cxt: KeywordCxt, each: number, code: () => void): void {
   gen.forRange = forRange
 }
 
-/** Characters of a key that are kept in a path: more are not shown (memberPath). */
+/** Characters of a key that a path keeps. memberPath does not show more. */
 const PATH_KEY = 65
 
 /**
- * Ajv escapes each key for the path of an error, whether or not anyone reads that, and again for each error and each reference: a key of 1 MB of `~`
- * took 30 ms each time.
+ * Shortens the keys in the path of an error. Ajv escapes each key for that path even when nobody reads the path, and repeats this for each
+ * error and each reference. A key of 1 MB of `~` took 30 ms each time.
  */
 function clipKeys (it: KeywordCxt['it']): void {
   const { Name, nil } = codegen()
@@ -220,7 +230,7 @@ function isEscape (item: unknown): boolean {
   return typeof item === 'string' && item.startsWith('.replace(')
 }
 
-/** Where a number cannot be compared exactly, nothing is decided by it. */
+/** Fails on a number that cannot be compared exactly, so that such a number decides nothing. */
 function exactOnly (cxt: KeywordCxt): void {
   const { _, Name } = codegen()
   const { gen, data, it } = cxt
@@ -234,7 +244,10 @@ export function notExact (pointer: string): never {
   throw new InexactNumber(pointer)
 }
 
-/** What a subschema has evaluated is copied into what its parent has: each time as many keys as there are. */
+/**
+ * Charges for merges of evaluated properties. Ajv copies the evaluated keys of a subschema into those of its parent, and each copy costs as
+ * many keys as there are.
+ */
 function chargeMerges (cxt: KeywordCxt): void {
   const { mergeEvaluated, mergeValidEvaluated } = cxt
   cxt.mergeEvaluated = (...given) => {
@@ -257,14 +270,17 @@ export function chargeProps (props: unknown): void {
   if (typeof props === 'object' && props !== null) step(KEY * Object.keys(props).length)
 }
 
-/** The keys of an object, charged for. */
+/** Lists the keys of an object and charges for them. */
 export function keysOf (object: object): string[] {
   const keys = Object.keys(object)
   step(KEY * keys.length)
   return keys
 }
 
-/** Characters of a key that a round covers, and steps of each of a longer one: `~` is escaped. */
+/**
+ * SHORT_KEY: characters of a key that the cost of a round covers. LONG_KEY: steps of each character of a longer key, because `~` is
+ * escaped.
+ */
 const SHORT_KEY = 64
 const LONG_KEY = 0.05
 
@@ -272,13 +288,16 @@ export function chargeKey (key: string, each: number): void {
   step(key.length <= SHORT_KEY ? each : each + LONG_KEY * key.length)
 }
 
-/** Ajv's name for a property given as a string. */
+/** Ajv's constant for a property that is given as a string. */
 const STRING = 1
 
-/** Ajv's keyword, except that it asks for own properties: its `evaluated["constructor"]` finds Object.prototype's and lets the member pass. */
+/**
+ * The keyword of Ajv, but with a check for own properties. Ajv's `evaluated["constructor"]` finds the member of Object.prototype and
+ * accepts the property.
+ */
 function unevaluatedProperties (): CodeKeywordDefinition {
   const { _, Name } = codegen()
-  // Ajv's own name for its count.
+  // Ajv uses this name for its count.
   const errors = new Name('errors')
   return {
     keyword: 'unevaluatedProperties',
@@ -324,7 +343,7 @@ export function areUnique (items: readonly unknown[]): boolean {
   const seen = new Set<unknown>()
   for (let i = 0; i < items.length; i++) {
     const item = items[i]
-    // No canonical text of an object begins as one of a string does.
+    // Canonical text of an object never begins like that of a string.
     const key = typeof item === 'object' && item !== null ? canonical(item) : typeof item === 'string' ? JSON.stringify(item) : item
     if (isInexact(item)) throw new InexactNumber()
     step((typeof key === 'string' ? 4 : 2) * EACH + (typeof key === 'string' ? key.length * CHARACTER : 0))
@@ -334,7 +353,7 @@ export function areUnique (items: readonly unknown[]): boolean {
   return true
 }
 
-/** Charged by the value, and by the characters of texts. */
+/** Returns the canonical text of a value. Charges for each value and for the characters of texts. */
 export function canonical (value: unknown): string {
   if (typeof value === 'string') {
     step(2 * EACH + value.length * CHARACTER)
@@ -342,7 +361,7 @@ export function canonical (value: unknown): string {
   }
   step(2 * EACH)
   if (isInexact(value)) throw new InexactNumber()
-  // -0 and 0 both say `0`.
+  // -0 and 0 both become `0`.
   if (typeof value !== 'object' || value === null) return String(value)
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   const object = value as Record<string, unknown>
@@ -352,7 +371,7 @@ export function canonical (value: unknown): string {
   }).join(',')}}`
 }
 
-/** The values of an `enum`: scalars are looked up, so that their number costs nothing. */
+/** The values of an `enum`. Scalars are in a set, so their number costs nothing. */
 export class Values {
   private readonly scalars: ReadonlySet<unknown>
   private readonly others: readonly object[]
@@ -369,7 +388,7 @@ export class Values {
   }
 }
 
-/** Equality of JSON values, charged by what is compared. */
+/** Compares JSON values and charges for what it compares. */
 export function areEqual (value: unknown, other: unknown): boolean {
   step(EACH)
   if (typeof value === 'string') {
@@ -377,7 +396,7 @@ export function areEqual (value: unknown, other: unknown): boolean {
     return value === other
   }
   if (typeof value !== 'object' || value === null || typeof other !== 'object' || other === null) {
-    // Only a number may equal it; another difference is plain.
+    // An inexact number may equal only another number. A difference of types is certain.
     if (isInexact(value) && typeof other === 'number') throw new InexactNumber()
     return value === other
   }
@@ -395,10 +414,10 @@ export function areEqual (value: unknown, other: unknown): boolean {
   return true
 }
 
-/** Powers of ten of up to 600 digits. */
+/** Cost in steps: the calculation uses powers of ten of up to 600 digits. */
 const MULTIPLE = 5
 
-/** By the decimal digits of both numbers, as their author wrote them. */
+/** Divides by the decimal digits of both numbers, as their authors wrote them. */
 export function isMultiple (value: number, divisor: number): boolean {
   if (!Number.isFinite(value) || divisor === 0) return false
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0

@@ -1,6 +1,7 @@
 /**
- * One walk over a JSON Schema before it is compiled. Schemas come from cards, so they are untrusted: this bounds their size,
- * refuses what the gateway will not do for a stranger (remote references, async validation, slow patterns) and says where.
+ * Checks a JSON Schema in one walk before it is compiled. Schemas come from cards, so they are untrusted. The walk bounds their size,
+ * rejects what the gateway does not support for untrusted schemas (remote references, async validation, slow patterns) and reports the
+ * place.
  */
 import { quoted } from '../a2a/fields.js'
 import { patternSize } from './pattern-size.js'
@@ -16,7 +17,7 @@ export interface SchemaProblem {
 export interface SchemaLimits { readonly nodes: number, readonly depth: number, readonly unfolded: number, readonly chain: number }
 
 export const SCHEMA_LIMITS: SchemaLimits = { nodes: 5_000, depth: 64, unfolded: 50_000, chain: 500 }
-/** For schemas that the operator keeps in files, all that one refers to counted together. */
+/** Limits for schemas that the operator keeps in files. They apply to a schema together with all schemas that it refers to. */
 export const FILE_LIMITS: SchemaLimits = { nodes: 20_000, depth: 64, unfolded: 200_000, chain: 500 }
 
 /** Keywords whose value is one schema. */
@@ -25,24 +26,24 @@ const ONE = new Set(['additionalItems', 'additionalProperties', 'contains', 'els
 const MANY = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
 /** Keywords whose value maps names to schemas. */
 const MAP = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties', 'dependencies'])
-/** Where sub-schemas are stored rather than applied: they cost nothing until referenced. */
+/** Keywords that store subschemas without applying them. A stored schema costs nothing until it is referenced. */
 const STORED = new Set(['$defs', 'definitions'])
 
 /** Keywords whose value maps property names to something. */
 const NAMED = new Set(['properties', 'dependentSchemas', 'dependencies', 'dependentRequired'])
-/** Names to which the validator's comparison of objects would give a meaning of their own. */
+/** Names to which the validator's comparison of objects would give a special meaning. */
 const UNCOMPARABLE = new Set(['constructor', 'toString', 'valueOf'])
 
 const META_SCHEMAS = ['https://json-schema.org/draft/2020-12/schema', 'https://json-schema.org/draft/2019-09/schema', 'http://json-schema.org/draft-07/schema']
 
-/** How a value is reached says what it means: a property may well be called `pattern` or `$ref`. */
+/** Meaning of a value. It depends on the path to the value, because a property may have the name `pattern` or `$ref`. */
 type Role = 'schema' | 'schemas' | 'map' | 'patterns' | 'constant' | 'other'
 
 interface Walk {
   readonly patterns: Patterns
   readonly limits: SchemaLimits
   nodes: number
-  /** Absolute URIs that stand for a schema inside this one. */
+  /** Absolute URIs that identify a schema inside this one. */
   readonly ids: Set<string>
   readonly references: { readonly uri: string, readonly text: string, readonly pointer: string }[]
   problem: SchemaProblem | null
@@ -55,17 +56,17 @@ export function lintSchema (schema: unknown, patterns = new Patterns()): SchemaP
 }
 
 /**
- * The same for a schema that may refer to others, each by its URI.
+ * Checks a schema that may refer to other schemas by URI.
  * @param entry URI of the schema itself
- * @param documents what there is, by URI without fragment; their own `$id` is not looked at
- * @param patterns what compiles the patterns
+ * @param documents all available schemas, by URI without fragment; their own `$id` is ignored
+ * @param patterns compiles the patterns
  * @returns the first problem with the URI of its document, or the documents that the entry needs
  */
 export function lintDocuments (entry: string, documents: ReadonlyMap<string, unknown>, limits: SchemaLimits, patterns: Patterns): SchemaProblem & { readonly uri: string } | ReadonlyMap<string, unknown> {
   const needed = new Map<string, unknown>([[entry, documents.get(entry)]])
   const known = [...documents.keys(), ...META_SCHEMAS]
   let nodes = 0
-  // A map goes on to what is added while it is walked.
+  // The iteration includes entries that are added to the map during the loop.
   for (const [uri, schema] of needed) {
     const walk: Walk = { patterns, limits, nodes, ids: new Set(known), references: [], problem: null }
     visit(schema, 'schema', '', uri, 0, walk)
@@ -80,14 +81,14 @@ export function lintDocuments (entry: string, documents: ReadonlyMap<string, unk
   return problem === null ? needed : { uri: entry, ...problem }
 }
 
-/** Base of a schema that names none: nothing but itself is there. */
+/** Base URI of a schema that names none. It contains only the schema itself. */
 const ROOT = 'schema:/root'
 
 function fail (walk: Walk, pointer: string, message: string): void {
   walk.problem ??= { pointer, message }
 }
 
-/** Visits every value, schema or not: whatever is nested counts towards the bounds. */
+/** Visits every value, schema or not: every nested value counts towards the bounds. */
 function visit (value: unknown, role: Role, pointer: string, base: string, depth: number, walk: Walk): void {
   if (walk.problem !== null) return
   if (++walk.nodes > walk.limits.nodes) return fail(walk, pointer, `the schema has more than ${walk.limits.nodes} values`)
@@ -128,7 +129,7 @@ function checkKeyword (key: string, child: unknown, pointer: string, base: strin
     walk.references.push({ uri: resolve(child, base), text: child, pointer })
   }
   if (key === 'pattern' && typeof child === 'string') checkPattern(child, pointer, walk)
-  // Ajv leaves the name out of its tables, so nothing said about it would be checked.
+  // Ajv leaves this name out of its tables, so it would not check the property.
   if (NAMED.has(key) && typeof child === 'object' && child !== null && Object.hasOwn(child, '__proto__')) fail(walk, `${pointer}/__proto__`, 'a property named "__proto__" is not supported')
 }
 
@@ -152,8 +153,8 @@ function checkPattern (pattern: string, pointer: string, walk: Walk): void {
 }
 
 /**
- * Bounds what a schema unfolds to when its references are followed: thirty definitions that each name the next twice are small to
- * read and 2^30 steps to run. Cycles count once here; what they cost depends on the data and is bounded when they run.
+ * Bounds the size of a schema after its references are followed. Thirty definitions that each name the next one twice are small to read and
+ * take 2^30 steps to run. A cycle counts once here. Its cost depends on the data, and the evaluation bounds it.
  */
 function unfoldedSize (entry: string, documents: ReadonlyMap<string, unknown>, limits: SchemaLimits): SchemaProblem | null {
   const memo = new Map<unknown, number>()
@@ -189,7 +190,7 @@ function unfoldedSize (entry: string, documents: ReadonlyMap<string, unknown>, l
     : null
 }
 
-/** Values in a schema, counted up to `limit`. */
+/** Counts the values in a schema, up to `limit`. */
 export function countValues (schema: unknown, limit: number): number {
   const stack: unknown[] = [schema]
   let count = 0
@@ -201,10 +202,10 @@ export function countValues (schema: unknown, limit: number): number {
   return count
 }
 
-/** Instructions of a pattern that take as long to compile as a value of a schema. */
+/** Instructions of a pattern that take as long to compile as one value of a schema. */
 const PATTERN_PART = 10
 
-/** About how long compiling a schema takes, in values of an ordinary one (0.3 ms each), up to `limit`. */
+/** Estimates the time to compile a schema, in values of an ordinary schema (0.3 ms each), up to `limit`. */
 export function costOf (schema: unknown, limit: number): number {
   const stack: unknown[] = [schema]
   let cost = 0

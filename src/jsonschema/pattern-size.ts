@@ -1,30 +1,30 @@
 /**
- * How large a program RE2 makes of a pattern, from its text alone: `(?:abc){1000}` has 14 characters and 3,000 instructions, and 700 characters can
- * become 700,000 instructions (measured: 117 MB and 3 s). Computed before anything is compiled, and never less than what the compiler makes
- * (test/policy/pattern-size.test.ts compares both).
+ * Computes from the text of a pattern how large its RE2 program is. `(?:abc){1000}` has 14 characters and 3,000 instructions, and 700
+ * characters can become 700,000 instructions (measured: 117 MB and 3 s). The size is known before anything is compiled. It is never less
+ * than the size of the compiled program (test/policy/pattern-size.test.ts compares both).
  */
 
 export interface PatternSize {
   /** Upper bound of the instructions of the compiled program. */
   readonly instructions: number
-  /** Character tables of the pattern, each once, in instructions of the same memory (about 100 bytes). */
+  /** Size of the character tables of the pattern, each counted once. The unit is an instruction of the same memory (about 100 bytes). */
   readonly tables: number
-  /** The same with a copy of the table for each instruction that uses it, which is what RE2's one-pass matcher makes. */
+  /** Size of the tables with one copy for each instruction that uses a table. RE2's one-pass matcher makes these copies. */
   readonly copies: number
 }
 
-/** A table of Unicode has up to 1,400 numbers of four bytes. */
+/** Weight of a Unicode table, which has up to 1,400 numbers of four bytes. */
 const PROPERTY = 50
-/** Two numbers per range or character of a class. */
+/** Weight of a range or character of a class: two numbers. */
 const RANGE = 0.2
-/** The instructions for a failure and a match, which every program has. */
+/** Every program has an instruction for a failure and one for a match. */
 const FRAME = 2
 
 interface Level {
-  /** Sum of the branch so far without its last item, which a quantifier may still multiply. */
+  /** Sum of the branch so far without its last item. A quantifier may still multiply that item. */
   branch: number
   copies: number
-  /** Of the finished branches. */
+  /** Sum of the finished branches. */
   done: number
   doneCopies: number
   /** The last item. */
@@ -38,7 +38,7 @@ const QUANTIFIER = /\{(\d+)(?:(,)(\d*))?\}|[*+?]/y
 const ESCAPE = /\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|c[A-Za-z]|k<[^>]*>|[^]|$)/y
 const GROUP = /\(\?(?:<(?![=!])[^>]*>|<?[=!]|[a-z-]*:)|\(/y
 
-/** @param pattern of ECMA-262; for text that is none, any number */
+/** @param pattern an ECMA-262 pattern; for other text the result is any number */
 export function patternSize (pattern: string): PatternSize {
   const outer: Level[] = []
   let top = level(0)
@@ -65,7 +65,7 @@ export function patternSize (pattern: string): PatternSize {
     if (char === '(') {
       const group = take(GROUP)?.[0]
       outer.push(top)
-      // Two instructions say where a group begins and ends, if anybody asks.
+      // Two instructions mark where a capturing group begins and ends.
       top = level(group === '(' || group?.startsWith('(?<') === true ? 2 : 0)
     } else if (char === ')') {
       at++
@@ -93,7 +93,7 @@ export function patternSize (pattern: string): PatternSize {
         const [, min, comma, max] = quantifier
         const least = min === undefined ? 1 : Number(min)
         const times = min === undefined ? 1 : Math.max(1, least, Number(max ?? 0))
-        // An optional repetition costs a branch, a loop two.
+        // An optional repetition costs one branch, a loop costs two.
         const branches = min === undefined ? 2 : comma === undefined ? 0 : max === '' ? 2 : Math.max(0, times - least)
         top.last = times * top.last + branches
         top.lastCopies *= times
@@ -101,7 +101,7 @@ export function patternSize (pattern: string): PatternSize {
       }
     }
   }
-  // Groups that nothing closes.
+  // Closes groups that have no closing parenthesis.
   while (outer.length > 0) {
     const { size, copies } = close(top)
     top = outer.pop() ?? level(0)

@@ -1,7 +1,8 @@
 /**
- * Linear-time regular expressions for the patterns of cards and policies: RE2, so no pattern is slow on any input (ReDoS).
- * Patterns are ECMA-262 (JSON Schema 2020-12 §6.4), translated; what RE2 cannot say (look-around, back-references, repeat counts
- * over 1000) and what only RE2 understands is an error when the pattern is compiled, never a different match.
+ * Linear-time regular expressions (RE2) for the patterns of cards and policies, so no pattern is slow on any input (ReDoS). Patterns are
+ * written in ECMA-262 (JSON Schema 2020-12 §6.4) and translated. Two kinds of patterns cause an error at compile time and never a different
+ * match: patterns that RE2 does not support (look-around, back-references, repeat counts over 1000), and patterns that only RE2
+ * understands.
  */
 import { createRequire } from 'node:module'
 import type * as Re2 from 're2js'
@@ -13,32 +14,38 @@ const require = createRequire(import.meta.url)
 
 export interface Matcher {
   test (text: string): boolean
-  /** Ajv tells the patterns of a schema apart by this: with that of every object it would use the first one for all. */
+  /** Ajv distinguishes the patterns of a schema by this text. With the text of every object, Ajv would use the first pattern for all. */
   toString (): string
 }
 
 export type CompiledPattern = Matcher & { readonly size: number }
 
-/** Instructions, and character tables in instructions of the same memory, of one pattern (measured: up to 20 us each to compile, 100 bytes to keep). */
+/**
+ * Maximum size of one pattern: instructions, plus character tables in instructions of the same memory (measured: up to 20 us each to
+ * compile, 100 bytes to keep).
+ */
 export const MAX_PATTERN_SIZE = 5_000
-/** The same for all different patterns of one card. */
+/** Maximum size of all different patterns of one card. */
 export const MAX_PATTERNS_SIZE = 25_000
-/** RE2 copies the character tables of a pattern that begins with `^` for each instruction (measured: 14 MB for `^(?:\\p{L}{31}){31}$`); not of a group. */
+/**
+ * Maximum size of the copies of character tables. RE2 copies the tables for each instruction of a pattern that begins with `^` (measured:
+ * 14 MB for `^(?:\\p{L}{31}){31}$`), but not for those of a group.
+ */
 const MAX_COPIES = 500
 
 interface KnownPattern {
   readonly size: number
-  /** Null until it is asked for. */
+  /** Null until the first use. */
   compiled: CompiledPattern | Error | null
 }
 
-/** Compiles each pattern once, and counts their sizes: those that are too large to be compiled too. */
+/** Compiles each pattern once and adds up the sizes. The sum includes patterns that are too large to compile. */
 export class Patterns {
   private readonly known = new Map<string, KnownPattern>()
   private readonly limit: number
   private sum = 0
 
-  /** @param limit of all patterns together; none for those of the operator */
+  /** @param limit of all patterns together; patterns of the operator have no limit */
   constructor (limit = Number.POSITIVE_INFINITY) {
     this.limit = limit
   }
@@ -47,17 +54,17 @@ export class Patterns {
     return this.sum > this.limit
   }
 
-  /** In plain words, once `exceeded`. */
+  /** Message in plain words, valid once `exceeded` is true. */
   get problem (): string {
     return `the patterns of the card compile to ${shown(this.sum)} instructions together, more than ${this.limit}`
   }
 
-  /** In the order in which they were first named. */
+  /** All patterns, in the order of their first use. */
   get all (): readonly string[] {
     return [...this.known.keys()]
   }
 
-  /** Counts a pattern that need not be compiled. */
+  /** Counts a pattern without compiling it. */
   count (pattern: string): void {
     this.of(pattern)
   }
@@ -70,12 +77,15 @@ export class Patterns {
     return known.compiled
   }
 
-  /** @param patterns that another instance has; they count here too, and what is compiled is compiled for both */
+  /**
+   * Counts the patterns of another instance here too. Both instances share the compiled patterns.
+   * @param patterns the other instance
+   */
   adopt (patterns: Patterns): void {
     for (const [pattern, one] of patterns.known) this.add(pattern, one)
   }
 
-  /** Counts a pattern, which is compiled once for both. */
+  /** Counts a pattern of another instance. It is compiled once for both instances. */
   share (pattern: string, other: Patterns): void {
     this.add(pattern, other.of(pattern))
   }
@@ -109,7 +119,10 @@ function shown (size: number): string {
   return size > 1e12 ? 'more than 10^12' : String(size)
 }
 
-/** Escapes that mean one thing to RE2 and another to ECMA-262 without the `u` flag, where `\Q` is a letter and `\u{61}` is 61 times one. */
+/**
+ * Escapes that mean one thing to RE2 and another to ECMA-262 without the `u` flag. Without the flag, `\Q` is a letter and `\u{61}` is 61
+ * times the letter u.
+ */
 const RE2_ONLY = /\\(?:[QEAzaCpPk1-9]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2})|c(?![A-Za-z])|0\d)/
 
 /** @throws Error in plain words when the pattern cannot be used */
@@ -121,7 +134,7 @@ export function compilePattern (pattern: string): CompiledPattern {
   if (size > MAX_PATTERN_SIZE) {
     throw new Error(`the pattern ${quoted(pattern, 100)} is too large: it compiles to ${shown(size)} instructions, more than ${MAX_PATTERN_SIZE}; repeat less, or shorter parts`)
   }
-  // With the first pattern: a start without any does without it (measured: 14 ms of processor time).
+  // RE2 is loaded with the first pattern. A start without patterns does not load it (measured: 14 ms of processor time).
   const { RE2JS } = require('re2js') as typeof Re2
   let compiled: RE2JS
   try {
@@ -133,11 +146,11 @@ export function compilePattern (pattern: string): CompiledPattern {
   return { test: text => compiled.matcher(text).find(), toString: () => pattern, size: compiled.programSize() }
 }
 
-/** An escape, a class, or the beginning of a group: what stands inside a class or behind a backslash is none. */
+/** Matches an escape, a class, or the beginning of a group. Text inside a class or after a backslash is not a construct. */
 const CONSTRUCT = /\\k<[^>]*>|\\[1-9]\d*|\\[^]|\[(?:\\[^]|[^\]\\])*\]|\(\?<?[=!]|\{\d+(?:,\d*)?\}/gu
 const MAX_REPEAT = 1000
 
-/** @returns the first construct that no linear-time engine has, by name; null when it is something else */
+/** @returns the name of the first construct that no linear-time engine supports; null when there is none */
 function unsupported (pattern: string): string | null {
   for (const [text] of pattern.matchAll(CONSTRUCT)) {
     if (text.startsWith('(?<')) return `look-behind ${text}`
@@ -154,7 +167,7 @@ function isEcma (pattern: string): boolean {
     new RegExp(pattern, 'u')
     return true
   } catch {
-    // Without the flag, needless escapes such as `\-` and `\@` are legal, and common in published schemas.
+    // Without the flag, unnecessary escapes such as `\-` and `\@` are valid. They are common in published schemas.
     if (RE2_ONLY.test(pattern)) return false
   }
   try {
@@ -166,7 +179,7 @@ function isEcma (pattern: string): boolean {
   }
 }
 
-/** ECMA-262 WhiteSpace and LineTerminator, and all the rest, as ranges of a class. RE2's `\s` is five ASCII characters. */
+/** WhiteSpace and LineTerminator of ECMA-262, and their complement, as ranges of a class. RE2's `\s` is only five ASCII characters. */
 const SPACE = '\\t-\\r\\u0020\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
 const NO_SPACE = '\\u0000-\\u0008\\u000e-\\u001f\\u0021-\\u009f\\u00a1-\\u167f\\u1681-\\u1fff\\u200b-\\u2027\\u202a-\\u202e\\u2030-\\u205e\\u2060-\\u2fff\\u3001-\\ufefe\\uff00-\\u{10ffff}'
 
@@ -174,8 +187,8 @@ const ATOM = /\\c[A-Za-z]|\\u\{[^}]*\}|\\u[\dA-Fa-f]{4}|\\x[\dA-Fa-f]{2}|\\[pP]\
 const CLASS_ESCAPE = /^\\[dDwWsSpP]/
 
 /**
- * Says in RE2's terms what RE2 reads differently: `.`, `\s` and `\S` everywhere; in a class `[`, where RE2 looks for `[:alpha:]`, and a
- * dash beside a class escape, as in `[\w-.]`.
+ * Rewrites the parts of a pattern that RE2 reads differently: `.`, `\s` and `\S` everywhere. In a class: `[`, because RE2 looks for
+ * `[:alpha:]`, and a dash beside a class escape, as in `[\w-.]`.
  */
 function toRe2 (pattern: string): string {
   let at = 0

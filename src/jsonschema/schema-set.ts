@@ -1,4 +1,4 @@
-/** Schemas from files: one, with whatever of its set it refers to. */
+/** Compiles a schema from a file, together with the schemas of its set that it refers to. */
 import type { SchemaRef, SchemaSet } from '../config/model/model.js'
 import type { Draft } from './ajv.js'
 import type { CompileResult } from './schema.js'
@@ -8,10 +8,10 @@ import { Patterns } from './regexp.js'
 import { decodeFragment, FILE_LIMITS, lintDocuments } from './lint.js'
 import { resolvePointer } from '../wire/json/pointer.js'
 
-/** A set is read once per configuration, and serves all its agents. */
+/** Compiled schemas by set. The gateway reads a set once per configuration, and all agents of the configuration share it. */
 const compiled = new WeakMap<SchemaSet, Map<string, CompileResult>>()
 
-/** Problems name the file before the pointer: `schemas/order.json#/properties/id`. */
+/** Compiles a schema of a set, once. Problems name the file before the pointer: `schemas/order.json#/properties/id`. */
 export function compileRef ({ ref, set }: SchemaRef): CompileResult {
   let known = compiled.get(set)
   if (known === undefined) compiled.set(set, known = new Map())
@@ -41,7 +41,7 @@ function compileNew (ref: string, set: SchemaSet): CompileResult {
   return result.ok ? result : failure(entry, result.problem.pointer, result.problem.message)
 }
 
-/** A document is known by its place in the set, whatever it calls itself. */
+/** Removes `$id` and `$schema`. The set identifies a document by its place, not by its own name. */
 function withoutNames (schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
   return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$id' && key !== '$schema'))

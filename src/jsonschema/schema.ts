@@ -1,6 +1,6 @@
 /**
- * JSON Schema for data that strangers send against schemas that strangers wrote. Drafts 07, 2019-09 and 2020-12 by `$schema`,
- * 2020-12 where it is absent. Compiled when a card or policy is loaded, never per request.
+ * JSON Schema for untrusted data against untrusted schemas. `$schema` selects draft 07, 2019-09 or 2020-12; the default is 2020-12. Schemas
+ * are compiled when a card or policy is loaded, never per request.
  */
 import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv'
 import { memberPath } from '../a2a/fields.js'
@@ -14,16 +14,16 @@ import { lintSchema } from './lint.js'
 import { parsePointer } from '../wire/json/pointer.js'
 
 export interface DataViolation {
-  /** Path from the validated value, to be appended to its own path: `.a[0]["odd name"]`, '' for the value itself. */
+  /** Path from the validated value, to append to the path of that value: `.a[0]["odd name"]`, '' for the value itself. */
   readonly path: string
-  /** What was expected; never what was sent. */
+  /** The expected value; never the value that was sent. */
   readonly message: string
 }
 
 export interface CompiledSchema {
-  /** @returns null when the value is valid, else up to `MAX_VIOLATIONS` violations */
+  /** @returns null when the value is valid, otherwise up to `MAX_VIOLATIONS` violations */
   validate (value: unknown): readonly DataViolation[] | null
-  /** @returns null when it takes too many steps to tell */
+  /** @returns null when the decision takes too many steps */
   matches (value: unknown): boolean | null
 }
 
@@ -39,8 +39,8 @@ const DRAFTS: ReadonlyMap<string, Draft> = new Map([
 ])
 
 /**
- * Compiles an untrusted schema; every failure names the place in the schema. Nothing is fetched.
- * @param patterns compiles those of the schema, and has them afterwards
+ * Compiles an untrusted schema. Every failure names the place in the schema. The function fetches nothing.
+ * @param patterns compiles the patterns of the schema, and holds them afterwards
  */
 export function compileSchema (schema: unknown, patterns = new Patterns()): CompileResult {
   if (typeof schema === 'boolean') return { ok: true, schema: { validate: () => schema ? null : [{ path: '', message: 'is not allowed here' }], matches: () => schema } }
@@ -48,7 +48,7 @@ export function compileSchema (schema: unknown, patterns = new Patterns()): Comp
   return 'message' in checked ? { ok: false, problem: checked } : compileLinted(checked.schema, checked.draft, patterns)
 }
 
-/** Whether a schema, other than a boolean, can be compiled: everything that is checked before it is. */
+/** Checks everything that must hold before a schema, other than a boolean, can be compiled. */
 export function checkSchema (schema: unknown, patterns: Patterns): SchemaProblem | { readonly schema: object, readonly draft: Draft } {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return { pointer: '', message: 'a JSON Schema is an object or a boolean' }
   const draft = draftOf(schema)
@@ -57,8 +57,8 @@ export function checkSchema (schema: unknown, patterns: Patterns): SchemaProblem
 }
 
 /**
- * Compiles a schema that has been looked through.
- * @param documents what it may refer to, by URI
+ * Compiles a schema that `lintDocuments` or `checkSchema` has accepted.
+ * @param documents other schemas that it may refer to, by URI
  */
 export function compileLinted (schema: object, draft: Draft, patterns: Patterns, documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS): CompileResult {
   try {
@@ -74,21 +74,23 @@ function failure (pointer: string, message: string): CompileResult {
   return { ok: false, problem: { pointer, message } }
 }
 
-/** @returns null for a `$schema` that is none of them */
+/** @returns null for a `$schema` that is none of the drafts */
 export function draftOf (schema: object): Draft | null {
   const declared = (schema as { $schema?: unknown }).$schema
   if (declared === undefined) return '2020-12'
   return typeof declared === 'string' ? DRAFTS.get(declared.replace(/#$/, '')) ?? null : null
 }
 
-/** Two validators: the first stops at the first error, so that bad data costs no more than good data; the second lists them all. */
+/**
+ * Creates two validators. The first stops at the first error, so that bad data costs no more than good data. The second lists all errors.
+ */
 export function validatorOf (compile: (allErrors: boolean) => ValidateFunction): CompiledSchema {
   const quick = compile(false)
   const full = compile(true)
   return { validate: value => run(quick, full, value), matches: value => matches(quick, value) }
 }
 
-/** @param ajv a fresh instance per schema: one agent's `$id` can neither clash with another's nor be reached from it */
+/** @param ajv a new instance per schema: the `$id` of one agent can neither clash with that of another nor be reached from it */
 export function compileWith (ajv: Ajv, schema: object, documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS): ValidateFunction {
   for (const [uri, document] of documents) ajv.addSchema(document as AnySchema, uri)
   const validate = ajv.compile(schema)
@@ -96,7 +98,10 @@ export function compileWith (ajv: Ajv, schema: object, documents: ReadonlyMap<st
   return validate
 }
 
-/** Data of more values than this is not walked a second time for a longer list of errors, nor one that takes more steps than this. */
+/**
+ * Limits for the second run that produces a longer list of errors. Larger data is not validated a second time, and the second run stops
+ * after this many steps.
+ */
 const FULL_LIST_LIMIT = 2_000
 const FULL_LIST_STEPS = 10_000
 
@@ -119,7 +124,7 @@ function run (quick: ValidateFunction, full: ValidateFunction, value: unknown): 
   } catch (error) {
     return [notValidated(error, value)]
   }
-  // What a longer list costs must not be missing where the rules that follow are checked.
+  // The cost of a longer list must leave enough steps for the rules that follow.
   if (stepsLeft() < MAX_STEPS / 2 || !smallerThan(value, FULL_LIST_LIMIT)) return describe(first)
   try {
     return withSteps(FULL_LIST_STEPS, () => full(value)) === true ? describe(first) : describe(full.errors ?? first)
@@ -130,7 +135,7 @@ function run (quick: ValidateFunction, full: ValidateFunction, value: unknown): 
 
 const NO_STEPS_LEFT: readonly DataViolation[] = [{ path: '', message: 'could not be validated: too many steps were taken before its turn; send less data' }]
 
-/** Fail closed. Anything else than too many steps is recursion that consumes no data, or deeper than the stack. */
+/** Fail closed. Any error other than too many steps is recursion that consumes no data, or recursion deeper than the stack. */
 function notValidated (error: unknown, value: unknown): DataViolation {
   if (error instanceof InexactNumber) return { path: error.pointer === null ? pathTo(inexactPath(value) ?? []) : toPath(error.pointer), message: NOT_EXACT }
   if (error instanceof TooManySteps) return { path: '', message: 'could not be validated: the schema takes too many steps on data like this' }
@@ -141,7 +146,7 @@ function describe (errors: readonly ErrorObject[]): DataViolation[] {
   const found: DataViolation[] = []
   const seen = new Set<string>()
   for (const error of errors) {
-    // Follow-up errors of these say less than the errors of the branches listed beside them.
+    // The follow-up error of `if` contains less than the errors of the branches beside it.
     if (error.keyword === 'if' && errors.length > 1) continue
     const violation = { path: pathOf(error), message: messageOf(error) }
     const key = `${violation.path} ${violation.message}`
@@ -171,7 +176,10 @@ function pathTo (keys: readonly (string | number)[]): string {
   return path.replace('\u0000', '')
 }
 
-/** Ajv's words name what the schema wants, not what was sent; for closed sets the set is added. */
+/**
+ * Message of an error. Ajv's text names what the schema requires, not what was sent. For `enum` and `const` the message adds the allowed
+ * values.
+ */
 function messageOf (error: ErrorObject): string {
   const params = error.params as Record<string, unknown>
   if (error.propertyName !== undefined) return clip(`is a name that ${error.message ?? 'is not allowed'}`)
@@ -187,7 +195,7 @@ function messageOf (error: ErrorObject): string {
   }
 }
 
-/** Of lists and objects, which may be as large as a card, each once. */
+/** Texts of lists and objects. A value may be as large as a card, so each text is made once. */
 const texts = new WeakMap<object, string>()
 
 function textOf (value: unknown): string {
@@ -198,7 +206,7 @@ function textOf (value: unknown): string {
   return text
 }
 
-/** More than is shown of a text. */
+/** Maximum characters of a text that become JSON. Messages show fewer. */
 const SHOWN = 500
 
 function smallerThan (value: unknown, limit: number): boolean {

@@ -1,4 +1,4 @@
-/** Which agent a recorded request is for, and the request as that agent's card sees it. */
+/** Finds the agent of a recorded request, and converts the request to the form that the agent's card requires. */
 import type { PlainRequest } from '../pipeline/dry-run.js'
 import { Agents, hostName } from '../pipeline/agents.js'
 import type { AgentState } from '../pipeline/agent-snapshot.js'
@@ -13,12 +13,13 @@ import type { RecordedRequest } from './recording/recorded-request.js'
 export interface Place {
   readonly config: AgentConfig
   readonly foundBy: NonNullable<Explanation['agent']>['foundBy']
-  /** Below the agent's path, undecoded; null for a bare envelope. */
+  /** Path below the agent's path, undecoded. Null for a bare envelope. */
   readonly path: string | null
 }
 
 /**
- * @param wanted name of the agent, or null: by host and path, as the gateway would
+ * Finds the agent and the path of a recorded request.
+ * @param wanted name of the agent. Null: host and path decide, as in the gateway
  * @returns null when no agent is served at the address
  * @throws CannotExplain
  */
@@ -38,14 +39,15 @@ export function placeOf (recorded: RecordedRequest, agents: readonly AgentConfig
   return found === null ? null : { config: found.agent.config, foundBy: 'address', path: found.rest }
 }
 
-/** A request recorded at the agent itself has a path without that of the gateway. */
+/** Removes the gateway's base path. A request recorded at the agent itself does not have this base path. */
 function below (base: string, path: string): string {
   return path === base || path.startsWith(`${base}/`) ? path.slice(base.length) : path
 }
 
 /**
- * @param path of the place
- * @throws CannotExplain for a bare envelope where the card lists no JSON-RPC interface
+ * Builds the request at the given path.
+ * @param path path of the place; null for a bare envelope
+ * @throws CannotExplain for a bare envelope when the card lists no JSON-RPC interface
  */
 export function plainRequest (recorded: RecordedRequest, path: string | null, state: AgentState): PlainRequest {
   const { method, target, headers, body } = recorded
@@ -62,7 +64,8 @@ function rpcPath (headers: readonly string[], state: AgentState): string {
 }
 
 /**
- * The recorded headers as a client would send them: with those of `more` in place of theirs, and the length of the body there is.
+ * Returns the recorded headers as a client would send them. The headers of `more` replace those of the same name, and the length is that of
+ * the actual body.
  * @param more flat list: name, value, name, value
  */
 export function sentHeaders ({ headers, body, target }: RecordedRequest, more: readonly string[]): string[] {

@@ -1,7 +1,7 @@
-/** What of a request may be printed: explanations are pasted into tickets. */
+/** Selects the data of a request that may be printed. Explanations are pasted into tickets, so private data is masked. */
 import type { ForwardedShown } from './explain/explanation.js'
 
-/** Headers of HTTP, A2A and tracing that hold nothing of a client's own. The values of all others are masked. */
+/** Headers of HTTP, A2A and tracing that contain no private data of a client. The values of all other headers are masked. */
 const SHOWN = /^(?:a2a-version|(?:x-)?a2a-extensions|accept(?:-charset|-encoding|-language)?|cache-control|connection|content-(?:encoding|language|length|type)|date|expect|host|keep-alive|pragma|te|traceparent|transfer-encoding|upgrade|user-agent|via|x-accel-buffering|x-forwarded-(?:for|host|port|proto))$/
 
 export const MASK = '***'
@@ -10,7 +10,7 @@ function shownValue (name: string, value: string): string {
   return SHOWN.test(name.toLowerCase()) ? value : MASK
 }
 
-/** The path, and the names of the query's parameters. */
+/** Returns the path and the names of the query's parameters. Parameter values are masked. */
 export function shownTarget (target: string): string {
   const mark = target.indexOf('?')
   if (mark === -1) return target
@@ -18,9 +18,10 @@ export function shownTarget (target: string): string {
 }
 
 /**
- * The headers that go out beside those that came in.
- * @param sent of the recorded request or answer; flat list, as the other
- * @param own names of those that are the gateway's own
+ * Compares the outgoing headers with the incoming headers.
+ * @param sent headers of the recorded request or response; flat list
+ * @param out outgoing headers; flat list
+ * @param own names of headers that the gateway itself sets
  */
 export function compareHeaders (sent: readonly string[], out: readonly string[], own: readonly string[] = []): Pick<ForwardedShown, 'headers' | 'dropped'> {
   const before = byName(sent)

@@ -1,9 +1,9 @@
-/** Lines that explanations of requests and of answers are made of. */
+/** Builds the text lines of explanations of requests and responses. */
 import type { RejectionShown } from './explain/explanation.js'
 
 const WIDTH = 10
 
-/** How a header or body that goes out differs from what came in. */
+/** Marks that show how an outgoing header or body differs from the incoming one. */
 export const MARKS = { same: ' ', changed: '~', added: '+' }
 
 export function field (name: string, text: string): string {
@@ -14,7 +14,7 @@ export function bytes (count: number): string {
   return `${count} ${count === 1 ? 'byte' : 'bytes'}`
 }
 
-/** A line for each of the URIs, or a dash. */
+/** Returns one line per URI, or a dash when there is none. */
 export function set (name: string, uris: readonly string[]): string[] {
   return uris.length === 0 ? [`  ${field(name, '-')}`] : uris.map((uri, i) => `  ${field(i === 0 ? name : '', uri)}`)
 }

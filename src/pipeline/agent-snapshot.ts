@@ -1,4 +1,7 @@
-/** Everything a request to one agent looks up: routes, policies, served cards. Built when cards load, swapped whole, never changed. */
+/**
+ * The snapshot that requests to one agent use: routes, policies, served cards. The gateway builds it when cards load, replaces it as a
+ * whole and never changes it.
+ */
 import type { AgentCard, CardInterface } from '../a2a/card/card.js'
 import { readCard } from '../a2a/card/card.js'
 import type { CardAdditions } from '../a2a/card/additions.js'
@@ -28,19 +31,19 @@ export interface AgentState {
   readonly interfaces: readonly MappedInterface[]
   readonly policy: Readonly<Record<Version, AgentPolicy>>
   readonly served: Readonly<Record<Version, RenderedCard>>
-  /** When these bytes were first served: `Last-Modified`. */
+  /** Time at which the gateway first served these bytes, for `Last-Modified`. */
   readonly since: Date
   readonly rewrite: RewriteOptions
-  /** Oddities of the cards themselves; the card source has logged them. */
+  /** Unusual findings about the cards themselves. The card source has logged them. */
   readonly cardWarnings: readonly string[]
-  /** What the gateway cannot route or use of them. */
+  /** Parts of the cards that the gateway cannot route or use. */
   readonly warnings: readonly string[]
-  /** What policies say of the cards; `warnings` has their words. */
+  /** Findings of policies about the cards. `warnings` contains their messages. */
   readonly findings: readonly CardFinding[]
   readonly cache: SchemaCache
 }
 
-/** A policy does not let the card be used. */
+/** A policy does not allow the card to be used. */
 export class CardRejected extends Error {
   readonly findings: readonly CardFinding[]
 
@@ -56,21 +59,22 @@ export interface AgentStateOptions {
   /** The gateway's public URL with the agent's path, no trailing slash. */
   readonly publicBase: string
   readonly previous: AgentState | null
-  /** JSON text of a secret that a policy injects. */
+  /** Returns the JSON text of a secret that a policy injects. */
   readonly secretOf: (injection: InjectionConfig) => string
-  /** Schemas of the card that were compiled before, by key; without, all are compiled here and now. */
+  /** Schemas of the card that were compiled before, by key. Without it, all schemas are compiled immediately. */
   readonly ready?: ReadonlyMap<string, KnownSchema> | undefined
 }
 
 /**
- * What the schemas of a card may cost (`costOf`) that a gateway compiles between two requests: about 30 ms. A card with more is compiled in a thread;
- * most cards cost less, and start no thread.
+ * Maximum cost (`costOf`) of the schemas of a card that the gateway compiles between two requests: about 30 ms. A thread compiles the
+ * schemas of a card that costs more. Most cards cost less and start no thread.
  */
 export const COMPILED_HERE = 100
 
 /**
- * The schemas that a state of these cards would compile, by key. What is wrong with the cards is for `buildAgentState` to say.
- * @param options those of the state to build
+ * Returns the schemas, by key, that a snapshot of these cards would compile. Faults of the cards are ignored here; `buildAgentState`
+ * reports them.
+ * @param options the options of the snapshot to build
  */
 export function schemasToCompile (loaded: LoadedCards, options: AgentStateOptions): ReadonlyMap<string, unknown> {
   const collector = new SchemaCollector({ previous: options.previous?.cache })
@@ -84,9 +88,13 @@ export function schemasToCompile (loaded: LoadedCards, options: AgentStateOption
   return collector.found
 }
 
-/** @throws Error in plain words when the cards cannot be used */
+/**
+ * Builds the snapshot of an agent from its cards.
+ * @throws Error in plain words when the cards cannot be used
+ */
 export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions): AgentState {
-  // Taken apart: a closure that outlives this and knows `options` would keep the state before, and that the one before it.
+  // Destructured on purpose. A closure that outlives this call and refers to `options` would keep the previous snapshot, and with it the
+  // one before.
   const { agent, publicBase, previous, ready } = options
   const scope = scopeOf(agent)
   const additions: CardAdditions = { advertise: agent.card.advertise, schemas: agent.card.schemas }
@@ -131,14 +139,17 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   }
 }
 
-/** Paths of interfaces that are not carried, as the most lenient agent reads them: no `passthrough` prefix may carry calls there past inspection. */
+/**
+ * Paths of interfaces that the gateway does not route, as the most lenient agent reads them. No `passthrough` prefix may forward calls to
+ * these paths without inspection.
+ */
 function uncarriedPaths (card: AgentCard, mapped: readonly MappedInterface[], scope: PathScope): string[] {
   const carried = new Set(mapped.map(one => one.url))
   const written = [...card.uncarried.map(one => one.path), ...card.interfaces.filter(one => !carried.has(one.text)).map(one => one.url.pathname)]
   return written.filter(path => path !== null).map(path => interfacePath(path, scope.base)).filter(path => path !== null)
 }
 
-/** Routes that policies add, offered in the versions that the agent speaks. */
+/** Routes that policies add, in the versions that the agent supports. */
 function extensionRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): ExtensionRoute[] {
   return VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version => [...policies[version].routes.keys()].map(key => {
     const [verb = '', path = ''] = key.split(' ')
@@ -163,7 +174,7 @@ function amendedCards ({ byVersion }: LoadedCards, additions: CardAdditions): Re
   return { 0.3: plain, '1.0': byVersion['1.0'] === byVersion['0.3'] ? plain : amended(byVersion['1.0'].card, additions) }
 }
 
-/** The card as clients see it, which is what requests are held to. */
+/** The card as clients see it. The gateway validates requests against this card. */
 function amended (card: AgentCard, additions: CardAdditions): AgentCard {
   const raw = withAdditions(card.raw, additions)
   if (raw === card.raw) return card
@@ -172,7 +183,7 @@ function amended (card: AgentCard, additions: CardAdditions): AgentCard {
   return read.card
 }
 
-/** The card of a version is the one fetched for it, unless only the other one lists an interface of that version. */
+/** Card of a version: the card that was fetched for this version, unless only the other card lists an interface of the version. */
 function cardFor (version: Version, cards: Readonly<Record<Version, AgentCard>>): AgentCard {
   const speaks = (card: AgentCard): boolean => card.interfaces.some(one => one.version === version)
   if (speaks(cards[version])) return cards[version]
@@ -189,7 +200,7 @@ function routeKey (one: MappedInterface): string {
   return `${one.binding} ${one.version} ${one.publicPath}`
 }
 
-/** The two variants of a card mostly list the same interfaces. */
+/** Removes duplicates. The two variants of a card usually list the same interfaces. */
 function distinct (interfaces: readonly CardInterface[]): CardInterface[] {
   return [...new Map(interfaces.map(one => [`${one.binding} ${one.version} ${one.url.href}`, one])).values()]
 }

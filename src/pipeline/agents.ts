@@ -1,12 +1,12 @@
-/** The agents by host and path. Looking one up costs a map look-up per path segment, whatever their number. */
+/** Finds agents by host and path. A search costs one map look-up per path segment, independent of the number of agents. */
 import type { AgentConfig } from '../config/model/model.js'
 
-/** Whatever has an agent's configuration. */
+/** Any object with the configuration of an agent. */
 interface Placed { readonly config: Pick<AgentConfig, 'host' | 'path'> }
 
 export interface Found<A> {
   readonly agent: A
-  /** What follows the agent's path: '' or beginning with `/`. */
+  /** The rest of the path after the agent's path: '' or text that begins with `/`. */
   readonly rest: string
 }
 

@@ -1,17 +1,17 @@
-/** What decides the form of a refusal: whom it is for. */
+/** Properties of the caller that determine the form of a rejection. */
 import type { Operation } from '../a2a/operations.js'
 import { parseMediaType } from '../wire/media-type.js'
 
 /** Raw JSON-RPC id of a request whose id is not known. */
 export const NO_ID = (): string => 'null'
 
-/** Whether the caller of a JSON-RPC operation reads an event stream and nothing else. */
+/** True when the caller of a JSON-RPC operation reads only an event stream. */
 export function awaitsEventStream (operation: string, accept: string | undefined): boolean {
   if (operation !== ('SendStreamingMessage' satisfies Operation) && operation !== ('SubscribeToTask' satisfies Operation)) return false
   return (accept ?? '').includes('text/event-stream')
 }
 
-/** Media type of a request, without parameters; null where there is none, or none that can be read. */
+/** Media type of a request, without parameters. Null when there is none, or when it cannot be parsed. */
 export function mediaTypeOf (contentType: string | undefined): string | null {
   if (contentType === undefined || contentType === 'application/json') return contentType ?? null
   return parseMediaType(contentType)?.essence ?? null

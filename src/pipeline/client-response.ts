@@ -1,4 +1,4 @@
-/** What the client gets of an answer that was judged. */
+/** Builds the client's response from an evaluated response of the agent. */
 import type { Caller, Rejection } from '../a2a/errors.js'
 import { decisionHeader } from '../a2a/errors.js'
 import type { ResponseDecision } from '../policy/response/evaluator.js'
@@ -6,15 +6,15 @@ import { editJson } from '../wire/json/edit.js'
 import { headersOfChanged } from './response-head.js'
 import { rejectionResponse } from './rejection-response.js'
 
-/** Every answer gets Date and Connection besides. */
+/** A response for the client. Every response also gets the headers Date and Connection. */
 export interface ClientResponse {
   readonly status: number
-  /** Reason phrase; '' for the status' usual one. */
+  /** Reason phrase; '' for the usual phrase of the status. */
   readonly phrase: string
   /** Flat list, names in lower case. */
   readonly headers: readonly string[]
   readonly body: Buffer
-  /** Whether the body is the agent's, byte by byte. */
+  /** True when the body is the agent's, byte for byte. */
   readonly unchanged: boolean
 }
 
@@ -22,7 +22,7 @@ export function rejectedResponse (rejection: Rejection, caller: Caller): ClientR
   return { ...rejectionResponse(rejection, caller), unchanged: false }
 }
 
-/** @param headers of the agent's answer, with the client's echo */
+/** @param headers of the agent's response, with the client's extension header */
 export function wholeResponse ({ status, body }: { readonly status: number, readonly body: Buffer }, headers: readonly string[], decision: ResponseDecision): ClientResponse {
   const edited = decision.edits.length === 0 ? body : editJson(body, decision.edits)
   const unchanged = edited === body
@@ -31,7 +31,7 @@ export function wholeResponse ({ status, body }: { readonly status: number, read
   return { status, phrase: '', headers: kept, body: edited, unchanged }
 }
 
-/** @param sent what goes out of the agent's stream */
+/** @param sent the part of the agent's stream that the client gets */
 export function streamResponse (status: number, headers: readonly string[], sent: Buffer, received: Buffer): ClientResponse {
   const more = ([['cache-control', 'no-cache'], ['x-accel-buffering', 'no']] as const).filter(([name]) => !headers.some((one, i) => i % 2 === 0 && one === name)).flat()
   return { status, phrase: '', headers: [...headers, ...more], body: sent, unchanged: sent.equals(received) }

@@ -1,4 +1,4 @@
-/** An event stream that is judged event by event, and what of it goes to the client. */
+/** Evaluates an event stream event by event, and collects the bytes that the client gets. */
 import type { Caller, Rejection } from '../a2a/errors.js'
 import { decisionHeader } from '../a2a/errors.js'
 import type { Limits } from '../config/model/model.js'
@@ -20,14 +20,14 @@ export interface EvaluatedEvents {
   readonly results: readonly EvaluatedResult[]
   readonly rejection: Rejection | null
   readonly rejectedEvent: number | null
-  /** URIs of the client's header: known when the first event goes out. */
+  /** URIs of the client's header, as known when the first event is sent. */
   readonly shown: readonly string[]
   readonly bytes: Buffer
-  /** Whether anything of it has gone out; then a refusal is its last event. */
+  /** True when a part of the stream was sent. A rejection is then the last event of the stream. */
   readonly begun: boolean
 }
 
-/** Blank lines and a byte order mark do not make a header go out that waits. */
+/** Blank lines and a byte order mark do not cause a waiting header to be sent. */
 const NOTHING = /^[\r\n\u00ef\u00bb\u00bf]{0,64}$/
 
 export function dryRunEvents (evaluator: ResponseEvaluator, body: Buffer, caller: Caller, limits: Limits, at: (event: number) => void): EvaluatedEvents {
@@ -75,7 +75,7 @@ class EvaluatedStream {
     }
   }
 
-  /** What only the last event shows. */
+  /** Evaluates what only the last event shows. */
   end (): void {
     if (this.rejection !== null) return
     const decision = this.evaluator.end()
@@ -97,7 +97,7 @@ class EvaluatedStream {
     this.out.push(decision.edits.length === 0 ? bytes : withData(bytes, editJson(data, decision.edits)))
   }
 
-  /** @returns whether it is refused */
+  /** @returns true when the stream is rejected */
   private ambiguous (event: boolean): boolean {
     this.unread = 'malformed'
     if (!this.evaluator.enforces) return false
@@ -117,7 +117,7 @@ class EvaluatedStream {
     this.out.push(bytes)
   }
 
-  /** The header goes out, with the extensions that are known now. */
+  /** Sends the header with the extensions that are known now. */
   private begin (): void {
     this.shown ??= this.evaluator.shown()
   }

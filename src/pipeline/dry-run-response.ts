@@ -1,4 +1,7 @@
-/** An agent's whole answer in, all that the gateway would make of it out: the counterpart of `judge.ts`, for the offline tools. */
+/**
+ * Takes an agent's whole response and returns everything that the gateway would make of it. The counterpart of `dry-run.ts`, for the
+ * offline tools.
+ */
 import type { CallProblem } from '../a2a/message/call.js'
 import type { Rejection } from '../a2a/errors.js'
 import type { Limits } from '../config/model/model.js'
@@ -21,30 +24,30 @@ export interface PlainResponse {
   readonly body: Buffer
 }
 
-/** Why nothing, or not all of it, was judged. */
+/** Reason why the response, or a part of it, was not evaluated. */
 export type NotEvaluatedReason =
   | 'not-an-operation' | 'redirect' | 'page' | 'error-status' | 'extended-card' | 'nothing-to-say' | 'known-by-header' | 'empty'
   | UnreadableReason
 
-/** One whole answer, or one event of a stream that was judged. */
+/** Result of one whole response, or of one event of a stream. */
 export interface EvaluatedResult {
-  /** From 1; null for a whole answer, 0 for the end of a stream. */
+  /** From 1; null for a whole response, 0 for the end of a stream. */
   readonly event: number | null
   readonly decision: ResponseDecision
 }
 
 export interface ResponseDryRun {
   readonly stream: boolean
-  /** Number of events, up to the one that is refused; 0 where it is no stream. */
+  /** Number of events, up to the rejected event; 0 when the response is not a stream. */
   readonly events: number
-  /** Null: it is judged. */
+  /** Null: the response is evaluated. */
   readonly notEvaluated: NotEvaluatedReason | null
   readonly results: readonly EvaluatedResult[]
-  /** Null: forwarded. */
+  /** Null: the response is forwarded. */
   readonly rejection: Rejection | null
-  /** The event that is refused, from 1; null where that is no event. */
+  /** Number of the rejected event, from 1; null when no event is rejected. */
   readonly rejectedEvent: number | null
-  /** What was known of activation at the end; null where nobody asks. */
+  /** Activation of extensions as known at the end; null when nobody requests it. */
   readonly truth: ActivationReport | null
   /** URIs of the header that the client gets. */
   readonly shown: readonly string[]
@@ -52,8 +55,9 @@ export interface ResponseDryRun {
 }
 
 /**
- * @param dryRun of the request, which is forwarded; its review is used up
- * @param at is told which event is judged next, from 1; null for a whole answer
+ * Evaluates one response.
+ * @param dryRun of the request, which is forwarded; its evaluator serves only one response
+ * @param at receives the number of the event before its evaluation, from 1; null for a whole response
  */
 export function dryRunResponse (dryRun: DryRun, response: PlainResponse, limits: Limits, at: (event: number | null) => void = () => {}): ResponseDryRun {
   const { evaluation, caller, call } = dryRun
@@ -105,7 +109,7 @@ export function dryRunResponse (dryRun: DryRun, response: PlainResponse, limits:
   return { ...evaluated, shown: uris, client: wholeResponse(response, withEcho(uris), decision) }
 }
 
-/** The gateway's own answer in place of one that no client of A2A can read; what it says is no matter of policies. */
+/** Placeholder for the gateway's own response, which replaces a response that no A2A client can read. Policies do not apply to it. */
 const REPLACED: ClientResponse = { status: 502, phrase: '', headers: [], body: Buffer.alloc(0), unchanged: false }
 
 function nothing (stream: boolean, notEvaluated: NotEvaluatedReason | null): Omit<ResponseDryRun, 'client'> {
@@ -116,7 +120,7 @@ function asReceived ({ status, body }: PlainResponse, headers: readonly string[]
   return stream ? streamResponse(status, headers, body, body) : { status, phrase: '', headers, body, unchanged: true }
 }
 
-/** The extended card is read to be rewritten, not to be judged. */
+/** The gateway reads the extended card only to rewrite it, not to evaluate it. */
 function isCard ({ call }: DryRun): boolean {
   return call?.operation === 'GetExtendedAgentCard'
 }

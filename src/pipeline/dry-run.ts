@@ -1,4 +1,7 @@
-/** A whole request in, all that the gateway would make of it out, before anything is dialled. The offline tools' way through the steps. */
+/**
+ * Takes a whole request and returns everything that the gateway would make of it before it connects to the agent. The offline tools run the
+ * steps through this module.
+ */
 import type { Call } from '../a2a/message/call.js'
 import type { Caller, Rejection } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
@@ -32,7 +35,7 @@ export interface PlainRequest {
   readonly body: Buffer | null
 }
 
-/** What goes to the agent. */
+/** The request that goes to the agent. */
 export interface Forwarded {
   readonly method: string
   /** Path and query at the agent. */
@@ -43,31 +46,34 @@ export interface Forwarded {
 }
 
 export interface DryRun {
-  /** What the request was for. `passthrough` and `preflight` are forwarded without inspection, `card` is answered by the gateway. */
+  /** Kind of the request. The gateway forwards `passthrough` and `preflight` without inspection, and responds to `card` itself. */
   readonly kind: 'operation' | 'card' | 'preflight' | 'passthrough' | 'refused'
-  /** What the address is, as far as it was looked up. */
+  /** Route of the address, as far as the gateway looked it up. */
   readonly route: Route | null
-  /** For `writeRefusal`. */
+  /** Caller for `writeRejection`. */
   readonly caller: Caller
-  /** Of operations whose body could be had. */
+  /** Call of an operation whose body is available. */
   readonly call: Call | null
   readonly evaluation: RequestEvaluation | null
-  /** Null: not refused. */
+  /** Null: not rejected. */
   readonly rejection: Rejection | null
   readonly forwarded: Forwarded | null
-  /** How the answer is judged; null where nothing of it is read. For one answer. */
+  /** Evaluator of the response; null when the gateway reads nothing of the response. It serves only one response. */
   readonly evaluator: ResponseEvaluator | null
 }
 
 const EMPTY = Buffer.alloc(0)
 const NOBODY = new TrustedProxies([])
 
-/** What is remembered of a task; null for nothing. */
+/** Returns the remembered record of a task; null for none. */
 export type Recall = (taskId: string) => TaskRecord | null
 
 const NOTHING: Recall = () => null
 
-/** @param tracer is told each rule's verdict, on the request and on what `review` is given */
+/**
+ * Evaluates one request.
+ * @param tracer is notified of each rule's decision, for the request and for the response that `evaluator` evaluates
+ */
 export function dryRunRequest (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null, recall: Recall = NOTHING): DryRun {
   const { config, state } = agent
   const { method, path, query } = request
@@ -115,7 +121,7 @@ function callerOf (route: Route | null, call: Call | null, asked: Asked, head: R
   }
 }
 
-/** A GET that says `null` says nothing, and is forwarded so. */
+/** Checks the body. A GET request with the body `null` has no content, and is forwarded unchanged. */
 function bodyProblem ({ method, body }: PlainRequest, limits: Limits): Rejection | null {
   if (body === null || body.length === 0) return null
   if (method === 'GET') return body.length <= MAX_GET_BODY && body.toString('latin1').trim() === 'null' ? null : rejections.unexpectedBody('GET')

@@ -1,15 +1,15 @@
-/** The header in which an agent says which extensions it has activated, and the one that the client sees. */
+/** Handles the header in which an agent names the extensions that it has activated, and the header that the client sees. */
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
 import { shownOf } from '../policy/response/activation-report.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
 import { splitList } from '../wire/header-list.js'
 
-/** What negotiation left to do on the way back. */
+/** Result of the negotiation that the response needs. */
 export interface EchoPlan {
   readonly policy: AgentPolicy
-  /** Header name the client used, which its echo comes back in. */
+  /** Header name that the client used. The client's extension header has the same name. */
   readonly headerName: string
-  /** URIs as the client asked for them. */
+  /** URIs as the client requested them. */
   readonly requested: readonly string[]
   readonly outbound: readonly string[]
   readonly injected: readonly string[]
@@ -17,7 +17,10 @@ export interface EchoPlan {
   readonly active: readonly string[]
 }
 
-/** Takes the agent's echo out of the headers, in either spelling. @returns its URIs, as often as they are there */
+/**
+ * Removes the agent's extension header from the headers, in either spelling.
+ * @returns its URIs, including duplicates
+ */
 export function takeEcho (headers: string[]): string[] {
   const echoed: string[] = []
   let kept = 0
@@ -34,7 +37,10 @@ export function takeEcho (headers: string[]): string[] {
   return echoed
 }
 
-/** What the client sees of the agent's echo: in the spelling it used, without URIs that only the gateway asked for. */
+/**
+ * Converts the agent's extension header for the client: the URIs have the client's spelling. The list omits URIs that only the gateway
+ * requested.
+ */
 export function shownEcho (plan: Pick<EchoPlan, 'policy' | 'requested' | 'injected'>, echoed: readonly string[]): string[] {
   return shownOf(plan.policy, plan.requested, plan.injected, echoed).map(uri => plan.policy.names.asAsked(uri, plan.requested))
 }

@@ -1,4 +1,6 @@
-/** What is looked at before an address is routed: requests that two readers could take differently, and addresses that nobody inspects. */
+/**
+ * Checks a request before its address is routed: requests that two readers could interpret differently, and addresses that nobody inspects.
+ */
 import type { Rejection } from '../a2a/errors.js'
 import type { Router } from '../a2a/route.js'
 import type { AgentConfig } from '../config/model/model.js'
@@ -8,13 +10,19 @@ import type { RequestHead } from './request-head.js'
 import { scopeOf } from './scope.js'
 import { badHost, chunksInHttp10, duplicateHeader, unexpectedBody, upgrade } from './rejections.js'
 
-/** The Go SDK sends the body `null` with every request that has nothing to say, GET included (measured): who reads the body looks at it. */
+/**
+ * Maximum body of a GET request. The Go SDK sends the body `null` with every request that has no content, GET included (measured). The code
+ * that reads the body checks it.
+ */
 export const MAX_GET_BODY = 16
 
-/** RFC 9112 §3.2: what is no host with an optional port is refused; one reader of `a@b` or `a/b` finds a, another b. */
+/**
+ * RFC 9112 §3.2: the gateway rejects a value that is not a host with an optional port. For `a@b` or `a/b`, one reader finds host a, another
+ * finds host b.
+ */
 const HOST = /^(?:\[[\dA-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/
 
-/** Requests that two readers could route, frame or attribute differently (node-stack §B.5, §B.2.7). */
+/** Finds requests that two readers could route, frame or attribute differently (node-stack §B.5, §B.2.7). */
 export function guard (head: RequestHead): Rejection | null {
   const twice = duplicatedHeader(head.rawHeaders)
   if (twice !== null) return duplicateHeader(twice)
@@ -27,14 +35,17 @@ export function guard (head: RequestHead): Rejection | null {
   return isUpgrade(headers) ? upgrade : null
 }
 
-/** The JDK's client offers h2c with each first request; a server may ignore that offer (RFC 9110 §7.8). Other protocols are rejected. */
+/**
+ * True for an upgrade that is rejected: every protocol except h2c. The JDK's client offers h2c with each first request, and a server may
+ * ignore that offer (RFC 9110 §7.8).
+ */
 export function isUpgrade (headers: RequestHead['headers']): boolean {
   return headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c'
 }
 
 /**
- * Framing that two readers could take differently although Node's parser takes it: Transfer-Encoding twice (RFC 9112 §6.3), or in HTTP/1.0 (§6.1).
- * Nobody knows where such a message ends, so nothing after it on its connection may be read.
+ * Finds framing that two readers could interpret differently although Node's parser accepts it: Transfer-Encoding twice (RFC 9112 §6.3), or
+ * in HTTP/1.0 (§6.1). The end of such a message is uncertain, so the gateway must not read anything after it on the connection.
  */
 export function framingFault (head: RequestHead, httpVersion: string): Rejection | null {
   const coding = head.headers['transfer-encoding']
@@ -44,10 +55,11 @@ export function framingFault (head: RequestHead, httpVersion: string): Rejection
 }
 
 /**
- * What is an operation of the card is inspected, whatever prefix covers it; while no card was ever seen, nobody can tell. What another agent's
- * `upstream.url` leads to is not this agent's to pass on.
+ * True when the gateway forwards a path without inspection. The gateway inspects every operation of the card, even below a passthrough
+ * prefix. Before the first card is loaded, the operations are unknown, and `card.onUnavailable` decides. Paths that belong to another
+ * agent's `upstream.url` are never forwarded for this agent.
  * @param router of the newest card ever used, null when there was none
- * @param path as `checkTarget` has passed it
+ * @param path a path that `checkTarget` has accepted
  */
 export function isPassthrough (config: AgentConfig, router: Router | null, path: string): boolean {
   const { passthrough, card } = config

@@ -1,19 +1,20 @@
-/** A refusal as the whole answer that it becomes, or as the last event of a stream. */
+/** Writes a rejection as a whole response, or as the last event of a stream. */
 import type { Caller, Rejection } from '../a2a/errors.js'
 import { decisionHeader, writeRejection } from '../a2a/errors.js'
 import { eventBytes } from '../wire/sse/write.js'
 
 export interface RejectionResponse {
   readonly status: number
-  /** Reason phrase; '' for the status' usual one. */
+  /** Reason phrase; '' for the usual phrase of the status. */
   readonly phrase: string
-  /** Flat list: name, value, name, value. Every answer gets Date and Connection besides. */
+  /** Flat list: name, value, name, value. Every response also gets the headers Date and Connection. */
   readonly headers: string[]
   readonly body: Buffer
 }
 
 /**
- * @param httpStatus where it is not the reason's own
+ * Writes a rejection as a whole response.
+ * @param httpStatus the status, when it differs from that of the reason
  * @param more further headers, names and values
  */
 export function rejectionResponse (rejection: Rejection, caller: Caller, httpStatus?: number, more: readonly string[] = []): RejectionResponse {
@@ -30,7 +31,10 @@ export function rejectionResponse (rejection: Rejection, caller: Caller, httpSta
   return { status, phrase, headers, body }
 }
 
-/** JSON-RPC: a whole response; HTTP+JSON: an event named `error`, which the official SDKs know (reference a2a-protocol.md §4.4). */
+/**
+ * Writes a rejection as an event. JSON-RPC: a whole response. HTTP+JSON: an event named `error`, which the official SDKs support (reference
+ * a2a-protocol.md §4.4).
+ */
 export function rejectionEvent (rejection: Rejection, caller: Caller): Buffer {
   const { body } = writeRejection(rejection, { ...caller, eventStream: false })
   return eventBytes(body, caller.binding === 'JSONRPC' ? null : 'error')

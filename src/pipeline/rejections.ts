@@ -1,4 +1,4 @@
-/** The gateway's own refusals: transport, routing, versions. Each message alone tells the caller how to mend the request. */
+/** The gateway's own rejections: transport, routing, versions. Each message alone explains how to fix the request. */
 import type { CallProblem } from '../a2a/message/call.js'
 import type { Rejection } from '../a2a/errors.js'
 import type { FieldProblem } from '../a2a/fields.js'

@@ -1,11 +1,11 @@
-/** What the gateway reads of a request besides its body. */
+/** The part of a request that the gateway reads besides the body. */
 
-/** Node's IncomingMessage is one. */
+/** The head of a request. Node's IncomingMessage has this shape. */
 export interface RequestHead {
   readonly method?: string | undefined
   /** Flat list: name, value, name, value. */
   readonly rawHeaders: readonly string[]
-  /** By lower-case name, as Node joins repeated lines. */
+  /** Headers by lower-case name, with repeated lines joined as Node joins them. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> & {
     readonly host?: string | undefined
     readonly accept?: string | undefined
@@ -17,10 +17,10 @@ export interface RequestHead {
   }
 }
 
-/** Of which Node keeps the first line and drops the others (`IncomingMessage.headers`), as far as the gateway reads them. */
+/** Headers of which Node keeps only the first line (`IncomingMessage.headers`), as far as the gateway reads them. */
 const FIRST_LINE: ReadonlySet<string> = new Set(['authorization', 'content-length', 'content-type', 'host', 'user-agent'])
 
-/** The head of a request that no server received: a recorded or a composed one. */
+/** Builds the head of a request that no server received: a recorded or a composed request. */
 export function headOf (method: string, rawHeaders: readonly string[]): RequestHead {
   const headers = new Map<string, string>()
   for (let i = 0; i < rawHeaders.length; i += 2) {

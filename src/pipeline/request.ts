@@ -1,6 +1,6 @@
 /**
- * The steps from a request to a decision, in their order. The proxy takes them one by one, because it reads the body in between;
- * `judge.ts` takes them all. Pure: no clock, no I/O.
+ * The steps from a request to a decision, in their order. The proxy runs them one by one, because it reads the body in between.
+ * `dry-run.ts` runs all of them. Pure: no clock, no I/O.
  */
 import type { Call, CallProblem } from '../a2a/message/call.js'
 import { readCall } from '../a2a/message/call.js'
@@ -30,20 +30,20 @@ export type OperationRoute = Extract<Route, { kind: 'operation' }>
 
 /** The protocol version that a request asks for. */
 export interface Asked {
-  /** 1.0 where it cannot be told: that of the refusal. */
+  /** 1.0 when the version is unknown. The rejection then uses this version. */
   readonly version: Version
-  /** Whether the client named its version. */
+  /** True when the client named its version. */
   readonly stated: boolean
   readonly problem: 'conflict' | 'unknown' | null
 }
 
-/** What was decided, and by what. */
+/** The decision on a request, with its inputs. */
 export interface RequestEvaluation {
   readonly decision: Decision
   readonly policy: AgentPolicy
-  /** URIs that the client asks for. */
+  /** URIs that the client requests. */
   readonly requested: readonly string[]
-  /** The header that the client's echo comes back in. */
+  /** Name of the extension header that the client gets. */
   readonly headerName: string
 }
 
@@ -55,15 +55,16 @@ export function askedVersion (head: RequestHead, query: string): Asked {
   return 'version' in asked ? { version: asked.version, stated: asked.stated, problem: null } : { version: '1.0', stated: false, problem: asked.problem }
 }
 
-/** A version that this address does not speak; found before the body is read, and told after. */
+/** Problem of a version that this address does not support. The gateway finds it before it reads the body, and reports it afterwards. */
 export function versionProblem (route: OperationRoute, asked: Asked): CallProblem | null {
   if (asked.problem !== null) return asked.problem === 'conflict' ? rejections.versionConflict : rejections.versionUnknown(route.versions)
-  // A route of an extension is no operation of A2A: it may be called without naming a version.
+  // A route of an extension is not an operation of A2A: the client may call it without a version.
   return route.supported || (route.extensionRoute !== null && !asked.stated) ? null : rejections.versionNotSpoken(asked.version, asked.stated, route.versions)
 }
 
 /**
- * @param problem of `versionProblem`: it comes before what is wrong with the body
+ * Reads the call from the body of a request.
+ * @param problem of `versionProblem`: it takes precedence over problems of the body
  * @param query with its leading `?`, or ''
  */
 export function callOf (route: OperationRoute, problem: CallProblem | null, head: RequestHead, query: string, bytes: Bytes, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>): Call {
@@ -85,8 +86,9 @@ export function callOf (route: OperationRoute, problem: CallProblem | null, head
 }
 
 /**
+ * Evaluates a request against the policies of its version.
  * @param record what is remembered of the task that the request names
- * @param tracer is told each rule's verdict; null in the proxy
+ * @param tracer is notified of each rule's decision; null in the proxy
  */
 export function ruleOn (state: AgentState, route: OperationRoute, call: Call, head: RequestHead, record: TaskRecord | null = null, tracer: Tracer | null = null): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -96,13 +98,13 @@ export function ruleOn (state: AgentState, route: OperationRoute, call: Call, he
 }
 
 /**
- * How the answer to a forwarded request is judged, or null where nothing says anything of it.
+ * Returns the evaluator of the response to a forwarded request, or null when nothing applies to the response.
  * @param taskId of the task that the request names, as `taskIdOf` reads it
- * @param tracer is told each rule's verdict; null in the proxy
- * @param recall of `AnswerContext`
+ * @param tracer is notified of each rule's decision; null in the proxy
+ * @param recall of `ResponseContext`
  */
 export function evaluatorFor (route: OperationRoute, call: Call, { policy, decision, requested }: RequestEvaluation, taskId: string | null, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>, tracer: Tracer | null = null, recall?: ResponseContext['recall']): ResponseEvaluator | null {
-  // A route of an extension answers with what that likes.
+  // The response of an extension's route may have any form.
   if (policy.mode === 'off' || !policy.reads || route.extensionRoute !== null) return null
   return evaluatorOf({
     policy,
@@ -119,32 +121,32 @@ export function evaluatorFor (route: OperationRoute, call: Call, { policy, decis
   })
 }
 
-/** Whether the gateway reads and rewrites the answer: an extended card names addresses. */
+/** True when the gateway reads and rewrites the response: an extended card contains addresses. */
 export function readsResponse (state: AgentState, call: Call): boolean {
   return call.operation === 'GetExtendedAgentCard' && state.rewrite.signature === 'strip'
 }
 
 /**
- * What the headers of a forwarded request say of versions and extensions; null leaves them as the client sent them.
+ * Returns the version and extension headers of a forwarded request. Null leaves them as the client sent them.
  * @param problem of `versionProblem`
- * @param read whether the gateway must be able to read the answer: of `readsAnswer`, or because a review enforces
+ * @param read true when the gateway must be able to read the response: `readsResponse` is true, or an evaluator enforces
  */
 export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>, problem: CallProblem | null, evaluation: RequestEvaluation, read: boolean): Negotiated | null {
   if (evaluation.policy.mode === 'off' && !read) return null
   return { outbound: evaluation.decision.outbound, version: route.version, stated: asked.stated, versionAsSent: problem !== null, verbatim: evaluation.decision.verbatim, read }
 }
 
-/** The body to forward: the very same bytes where nothing is changed. */
+/** The body to forward. Without changes, the same bytes are returned. */
 export function bodyOf<T extends Bytes> ({ decision }: { readonly decision: Pick<Decision, 'edits'> }, bytes: T): T | Buffer {
   return decision.edits.length === 0 ? bytes : editJson(whole(bytes), decision.edits)
 }
 
-/** The head to forward, without the headers that were taken out. */
+/** The head to forward, without the removed headers. */
 export function forwardedHead ({ decision }: RequestEvaluation, head: RequestHead): RequestHead {
   return decision.headers === null ? head : { method: head.method, headers: head.headers, rawHeaders: decision.headers }
 }
 
-/** The spelling the client used, which its echo comes back in; that of its version where it asked for nothing. */
+/** The header spelling that the client used, which the response uses too. Without a client header, the spelling of the version. */
 function headerNameFor (requested: HeaderList, version: Version): string {
   const first = requested.seen[0]
   return first === undefined ? spelled(version) : first === EXTENSIONS_HEADER ? 'A2A-Extensions' : 'X-A2A-Extensions'
@@ -154,7 +156,7 @@ function spelled (version: Version): string {
   return version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions'
 }
 
-/** The target guard has refused paths that do not decode. */
+/** Decodes the tenant. The target guard has already rejected paths that do not decode. */
 function decoded (tenant: string | null): string | null {
   return tenant === null ? null : decodeURIComponent(tenant)
 }

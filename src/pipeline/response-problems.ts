@@ -1,4 +1,4 @@
-/** Why an answer could not be checked; where answers are enforced, it is refused for that. */
+/** Reasons why a response could not be checked. When responses are enforced, the gateway rejects the response for this reason. */
 import type { CallProblem } from '../a2a/message/call.js'
 import { BODY } from '../policy/selectors/response.js'
 import { isUtf8Of } from '../wire/media-type.js'
@@ -13,7 +13,7 @@ export function responseTooLarge (bytes: number): CallProblem {
 
 export const noMemoryForResponse: CallProblem = problem('response-memory', 'The gateway holds as many bytes of requests and answers as it may, so that it cannot check the agent\'s answer. Try again later, or ask the operator of the gateway to raise limits.memory.')
 
-/** An event of A2A has one line, or one for each line of its JSON. */
+/** Maximum lines of one event. An A2A event has one line, or one for each line of its JSON. */
 export const EVENT_LINES = 10_000
 
 /** @param bytes `limits.event` */
@@ -26,8 +26,8 @@ const JSON_TYPES = ['application/json', 'application/a2a+json']
 const EVENT_STREAM = ['text/event-stream']
 
 /**
- * Why an answer cannot be read by what its header says; null where it can. Clients differ on which of two lines counts, and decode what they
- * are told to: Python's read event streams in any charset.
+ * Returns the reason why a response cannot be read according to its headers; null when it can. Clients differ on which of two header lines
+ * counts, and decode as the header declares. Python's clients read event streams in any charset.
  * @param headers flat list, names in lower case
  */
 export function unreadByHeader (headers: readonly string[], stream: boolean): UnreadableReason | null {
@@ -36,7 +36,7 @@ export function unreadByHeader (headers: readonly string[], stream: boolean): Un
   return type !== undefined && others.every(one => one === type) && isUtf8Of(type, stream ? EVENT_STREAM : JSON_TYPES) ? null : 'content_type'
 }
 
-/** Whether bytes do not mean what they say: gzip, br. */
+/** True when the bytes are encoded: gzip, br. */
 export function isEncoded (headers: readonly string[]): boolean {
   return valuesOf(headers, 'content-encoding').some(encoding => encoding !== '' && encoding.toLowerCase() !== 'identity')
 }

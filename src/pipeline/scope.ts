@@ -4,7 +4,7 @@ import type { AgentConfig } from '../config/model/model.js'
 
 const known = new WeakMap<AgentConfig, PathScope>()
 
-/** Made once for each configuration of an agent. */
+/** Returns the paths of an agent. They are computed once for each configuration of an agent. */
 export function scopeOf (config: AgentConfig): PathScope {
   const made = known.get(config)
   if (made !== undefined) return made

@@ -1,4 +1,4 @@
-/** The headers that go to the agent. */
+/** Builds the headers that go to the agent. */
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER } from '../a2a/versions.js'
 import type { UpstreamConfig } from '../config/model/model.js'
@@ -8,10 +8,13 @@ import { formatList } from '../wire/header-list.js'
 import { copyRequestHeaders } from '../wire/headers.js'
 import type { RequestHead } from './request-head.js'
 
-/** Names never copied from the client, besides the forwarding headers: set anew by the gateway or by the HTTP client, or not the client's to say. */
+/**
+ * Headers that are never copied from the client, besides the forwarding headers. The gateway or the HTTP client sets them, or the client
+ * may not set them.
+ */
 const OWN = [
   'host', 'content-length', 'gateway-decision',
-  // Some frameworks route by these instead of by what the gateway has judged.
+  // Some frameworks route by these headers instead of the method and address that the gateway has evaluated.
   'x-http-method-override', 'x-http-method', 'x-method-override', 'x-original-url', 'x-rewrite-url'
 ]
 const NEGOTIATION = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER]
@@ -21,7 +24,7 @@ const PLAIN = setOf(OWN)
 const PLAIN_TRACED = setOf(OWN, TRACE)
 const NEGOTIATED = setOf(OWN, NEGOTIATION)
 const NEGOTIATED_TRACED = setOf(OWN, NEGOTIATION, TRACE)
-/** The gateway reads these answers itself, so they must come uncompressed. */
+/** The gateway reads these responses itself, so they must be uncompressed. */
 const READ = setOf(OWN, NEGOTIATION, ['accept-encoding'])
 const READ_TRACED = setOf(OWN, NEGOTIATION, TRACE, ['accept-encoding'])
 
@@ -33,21 +36,24 @@ interface Trace { readonly traceparent: string, readonly tracestate: string | nu
 
 export interface Negotiated {
   readonly outbound: readonly string[]
-  /** Version of the interface that is dialled. */
+  /** Version of the interface that receives the request. */
   readonly version: Version
-  /** Whether the client named a version: an agent of 0.3 that was sent none gets none. */
+  /** True when the client named a version. An agent of 0.3 gets no version when the client sent none. */
   readonly stated: boolean
-  /** An observed request of a version that nobody speaks keeps what it said. */
+  /** True for an observed request with a version that the agent does not support: the version header stays unchanged. */
   readonly versionAsSent: boolean
-  /** The headers of versions and extensions stay as the client sent them, line by line. */
+  /** The version and extension headers stay as the client sent them, line by line. */
   readonly verbatim: boolean
-  /** Whether the gateway must be able to read the answer (an extended card, enforced rules): then it asks for it uncompressed. */
+  /**
+   * True when the gateway must be able to read the response (an extended card, enforced rules). It then requests an uncompressed response.
+   */
   readonly read: boolean
 }
 
 /**
- * @param peer the client's address, where one is known
- * @param trace the trace to continue, where there is one
+ * Returns the headers for the agent.
+ * @param peer the client's address, when it is known
+ * @param trace the trace to continue, when there is one
  * @param negotiated null leaves extension and version headers as the client sent them
  * @returns flat list of names and values
  */

@@ -1,4 +1,4 @@
-/** What a policy reports of the extension's data in answers: attributes for the span, numbers for the metrics. */
+/** Extracts the values that a policy reports about the extension's data in responses: attributes for the span, numbers for the metrics. */
 import type { ObserveConfig } from '../config/model/model.js'
 import type { Measure, ObservedAttribute } from './response/evaluator.js'
 import type { CompiledResponses, CompiledMetric, CompiledPolicy } from './compile/compiled.js'
@@ -9,10 +9,10 @@ import type { SelectContext } from './selectors/kit.js'
 import type { TaskMemory } from './task/memory.js'
 import { FIELDS } from './task/memory.js'
 
-/** Characters of a text that goes to the span; longer ones do not. */
+/** Maximum characters of a text for the span. Longer texts are dropped. */
 const MAX_TEXT = 256
 
-/** Value of the label `by` for what the policy does not list. */
+/** Value of the label `by` for values that the policy does not list. */
 export const OTHER = 'other'
 
 export interface Observed { readonly attributes: readonly ObservedAttribute[], readonly measures: readonly Measure[] }
@@ -30,8 +30,10 @@ export function compileObserve (config: ObserveConfig | undefined, context: Sele
 }
 
 /**
- * @param memory of the task that the result is of; null where nothing is remembered of it, such as of the tasks of a list: then nothing of a task is
- *   counted. What was counted of the task before is not counted again; where nobody knows, the whole is counted.
+ * Extracts attributes and measures from one result.
+ * @param memory of the task of the result. Null when nothing is remembered of the task, for example for the tasks of a list: counters then
+ *   ignore results of a task. An amount that was counted for the task before is not counted again. When the earlier amount is unknown, the
+ *   whole amount is counted
  */
 export function observe (policy: CompiledPolicy, subject: ResultSubject, memory: TaskMemory | null): Observed {
   const { responses } = policy
@@ -58,7 +60,10 @@ function isShown (value: unknown): value is string | number | boolean {
   return typeof value === 'string' ? value.length <= MAX_TEXT : typeof value === 'number' ? Number.isFinite(value) : typeof value === 'boolean'
 }
 
-/** What is no number that can be counted is left out. A larger one than this would make a counter useless for ever. */
+/**
+ * Returns the numbers that a metric can use, and omits other values. A number beyond the safe integers would make a counter useless
+ * permanently.
+ */
 function numbersOf ({ from, type }: CompiledMetric, subject: ResultSubject): number[] {
   const found: number[] = []
   const selected = from.select(subject)
@@ -70,7 +75,7 @@ function numbersOf ({ from, type }: CompiledMetric, subject: ResultSubject): num
   return found
 }
 
-/** Several values of one result add up; what a task says later includes what it said before. */
+/** Adds up the values of one result. A later total of a task includes the earlier one, so only the increase counts. */
 function increase (policy: CompiledPolicy, metric: CompiledMetric, numbers: readonly number[], memory: TaskMemory | null): number {
   const total = numbers.reduce((sum, value) => sum + value, 0)
   if (memory === null) return total

@@ -1,4 +1,4 @@
-/** Reasons of refusals by the classes of error that policies name. */
+/** Maps the error classes of policies to the reasons of rejections. */
 import type { Reason } from '../a2a/errors.js'
 import type { ErrorClass, Mode } from '../config/model/model.js'
 
@@ -12,12 +12,12 @@ const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
 
 export type Side = 'request' | 'response'
 
-/** What is wrong with an answer is the agent's fault, whatever class the policy gives it. */
+/** Reason of a violation. A fault in a response is the agent's fault, whatever class the policy gives it. */
 export function reasonOn (side: Side, errorClass: ErrorClass): Reason {
   return side === 'response' ? 'INVALID_AGENT_RESPONSE' : REASON_OF_CLASS[errorClass]
 }
 
-/** The mode of a policy on each side: answers are judged as strictly as both the policy and the agent's `responses` say. */
+/** Mode of a policy on each side. Responses have the less strict mode of the policy and the agent's `responses`. */
 export interface SideModes { readonly request: Mode, readonly response: Mode }
 
 export function sideModes (mode: Mode, responses: Mode): SideModes {

@@ -1,4 +1,4 @@
-/** What rules for requests and for answers have in common: whether one value holds, and what is said where it does not. */
+/** Shared by rules for requests and for responses: checks one value, and writes the violation. */
 import { quoted, visible } from '../a2a/fields.js'
 import type { ErrorClass, Mode } from '../config/model/model.js'
 import type { CompiledPolicy } from './compile/compiled.js'
@@ -21,8 +21,9 @@ export interface CheckedRule {
 }
 
 /**
- * @param mode of what is noted: that of the rule, or `observe` where the rule only looks on
- * @returns whether the value holds
+ * Checks one value.
+ * @param mode of the recorded violations: the mode of the rule, or `observe` when the rule only observes
+ * @returns true when the value holds
  */
 export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
   step(CHECK)
@@ -50,27 +51,27 @@ function labelOf (name: string | null): string {
   return name === null ? 'its schema' : `the schema ${quoted(name, NAME)} of the agent's card`
 }
 
-/** Steps of a value, without what its schema costs. */
+/** Steps of a value, without the cost of its schema. */
 const CHECK = 1
 
-/** Characters of a schema's name and pointer, and names of a card, that a message shows. */
+/** Limits for a message: characters of a schema's name, characters of its pointer, and number of names of a card. */
 const NAME = 64
 const POINTER = 200
 const NAMES = 20
 
-/** Names of the card are for the caller to read; they are a stranger's text all the same. */
+/** Lists the names of the card for the caller. The names are untrusted text, so they are shortened. */
 function declared (names: readonly string[]): string {
   if (names.length === 0) return 'the card declares none'
   const more = names.length > NAMES ? ` and ${names.length - NAMES} more` : ''
   return `the card declares ${names.slice(0, NAMES).map(name => visible(name, NAME)).join(', ')}${more}`
 }
 
-/** The rule is broken: the policy's own words and reason, where it has some. */
+/** Records that the rule is broken, with the policy's own message and reason if it has them. */
 export function broken (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, path: string, message: string, violations: Violation[]): void {
   addViolation(violations, violation(mode, reasonOn(rule.side, rule.errorClass), policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
 }
 
-/** The rule cannot be applied: its words for a broken rule would mislead. */
+/** Records that the rule cannot be applied. The policy's message for a broken rule would be misleading. */
 export function fault (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): false {
   addViolation(violations, violation(mode, reasonOn(rule.side, errorClass), policy.name, rule.id, path, message, policy.uri, reason))
   return false

@@ -14,9 +14,11 @@ import type { Violation } from './violation.js'
 import { isFull } from './violation.js'
 
 /**
- * @param active whether the extension is
- * @param edits null where no policy can change the request
- * @param matched gets `policy/rule` of the rules that answers ask for, found something and let it pass; null where answers ask for none
+ * Runs the rules of one policy.
+ * @param active true if the extension is active
+ * @param edits null when no policy can change the request
+ * @param matched receives `policy/rule` of the rules that responses refer to, and that found something and accepted it; null when responses
+ *   refer to none
  */
 export function runRules (policy: CompiledPolicy, subject: RequestSubject, active: boolean, violations: Violation[], edits: Edits | null, matched: Set<string> | null, tracer: Tracer | null): void {
   for (const rule of policy.rules) {
@@ -39,7 +41,7 @@ export function runRules (policy: CompiledPolicy, subject: RequestSubject, activ
   }
 }
 
-/** @returns null where that takes too many steps, which breaks the rule: of a rule that strips, what it was to remove would stay */
+/** @returns null when the selection takes too many steps. This breaks the rule: the data that a strip rule must remove would stay */
 function selectedBy (policy: CompiledPolicy, rule: CompiledRule, subject: RequestSubject, mode: Mode, violations: Violation[]): readonly Selected[] | null {
   try {
     return rule.select.select(subject)
@@ -51,7 +53,7 @@ function selectedBy (policy: CompiledPolicy, rule: CompiledRule, subject: Reques
   }
 }
 
-/** @returns whether all hold; where no more is noted, nobody looked at the rest */
+/** @returns true when all values hold; false also when the list of violations is full and the rest was not checked */
 function checkValues (policy: CompiledPolicy, rule: CompiledRule, selected: readonly Selected[], violations: Violation[]): boolean {
   let holds = true
   for (const one of selected) {
@@ -61,7 +63,10 @@ function checkValues (policy: CompiledPolicy, rule: CompiledRule, selected: read
   return holds
 }
 
-/** A method that no table knows may carry a message too; a rule that names no operations looks at that. */
+/**
+ * True when a rule applies to a request. A method that no table knows may carry a message too, and a rule without operations evaluates that
+ * message.
+ */
 function isMeant ({ on, select }: CompiledRule, { call, message }: RequestSubject): boolean {
   if (message === null && select.needsMessage) return false
   if (on === null) return carriesMessage(call.operation) || message !== null
@@ -69,8 +74,9 @@ function isMeant ({ on, select }: CompiledRule, { call, message }: RequestSubjec
 }
 
 /**
- * @param injects whether the platform adds what it supplies to this request
- * @returns false when the count is wrong: the values are then not looked at
+ * Checks the number of selected values.
+ * @param injects true if the platform adds its data to this request
+ * @returns false when the count is wrong: the values are then not checked
  */
 function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: RequestSubject, selected: readonly Selected[], injects: boolean, violations: Violation[]): boolean {
   const count = selected.length
@@ -92,8 +98,9 @@ function placeOf ({ call, message }: RequestSubject): string {
 }
 
 /**
- * `verdict: strip`: the surplus goes, and every value that does not hold. However many they are: only the notes of them are bounded.
- * @returns whether all hold
+ * `verdict: strip`: removes the surplus values and every value that does not hold. Only the number of recorded violations is limited, not
+ * the number of removals.
+ * @returns true when all values hold
  */
 function stripBroken (policy: CompiledPolicy, rule: CompiledRule, subject: RequestSubject, selected: readonly Selected[], violations: Violation[], edits: Edits): boolean {
   if (selected.length > rule.max) checkCount(policy, rule, subject, selected, false, violations)

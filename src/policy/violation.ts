@@ -1,4 +1,4 @@
-/** What was found wrong with a request, and the one refusal made of all of it. */
+/** Violations of a request, and the single rejection that is made from all of them. */
 import type { FieldViolation, Reason, Rejection } from '../a2a/errors.js'
 import type { CallProblem } from '../a2a/message/call.js'
 import type { Mode } from '../config/model/model.js'
@@ -6,29 +6,29 @@ import type { Mode } from '../config/model/model.js'
 export interface Violation {
   readonly mode: Mode
   readonly reason: Reason
-  /** `ErrorInfo.reason` where a policy names its own. */
+  /** `ErrorInfo.reason` when a policy names its own. */
   readonly customReason: string | null
   /** Policy name or URI; `gateway` for the gateway's own checks. */
   readonly extension: string
   readonly rule: string
   /** Path from the root of the request, or `header <name>`. */
   readonly path: string
-  /** What is wrong and how to mend it, as a predicate of the path. Never holds values of the client's data. */
+  /** The problem and how to fix it, as a predicate of the path. Never contains values of the client's data. */
   readonly message: string
   /** URI of the extension, or null. */
   readonly uri: string | null
-  /** True where `message` is a sentence of its own rather than a predicate of the path: the call's problems, a policy's own words. */
+  /** True when `message` is a complete sentence and not a predicate of the path: problems of the call, and a policy's own text. */
   readonly isStandalone: boolean
   readonly metadata: Readonly<Record<string, string>> | null
 }
 
-/** Stands for the extension where a check is the gateway's own. */
+/** Replaces the extension when a check is the gateway's own. */
 export const GATEWAY = 'gateway'
 
-/** Bound on what one request can make the gateway record and answer: so many that are enforced, and as many that are only observed. */
+/** Maximum violations that the gateway records and returns for one request: this many enforced ones, and as many observed ones. */
 export const MAX_VIOLATIONS = 20
 
-/** Whether no more violations of this mode are noted. Each mode has its own bound: what is observed must not crowd out what is enforced. */
+/** True when the list is full for this mode. Each mode has its own bound, so observed violations never crowd out enforced ones. */
 export function isFull (violations: readonly Violation[], mode: Mode): boolean {
   if (violations.length < MAX_VIOLATIONS) return false
   let count = 0
@@ -36,7 +36,7 @@ export function isFull (violations: readonly Violation[], mode: Mode): boolean {
   return count >= MAX_VIOLATIONS
 }
 
-/** Notes a violation, within the bound. */
+/** Adds a violation, within the bound. */
 export function addViolation (violations: Violation[], found: Violation): void {
   if (!isFull(violations, found.mode)) violations.push(found)
 }
@@ -45,7 +45,7 @@ export function violation (mode: Mode, reason: Reason, extension: string, rule: 
   return { mode, reason, customReason, extension, rule, path, message, uri, isStandalone, metadata: null }
 }
 
-/** What the call itself got wrong, before any extension was looked at. */
+/** Violation for a problem of the call itself, found before any extension was evaluated. */
 export function callViolation (mode: Mode, problem: CallProblem): Violation {
   const { reason, rule, path, message } = problem
   return { mode, reason, customReason: null, extension: GATEWAY, rule, path, message, uri: null, isStandalone: true, metadata: problem.metadata ?? null }
@@ -78,7 +78,10 @@ const HEADER = 'header '
 
 const EXTENSION_HEADER = /^header (?:x-)?a2a-extensions$/i
 
-/** A rule may use this reason for data; only the header of the extensions can be mended by naming the extension in it. */
+/**
+ * True for a missing extension in the extension header. A rule may use this reason for data too, but naming the extension in the header
+ * fixes only a problem of that header.
+ */
 function isMissing (found: Violation): boolean {
   return found.reason === 'EXTENSION_SUPPORT_REQUIRED' && EXTENSION_HEADER.test(found.path)
 }

@@ -1,4 +1,4 @@
-/** The store that the configuration names, every look-up and write of it counted. */
+/** Creates the store that the configuration names, and counts every lookup and write. */
 import type { StateStoreConfig } from '../config/model/model.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { MemoryStore } from './memory-store.js'
@@ -12,20 +12,20 @@ export type StoreEvent =
 
 export interface StoreOptions {
   readonly log: StoreLog
-  /** Called for each look-up and write, when it is over. */
+  /** Called when a lookup or write is complete. */
   readonly onEvent: (event: StoreEvent) => void
-  /** Instead of memory in this process. */
+  /** Creates the store that replaces memory in this process. */
   readonly memory?: ((config: StateStoreConfig) => TaskStore) | undefined
 }
 
 export interface CountedStore extends TaskStore {
-  /** Tasks held in this process; null where a server holds them. */
+  /** Number of tasks held in this process; null when a server holds them. */
   remembered (): number | null
-  /** A look-up that is not counted; null where a server holds the tasks, or nothing is known. */
+  /** A lookup that is not counted; null when a server holds the tasks, or the task is unknown. */
   now (key: TaskKey): TaskRecord | null
 }
 
-/** Never throws: a server that cannot be reached is tried again in the background. */
+/** Never throws: the store retries a server that cannot be reached in the background. */
 export function createStore (config: StateStoreConfig, { log, onEvent, memory = one => new MemoryStore(one) }: StoreOptions): CountedStore {
   const store = config.store === 'memory' ? memory(config) : new RedisStore(config, log)
   const looked = (agent: string, found: Lookup): Lookup => {

@@ -1,10 +1,10 @@
 /**
- * Tasks of which something could not be written: what a server holds of them is no longer so, and would have healthy calls refused. They count
- * as unknown until the server has forgotten them.
+ * Tasks with a failed write. The record on the server is out of date and would cause the rejection of valid calls. These tasks count as
+ * unknown until the server has deleted their records.
  */
 import type { Client } from './redis-connection.js'
 
-/** The newest are kept in mind. */
+/** Maximum number of names. The newest names are kept. */
 const MAX = 50_000
 /** Keys in one command. */
 const BATCH = 500
@@ -28,12 +28,15 @@ export class LostWrites {
     if (oldest !== undefined) this.names.delete(oldest)
   }
 
-  /** What the server holds of it is so again, or is gone. */
+  /** Called when the record on the server is up to date again, or is deleted. */
   settled (name: string): void {
     this.names.delete(name)
   }
 
-  /** Has the server forget them all. Those that it refuses to forget stay. @throws when the connection is lost */
+  /**
+   * Deletes all these records on the server. Records that the server refuses to delete stay in the list. @throws when the connection is
+   * lost
+   */
   async forget (client: Client): Promise<void> {
     while (this.names.size > 0) {
       const batch: string[] = []

@@ -1,19 +1,21 @@
-/** Memory of tasks in this process: bounded, the task not seen for longest forgotten first, gone with a restart. */
+/**
+ * Task state in the memory of this process. The store is bounded, evicts the least recently used task first, and is empty after a restart.
+ */
 import type { StateStoreConfig } from '../config/model/model.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
 import type { Lookup, TaskKey, TaskStore } from './store.js'
 
-/** What all records together may come to, in UTF-16 code units; `maxTasks` bounds their number. */
+/** Maximum size of all records together, in UTF-16 code units. `maxTasks` bounds the number of records. */
 const MAX_TOTAL = 256 * 1024 * 1024
-/** What a record costs beside its fields, roughly. */
+/** Approximate cost of a record in addition to its fields. */
 const RECORD_COST = 256
 
 interface Entry {
   readonly key: string
   fields: Map<string, string>
   length: number
-  /** In the clock's time. */
+  /** Time of expiry, in the time of the store's clock. */
   expires: number
   newer: Entry | null
   older: Entry | null
@@ -25,7 +27,7 @@ export class MemoryStore implements TaskStore {
   private readonly maxTotal: number
   private readonly now: () => number
   private readonly entries = new Map<string, Entry>()
-  /** By when they were last seen, which is the order in which they expire: so no entry needs a timer. */
+  /** Entries in order of last use, which is also the order of expiry. No entry therefore needs a timer. */
   private newest: Entry | null = null
   private oldest: Entry | null = null
   private total = 0
@@ -38,7 +40,7 @@ export class MemoryStore implements TaskStore {
     this.now = now
   }
 
-  /** Tasks remembered now. */
+  /** Number of tasks in the store. */
   get size (): number {
     this.sweep()
     return this.entries.size
@@ -49,7 +51,7 @@ export class MemoryStore implements TaskStore {
     const entry = this.entries.get(recordKey(key))
     if (entry === undefined) return 'unknown'
     this.touch(entry)
-    // A copy: what is written meanwhile belongs to another request.
+    // A copy, because writes in the meantime belong to another request.
     return new Map(entry.fields)
   }
 
@@ -77,7 +79,10 @@ export class MemoryStore implements TaskStore {
     this.total = 0
   }
 
-  /** @returns false where something did not fit. What it was to replace is gone then: better nothing than what is no longer so. */
+  /**
+   * @returns false when a field did not fit. The old value of that field is then deleted, because no value is better than an outdated
+   * value.
+   */
   private add (entry: Entry, fields: TaskRecord): boolean {
     let kept = true
     for (const [field, value] of fields) {

@@ -1,14 +1,17 @@
-/** Names of records, and how large they may grow. */
+/** Names of records, and limits of their size. */
 import { createHash } from 'node:crypto'
 import type { TaskKey } from './store.js'
 
-/** Fields of one record, and what their names and values may come to, in UTF-16 code units. More is not kept. */
+/**
+ * Maximum number of fields of one record, and maximum total length of their names and values in UTF-16 code units. Fields beyond the limits
+ * are not kept.
+ */
 export const MAX_FIELDS = 64
 export const MAX_LENGTH = 32 * 1024
 
 /**
- * One name per task, of the same length for each of an agent. Ids are chosen by agents and clients: as JSON no two tasks read the same, and a
- * digest has no characters of theirs.
+ * Returns one name per task; all names of one agent have the same length. Agents and clients choose the ids. The JSON text is different for
+ * any two tasks, and the digest contains none of the chosen characters.
  */
 export function recordKey ({ agent, tenant, taskId }: TaskKey): string {
   return `task:${agent}:${createHash('sha256').update(JSON.stringify([tenant, taskId])).digest('base64url')}`

@@ -1,43 +1,45 @@
 /**
- * One connection to a Redis or Valkey server, made again whenever it is lost. Nothing waits for it: while there is none, there is none.
+ * One connection to a Redis or Valkey server, which reconnects whenever the connection is lost. No caller waits for the connection: without
+ * one, `ready` is null.
  *
- * A connection is given up at the first thing that is no answer to what was asked: the client library would go on with the next answer for the
- * wrong question, one task's record for another's. It speaks RESP2, which every version of both servers knows.
+ * The connection is closed at the first reply that does not match its command. Otherwise the client library would assign the next replies
+ * to the wrong commands, and one task would get the record of another. The connection uses RESP2, which every version of both servers
+ * supports.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisClientOptions, RedisFunctions, RedisModules, RedisScripts } from '@redis/client'
 
 type Options = RedisClientOptions<RedisModules, RedisFunctions, RedisScripts, 2>
 
-/** What is logged of a server: never what it says, which may repeat a password that it was sent. */
+/** Log for events of the server. Texts of the server are never logged, because they may repeat a password that was sent. */
 export interface StoreLog {
   info (fields: object, message: string): void
   warn (fields: object, message: string): void
 }
 
-/** As the library makes it, of which only this is used. */
+/** The parts of the library's client that this module uses. */
 export interface Client {
   sendCommand (args: readonly string[]): Promise<unknown>
   connect (): Promise<unknown>
   destroy (): void
   readonly isReady: boolean
-  /** Does not keep the process alive. */
+  /** Lets the process exit while the client is connected. */
   unref (): void
   on (event: 'error', listener: (error: unknown) => void): unknown
 }
 
-/** For connecting, TLS and password included, ms. */
+/** Milliseconds to connect, including TLS and password. */
 const CONNECT_TIMEOUT = 3_000
 const FIRST_RETRY = 50
 const LAST_RETRY = 1_000
 /**
- * After a failure a new connection is not read from for so long. Within this time every gateway that shares the server has found it again, so
- * nobody reads what another could not replace.
+ * Milliseconds after a failure during which a new connection is not used for reads. Within this time, every gateway that shares the server
+ * has reconnected. No gateway therefore reads a record that another gateway could not replace.
  */
 const SETTLING = CONNECT_TIMEOUT + LAST_RETRY
-/** A connection that lived so long was a good one: the next attempt comes soon again. */
+/** Milliseconds after which a connection counts as good, so that the next attempt starts with the short wait again. */
 const GOOD = 10_000
-/** Commands without an answer yet. */
+/** Maximum number of commands without a reply. */
 const MAX_PENDING = 10_000
 
 export class RedisConnection {
@@ -50,18 +52,18 @@ export class RedisConnection {
   private settlingClient: Client | null = null
   private pending = 0
   private attempts = 0
-  /** Whether there was a failure since there was a connection. */
+  /** True when there was a failure since the last connection. */
   private unsettled = false
   private since = 0
   private retry: NodeJS.Timeout | null = null
   private closed = false
-  /** What was logged last: null while it works. */
+  /** Reason that was logged last; null while the connection works. */
   private told: string | null = null
 
   /**
    * @param url `redis://` or `rediss://`, with host, port, user, password and database
-   * @param probe a command that works where all others do
-   * @param prepare what is to be done on a connection before it is the one to send on
+   * @param probe a command that is allowed wherever the other commands are allowed
+   * @param prepare steps on a connection before it is used for sending
    */
   constructor (url: string, probe: readonly string[], log: StoreLog, prepare: (client: Client) => Promise<void>) {
     this.options = optionsOf(new URL(url))
@@ -72,17 +74,17 @@ export class RedisConnection {
     this.connect()
   }
 
-  /** The connection to send on now; null for none. */
+  /** The connection to send on; null for none. */
   get ready (): Client | null {
     return this.pending < MAX_PENDING ? this.client : null
   }
 
-  /** The connection that is not to be read from yet, nor written to; null for none. */
+  /** The connection that must not yet be used for reads or for writes of records; null for none. */
   get settling (): Client | null {
     return this.pending < MAX_PENDING ? this.settlingClient : null
   }
 
-  /** @throws what the server says against it, or why the connection was lost */
+  /** @throws the server's error, or the reason why the connection was lost */
   async send (client: Client, args: readonly string[]): Promise<unknown> {
     this.pending++
     try {
@@ -92,7 +94,7 @@ export class RedisConnection {
     }
   }
 
-  /** Gives a connection up, and tries again a little later. */
+  /** Closes a connection, and schedules a new attempt. */
   drop (client: Client, reason: string): void {
     if (client !== this.client) return
     this.client = null
@@ -101,7 +103,7 @@ export class RedisConnection {
     this.again(reason)
   }
 
-  /** Waits half a second at most for answers that are still to come. */
+  /** Waits at most half a second for replies that are still due, then closes. */
   async close (): Promise<void> {
     this.closed = true
     if (this.retry !== null) clearTimeout(this.retry)
@@ -118,7 +120,7 @@ export class RedisConnection {
     try {
       const made = await makeClient(this.options)
       client = made
-      // Listened to for good, also of a client that was given up: an error that nobody listens to ends the process.
+      // The listener stays for ever, even on a closed client: an `error` event without a listener ends the process.
       const failed = new Promise<never>((_resolve, reject) => {
         made.on('error', error => {
           reject(error instanceof Error ? error : new Failure('ERROR'))
@@ -164,7 +166,7 @@ export class RedisConnection {
   }
 }
 
-/** Ways of the network to say one thing. */
+/** Error codes of the network that all mean: the server is unreachable. */
 const UNREACHABLE = /^(?:E[A-Z0-9]+|TIMEOUT|[A-Z][A-Za-z]*[a-z])$/
 
 class Failure extends Error {
@@ -176,7 +178,10 @@ class Failure extends Error {
   }
 }
 
-/** Loaded only where it is needed: it takes 150 ms and 18 MB. The library's own reconnecting is off, see above. */
+/**
+ * Creates a client. The library is loaded only when needed: loading takes 150 ms and 18 MB. Its own reconnecting is off, because this
+ * module reconnects.
+ */
 async function makeClient (options: Options): Promise<Client> {
   const { createClient } = await import('@redis/client')
   return createClient(options) as unknown as Client
@@ -209,7 +214,10 @@ function decoded (text: string): string {
 
 const CODE = /^[A-Z][A-Z0-9_]{1,40}$/
 
-/** One word: the code of a system error, or that with which a server's error begins. Its text may repeat what it was sent, a password too. */
+/**
+ * Returns one word: the code of a system error, or the code at the start of a server's error. The rest of the text may repeat what was
+ * sent, even a password.
+ */
 export function reasonOf (error: unknown): string {
   if (!(error instanceof Error)) return 'ERROR'
   const { code } = error as { code?: unknown }

@@ -1,7 +1,7 @@
 /**
- * Memory of tasks on a Redis or Valkey server, which several gateways may share. One hash per task.
+ * Task state on a Redis or Valkey server, which several gateways may share. One hash per task.
  *
- * No call waits for a server that is down; one for a server that is slow waits for the timeout at most.
+ * No call waits for a server that is down. A call waits for a slow server at most until the timeout.
  */
 import type { StateStoreConfig } from '../config/model/model.js'
 import type { TaskRecord } from '../policy/task/memory.js'
@@ -11,10 +11,10 @@ import type { Client, StoreLog } from './redis-connection.js'
 import { reasonOf, RedisConnection } from './redis-connection.js'
 import type { Lookup, TaskKey, TaskStore } from './store.js'
 
-/** Errors of a server that another connection may not have: a replica that was the primary, one that is starting. */
+/** Server errors that another connection may not have: a replica that was the primary, or a server that is starting. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'NOAUTH'])
 
-/** A server that refuses commands is told of once in this time, ms. */
+/** Minimum time between two log lines about a server that refuses commands, ms. */
 const REJECTIONS = 60_000
 
 export class RedisStore implements TaskStore {
@@ -25,7 +25,7 @@ export class RedisStore implements TaskStore {
   private readonly connection: RedisConnection
   private readonly lost = new LostWrites()
   private rejected = Number.NEGATIVE_INFINITY
-  /** When an answer last came, in the clock of `performance.now`. */
+  /** Time of the last reply, on the clock of `performance.now`. */
   private heard = 0
 
   constructor ({ store, prefix, ttl, timeout }: StateStoreConfig, log: StoreLog) {
@@ -41,7 +41,7 @@ export class RedisStore implements TaskStore {
     if (client === null) return 'unavailable'
     const name = this.prefix + recordKey(key)
     if (this.lost.has(name)) return 'unknown'
-    // A task that is asked for was seen; a key that is not there stays so.
+    // A read counts as use of the task, so PEXPIRE renews the record. PEXPIRE does not create a missing key.
     return this.ask(client, [['HGETALL', name], ['PEXPIRE', name, this.ttl]]).then(replies => {
       if (replies === null) return 'unavailable'
       const record = isNumber(replies[1]) ? recordOf(replies[0]) : null
@@ -81,11 +81,11 @@ export class RedisStore implements TaskStore {
     return this.connection.close()
   }
 
-  /** Sends commands together. @returns null where the server refuses one, the connection is lost, or the time is up */
+  /** Sends commands together. @returns null when the server refuses one, the connection is lost, or the timeout has passed */
   private ask (client: Client, commands: readonly (readonly string[])[]): Promise<readonly unknown[] | null> {
     return new Promise(resolve => {
       const sent = performance.now()
-      // Where the process itself was busy, the answer may be here already and only has to be read.
+      // When the process itself was busy, the reply may have arrived and only has to be read.
       const timer = setTimeout(() => setImmediate(() => {
         resolve(null)
         if (done || this.heard > sent) return
@@ -103,13 +103,15 @@ export class RedisStore implements TaskStore {
     })
   }
 
-  /** Where the server refuses a write or took too long for it, and where it is not to be written to yet. */
+  /**
+   * Deletes one record: after a write that the server refused or that took too long, or while the connection must not be used for writes.
+   */
   private async forgetOne (client: Client, name: string): Promise<void> {
     const replies = await this.ask(client, [['DEL', name]])
     if (replies?.every(isNumber) === true) this.lost.settled(name)
   }
 
-  /** Before a new connection is used. What the server refuses to forget stays unknown to this gateway. */
+  /** Called before a new connection is used. Records that the server refuses to delete stay unknown to this gateway. */
   private async forget (client: Client): Promise<void> {
     try {
       await this.lost.forget(client)
@@ -131,7 +133,10 @@ export class RedisStore implements TaskStore {
 
 const LOST = Promise.resolve(false)
 
-/** What fits, as HSET takes it, and the names of what does not: what is there of it is no longer so. */
+/**
+ * Returns the fields that fit, as HSET expects them, and the names of the fields that do not. The stored values of the latter are out of
+ * date.
+ */
 function sorted (fields: TaskRecord): { readonly set: string[], readonly left: string[] } {
   const set: string[] = []
   const left: string[] = []
@@ -152,7 +157,7 @@ function isNumber (reply: unknown): boolean {
   return typeof reply === 'number'
 }
 
-/** @returns null for what is no answer to HGETALL */
+/** @returns null when the reply is no reply to HGETALL */
 function recordOf (reply: unknown): TaskRecord | null {
   if (!Array.isArray(reply) || reply.length % 2 !== 0 || !reply.every(one => typeof one === 'string')) return null
   const record = new Map<string, string>()

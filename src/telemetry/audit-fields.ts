@@ -1,4 +1,4 @@
-/** Every member of an audit line. docs/logs.md is written from it; a member without an entry does not compile. */
+/** Every member of an audit line. docs/logs.md is generated from this table. A member without an entry does not compile. */
 import type { AuditEntry, AuditViolation } from './audit.js'
 import type { Described } from './described.js'
 
@@ -25,7 +25,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   request_id: { type: 'string or null', meaning: 'as in the log' }
 }
 
-/** Of each of `violations`. */
+/** Members of each entry in `violations`. */
 export const VIOLATION_FIELDS: Readonly<Record<keyof AuditViolation, Described>> = {
   reason: { type: 'string', meaning: '[reason](refusals.md#reasons)' },
   extension: { type: 'string or null', meaning: 'the policy\'s name, or the URI' },
@@ -34,12 +34,12 @@ export const VIOLATION_FIELDS: Readonly<Record<keyof AuditViolation, Described>>
   message: { type: 'string', meaning: 'description of the violation, without the value' }
 }
 
-/** Of a line of its own, written when a slow reader can be written to again. */
+/** Members of a separate line, written when a slow reader accepts lines again. */
 export const DROPPED_FIELDS: Readonly<Record<'audit' | 'time' | 'dropped', Described>> = {
   audit: AUDIT_FIELDS.audit,
   time: AUDIT_FIELDS.time,
   dropped: { type: 'number', meaning: 'lines lost since the last line, because more than 4 MiB waited for the reader. Calls do not wait for the reader' }
 }
 
-/** A line as it is written: what is undefined is left out. */
+/** A line before it is written. Undefined members are omitted. */
 export type AuditLine = Readonly<Record<Member, unknown>>

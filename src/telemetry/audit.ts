@@ -1,34 +1,34 @@
 import type { Writable } from 'node:stream'
 import type { AuditLine } from './audit-fields.js'
 
-/** One broken rule. `message` and `path` say what is wrong and where; never the value that was found. */
+/** One violation of a rule. `message` and `path` describe the problem and its place, never the value that was found. */
 export interface AuditViolation {
   readonly reason: string
   readonly extension: string | null
   readonly rule: string | null
-  /** Where in the request or answer, in the field names of who wrote it. */
+  /** Path in the request or response, in the field names of the sender. */
   readonly path: string | null
   readonly message: string
 }
 
-/** One request or answer with violations, under the names of the audit line. */
+/** One request or response with violations, under the names of the audit line. */
 export interface AuditEntry {
-  /** What was judged. Of a stream, each event is by itself. */
+  /** The evaluated message. Each event of a stream is evaluated by itself. */
   readonly phase: 'request' | 'response'
   readonly agent: string
   readonly operation: string
   readonly binding: string
   readonly version: string
-  /** rejected = the client was refused; edited = forwarded with changes; observed = let through. */
+  /** rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged. */
   readonly decision: 'rejected' | 'edited' | 'observed'
-  /** Of the violation that decided. */
+  /** Reason of the violation that decided. */
   readonly reason: string
   readonly extension: string | null
   readonly rule: string | null
-  /** `policy/rule` of what was changed, never what. */
+  /** `policy/rule` of each change, never the changed data. */
   readonly edited: readonly string[]
   readonly violations: readonly AuditViolation[]
-  /** At the end of an answer with more lines than are written for one: how many were not. */
+  /** At the end of a response with more lines than one response may have: the number of lines that were not written. */
   readonly lines_omitted?: number
   readonly trace_id: string | null
   /** The client's address. */
@@ -43,18 +43,21 @@ export interface Audit {
 
 export interface AuditOptions {
   readonly enabled: boolean
-  /** Where the lines go: stdout in production. */
+  /** Destination of the lines: stdout in production. */
   readonly stream: Writable
-  /** A line was dropped. */
+  /** Called when a line was dropped. */
   readonly onLost?: () => void
 }
 
 const VIOLATIONS = 20
 const TEXT_LENGTH = 512
-/** Bytes that may wait for a slow reader before lines are dropped (and counted). */
+/** Bytes that may wait for a slow reader before lines are dropped and counted. */
 const BACKLOG = 4 * 1024 * 1024
 
-/** The audit trail: one JSON line per request or answer that was refused, or would have been, or had something removed. */
+/**
+ * Creates the audit trail: one JSON line for each request or response that was rejected, would have been rejected, or had something
+ * removed.
+ */
 export function createAudit (options: AuditOptions): Audit {
   return options.enabled ? new AuditTrail(options) : { record () {} }
 }
@@ -68,7 +71,7 @@ class AuditTrail implements Audit {
     this.stream = stream
     this.onLost = onLost
     this.dropped = 0
-    // A reader that went away (EPIPE) is no reason to stop serving; without a listener it would end the process.
+    // A reader that disconnects (EPIPE) must not stop the gateway. Without a listener, the error would end the process.
     if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore)
   }
 

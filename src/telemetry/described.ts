@@ -1,8 +1,8 @@
-/** What the documentation says of a field of a log line or audit line, or of a span's attribute. Markdown. */
+/** Description, for the documentation, of a field of a log line or audit line, or of a span attribute. Markdown. */
 export interface Described {
-  /** Of its JSON value. */
+  /** Type of the JSON value. */
   readonly type: string
-  /** When it is there; left out where it always is. */
+  /** Condition under which the field is present; omitted if it is always present. */
   readonly when?: string
   readonly meaning: string
 }

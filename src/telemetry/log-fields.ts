@@ -1,4 +1,6 @@
-/** Every field that a log line of ours may have, beside `level`, `time` and `msg`. docs/logs.md is written from it. */
+/**
+ * Every field that a log line of the gateway may have, in addition to `level`, `time` and `msg`. docs/logs.md is generated from this table.
+ */
 import type { DescribedTable } from './described.js'
 
 export const LOG_FIELDS = {
@@ -50,10 +52,10 @@ export const LOG_FIELDS = {
   how: { type: 'string', when: 'a worker ended', meaning: 'the signal, or the exit code' }
 } as const satisfies DescribedTable
 
-/** Fields of one line. One that is not in the table does not compile. */
+/** Fields of one line. A field that is not in the table does not compile. */
 export type LogFields = Readonly<Partial<Record<keyof typeof LOG_FIELDS, unknown>>>
 
-/** What every line has. */
+/** Fields that every line has. */
 export const LINE_FIELDS = {
   level: { type: 'string', meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace`' },
   time: { type: 'string', meaning: 'ISO 8601, UTC, milliseconds' },

@@ -6,7 +6,7 @@ export interface LogMethod {
   (message: string): void
 }
 
-/** What the gateway needs of a logger. A pino instance is one. */
+/** The logger interface that the gateway needs. A pino instance implements it. */
 export interface Log {
   readonly fatal: LogMethod
   readonly error: LogMethod

@@ -1,9 +1,9 @@
 import type { Log } from './log.js'
 
-/** Milliseconds between two warnings about the same. */
+/** Milliseconds between two warnings about the same loss. */
 const QUIET = 60_000
 
-/** Spans that are lost in one way: each is counted, and said in the log at most once a minute. */
+/** Counts spans that are lost for one reason, and logs a warning at most once a minute. */
 export class LossReport {
   private readonly log: Log
   private readonly message: string
@@ -26,7 +26,7 @@ export class LossReport {
     this.log.warn({ ...(err === undefined ? {} : { err }), spans_lost: this.lost }, this.message)
   }
 
-  /** That it is over: the next is said at once. @returns how many were lost */
+  /** Ends the loss: the next loss is logged at once. @returns the number of lost spans */
   over (): number {
     const { lost } = this
     this.lost = 0

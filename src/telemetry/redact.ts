@@ -1,8 +1,8 @@
 /**
- * Takes secrets out of finished log lines.
+ * Removes secrets from finished log lines.
  *
- * pino's `redact` looks at fixed paths and costs 35 µs a line for the five names in both spellings (measured); one pass over
- * the line costs less than 1 µs, and finds a name at any depth, in any case, also in raw header lists and in what libraries log.
+ * pino's `redact` checks fixed paths and costs 35 µs per line for the five names in both spellings (measured). One pass over the line costs
+ * less than 1 µs. It finds a name at any depth and in any case, even in raw header lists and in data that libraries log.
  */
 export const CENSOR = '[redacted]'
 
@@ -13,12 +13,12 @@ const NAMES = [
 ]
 const SECRET = new Set(NAMES)
 const MENTION = new RegExp(`"(?:${NAMES.join('|')})"`, 'i')
-/** A credential inside a text: what follows Bearer or Basic and is not a word ("Basic authentication" stays). */
+/** Matches a credential inside a text: a token after Bearer or Basic that is not a plain word ("Basic authentication" stays). */
 const CREDENTIAL = /\b([Bb]earer|[Bb]asic|BEARER|BASIC)[ \t]+(?=[A-Za-z]*(?:[0-9=+/]|[._~-][A-Za-z0-9]|[a-z][A-Z]))[A-Za-z0-9._~+/=-]{6,}/g
 
 const LOST = '{"level":"error","msg":"A log line was dropped: it mentions a secret and could not be read."}\n'
 
-/** The line (one JSON object and its newline) without the values of secret names and without bearer credentials. */
+/** Returns the line (one JSON object and its newline) without the values of secret names and without bearer or basic credentials. */
 export function redactLine (line: string): string {
   let safe = line
   if (MENTION.test(line)) {
@@ -41,7 +41,7 @@ function censor (value: unknown): unknown {
   return object
 }
 
-/** Raw headers are a flat list: the value follows its name. */
+/** Censors a list. Raw headers are a flat list: the value follows its name. */
 function censorList (list: unknown[]): unknown[] {
   for (let i = 0; i < list.length; i++) {
     const item = list[i]

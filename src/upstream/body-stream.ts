@@ -1,15 +1,17 @@
 /**
- * A large body as a stream. undici forgets a body that it is given whole: where the agent answers before it has read all of it, the connection counts as
- * free, and the next caller's request waits behind what nobody reads. Of a stream undici knows whether it is sent, and closes such a connection.
+ * A large body as a stream. undici does not track a body that it gets as one buffer. If the agent responds before it has read the whole
+ * body, undici counts the connection as free, and the next caller's request waits behind unread data. For a stream, undici knows whether it
+ * is sent completely, and closes such a connection.
  *
- * It is the part of a Readable that undici's dispatcher uses. A Readable stops at every piece, because one fills a socket's queue, and costs more to make.
+ * The class implements the part of a Readable that undici's dispatcher uses. A Readable stops at every chunk, because one chunk fills the
+ * queue of a socket, and a Readable is more expensive to create.
  */
 import { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
 
-/** Bytes at once; what is not larger is with the system before an answer can come. */
+/** Bytes per chunk. The system has taken a smaller body completely before a response can arrive. */
 export const PIECE = 65_536
-/** Bytes that go out before the socket's word is asked. They are in memory anyway. */
+/** Bytes that are sent before the stream obeys a pause of the socket. These bytes are in memory anyway. */
 const TURN = 4 * PIECE
 
 class BodyStream extends EventEmitter {
@@ -21,7 +23,7 @@ class BodyStream extends EventEmitter {
   constructor (pieces: readonly Buffer[]) {
     super()
     this.pieces = pieces
-    // The call that fails is told; its body is of no interest then.
+    // The failed call reports the error. Its body then needs no further handling.
     this.on('error', () => {})
   }
 
@@ -33,7 +35,7 @@ class BodyStream extends EventEmitter {
   resume (): this {
     if (!this.paused || this.destroyed) return this
     this.paused = false
-    // undici listens to its socket only after this.
+    // undici listens to its socket only after this call.
     process.nextTick(() => { this.flow() })
     return this
   }
@@ -43,7 +45,7 @@ class BodyStream extends EventEmitter {
     while (!this.destroyed && (!this.paused || sent < TURN)) {
       const piece = this.pieces[this.at]
       if (piece === undefined) {
-        // Only once the socket has taken all of it: until then the agent's answer is an early one.
+        // The stream ends only once the socket has taken the whole body. A response before that is an early response.
         if (!this.paused) this.emit('end')
         return
       }
@@ -64,13 +66,13 @@ class BodyStream extends EventEmitter {
     return this
   }
 
-  /** undici keeps a body until the answer is over. */
+  /** Releases the chunks, because undici keeps a body until the response is over. */
   private forget (): void {
     this.pieces = NOTHING
     this.at = 0
   }
 
-  /** undici knows a stream by it. */
+  /** undici recognizes a stream by this method. */
   pipe (): never {
     throw new Error('a body is sent by the dispatcher')
   }

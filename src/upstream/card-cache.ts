@@ -1,27 +1,27 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What to send along to hear "not modified". */
+/** Validators of a conditional request, which lets the agent respond "not modified". */
 export interface Validators {
-  /** Where they came from; another URL's validators mean nothing. */
+  /** URL that sent the validators. They are not valid for another URL. */
   readonly from: string
   readonly etag: string | null
   readonly lastModified: string | null
 }
 
 export interface DelayOptions {
-  /** Floor, ms. */
+  /** Minimum delay, ms. */
   readonly refresh: number
   readonly maxStale: number
   readonly random: () => number
 }
 
-/** The first wait after a failure, ms: an agent that starts after the gateway is found quickly. */
+/** The first wait after a failure, ms. It is short, so that an agent that starts after the gateway is found quickly. */
 const FIRST_RETRY = 500
 const JITTER = 0.1
-/** setTimeout cannot wait longer. */
+/** Maximum delay of setTimeout, ms. */
 export const MAX_TIMER = 2 ** 31 - 1
 
-/** A header's value; several lines are joined as HTTP does. */
+/** Returns a header's value. Several lines are joined as HTTP defines. */
 export function single (value: string | string[] | undefined): string {
   if (value === undefined) return ''
   return Array.isArray(value) ? value.join(', ') : value
@@ -34,9 +34,9 @@ export function readValidators (from: string, headers: IncomingHttpHeaders): Val
 }
 
 /**
- * How long the answer stays fresh, ms, by RFC 9111 as a shared cache: `s-maxage` before `max-age`, less `Age`; 0 when it
- * may not be reused unasked.
- * @returns null when the answer does not say
+ * Milliseconds for which the response stays fresh, by RFC 9111 for a shared cache: `s-maxage` before `max-age`, minus `Age`; 0 when the
+ * response must not be reused without validation.
+ * @returns null when the response states no lifetime
  */
 export function cacheLifetime (headers: IncomingHttpHeaders): number | null {
   let maxAge: number | null = null
@@ -46,7 +46,7 @@ export function cacheLifetime (headers: IncomingHttpHeaders): number | null {
     if (name === 'no-store' || name === 'no-cache' || name === 'private') return 0
     if (name !== 'max-age' && name !== 's-maxage') continue
     const seconds = /^"?(\d+)"?$/.exec(value)?.[1]
-    // RFC 9111 §4.2.1: what cannot be read counts as stale; of two values the smaller.
+    // RFC 9111 §4.2.1: an unreadable value counts as stale; of two values the smaller one applies.
     const age = seconds === undefined ? 0 : Number(seconds) * 1000
     if (name === 'max-age') maxAge = Math.min(maxAge ?? age, age)
     else shared = Math.min(shared ?? age, age)
@@ -58,15 +58,15 @@ export function cacheLifetime (headers: IncomingHttpHeaders): number | null {
 }
 
 /**
- * Wait after a success: what the agent allows, at least `refresh`. At most half of `maxStale`, so that a first refresh
- * that fails leaves time for more before the card expires (the SDK's `max-age=3600` would else eat up 1h of `maxStale`).
+ * Wait after a success: the lifetime that the agent allows, at least `refresh`, and at most half of `maxStale`. A first refresh that fails
+ * then leaves time for more attempts before the card expires. Without this limit, the SDK's `max-age=3600` would use up 1 h of `maxStale`.
  */
 export function nextRefresh (lifetime: number | null, options: DelayOptions): number {
   const wanted = Math.max(options.refresh, Math.min(lifetime ?? 0, options.maxStale / 2))
   return clamp(jitter(wanted, options.random))
 }
 
-/** Wait after the nth failure in a row, from 1. */
+/** Wait after the nth failure in a row, counted from 1. */
 export function nextRetry (failures: number, options: DelayOptions): number {
   return clamp(jitter(Math.min(options.refresh, FIRST_RETRY * 2 ** Math.min(failures - 1, 30)), options.random))
 }
@@ -79,7 +79,7 @@ function clamp (delay: number): number {
   return Math.min(MAX_TIMER, Math.max(10, Math.round(delay)))
 }
 
-/** What can be sent back as it came: short, visible ASCII and blanks. */
+/** Returns a value that can be sent back unchanged: short, visible ASCII and blanks. Otherwise null. */
 function sendable (value: string | string[] | undefined): string | null {
   return typeof value === 'string' && /^[\x20-\x7e]{1,256}$/.test(value) ? value : null
 }

@@ -20,22 +20,22 @@ export interface CardLimits {
 export type CardResponse =
   | { readonly kind: 'fetched', readonly from: string, readonly status: number, readonly bytes: Buffer, readonly contentType: string, readonly validators: Validators | null, readonly lifetime: number | null }
   | { readonly kind: 'notModified', readonly from: string, readonly lifetime: number | null }
-  /** An answer that is no card; `status` is null when the connection failed. */
+  /** A response that is no card. `status` is null when the connection failed. */
   | { readonly kind: 'failed', readonly status: number | null, readonly invalid: boolean, readonly problem: string }
 
 export interface CardRequest {
   readonly dispatcher: (origin: string) => Dispatcher
   /** Value of A2A-Version, or null to send none. */
   readonly version: string | null
-  /** Sent only to the URL they came from. */
+  /** Sent only to the URL that they came from. */
   readonly validators: Validators | null
   readonly limit: number
   readonly signal: AbortSignal
-  /** ms for the whole request, to name in the problem. */
+  /** Timeout of the whole request, ms; named in the problem. */
   readonly timeout: number
 }
 
-/** The agent has no card at this path (or will not say so in another way): the older path may have one. */
+/** Statuses of an agent without a card at this path. The older path may have one. */
 const TRY_NEXT: ReadonlySet<number> = new Set([404, 405, 410, 501])
 
 const NETWORK_PROBLEMS: Readonly<Record<string, string>> = {
@@ -52,14 +52,14 @@ const NETWORK_PROBLEMS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'response headers too large'
 }
 
-/** The URLs at which the card of an agent is looked for, in order. */
+/** The URLs where the card of an agent may be, in order. */
 export function cardUrls (upstream: URL, configured: string | null): URL[] {
   if (configured !== null) return [new URL(configured)]
   const base = upstream.pathname.replace(/\/$/, '')
   return CARD_PATHS.map((path) => new URL(base + path, upstream.origin))
 }
 
-/** Asks each URL in turn until one answers with something other than "not here". Never throws. */
+/** Fetches from each URL in turn, until a response is not one of TRY_NEXT. Never throws. */
 export async function fetchCard (urls: readonly URL[], request: CardRequest): Promise<CardResponse> {
   let first: CardResponse | null = null
   for (const url of urls) {
@@ -126,9 +126,9 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> 
   }
 }
 
-/** Reads away a body nobody wants, or cuts it when it is long: unread bodies hold their connection. */
+/** Reads and discards an unwanted body, or closes the connection when the body is long. An unread body would block its connection. */
 function discard (body: Dispatcher.ResponseData['body'], signal: AbortSignal): void {
-  body.on('error', () => {}) // the socket's end is of no interest here
+  body.on('error', () => {}) // errors of the socket are irrelevant here
   body.dump({ limit: 16_384, signal }).catch(() => {})
 }
 
@@ -136,7 +136,7 @@ function discard (body: Dispatcher.ResponseData['body'], signal: AbortSignal): v
 export async function readCardFile (path: string, limit: number): Promise<CardResponse> {
   const say = (invalid: boolean, problem: string): CardResponse => ({ kind: 'failed', status: null, invalid, problem: `${path} ${problem}` })
   try {
-    // A pipe or a device would block the read for ever.
+    // Reading a pipe or a device would block for ever.
     if (!(await stat(path)).isFile()) return say(true, 'is not a file')
     const file = await open(path, 'r')
     try {
@@ -158,10 +158,13 @@ export async function readCardFile (path: string, limit: number): Promise<CardRe
   }
 }
 
-/** Turns an answer into a document, or says in one sentence why it is no card. The card's text is never part of that. */
+/**
+ * Converts a response into a document, or returns one sentence with the reason why it is no card. The sentence never contains text of the
+ * card.
+ */
 export function readDocument (response: CardResponse & { kind: 'fetched' }, limits: CardLimits): CardDocument | string {
   const { from, status, contentType } = response
-  // A byte order mark is the editor's, not the agent's (RFC 8259 §8.1 lets a reader ignore it).
+  // A byte order mark comes from an editor, not from the agent. RFC 8259 §8.1 allows a reader to ignore it.
   const bytes = response.bytes.subarray(0, 3).equals(BOM) ? response.bytes.subarray(3) : response.bytes
   const parsed = parseStrict(bytes, { depth: limits.jsonDepth, members: limits.jsonMembers })
   if (!parsed.ok) {
@@ -199,12 +202,12 @@ function networkProblem (error: unknown): string {
 
 function codeOf (error: unknown): string | null {
   if (!(error instanceof Error)) return null
-  // Several addresses of one name failed: they fail alike.
+  // Several addresses of one name failed. The first error stands for all of them.
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
-/** The URL for logs: credentials and query are nobody's business. */
+/** Returns the URL for logs, without credentials and query. */
 function shown (url: URL): string {
   return url.origin + url.pathname
 }

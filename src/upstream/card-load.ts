@@ -6,7 +6,7 @@ import type { Validators } from './card-cache.js'
 import { cardUrls, fetchCard, readCardFile, readDocument } from './card-fetch.js'
 import type { CardResponse, CardLimits } from './card-fetch.js'
 
-/** One variant of the last good load, for conditional requests. Null stands for a variant the agent does not serve. */
+/** One variant of the last good load, for conditional requests. Null stands for a variant that the agent does not serve. */
 export interface Kept {
   readonly document: CardDocument
   readonly validators: Validators | null
@@ -21,9 +21,9 @@ export type CardLoad =
     readonly byVersion: Readonly<Record<Version, CardDocument>>
     readonly kept: KeptByVersion
     readonly origin: string
-    /** How long the agent allows it to be used, ms, or null. */
+    /** Milliseconds for which the agent allows use of the card, or null. */
     readonly lifetime: number | null
-    /** The agent sent no card at all, only "not modified". */
+    /** The agent sent no card, only "not modified". */
     readonly notModified: boolean
   }
   | { readonly ok: false, readonly outcome: 'invalid' | 'unreachable', readonly problem: string }
@@ -33,9 +33,9 @@ export interface CardLoadOptions {
   readonly upstream: URL
   readonly limits: CardLimits
   readonly dispatcher: (origin: string) => Dispatcher
-  /** ms for everything together. */
+  /** Timeout of all requests together, ms. */
   readonly timeout: number
-  /** False once the cards held have expired: then any card is better than theirs. */
+  /** False once the held cards have expired. Any card is then better than the held cards. */
   readonly inUse: boolean
 }
 
@@ -43,8 +43,8 @@ type Failure = CardResponse & { kind: 'failed' }
 type Variant = { readonly kept: Kept, readonly from: string, readonly notModified: boolean }
 
 /**
- * Gets the card in its two variants: agents may serve another card to callers that send `A2A-Version: 1.0` (the JS SDK
- * does). An agent that refuses one of them is taken to have one card only. Never throws.
+ * Loads the card in its two variants: agents may serve another card to callers that send `A2A-Version: 1.0` (the JS SDK does). If an agent
+ * rejects one of the two requests, it counts as an agent with one card. Never throws.
  */
 export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, signal: AbortSignal): Promise<CardLoad> {
   const { config, limits, dispatcher, timeout } = options
@@ -68,7 +68,10 @@ export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, 
   return fail(plain)
 }
 
-/** May the other variant stand in for this one? Yes if the agent refused it; not while one we hold may just be out of order. */
+/**
+ * True when the other variant may replace this one: the agent rejected this variant. While a held variant exists, the rejection must be
+ * definite, because the agent may have a temporary fault.
+ */
 function standsIn (failure: Failure, kept: Kept | null): boolean {
   const { status, invalid } = failure
   return status !== null && (status < 200 || status > 299) && (invalid || kept === null)
@@ -92,7 +95,7 @@ function sameBytes (a: CardResponse, b: CardResponse): boolean {
   return a.kind === 'fetched' && b.kind === 'fetched' && a.bytes.equals(b.bytes)
 }
 
-/** The same document for the other variant, with that variant's own cache headers. */
+/** Returns the same document for the other variant, with that variant's own cache headers. */
 function adopt (other: Variant | Failure, response: CardResponse): Variant | Failure {
   if ('problem' in other || response.kind !== 'fetched') return other
   const { from, validators, lifetime } = response

@@ -1,4 +1,4 @@
-/** The cards of one agent, read once: for commands that look at an agent without standing in front of it. */
+/** Loads the cards of one agent once, for commands that inspect an agent without forwarding to it. */
 import type { AgentConfig } from '../config/model/model.js'
 import type { CardLimits } from './card-fetch.js'
 import { loadCards } from './card-load.js'
@@ -8,12 +8,12 @@ import type { TlsFiles } from './tls.js'
 
 export type CardsOnce =
   | { readonly ok: true, readonly cards: LoadedCards }
-  /** One sentence, with the URL or the file in it. */
+  /** One sentence that contains the URL or the file. */
   | { readonly ok: false, readonly problem: string }
 
 /**
- * Reads the cards as the gateway does: both versions, from `card.file`, `card.url` or below the upstream URL, with the agent's TLS
- * files. Leaves no connection open. Never rejects.
+ * Reads the cards as the gateway does: both versions, from `card.file`, `card.url` or below the upstream URL, with the agent's TLS files.
+ * Leaves no connection open. Never rejects.
  * @param timeout ms for everything together
  */
 export async function loadCardsOnce (agent: Pick<AgentConfig, 'card' | 'upstream'>, limits: CardLimits, tls: TlsFiles, timeout = 10_000): Promise<CardsOnce> {

@@ -21,20 +21,21 @@ export interface CardSourceOptions {
   readonly config: CardConfig
   readonly upstream: URL
   readonly limits: CardLimits
-  /** The connections to an origin. Only origins named in the configuration are asked for. */
+  /** Returns the connections to an origin. Called only with origins that the configuration names. */
   readonly dispatcher: (origin: string) => Dispatcher
   /**
-   * Compiles what new cards hold, away from requests; null when there is nothing to wait for. Rejects when it is too much: the old cards stay.
-   * @param elsewhere what another process has made of the same cards
+   * Compiles the schemas of new cards, away from requests. Null when there is nothing to wait for. Rejects when compilation exceeds its
+   * limits: the old cards then stay.
+   * @param elsewhere schemas of the same cards that another process has compiled
    */
   readonly prepare?: ((cards: LoadedCards, signal: AbortSignal, elsewhere?: unknown) => Promise<void> | null) | undefined
-  /** New cards, or the same ones after they expired. Throws when they cannot be used: the old ones stay. */
+  /** Called with new cards, or with the same cards after they expired. Throws when the cards cannot be used: the old cards then stay. */
   readonly onCards: (cards: LoadedCards) => void
   readonly onRefresh: (outcome: RefreshOutcome) => void
-  /** `maxStale` has passed without a success, and at least one refresh has failed. */
+  /** Called when `maxStale` has passed without a success, and at least one refresh has failed. */
   readonly onExpired: () => void
   readonly log: CardLog
-  /** For one refresh altogether, ms. Default 10 s. */
+  /** Timeout of one whole refresh, ms. Default 10 s. */
   readonly timeout?: number
   readonly random?: () => number
   readonly now?: () => number
@@ -42,20 +43,20 @@ export interface CardSourceOptions {
 
 export interface CardStatus {
   readonly state: 'loading' | 'ok' | 'stale' | 'expired' | 'failed'
-  /** Last success, "not modified" included, ms since the epoch. */
+  /** Time of the last success, including "not modified", in ms since the epoch. */
   readonly fetchedAt: number | null
   readonly nextAt: number | null
-  /** Why the last refresh failed. */
+  /** The reason why the last refresh failed. */
   readonly problem: string | null
   readonly origin: string | null
 }
 
-/** What one source knows, for the one that takes its place. */
+/** State of one source, for the source that replaces it. */
 export interface CardHandover {
   readonly cards: LoadedCards
   readonly kept: KeptByVersion
   readonly fetchedAt: number | null
-  /** Of the monotonic clock. */
+  /** Time on the monotonic clock. */
   readonly freshAt: number
   readonly expired: boolean
   readonly overdue: boolean
@@ -64,26 +65,26 @@ export interface CardHandover {
   readonly nextAt: number | null
 }
 
-/** Where an agent's card comes from: from the agent itself, or from another process that asks it. */
+/** Source of an agent's card: the agent itself, or another process that fetches the card. */
 export interface CardKeeper {
   start (): void
-  /** For another source of the same card; null while there is none. */
+  /** Returns the state for another source of the same card; null while there is no card. */
   handover (): CardHandover | null
-  /** Instead of `start`: goes on where another source of the same card stands. */
+  /** Called instead of `start`: continues with the state of another source of the same card. */
   takeOver (from: CardHandover): void
   /** Resolves when the first attempt has ended, well or not. */
   refreshNow (): Promise<void>
-  /** Stops for good; nothing is called afterwards. */
+  /** Stops for good. No callback is called afterwards. */
   close (): Promise<void>
   readonly status: CardStatus
 }
 
-/** Preparing cards takes no more than one part in so many of the time, however often an agent changes its card. */
+/** Preparing cards takes at most 1/PREPARING_SHARE of the time, even if an agent changes its card often. */
 const PREPARING_SHARE = 20
-/** At most, ms. */
+/** Maximum wait that PREPARING_SHARE causes, ms. */
 const LONGEST_WAIT = 600_000
 
-/** Cards as they came, to be used or to be refused. */
+/** Cards after preparation. A problem means that the cards cannot be used. */
 interface Prepared {
   readonly cards: LoadedCards
   readonly problem: string | null
@@ -91,7 +92,9 @@ interface Prepared {
 
 const NOTHING: KeptByVersion = { 0.3: null, '1.0': null }
 
-/** Keeps one agent's card: fetches, refreshes, retries while the agent is away, says when it has become too old. */
+/**
+ * Keeps one agent's card: fetches and refreshes the card, retries while the agent is unreachable, and reports when the card has expired.
+ */
 export class CardSource implements CardKeeper {
   readonly #options: CardSourceOptions
   readonly #timeout: number
@@ -102,7 +105,7 @@ export class CardSource implements CardKeeper {
   #fetchedAt: number | null = null
   #freshAt = 0
   #expired = false
-  /** `maxStale` has passed, but no refresh has failed yet: it is shorter than the wait between two. */
+  /** `maxStale` has passed, but no refresh has failed yet, because `maxStale` is shorter than the wait between two refreshes. */
   #overdue = false
   #failures = 0
   #problem: string | null = null
@@ -112,7 +115,7 @@ export class CardSource implements CardKeeper {
   #expiryTimer: NodeJS.Timeout | null = null
   #running: Promise<void> | null = null
   #abort: AbortController | null = null
-  /** The last ones that could not be prepared: they need not be tried again. */
+  /** The last cards that could not be prepared. The same cards are not prepared again. */
   #refused: Prepared | null = null
 
   constructor (options: CardSourceOptions) {
@@ -126,7 +129,7 @@ export class CardSource implements CardKeeper {
     this.refreshNow()
   }
 
-  /** For another source of the same card; null while there is none. */
+  /** Returns the state for another source of the same card; null while there is no card. */
   handover (): CardHandover | null {
     if (this.#cards === null) return null
     return {
@@ -142,7 +145,7 @@ export class CardSource implements CardKeeper {
     }
   }
 
-  /** Instead of `start`: goes on where another source of the same card stands, with its card and when its next refresh is due. */
+  /** Called instead of `start`: continues with the card and the next refresh time of another source of the same card. */
   takeOver (from: CardHandover): void {
     if (this.#closed) return
     this.#cards = from.cards
@@ -159,14 +162,14 @@ export class CardSource implements CardKeeper {
     this.#schedule(Math.min(due, nextRefresh(null, { ...config, random: this.#random })))
   }
 
-  /** Refreshes at once, or joins the refresh under way. Never rejects: the outcome is in `status`. */
+  /** Refreshes at once, or joins the refresh in progress. Never rejects: the outcome is in `status`. */
   refreshNow (): Promise<void> {
     if (this.#closed) return Promise.resolve()
     this.#running ??= this.#refresh().finally(() => { this.#running = null })
     return this.#running
   }
 
-  /** Stops for good; nothing is called afterwards. */
+  /** Stops for good. No callback is called afterwards. */
   async close (): Promise<void> {
     this.#closed = true
     this.#clearRefresh()
@@ -216,7 +219,7 @@ export class CardSource implements CardKeeper {
     this.#refreshTimer = setTimeout(() => { this.refreshNow() }, delay).unref()
   }
 
-  /** Waits for what new cards need. */
+  /** Prepares new cards, and waits for the preparation. */
   async #prepare ({ byVersion, origin }: CardLoad & { ok: true }, signal: AbortSignal): Promise<Prepared> {
     const cards: LoadedCards = { byVersion, fetchedAt: this.#now(), origin }
     if (!this.#isNew(cards) && !this.#expired) return { cards, problem: null }
@@ -293,7 +296,7 @@ export class CardSource implements CardKeeper {
     }
   }
 
-  /** By the monotonic clock of timers: a change of the wall clock makes no card older. */
+  /** Uses the monotonic clock of timers: a change of the wall clock does not change the age of a card. */
   #armExpiry (left: number): void {
     this.#clearExpiry()
     const step = Math.min(left, MAX_TIMER)

@@ -1,17 +1,20 @@
 /**
- * The calls of one agent that wait for a connection. undici has a queue of its own, but nothing in it ever gives up: what was abandoned stays,
- * body and all, until a connection is free. So a call is handed to undici only while the pool has room.
+ * Queue of one agent's calls that wait for a connection. undici has its own queue, but its entries never time out: an abandoned call stays
+ * there with its body until a connection is free. A call is therefore passed to undici only while the pool has room.
  */
 
-/** A call, not yet begun. */
+/** A call that has not begun. */
 export interface Waiter {
-  /** @returns false when the pool has no room for another */
+  /** @returns false when the pool has no room for another call */
   begin (): boolean
-  /** It has waited for too long. */
+  /** Called when the call has waited for too long. */
   expired (): void
 }
 
-/** What is needed of undici's Pool, whose `dispatch` returns false, and which emits `drain` when it has room again. */
+/**
+ * The part of undici's Pool that the queue needs. Its `dispatch` returns false when the pool is full, and it emits `drain` when it has room
+ * again.
+ */
 interface Room {
   on (event: 'drain', listener: () => void): unknown
 }
@@ -30,7 +33,7 @@ export class ConnectionQueue {
     })
   }
 
-  /** Begins now, or in turn. No timer is needed while there is room. */
+  /** Begins the call now, or later in order. No timer is needed while the pool has room. */
   pass (waiter: Waiter): void {
     if (!this.full) {
       this.full = !waiter.begin()
@@ -42,7 +45,7 @@ export class ConnectionQueue {
     }, this.timeout))
   }
 
-  /** Does nothing for one that does not wait. */
+  /** Removes a waiting call. Does nothing for a call that does not wait. */
   leave (waiter: Waiter): void {
     const timer = this.waiting.get(waiter)
     if (timer === undefined) return

@@ -1,11 +1,11 @@
-/** What went wrong between gateway and agent, as one of a closed set: the `kind` label of `upstream_errors_total`. */
+/** Classifies failures between gateway and agent into a closed set: the `kind` label of `upstream_errors_total`. */
 import type { Rejection } from '../a2a/errors.js'
 
 export type FailureKind =
   | 'refused' | 'dns' | 'connect_timeout' | 'tls' | 'reset' | 'headers_timeout' | 'body_timeout' | 'queue_timeout' | 'total_timeout' | 'protocol' | 'too_large'
   | 'redirect' | 'resources' | 'other'
 
-/** The gateway itself has waited long enough. */
+/** The gateway itself stopped waiting. */
 export class GivenUp extends Error {
   readonly kind: 'queue_timeout' | 'total_timeout'
 
@@ -43,18 +43,18 @@ const BY_CODE: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
 
 const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH_EXCEEDED|CRL_)/
 
-/** @param error as undici or Node's sockets raise it; AggregateErrors (several addresses tried) are judged by their first error */
+/** @param error as undici or Node's sockets raise it; the first error decides the kind of an AggregateError (several addresses tried) */
 export function failureKind (error: unknown): FailureKind {
   if (error instanceof GivenUp) return error.kind
   let fallback: FailureKind = 'other'
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; depth++) {
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
     const kind = BY_CODE.get(code)
-    // A socket that closed may say why in its cause.
+    // The cause of a closed socket may contain the reason.
     if (kind === 'reset') fallback = kind
     else if (kind !== undefined) return kind
     if (TLS_CODE.test(code)) return 'tls'
-    // undici 7 means to give its parser's errors an HPE_ code, and leaves it out.
+    // undici 7 intends to give its parser's errors an HPE_ code, but omits it.
     if (code.startsWith('HPE_') || cause.name === 'HTTPParserError') return 'protocol'
     cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause
   }

@@ -1,6 +1,6 @@
 /**
- * Forwards one request and relays its answer: the same bytes both ways, flushed as they come, with back-pressure and abort in both
- * directions. Built on undici's dispatch interface: no streams are created for an answer that is only passed on.
+ * Forwards one request and relays its response: the same bytes both ways, flushed as they come, with back-pressure and abort in both
+ * directions. Uses undici's dispatch interface, so that a response that is only relayed needs no streams.
  */
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
@@ -12,9 +12,9 @@ import { VIA } from './via.js'
 
 export interface ForwardRequest {
   readonly dispatcher: Dispatcher
-  /** Where calls wait while the dispatcher has no room; without one they wait in the dispatcher. */
+  /** Queue where calls wait while the dispatcher has no room. Without it, calls wait in the dispatcher. */
   readonly gate?: ConnectionQueue
-  /** For the whole exchange with the agent, waiting included, ms; 0 or nothing: for ever. */
+  /** Timeout of the whole exchange with the agent, including the wait for a connection, ms. 0 or undefined: no timeout. */
   readonly total?: number
   readonly method: string
   /** Path and query to dial. */
@@ -24,30 +24,30 @@ export interface ForwardRequest {
   readonly body: Buffer | ChunkedBuffer | Readable | null
 }
 
-/** What becomes of an answer. The receiver writes; the forwarder only carries. */
+/** Handles a response. The receiver writes to the client; the forwarder only delivers. */
 export interface Receiver {
-  /** Status and raw header pairs of the final answer. */
+  /** Called with status and raw header pairs of the final response. */
   head (status: number, rawHeaders: readonly Buffer[]): void
-  /** @returns false to stop the agent until `resume` is called */
+  /** @returns false to pause the agent until `resume` is called */
   data (chunk: Buffer): boolean
   end (): void
-  /** Called once at the most, and not after `end`. */
+  /** Called at most once, and not after `end`. */
   failed (error: Error): void
 }
 
 export interface Forwarding {
-  /** The client is gone, or the gateway is done with the answer. */
+  /** Called when the client is gone, or when the gateway needs no more of the response. */
   abort (): void
   resume (): void
 }
 
-/** Interim answers to one call. An agent that keeps saying 103 would hold it for ever. */
+/** Maximum number of interim responses to one call. An agent that keeps sending 103 would hold the call for ever. */
 const MAX_INTERIM = 64
 
 class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   private readonly receiver: Receiver
   private readonly gate: ConnectionQueue | undefined
-  /** Null once the call has begun: a stream must not keep its request's body. */
+  /** Null once the call has begun, because a long stream must not keep its request's body. */
   private request: ForwardRequest | null
   private controller: Dispatcher.DispatchController | null = null
   private total: NodeJS.Timeout | null = null
@@ -98,7 +98,8 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
 
   onResponseStart (controller: Dispatcher.DispatchController, status: number): void {
     if (this.done) return
-    // 1xx are hop-by-hop news; the final answer follows. Each begins the wait for it anew, so their number is bounded.
+    // 1xx responses are hop-by-hop, and the final response follows. Each one restarts the wait for the final response, so their number is
+    // bounded.
     if (status < 200) {
       if (++this.interim > MAX_INTERIM) controller.abort(new Error('too many interim answers'))
       return
@@ -142,7 +143,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
     this.controller?.abort(why)
     const { request } = this
     if (request === null) return
-    // It waits: undici knows nothing of it.
+    // The call still waits in the queue, so undici does not know it.
     this.request = null
     this.gate?.leave(this)
     if (request.body instanceof Readable) request.body.destroy()
@@ -156,7 +157,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   }
 }
 
-/** @param headers receives its length where undici cannot know it */
+/** @param headers gets the length of the body when undici cannot know it */
 function bodyFor (body: ForwardRequest['body'], headers: string[]): Buffer | Readable | null {
   if (body === null || body instanceof Readable || (Buffer.isBuffer(body) && body.length <= PIECE)) return body
   headers.push('content-length', String(body.length))

@@ -1,4 +1,4 @@
-/** Connection pools: one per agent, never shared, TLS verified. */
+/** Connection pools: separate pools for each agent, never shared, with TLS verified. */
 import { createRequire } from 'node:module'
 import type * as Undici from 'undici'
 import type { Dispatcher, Pool } from 'undici'
@@ -6,15 +6,16 @@ import type { UpstreamConfig } from '../config/model/model.js'
 import { ConnectionQueue } from './connection-queue.js'
 import type { TlsFiles } from './tls.js'
 
-// Required: Node 20 reads a CommonJS package that is imported for its names first (measured: 11 of 112 ms of processor time).
+// Loaded with `require`: Node 20 first reads an imported CommonJS package for its export names (measured: 11 of 112 ms of processor time).
 const undici = createRequire(import.meta.url)('undici') as typeof Undici
 
-/** So that a connection that is never idle follows a host name that has moved. */
+/** Calls per connection. The limit makes a connection that is never idle follow a host name that has moved. */
 const CALLS_PER_CONNECTION = 1_000
 
 /**
- * HTTP/1.1 without pipelining: on a shared connection a well-formed early answer would be the next caller's answer.
- * Idle connections are given up after 4 s, before Node's and most servers' 5 s, so that a request seldom meets a closing socket.
+ * Creates a pool of HTTP/1.1 connections without pipelining: on a shared connection, a well-formed early response would count as the
+ * response to the next caller. Idle connections are closed after 4 s, before the 5 s of Node and most servers, so that a request seldom
+ * meets a closing socket.
  */
 export function createPool (origin: string, config: UpstreamConfig, files: TlsFiles): Pool {
   const { timeouts, tls } = config
@@ -40,13 +41,13 @@ export function createPool (origin: string, config: UpstreamConfig, files: TlsFi
   })
 }
 
-/** A card is asked for in two versions. */
+/** Connections for cards. The gateway requests a card in two versions. */
 const CARD_CONNECTIONS = 2
 
-/** The pools of one agent: for its calls, and for its card, which must be had while calls hold every connection. */
+/** The pools of one agent: one for its calls, and others for its card, which must be available while calls use every connection. */
 export class AgentPools {
   readonly main: Pool
-  /** Where calls wait for a connection of `main`. */
+  /** Queue where calls wait for a connection of `main`. */
   readonly gate: ConnectionQueue
   private readonly origin: string
   private readonly config: UpstreamConfig
@@ -61,7 +62,7 @@ export class AgentPools {
     this.gate = new ConnectionQueue(this.main, config.timeouts.queue)
   }
 
-  /** For cards. Only origins that the configuration names are ever asked for. */
+  /** Returns the pool for cards of an origin. Called only with origins that the configuration names. */
   for (origin: string): Dispatcher {
     let pool = this.cards.get(origin)
     if (pool === undefined) {

@@ -1,4 +1,4 @@
-/** The PEM files of one agent, read once: connections opened later must not mix an old certificate with a new key. */
+/** The PEM files of one agent, read once, so that later connections never mix an old certificate with a new key. */
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
@@ -8,15 +8,15 @@ export interface TlsFiles {
   readonly ca: Buffer | null
   readonly cert: Buffer | null
   readonly key: Buffer | null
-  /** Changes with the contents. */
+  /** Changes when the contents change. */
   readonly fingerprint: string
 }
 
-/** A file that cannot be read or used; the message is the reason, without the file's name. */
+/** A file that cannot be read or used. The message is the reason, without the file's name. */
 export class TlsFileError extends Error {
   /** Key of `upstream.tls`. */
   readonly setting: 'ca' | 'cert' | 'key'
-  /** The file could not even be read. */
+  /** True when the file could not be read. */
   readonly unreadable: boolean
 
   constructor (setting: TlsFileError['setting'], cause: unknown) {
@@ -26,10 +26,10 @@ export class TlsFileError extends Error {
   }
 }
 
-/** @throws TlsFileError when a file cannot be read or used, or key and certificate do not belong together */
+/** @throws TlsFileError when a file cannot be read or used, or when key and certificate do not match */
 export function readTlsFiles (tls: UpstreamConfig['tls']): TlsFiles {
   const [ca, cert, key] = [read(tls.ca, 'ca'), read(tls.cert, 'cert'), read(tls.key, 'key')]
-  // OpenSSL takes a file without any certificate for an empty list, and then trusts nobody.
+  // OpenSSL treats a file without any certificate as an empty list, and then trusts no server.
   if (ca !== null) usable('ca', () => new X509Certificate(ca))
   if (cert !== null && key !== null) {
     const pair = usable('cert', () => new X509Certificate(cert))
@@ -40,7 +40,10 @@ export function readTlsFiles (tls: UpstreamConfig['tls']): TlsFiles {
   return { ca, cert, key, fingerprint: hash.digest('hex') }
 }
 
-/** OpenSSL alone takes a pair of different kinds, such as RSA and Ed25519, and then sends no certificate. */
+/**
+ * Checks that key and certificate match. OpenSSL alone accepts a pair of different kinds, such as RSA and Ed25519, and then sends no
+ * certificate.
+ */
 function checkPair (certificate: X509Certificate, cert: Buffer, key: Buffer): void {
   const own = createPrivateKey(key)
   if (!certificate.checkPrivateKey(own)) throw new Error('the key is not that of the certificate')

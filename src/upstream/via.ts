@@ -1,10 +1,13 @@
-/** What the gateway puts into `Via` (RFC 9110 §7.6.3), and how it knows its own requests again: an upstream URL may lead back to it. */
+/**
+ * The `Via` entry of the gateway (RFC 9110 §7.6.3). It detects requests that return to the gateway, because an upstream URL may lead back
+ * to it.
+ */
 import { randomBytes } from 'node:crypto'
 
-/** A pseudonym, as the RFC allows: names this process and tells nothing of it. */
+/** A pseudonym, as the RFC allows: it identifies this process and reveals nothing about it. */
 const PSEUDONYM = `a2a-gateway-${randomBytes(6).toString('hex')}`
 
-/** Added to every request that is dialled. */
+/** Added to every request to an agent. */
 export const VIA = `1.1 ${PSEUDONYM}`
 
 /** @param via the request's header, all lines joined */

@@ -1,19 +1,24 @@
 /**
- * Bytes as they came, in several pieces. Joining those of a large body takes fresh memory, which costs page faults, collections of what is outside
- * V8's heap and a copy; so they are joined only for whoever keeps them so, and lent to those who only look.
+ * Bytes as received, in several chunks. Joining the chunks of a large body needs fresh memory. Fresh memory costs page faults, collections
+ * of memory outside V8's heap, and a copy. The bytes are therefore joined in memory of their own only for callers that keep them. Callers
+ * that only read them get a temporary view of shared memory.
  */
 
 export type Bytes = Buffer | ChunkedBuffer
 
-/** Bytes of the largest body that is lent from shared memory: the default of `limits.body`. Of a larger one each loan is joined. */
+/**
+ * Bytes of the largest body that is copied to shared memory: the default of `limits.body`. Larger bodies are joined in memory of their own.
+ */
 const MOST = 4 * 1024 * 1024
 const LEAST = 256 * 1024
 
-/** Used again by one loan after the other. Weak, so that the next full collection takes it back. */
+/**
+ * Memory that one call of `withContiguous` after the other uses. The reference is weak, so the next full collection may free the memory.
+ */
 let shared: WeakRef<Buffer> | null = null
-/** Whose bytes are in it: as a number, so that it keeps nothing alive. 0: nobody's. */
+/** Number of the ChunkedBuffer whose bytes are in the shared memory; 0 for none. A number keeps no object alive. */
 let lentTo = 0
-/** While somebody looks. */
+/** True while a callback reads the shared memory. */
 let busy = false
 let last = 0
 
@@ -29,13 +34,13 @@ export class ChunkedBuffer {
     this.length = length
   }
 
-  /** In one, in memory of their own. */
+  /** Joins all bytes in memory of their own. */
   whole (): Buffer {
     this.joined ??= Buffer.concat(this.chunks, this.length)
     return this.joined
   }
 
-  /** Some of them in one, in memory of their own. */
+  /** Joins a range of the bytes in memory of its own. */
   part (start: number, end: number): Buffer {
     if (this.joined !== null) return this.joined.subarray(start, end)
     const part = Buffer.allocUnsafeSlow(end - start)
@@ -44,8 +49,9 @@ export class ChunkedBuffer {
   }
 
   /**
-   * Lends the bytes in one. They are of use only until `look` returns: the memory is that of the next loan, of another caller's bytes.
-   * @param look must not keep the buffer, nor a view of it, nor anything that reads from it later
+   * Passes all bytes to `look` in one buffer. The buffer is valid only until `look` returns: the next call reuses the memory for the bytes
+   * of another caller.
+   * @param look must not keep the buffer, a view of it, or an object that reads from it later
    */
   withContiguous<T> (look: (bytes: Buffer) => T): T {
     if (this.joined !== null || busy || this.length > MOST) return look(this.whole())
@@ -86,17 +92,17 @@ function memoryFor (bytes: number): Buffer {
   return memory
 }
 
-/** In one, to keep. */
+/** Returns all bytes in one buffer that the caller may keep. */
 export function whole (bytes: Bytes): Buffer {
   return bytes instanceof ChunkedBuffer ? bytes.whole() : bytes
 }
 
-/** As `Pieces.lend`. */
+/** Calls `ChunkedBuffer.withContiguous`. A single buffer goes to `look` directly. */
 export function withContiguous<T> (bytes: Bytes, look: (bytes: Buffer) => T): T {
   return bytes instanceof ChunkedBuffer ? bytes.withContiguous(look) : look(bytes)
 }
 
-/** As `Pieces.part`; of one buffer it is a view. */
+/** Calls `ChunkedBuffer.part`. For a single buffer, the result is a view. */
 export function part (bytes: Bytes, start: number, end: number): Buffer {
   return bytes instanceof ChunkedBuffer ? bytes.part(start, end) : bytes.subarray(start, end)
 }

@@ -1,13 +1,13 @@
 import type { Network } from './ip.js'
 import { contains, parseAddress, parseNetwork, plainAddress } from './ip.js'
 
-/** Peers whose word on where a request came from counts. */
+/** Peers that the gateway trusts to report the origin of a request. */
 export class TrustedProxies {
   readonly #networks: readonly Network[]
 
   /**
    * @param cidrs IP addresses and CIDRs
-   * @throws {RangeError} naming the entry that is neither
+   * @throws {RangeError} naming the entry that is neither an IP address nor a CIDR
    */
   constructor (cidrs: readonly string[]) {
     this.#networks = cidrs.map((cidr) => {
@@ -17,7 +17,7 @@ export class TrustedProxies {
     })
   }
 
-  /** @param address the socket's remote address; undefined once it is closed, and then nobody's */
+  /** @param address the socket's remote address; undefined once the socket is closed, and then not trusted */
   trusts (address: string | undefined): boolean {
     if (this.#networks.length === 0 || address === undefined) return false
     const parsed = parseAddress(address)
@@ -30,29 +30,29 @@ export class TrustedProxies {
   }
 }
 
-/** Whether a (lower-case) header says where a request came from. Such headers are never copied, see `forwardedHeaders`. */
+/** True when a (lower-case) header reports the origin of a request. The gateway never copies such headers, see `forwardedHeaders`. */
 export function isForwarding (name: string): boolean {
   return name.startsWith('x-forwarded-') || name === 'forwarded' || name === 'x-real-ip'
 }
 
-/** The connection that a request came in by. */
+/** The connection on which a request arrived. */
 export interface Hop {
-  /** The socket's remote address; undefined once it is closed. */
+  /** The socket's remote address; undefined once the socket is closed. */
   readonly peer: string | undefined
   /** `TrustedProxies.trusts(peer)`. */
   readonly trusted: boolean
-  /** Of our own listener. */
+  /** Scheme of the gateway's own listener. */
   readonly scheme: 'http' | 'https'
   /** The request's Host header. */
   readonly host: string | undefined
 }
 
 /**
- * Writes the X-Forwarded headers of the request that goes to the agent. What an untrusted peer says of them is dropped
- * whole (CVE-2026-3635), `Forwarded` (RFC 7239) and X-Real-IP included. A trusted peer's word is passed on, with the peer
- * appended to X-Forwarded-For and what it left unsaid filled in.
+ * Writes the X-Forwarded headers of the request to the agent. All such headers of an untrusted peer are dropped (CVE-2026-3635), including
+ * `Forwarded` (RFC 7239) and X-Real-IP. The headers of a trusted peer are forwarded. The gateway then appends the peer to X-Forwarded-For
+ * and adds the headers that the peer did not send.
  * @param rawHeaders the request's headers, name, value, name, value
- * @param out gets name, value, name, value, in lower case
+ * @param out receives name, value, name, value, in lower case
  */
 export function forwardedHeaders (rawHeaders: readonly string[], hop: Hop, out: string[]): void {
   let chain = ''

@@ -1,21 +1,21 @@
 import { isBlank } from './tokens.js'
 
-/** A list that several header lines, under one or more names, make together. */
+/** A list that several header lines form together, under one or more names. */
 export interface HeaderList {
-  /** Exact values, in order of first appearance, each once. */
+  /** Exact values, in order of first appearance, without duplicates. */
   readonly values: string[]
-  /** Which of the names asked for were present, in order of appearance. */
+  /** The requested names that were present, in order of appearance. */
   readonly seen: string[]
 }
 
-/** From this many values on, a set looks for duplicates: a header block of 16 KiB can hold thousands of values. */
+/** Number of values above which a set finds the duplicates: a header block of 16 KiB can hold thousands of values. */
 const MANY = 16
 
 /**
- * Reads a list header (RFC 9110 §5.6.1) from all its lines: split at commas, blanks and tabs around a value taken off,
- * empty values and duplicates dropped. Values are compared exactly; extension URIs are opaque strings.
+ * Reads a list header (RFC 9110 §5.6.1) from all its lines. The function splits at commas, trims spaces and tabs around each value, and
+ * drops empty values and duplicates. Values are compared exactly, because extension URIs are opaque strings.
  * @param rawHeaders Node's flat list, name, value, name, value
- * @param names lower-case names whose lines count together
+ * @param names lower-case names whose lines form the list together
  */
 export function readList (rawHeaders: readonly string[], names: readonly string[]): HeaderList {
   const values: string[] = []
@@ -31,9 +31,9 @@ export function readList (rawHeaders: readonly string[], names: readonly string[
 
 /**
  * Writes a list header.
- * @param form `joined` makes one line, with commas and no blanks as the JavaScript SDK does; `repeated` a line per value,
- * which is all that the Go SDK reads
- * @returns the field value of each line to send; none for no values
+ * @param form `joined` writes one line, with commas and no spaces, as the JavaScript SDK does; `repeated` writes one line per value, the
+ *   only form that the Go SDK reads
+ * @returns the field value of each line to send; an empty list for no values
  */
 export function formatList (values: readonly string[], form: 'joined' | 'repeated'): string[] {
   if (form === 'repeated') return values.slice()

@@ -5,25 +5,25 @@ import { isToken } from './tokens.js'
 export { formatList, readList } from './header-list.js'
 
 /**
- * Headers that end at the gateway, in either direction: RFC 9110 §7.6.1 and Caddy's `hopHeaders` (reverseproxy.go), and
- * what only makes sense between two neighbours. undici throws on some of them, so none may reach it.
+ * Headers that the gateway never copies, in either direction: RFC 9110 §7.6.1, Caddy's `hopHeaders` (reverseproxy.go), and headers that
+ * have a meaning only between two neighbours. undici throws on some of them, so none may reach undici.
  */
 export const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection', // RFC 9110 §7.6.1, names the others
+  'connection', // RFC 9110 §7.6.1, lists other hop-by-hop headers
   'keep-alive', // about this connection
-  'proxy-connection', // what old clients send for it
+  'proxy-connection', // old clients send it in place of Connection
   'proxy-authenticate', // RFC 9110 §11.7: between a client and the next proxy only
-  'proxy-authorization', // the same, and a credential that is not the agent's
+  'proxy-authorization', // the same; this credential is not for the agent
   'te', // RFC 9110 §10.1.4: about this connection; the gateway relays no trailers
-  'trailer', // announces trailers, which are not relayed
-  'transfer-encoding', // framing; both HTTP libraries frame anew
-  'upgrade', // never dialled
+  'trailer', // announces trailers; the gateway relays no trailers
+  'transfer-encoding', // message framing; both HTTP libraries write their own
+  'upgrade', // the gateway never requests an upgrade from an agent
   'http2-settings', // RFC 7540 §3.2.1, belongs to an h2c upgrade
-  'expect', // RFC 9110 §10.1.1: Node has answered 100-continue by itself
-  'alt-svc' // RFC 7838: would send the client past the gateway
+  'expect', // RFC 9110 §10.1.1: Node itself has sent 100 Continue
+  'alt-svc' // RFC 7838: would direct the client around the gateway
 ])
 
-/** End-to-end headers that a Connection header must not take away from the agent or the client (reply-from c815dc4). */
+/** End-to-end headers that a Connection header must not remove on the way to the agent or the client (reply-from c815dc4). */
 const ESSENTIAL: ReadonlySet<string> = new Set([
   'authorization', 'content-encoding', 'content-length', 'content-type', 'cookie', 'host', 'forwarded', 'x-real-ip', 'traceparent', 'tracestate',
   'www-authenticate'
@@ -38,8 +38,8 @@ export function connectionTokens (value: string | undefined): string[] {
 }
 
 /**
- * Finds a header that two readers could read differently because it is sent twice: Node keeps the first of some, joins
- * others with a comma, and takes two Host headers.
+ * Finds a repeated header that two readers could read differently: Node keeps the first line of some headers, joins the lines of others
+ * with a comma, and accepts two Host headers.
  * @param rawHeaders Node's flat list, name, value, name, value
  * @returns its name in lower case, or null
  */
@@ -55,7 +55,7 @@ export function duplicatedHeader (rawHeaders: readonly string[]): string | null 
   return null
 }
 
-/** A bit for each header that may occur once. */
+/** Returns a bit for each header that may occur only once; 0 for all others. */
 function singleBit (name: string | undefined): number {
   switch (name) {
     case 'host': return 1
@@ -70,12 +70,12 @@ function singleBit (name: string | undefined): number {
 }
 
 /**
- * Copies a request's end-to-end headers, without those that say where it came from: `forwardedHeaders` writes them anew.
- * A name with `_` where one of those has `-` ends here too: to a CGI-like agent the two are one variable (CVE-2024-45614).
- * Names and values are not checked again: Node's parser refuses what undici would throw on.
+ * Copies a request's end-to-end headers, except the headers that report its origin: `forwardedHeaders` writes those anew. A name with `_`
+ * in the place of `-` is dropped in the same way: a CGI-like agent reads both names as one variable (CVE-2024-45614). The function does not
+ * validate names and values again: Node's parser rejects everything on which undici would throw.
  * @param rawHeaders Node's flat list, name, value, name, value
- * @param drop lower-case names to leave out as well
- * @param out gets name, value, name, value, names in lower case
+ * @param drop lower-case names to drop as well
+ * @param out receives name, value, name, value, names in lower case
  */
 export function copyRequestHeaders (rawHeaders: readonly string[], drop: ReadonlySet<string>, out: string[]): void {
   const named = namedByConnection(rawHeaders)
@@ -93,11 +93,11 @@ function ends (name: string, drop: ReadonlySet<string>): boolean {
 }
 
 /**
- * Copies a response's end-to-end headers, also without those that its Connection header names. A header whose name or
- * value Node would throw on is left out: a broken agent must not break the gateway.
+ * Copies a response's end-to-end headers, except those that its Connection header names. A header is dropped when Node would throw on its
+ * name or value: a broken agent must not break the gateway.
  * @param rawHeaders undici's flat list, of latin1 buffers or of strings
- * @param drop lower-case names to leave out as well
- * @param out gets name, value, name, value, names in lower case
+ * @param drop lower-case names to drop as well
+ * @param out receives name, value, name, value, names in lower case
  */
 export function copyResponseHeaders (rawHeaders: readonly Buffer[] | readonly string[], drop: ReadonlySet<string>, out: string[]): void {
   const named = namedByConnection(rawHeaders)
@@ -115,7 +115,7 @@ function text (part: Buffer | string | undefined): string {
   return typeof part === 'string' ? part : part === undefined ? '' : part.toString('latin1')
 }
 
-/** Names that Connection headers declare to be hop-by-hop, without those that they may not; null for none. */
+/** Returns the names that Connection headers declare hop-by-hop, without the essential headers; null for none. */
 export function namedByConnection (rawHeaders: readonly Buffer[] | readonly string[]): ReadonlySet<string> | null {
   let named: Set<string> | null = null
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -134,7 +134,7 @@ function isEssential (name: string): boolean {
   return ESSENTIAL.has(name) || ESSENTIAL_PREFIXES.some((prefix) => name.startsWith(prefix))
 }
 
-/** What Node's `writeHead` and undici accept: blank, tab, visible ASCII, and latin1 beyond it. */
+/** True for a value that Node's `writeHead` and undici accept: space, tab, visible ASCII, and latin1 beyond ASCII. */
 function isFieldValue (value: string): boolean {
   for (let i = 0; i < value.length; i++) {
     const code = value.charCodeAt(i)

@@ -1,17 +1,17 @@
 /**
- * IP addresses as eight 16-bit groups, an IPv4 address as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2), which is how a dual-stack
- * listener reports its IPv4 peers. node:net's BlockList is not used: a check costs 3 µs, `::/0` matches IPv4 peers, and
- * `::ffff:10.0.0.0/8` matches everyone (the mistake of CVE-2026-92395).
+ * IP addresses as eight 16-bit groups. An IPv4 address is `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2): a dual-stack listener reports its IPv4
+ * peers in this form. The code does not use node:net's BlockList: a check costs 3 µs, `::/0` matches IPv4 peers, and `::ffff:10.0.0.0/8`
+ * matches every address (the mistake of CVE-2026-92395).
  */
 export type Address = readonly number[]
 
 export interface Network {
   readonly address: Address
-  /** Leading bits that count, 0 to 128; IPv4 prefixes have 96 added. */
+  /** Number of leading bits to compare, 0 to 128; 96 is added to IPv4 prefixes. */
   readonly prefix: number
 }
 
-/** How Node writes the start of an IPv4 peer on a dual-stack listener. */
+/** Prefix with which Node writes an IPv4 peer on a dual-stack listener. */
 const MAPPED = '::ffff:'
 
 /** @returns null when the text is not an IP address; an IPv6 zone (`%eth0`) is ignored */
@@ -37,8 +37,8 @@ export function parseAddress (text: string): Address | null {
 
 /**
  * Reads an address or a CIDR.
- * @returns null when it is neither, or a mapped IPv4 network whose prefix reaches into the mapping: what it would mean is
- * every IPv4 address, which `0.0.0.0/0` says in the open
+ * @returns null when the text is neither, or a mapped IPv4 network whose prefix reaches into the mapping. Such a network would match every
+ *   IPv4 address; `0.0.0.0/0` states that openly.
  */
 export function parseNetwork (text: string): Network | null {
   const slash = text.indexOf('/')
@@ -52,7 +52,7 @@ export function parseNetwork (text: string): Network | null {
   return prefix > 128 || (isV4(address) && prefix < 96) ? null : { address, prefix }
 }
 
-/** Whether the address lies in the network. Networks of IPv6 hold no IPv4 address, however short their prefix. */
+/** True when the address lies in the network. An IPv6 network contains no IPv4 address, however short its prefix. */
 export function contains (network: Network, address: Address): boolean {
   if (isV4(network.address) !== isV4(address)) return false
   let bits = network.prefix
@@ -63,7 +63,7 @@ export function contains (network: Network, address: Address): boolean {
   return true
 }
 
-/** The address as other software expects it: IPv4 without its mapping, no zone. */
+/** Returns the address in the form that other software expects: IPv4 without its mapping, no zone. */
 export function plainAddress (text: string): string {
   if (!text.includes(':')) return text
   if (text.startsWith(MAPPED) && text.includes('.')) return text.slice(MAPPED.length)
@@ -76,7 +76,7 @@ function isV4 (address: Address): boolean {
 }
 
 /**
- * Reads dotted decimal; no leading zeros, which some readers take for octal.
+ * Reads dotted decimal. Leading zeros are not allowed, because some readers take them for octal.
  * @returns the address as one number, or -1
  */
 function parseV4 (text: string): number {
@@ -98,7 +98,7 @@ function parseV4 (text: string): number {
   return dots === 3 && part !== -1 ? address * 256 + part : -1
 }
 
-/** Groups between colons; the last may be dotted decimal where the address ends with it. */
+/** Reads the groups between colons. With `last`, the last group may be dotted decimal. */
 function parseGroups (text: string, last: boolean): number[] | null {
   const groups: number[] = []
   const parts = text.split(':')

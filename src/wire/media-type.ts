@@ -3,24 +3,24 @@ import { isBlank, tokenEnd } from './tokens.js'
 export interface MediaType {
   /** `type/subtype` in lower case. */
   readonly essence: string
-  /** Names in lower case; values as given, quotes and quoting backslashes taken off. */
+  /** Names in lower case. Values as given, without quotes and without the backslashes that quote a character. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
 export interface MediaTypePattern {
   /** `type/subtype` in lower case. */
   readonly essence: string
-  /** @returns the values that the pattern's `*` stood for, by parameter name; null when the type does not match */
+  /** @returns the values in the place of the pattern's `*`, by parameter name; null when the type does not match */
   match (type: MediaType): Map<string, string> | null
 }
 
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map()
 
 /**
- * Reads a media type by RFC 9110 §8.3.1 and nothing looser: no white space at either end or around `=`, nothing after the
- * last parameter (CVE-2026-3419). Empty parameters (`a/b;;c=d;`) are part of the grammar. A parameter that is named
- * twice makes the whole unreadable, because readers differ on which one counts.
- * @returns null when it is not one; whoever decides on types must treat that as refused, not as absent
+ * Reads a media type strictly by RFC 9110 §8.3.1: no white space at either end or around `=`, nothing after the last parameter
+ * (CVE-2026-3419). The grammar allows empty parameters (`a/b;;c=d;`). A repeated parameter makes the whole media type invalid, because
+ * readers differ on which value counts.
+ * @returns null when the text is not a media type; callers that make decisions by type must treat null as rejected, not as absent
  */
 export function parseMediaType (text: string): MediaType | null {
   const slash = tokenEnd(text, 0)
@@ -36,7 +36,7 @@ export function parseMediaType (text: string): MediaType | null {
     if (text.charCodeAt(i) !== SEMICOLON) return null
     i = skipBlanks(text, i + 1)
     const equals = tokenEnd(text, i)
-    if (equals === i) continue // an empty parameter: the end or the next semicolon follows, or the loop refuses
+    if (equals === i) continue // an empty parameter: the end or a semicolon must follow, otherwise the loop returns null
     if (text.charCodeAt(equals) !== EQUALS) return null
     const name = text.slice(i, equals).toLowerCase()
     if (parameters.has(name)) return null
@@ -55,8 +55,8 @@ export function parseMediaType (text: string): MediaType | null {
 }
 
 /**
- * Compiles a pattern such as `application/json;schema=*`: the essence must be equal, every parameter of the pattern must
- * be present with the same value, or with any value where the pattern says `*`. Other parameters do not count.
+ * Compiles a pattern such as `application/json;schema=*`. The essence must be equal. Every parameter of the pattern must be present with
+ * the same value, or with any value when the pattern has `*`. Other parameters are ignored.
  * @throws {SyntaxError} when the pattern is not a media type, or has `*` in its type or subtype
  */
 export function compileMediaTypePattern (pattern: string): MediaTypePattern {
@@ -91,9 +91,9 @@ class CompiledPattern implements MediaTypePattern {
 }
 
 /**
- * Whether a Content-Type announces JSON that this gateway reads: `application/json` in UTF-8, with any other parameters.
- * @param value the header's value as Node gives it, without the blanks around it
- * @param alsoA2a whether `application/a2a+json` (A2A 1.0.1 §11.1) is JSON too
+ * True when a Content-Type declares JSON that this gateway reads: `application/json` in UTF-8, with any other parameters.
+ * @param value the header's value as Node returns it, without surrounding white space
+ * @param alsoA2a true when `application/a2a+json` (A2A 1.0.1 §11.1) counts as JSON too
  */
 export function isJsonContentType (value: string | undefined, alsoA2a: boolean): boolean {
   if (value === 'application/json') return true // nearly every request
@@ -105,8 +105,8 @@ export function isJsonContentType (value: string | undefined, alsoA2a: boolean):
 }
 
 /**
- * Whether an answer says that it is of one of these types, in UTF-8. A well-known misspelling of that is understood: no client stumbles over it.
- * @param value as `isJsonContentType` has it
+ * True when a response declares one of these types, in UTF-8. The common misspelling `utf8` is accepted too: all clients understand it.
+ * @param value as in `isJsonContentType`
  * @param essences in lower case
  */
 export function isUtf8Of (value: string, essences: readonly string[]): boolean {
@@ -127,7 +127,10 @@ function skipBlanks (text: string, at: number): number {
   return i
 }
 
-/** RFC 9110 §5.6.4. @returns the index after the closing quote, or -1 when there is none or a control character is inside */
+/**
+ * Finds the end of a quoted string (RFC 9110 §5.6.4). @returns the index after the closing quote, or -1 when there is none or the string
+ * holds a control character
+ */
 function quotedEnd (text: string, open: number): number {
   for (let i = open + 1; i < text.length; i++) {
     let code = text.charCodeAt(i)

@@ -1,8 +1,8 @@
-/** Names that look alike: for "did you mean". */
+/** Finds similar names, for "did you mean" hints. */
 
 /**
- * The candidate at the smallest edit distance, case and `-` `_` aside; null when more than a third of it differs, or the text is longer than
- * `longest`: the time is the product of the two lengths.
+ * Returns the candidate at the smallest edit distance, ignoring case, `-` and `_`. Null when more than a third of the candidate differs, or
+ * when the text is longer than `longest`: the time is the product of the two lengths.
  */
 export function nearest (text: string, candidates: readonly string[], longest = 60): string | null {
   if (text.length > longest) return null

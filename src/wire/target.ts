@@ -1,4 +1,4 @@
-/** Longest request target, in characters. Node's own bound is on all headers together. */
+/** Maximum length of a request target, in characters. Node's own limit covers all headers together. */
 const MAX_LENGTH = 8192
 
 const PERCENT = 0x25
@@ -8,13 +8,13 @@ const SEMICOLON = 0x3b
 const BACKSLASH = 0x5c
 
 /**
- * Judges a request target (RFC 9112 §3.2) before routing. What passes has one reading, whoever decodes it and however
- * often: a router that cuts at `;` (CVE-2026-127060), a server that decodes twice, one that takes `\` for `/`
- * (CVE-2026-85124), and the gateway itself see the same segments.
+ * Validates a request target (RFC 9112 §3.2) before routing. An accepted target has one reading, whichever software decodes it and however
+ * often. All of these see the same segments: a router that cuts at `;` (CVE-2026-127060), a server that decodes twice, a server that reads
+ * `\` as `/` (CVE-2026-85124), and the gateway itself.
  *
- * Still free to the client in the path: `%3A` for `:`, encoded letters beyond ASCII, upper and lower case of hex digits.
- * Routes must compare with that in mind.
- * @returns null when it is fine, else why not, in plain words that hold nothing of the target
+ * The client may still choose in the path: `%3A` for `:`, encoded letters beyond ASCII, upper or lower case of hex digits. Routes must take
+ * this into account when they compare.
+ * @returns null for a valid target, otherwise the reason in plain words, without any text of the target
  */
 export function checkTarget (target: string): string | null {
   if (target.charCodeAt(0) !== SLASH) return 'the request target does not begin with "/"'
@@ -43,52 +43,54 @@ export function checkTarget (target: string): string | null {
   return checkQuery(target, i)
 }
 
-/** The path, and the query with its leading `?`, or '' when there is none. */
+/** Splits a target into the path and the query. The query includes its leading `?`, and is '' when there is none. */
 export function splitTarget (target: string): { path: string, query: string } {
   const mark = target.indexOf('?')
   return mark === -1 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark) }
 }
 
 /**
- * Checks a path that a card names as {@link checkTarget} checks that of a request, so that whatever is carried can be requested, and has one
- * reading. Written beyond ASCII it is the same path as its percent-encoded form.
- * @param path as it is written: parsing would hide dot segments
+ * Validates a path of a card as {@link checkTarget} validates the path of a request. Every carried path can therefore be requested and has
+ * one reading. A path with characters beyond ASCII equals its percent-encoded form.
+ * @param path as written: parsing would hide dot segments
  */
 export function checkCardPath (path: string): string | null {
   return path === '' ? null : checkTarget(canonicalPath(encodeBeyondAscii(path)))
 }
 
 /**
- * The one spelling of a path that routing, passthrough and cards compare: hexadecimal digits in upper case, and nothing encoded that needs no
- * encoding (RFC 3986 §6.2.2). A path that {@link checkTarget} passes keeps its length.
+ * Returns the canonical spelling of a path, which routing, passthrough and cards compare: hexadecimal digits in upper case, and no encoded
+ * character that needs no encoding (RFC 3986 §6.2.2). A path that {@link checkTarget} accepts keeps its length.
  */
 export function canonicalPath (path: string): string {
   return path.includes('%') ? path.replace(/%([0-9a-f]{2})/gi, canonicalEscape) : path
 }
 
 /**
- * A path as the most lenient server reads it: decoded, without matrix parameters (JAX-RS) and a last slash, letter case (Express) and forms of a
- * character (UTR 15) ignored. For finding what must not pass unread; what is forwarded is matched as {@link canonicalPath} has it.
+ * Returns a path as the most lenient server reads it: decoded, without matrix parameters (JAX-RS) and without a final slash. The result
+ * ignores letter case (Express) and forms of a character (UTR 15). Use this form to find paths that must not pass without inspection.
+ * Forwarded paths are matched in the form of {@link canonicalPath}.
  */
 export function loosePath (path: string): string {
   const decoded = decodedOf(path).replace(/;[^/]*/g, '')
-  // Both cases: a Greek sigma at the end of a word has a lower case of its own, and is the same letter to who ignores case.
+  // Upper case first, then lower case: a Greek sigma at the end of a word has its own lower case, but a reader that ignores case takes it
+  // for the same letter.
   const loose = decoded.normalize('NFKC').toUpperCase().toLowerCase()
   return loose.endsWith('/') ? loose.slice(0, -1) : loose
 }
 
-/** Whether a path is a base, or lies below it by whole segments. The root is ''. */
+/** True when a path equals a base, or lies below the base by whole segments. The root is ''. */
 export function isAtOrBelow (path: string, base: string): boolean {
   return path.startsWith(base) && (path.length === base.length || path.charCodeAt(base.length) === SLASH)
 }
 
-/** Joins a base path without trailing slash (the root is '') and a rest that is empty or begins with `/`. Never empty. */
+/** Joins a base path without trailing slash (the root is '') and a rest that is empty or begins with `/`. The result is never empty. */
 export function joinPath (base: string, rest: string): string {
   const path = base + rest
   return path === '' ? '/' : path
 }
 
-/** A segment that is empty, `.` or `..`, also once a `;` and what follows it is cut off. The last one may be empty. */
+/** Finds a segment that is empty, `.` or `..`, also after cutting a `;` and the text after it. The last segment may be empty. */
 function checkSegment (target: string, start: number): string | null {
   let i = start
   while (i < start + 3 && target.charCodeAt(i) === DOT) i++
@@ -100,20 +102,20 @@ function checkSegment (target: string, start: number): string | null {
   return ends ? 'the path holds a dot segment ("." or "..")' : null
 }
 
-/** @param byte what the escape at `at` stands for */
+/** @param byte the value of the escape at `at` */
 function checkEscape (byte: number, target: string, at: number): string | null {
   if (byte === -1) return 'the path holds "%" without two hexadecimal digits'
   if (byte < 0x20 || byte === 0x7f) return 'the path holds a percent-encoded control character'
   if (byte === SLASH || byte === BACKSLASH) return 'the path holds a percent-encoded slash or backslash'
-  // RFC 3986 §2.3: producers should not encode these, and consumers decode them. An encoded name or dot would be
-  // compared before and acted on after (CVE-2026-16117, GHSA-2q7r-29rg-6m5h).
+  // RFC 3986 §2.3: producers should not encode these characters, and consumers decode them. An encoded name or dot would be compared in its
+  // encoded form and used in its decoded form (CVE-2026-16117, GHSA-2q7r-29rg-6m5h).
   if (isUnreserved(byte)) return 'the path holds a percent-encoded letter, digit or one of "-._~"'
-  // Digits after %25 cannot hide behind an escape, being unreserved.
+  // The hexadecimal digits after %25 cannot be escapes themselves, because hexadecimal digits are unreserved.
   if (byte === PERCENT && isHex(target.charCodeAt(at + 3)) && isHex(target.charCodeAt(at + 4))) return 'the path is percent-encoded twice'
   return null
 }
 
-/** @returns the byte that the escape at `at` stands for, or -1 */
+/** @returns the byte of the escape at `at`, or -1 */
 function escapedByte (target: string, at: number): number {
   const high = target.charCodeAt(at + 1)
   const low = target.charCodeAt(at + 2)
@@ -153,7 +155,7 @@ function encodeBeyondAscii (path: string): string {
   }
 }
 
-/** As it stands where its escapes are not UTF-8. */
+/** Decodes a path. A path whose escapes are not UTF-8 is returned unchanged. */
 function decodedOf (path: string): string {
   try {
     return decodeURIComponent(path)

@@ -1,4 +1,4 @@
-/** RFC 9110 §5.6.2: tchar. Index is the character code; names of headers, media types and parameters are made of these. */
+/** Characters of a token (RFC 9110 §5.6.2: tchar), by character code. Names of headers, media types and parameters are tokens. */
 export const IS_TOKEN: readonly boolean[] = Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9!#$%&'*+.^_`|~-]/.test(String.fromCharCode(code)))
 
@@ -13,7 +13,7 @@ export function isToken (text: string): boolean {
   return text !== '' && tokenEnd(text, 0) === text.length
 }
 
-/** RFC 9110 §5.6.3: OWS is blanks and tabs; `String.trim` would also take characters that are data here. */
+/** True for optional white space (RFC 9110 §5.6.3, OWS): spaces and tabs. `String.trim` would also remove characters that are data here. */
 export function isBlank (code: number): boolean {
   return code === 0x20 || code === 0x09
 }

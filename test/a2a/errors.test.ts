@@ -7,7 +7,7 @@ import { check } from '../helpers/seed.js'
 
 interface Row { readonly rpc: number, readonly rpcHttp: number, readonly http: number, readonly status: string, readonly domain: string }
 const row = (rpc: number, http: number, status: string, domain = GATEWAY_DOMAIN): Row => ({ rpc, rpcHttp: 200, http, status, domain })
-/** Keeps its HTTP status in JSON-RPC. */
+/** A reason that keeps its HTTP status in JSON-RPC. */
 const infra = (rpc: number, http: number, status: string): Row => ({ rpc, rpcHttp: http, http, status, domain: GATEWAY_DOMAIN })
 
 /** Design §2.4, reference §6.1 and §7: written down again on purpose. */

@@ -1,4 +1,4 @@
-/** Routes of extensions stand beside the operations of a card, and never in their place. */
+/** Extensions can add routes beside the operations of a card, but never replace them. */
 import t from 'tap'
 import type { MappedInterface } from '../../src/a2a/card/map.js'
 import type { ExtensionRoute } from '../../src/a2a/extension-routes.js'

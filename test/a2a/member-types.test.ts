@@ -1,4 +1,4 @@
-/** Every member that the gateway or a rule may read, with every JSON type: only those that A2A gives it are accepted. */
+/** Every member that the gateway or a rule may read, with every JSON type: the gateway accepts only the types that A2A defines. */
 import t from 'tap'
 import type { ResponseView } from '../../src/a2a/message/result.js'
 import type { FieldProblem } from '../../src/a2a/fields.js'

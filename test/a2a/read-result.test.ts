@@ -306,7 +306,7 @@ const options: fc.Arbitrary<ResponseOptions> = fc.record({
   stream: fc.boolean()
 })
 
-/** Looks at everything that is lazy. */
+/** Reads every lazy property. */
 function visit (view: ResponseView): void {
   for (const result of view.results) {
     normaliseResult(result)

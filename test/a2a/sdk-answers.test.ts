@@ -1,4 +1,7 @@
-/** What the agents of the official SDKs answer on the wire is read without a fault or a problem, for every operation, version and binding that they speak. */
+/**
+ * The gateway reads the wire responses of the official SDK agents without a fault or a problem, for every operation, version and binding
+ * that they support.
+ */
 import t from 'tap'
 import type { Test } from 'tap'
 import type { Operation } from '../../src/a2a/operations.js'

@@ -1,4 +1,7 @@
-/** DNS rebinding: what the admin listener shows is served under names that a stranger cannot lead here. Probes and metrics answer to any name, and name no address. */
+/**
+ * DNS rebinding: the admin listener serves its pages only under host names that a stranger cannot point to it. Probes and metrics respond
+ * under any name, and contain no address.
+ */
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import t from 'tap'

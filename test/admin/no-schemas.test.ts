@@ -1,4 +1,4 @@
-/** Nobody gives the gateway a schema or a policy through the admin listener: cards are the only ones that come from strangers. */
+/** The admin listener accepts no schema and no policy: cards are the only source of schemas from strangers. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** `judge` says of a request what the running gateway does with it: the same refusal, or the same request to the agent. */
+/** `dryRunRequest` reports for a request what the running gateway does: the same rejection, or the same request to the agent. */
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
 import { readCard } from '../../src/a2a/card/card.js'

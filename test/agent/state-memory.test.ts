@@ -1,4 +1,4 @@
-/** A state replaces the one before it, and lets it go: a gateway that is reloaded for months holds one. */
+/** A new state replaces and releases the state before it, so that a gateway holds only one state after months of reloads. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,4 +1,7 @@
-/** The generator against servers whose delays are known. Bounds are wide below and open above: the machine may be slow, a timer is never early. */
+/**
+ * The load generator against servers with known delays. The lower bounds are generous, and there are no upper bounds: the machine may be
+ * slow, but a timer never fires early.
+ */
 import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** All parties that are installed pass the same bytes; otherwise their figures would mean nothing. */
+/** All installed parties forward the same bytes. Otherwise, a comparison of their figures would have no meaning. */
 import t from 'tap'
 import { EVENT, HEADERS, REQUIRED, WORKS, callBody, streamHeaders } from '../../bench/agent/calls.js'
 import { setUp } from '../../bench/bench.js'

@@ -1,4 +1,7 @@
-/** Cards that break what the catalogue's policies demand of them are found, in each entry that demands something; the cards of the entries' tests are not. */
+/**
+ * The checks find cards that violate the catalogue's policies, in each entry that makes demands on a card. The checks find nothing in the
+ * cards of the entries' own tests.
+ */
 import { join } from 'node:path'
 import t from 'tap'
 import type { AgentConfig, PolicyConfig } from '../../src/config/model/model.js'

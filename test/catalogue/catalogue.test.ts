@@ -1,4 +1,4 @@
-/** The tests beside each policy of the catalogue, through the runner that users have; and that they leave nothing out. */
+/** Runs the tests beside each policy of the catalogue with the runner that users have, and checks that these tests leave nothing out. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** The one script of `serve`, as the build makes it, and what V8 has kept of it. */
+/** The bundled script of `serve`, as the build makes it, and V8's code cache for it. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 /* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
-/** `init URL`: whatever the card holds, `check` accepts what comes out, and it says of the agent what the card says. */
+/** `init URL`: for every card, `check` accepts the generated file, and the file describes the agent as the card does. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-/** `check --live`: agents of the official SDKs, and cards written by hand for what no SDK would serve. */
+/** `check --live` with agents of the official SDKs, and with hand-written cards that no SDK would serve. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

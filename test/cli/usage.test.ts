@@ -1,4 +1,4 @@
-/** `--help` tells everything that the command line takes, and nothing else. */
+/** `--help` lists everything that the command line accepts, and nothing else. */
 import t from 'tap'
 import { COMMANDS } from '../../src/cli/commands.js'
 import { usage } from '../../src/cli/usage.js'

@@ -1,4 +1,4 @@
-/** The console of a gateway with workers: what calls came to in all of them, on one page. */
+/** The console of a gateway with workers shows the outcomes of the calls of all workers on one page. */
 import t from 'tap'
 import { tail } from '../console/kit.js'
 import { oneAgent } from '../helpers/gateway.js'

@@ -1,4 +1,4 @@
-/** How many workers there are, and what of several processes is added up. */
+/** The number of workers, and the metrics that are added up over several processes. */
 import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { processors, workersOf } from '../../src/cluster/how-many.js'

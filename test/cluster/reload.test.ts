@@ -1,4 +1,4 @@
-/** A configuration is in force in every process or in none. */
+/** A configuration takes effect in every process or in none. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** When a gateway of several processes cannot start. */
+/** Conditions under which a gateway with several processes cannot start. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

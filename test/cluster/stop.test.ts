@@ -1,4 +1,4 @@
-/** How a gateway of several processes stops. */
+/** The shutdown of a gateway with several processes. */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import t from 'tap'

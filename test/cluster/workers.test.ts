@@ -1,4 +1,4 @@
-/** Several processes serve one listener, and are one gateway to whoever asks or kills them. */
+/** Several processes serve one listener, and appear as one gateway to clients and to the system that stops them. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { AUDIT_FIELDS } from '../../src/telemetry/audit-fields.js'

@@ -1,4 +1,7 @@
-/** How a key goes: it works, and whoever has it in a file is told so with its place and what to write instead. No key of the configuration is deprecated now. */
+/**
+ * The removal path of a configuration key: a deprecated key still works, and a warning names its place in the file and the replacement. No
+ * key of the configuration is deprecated now.
+ */
 import t from 'tap'
 import { configurationPage } from '../../scripts/configuration-page.js'
 import { tableRows } from '../../scripts/schema-table.js'

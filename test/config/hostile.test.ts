@@ -8,7 +8,10 @@ import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 
 const MIB = 1024 * 1024
 
-/** Far above what any of these takes (worst measured: 2 s), far below what the parser takes without the guard. */
+/**
+ * Seconds, far above the time that any of these files takes (worst measured: 2 s), and far below the time that the parser takes without the
+ * guard.
+ */
 const SECONDS = 20
 
 t.test('hostile files end in a problem, soon', t => {

@@ -26,7 +26,7 @@ const require = createRequire(import.meta.url)
 const directory = mkdtempSync(join(tmpdir(), 'precompiled-'))
 t.teardown(() => { rmSync(directory, { recursive: true }) })
 
-/** The module that the build writes, as if beside this package's modules: it requires parts of Ajv. */
+/** The module that the build writes, with paths as if the module were part of this package, because it requires parts of Ajv. */
 function built (name: string, schema: Schema, part: string | null): Precompiled {
   const file = join(directory, name)
   const local = validatorsModule(schema, part).replaceAll('require("', `require("${packageRoot()}/node_modules/`)

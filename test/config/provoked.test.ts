@@ -1,6 +1,6 @@
 /**
- * Every sentence that `check` can print of a file is printed by a row of rows.ts, answer-rows.ts or edit-rows.ts, or below. The sentences are collected from the sources
- * by syntax (every string of two words or more), so that a new one without a row fails here.
+ * A row of rows.ts, answer-rows.ts or edit-rows.ts, or of this file, prints every sentence that `check` can print about a file. The test
+ * collects the sentences from the sources by syntax (every string of two words or more), so that a new sentence without a row fails here.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,8 @@
 /* eslint no-template-curly-in-string: off -- a $ in a schema is a $ */
-/** Schemas in files: read once per load, checked with everything else, each fault at the key that names the file. */
+/**
+ * Schemas in files: the gateway reads them once per load and validates them with the rest of the configuration. Each fault has the place of
+ * the key that names the file.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

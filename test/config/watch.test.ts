@@ -1,4 +1,4 @@
-/** Changed contents are noticed, however files are replaced; nothing else is. */
+/** The watcher reports changed contents, however files are replaced, and nothing else. */
 import { EventEmitter } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import type { FSWatcher } from 'node:fs'

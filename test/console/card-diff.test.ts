@@ -1,4 +1,4 @@
-/** The agent's card beside the served one, line by line. */
+/** The agent's card beside the served card, line by line. */
 import t from 'tap'
 import { diffOf } from '../../src/console/card-diff.js'
 

@@ -1,4 +1,7 @@
-/** What is kept of calls: refusals and findings always, the rest while somebody looks, never more than so many. */
+/**
+ * The stored calls of the console: rejections and findings always, other calls only while a viewer is connected, and never more than the
+ * limit.
+ */
 import t from 'tap'
 import type { Ended } from '../../src/console/decisions.js'
 import { Decisions, withFound } from '../../src/console/decisions.js'

@@ -1,4 +1,6 @@
-/** Cards are strangers' words: whatever they hold, what the console sends to its page is bounded, and is data. */
+/**
+ * Cards contain text of strangers. For every card, the data that the console sends to its page is bounded, and the page treats it as data.
+ */
 import t from 'tap'
 import { gatewayFor } from '../helpers/gateway.js'
 import { call, until } from '../helpers/http.js'

@@ -1,4 +1,4 @@
-/** What a caller would have to send instead, made of the refusal alone. */
+/** The changes that a caller would have to make to a rejected request, derived from the rejection alone. */
 import t from 'tap'
 import type { EntryViolation } from '../../src/console/entry.js'
 import { mendedOf, stepsOf } from '../../src/console/mend.js'

@@ -1,4 +1,4 @@
-/** The console on a real admin listener: its files, its data, who may ask for it, and that it can be off. */
+/** The console on a real admin listener: its files, its data, the permitted callers, and the setting that turns it off. */
 import t from 'tap'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

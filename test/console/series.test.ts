@@ -1,4 +1,4 @@
-/** Rate, refusals and the gateway's own time in slots, of one process and of several. */
+/** Rate, rejections and the gateway's own time in slots, of one process and of several processes. */
 import t from 'tap'
 import { ALL, mergeSeries, Series, SLOT, SLOTS } from '../../src/console/series.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'

@@ -1,4 +1,7 @@
-/** The live tail over a real connection: what falls shows, with what to send instead; slow and too many viewers cost nothing. */
+/**
+ * The live tail over a real connection shows each rejection with the request to send instead. Slow viewers and too many viewers cost
+ * nothing.
+ */
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'

@@ -1,4 +1,7 @@
-/** Calls tried from the page: only where that is on, only from the page, only to agents, and through the main listener like any client's. */
+/**
+ * Test calls from the console's page: only when they are enabled, only from the page, only to agents, and through the main listener like
+ * the calls of any client.
+ */
 import t from 'tap'
 import type { TryResult } from '../../src/console/try-call.js'
 import { readTry } from '../../src/console/try-call.js'

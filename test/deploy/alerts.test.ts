@@ -1,4 +1,7 @@
-/** Alerts name what the gateway exposes, are each tested, and each have their page. promtool runs their tests in test/system/alerts.test.ts. */
+/**
+ * Alerts name metrics that the gateway exposes, and each alert has a test and a page. promtool runs their tests in
+ * test/system/alerts.test.ts.
+ */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'

@@ -1,4 +1,6 @@
-/** deploy/compose.yaml fits together: files, names, ports, networks. It is parsed and partly run in test/system/compose.test.ts. */
+/**
+ * deploy/compose.yaml is consistent: files, names, ports and networks. test/system/compose.test.ts parses the file and runs parts of it.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'

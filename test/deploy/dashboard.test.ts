@@ -1,4 +1,7 @@
-/** The dashboard names what the gateway exposes, and is one that Grafana can lay out. Its queries run in test/system/dashboard.test.ts. */
+/**
+ * The dashboard names metrics that the gateway exposes, and Grafana can lay out the dashboard. Its queries run in
+ * test/system/dashboard.test.ts.
+ */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'

@@ -1,6 +1,6 @@
 /**
- * What can be checked of `.github` without GitHub: workflows are pinned, have the least rights and run scripts that exist; forms have the
- * members that GitHub requires. `actionlint` checks the syntax of workflows where it is installed.
+ * Checks `.github` as far as possible without GitHub: workflows are pinned, have minimal rights and run existing scripts. Forms have the
+ * members that GitHub requires. `actionlint`, when it is installed, checks the syntax of workflows.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'

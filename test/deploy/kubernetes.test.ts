@@ -1,4 +1,4 @@
-/** The files of deploy/kubernetes as they are; test/system/kubernetes.test.ts has what kustomize and helm make of them. */
+/** The unchanged files of deploy/kubernetes. test/system/kubernetes.test.ts tests the output of kustomize and helm. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'

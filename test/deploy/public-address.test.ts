@@ -1,4 +1,4 @@
-/** The public address stands in package.json; every other file that names it follows. */
+/** package.json defines the public address. Every other file that contains the address has the same one. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

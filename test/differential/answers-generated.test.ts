@@ -1,4 +1,6 @@
-/** The same as for the corpus, for answers and streams that are put together at random out of what readers are known to take differently. */
+/**
+ * The same check as for the corpus, for random responses and streams built from elements that readers are known to interpret differently.
+ */
 import fc from 'fast-check'
 import t from 'tap'
 import { quietSdk } from '../helpers/agents.js'

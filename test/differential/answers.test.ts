@@ -1,4 +1,4 @@
-/** What the gateway has judged of an answer is what the client reads: every odd answer of the corpus, in front of official clients. */
+/** The client reads exactly what the gateway has evaluated of a response. Official clients read every odd response of the corpus. */
 import t from 'tap'
 import { quietSdk } from '../helpers/agents.js'
 import { answerBench } from './answers/bench.js'
@@ -28,7 +28,7 @@ t.test(`${answers.length} answers`, async t => {
       const faults = answerFaults(pair, answer, seen, used)
       if (faults.length > 0) t.same(faults, [], `${answer.name}, ${kind}`)
     }
-    // Refused alike by everybody, the corpus would show nothing.
+    // If every reader rejected these responses, the corpus would show nothing.
     t.ok(read > given.length / 4, `${kind}, ${form.binding} ${form.version}: ${read} of ${given.length} were read`)
     t.ok(forwarded > given.length / 3, `${forwarded} were forwarded`)
   }

@@ -1,4 +1,4 @@
-/** One official agent behind a real gateway, and the gateway's own judgement of each request beside it. */
+/** One official agent behind a real gateway, with the gateway's own evaluation of each request. */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpRequest } from 'node:http'
@@ -17,12 +17,12 @@ import { startOracle } from './oracle.js'
 
 export interface Seen {
   readonly judgement: DryRun
-  /** Whether the agent got anything through the gateway. */
+  /** True when the agent got a request through the gateway. */
   readonly arrived: boolean
-  /** What it read of that. */
+  /** The agent's reading of that request. */
   readonly through: Reading | null
   readonly executed: readonly unknown[] | null
-  /** What it reads of the very same bytes without a gateway. */
+  /** The agent's reading of the same bytes without a gateway. */
   readonly direct: Reading | null
 }
 
@@ -58,7 +58,7 @@ export async function benchFor (t: Test, kind: AgentKind): Promise<Bench> {
   }
 }
 
-/** The cards as the gateway loads them: agents of both generations serve one for each. */
+/** The cards as the gateway loads them: agents of both generations serve one card for each. */
 export async function loadedCards (url: string): Promise<Parameters<typeof buildAgentState>[0]> {
   const one = async (headers: Record<string, string>) => {
     const bytes = Buffer.from(await (await fetch(url, { headers })).arrayBuffer())

@@ -1,16 +1,16 @@
-/** Holds what the gateway read against what an agent read. */
+/** Compares the gateway's reading of a request with an agent's reading. */
 import { isDeepStrictEqual } from 'node:util'
 import type { MessageReading, PartReading, Reading } from './oracle.js'
 import type { Same } from './same.js'
 import { NO_PART, plain, sameParts } from './same.js'
 
 export interface Mismatch {
-  /** `message.parts[0].value` */
+  /** Such as `message.parts[0].value`. */
   readonly path: string
   readonly operation: string
   readonly gateway: unknown
   readonly agent: unknown
-  /** The agent's part, where it is about one. */
+  /** The agent's part, when the mismatch concerns a part. */
   readonly agentPart: PartReading | null
 }
 
@@ -26,7 +26,7 @@ export function compare (gateway: Reading, agent: Reading): Mismatch[] {
   same('requested', [...gateway.requested].sort(), [...agent.requested].sort())
   same('metadata', gateway.metadata, agent.metadata)
   if (gateway.message !== null && agent.message !== null) messages(gateway.message, agent.message, same)
-  // What the gateway takes for no message must hold nothing.
+  // When the gateway reads no message, the agent's message must be empty.
   else if (agent.message !== null) messages(EMPTY, agent.message, same)
   else same('message', gateway.message, agent.message)
   return found
@@ -35,7 +35,7 @@ export function compare (gateway: Reading, agent: Reading): Mismatch[] {
 const EMPTY: MessageReading = { role: undefined, contextId: undefined, parts: [], metadata: undefined, extensions: [] }
 
 function messages (gateway: MessageReading, agent: MessageReading, same: Same): void {
-  // An agent that knows no such role has none; a policy that asks for one is not satisfied by an unknown one either.
+  // An agent that does not know the role has none. An unknown role does not satisfy a policy that requires a role either.
   if (agent.role === 'user' || agent.role === 'agent') same('message.role', gateway.role, agent.role)
   same('message.contextId', gateway.contextId, agent.contextId)
   same('message.metadata', gateway.metadata, agent.metadata)

@@ -1,4 +1,4 @@
-/** What is wrong with one exchange, in words; nothing where gateway and agent agree. */
+/** Describes the faults of one exchange in words. The list is empty when gateway and agent agree. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Bench, Seen } from './bench.js'
 import { compare } from './compare.js'
@@ -6,7 +6,7 @@ import { judgedOf } from './judged.js'
 import { JUSTIFIED } from './justified.js'
 import type { OddRequest } from './requests.js'
 
-/** @param used gets the reason of every justified difference that was met */
+/** @param used receives the reason of every justified difference that was found */
 export function faultsOf ({ kind }: Pick<Bench, 'kind'>, request: OddRequest, { judgement, arrived, through, executed, direct }: Seen, used: Set<string>): string[] {
   const found: string[] = []
   const passes = judgement.rejection === null && judgement.kind === 'operation'
@@ -27,7 +27,7 @@ export function faultsOf ({ kind }: Pick<Bench, 'kind'>, request: OddRequest, { 
   const { requested, ...rest } = direct
   const { requested: all, ...same } = through
   if (!isDeepStrictEqual(rest, same)) found.push(`without the gateway the agent reads ${shown(rest)}, with it ${shown(same)}`)
-  // The gateway takes both names of the header, and writes the one that the agent knows.
+  // The gateway accepts both names of the header, and writes the name that the agent knows.
   const more = requested.filter(uri => !all.includes(uri))
   if (more.length > 0) found.push(`without the gateway the agent is asked for ${more.join(', ')} too`)
   return found

@@ -1,4 +1,4 @@
-/** The same as for the corpus, for messages that are put together at random out of what readers are known to take differently. */
+/** The same check as for the corpus, for random messages built from elements that readers are known to interpret differently. */
 import fc from 'fast-check'
 import t from 'tap'
 import { quietSdk } from '../helpers/agents.js'
@@ -31,7 +31,7 @@ const odd = members(fc.oneof(
   member(['metadata'], ['{"mimeType":"a/b"}', '{"data_part_compat":true}', ...SCALARS])
 ), 3)
 
-/** Healthy in one form or another, so that not everything is refused. */
+/** Parts that are healthy in at least one form, so that the gateway does not reject every message. */
 const HEALTHY: readonly (readonly Member[])[] = [
   [['kind', '"text"'], ['text', '"a"']],
   [['kind', '"data"'], ['data', '{"a":1}']],
@@ -61,7 +61,7 @@ for (const kind of ['v1', 'dual', 'v03'] as const satisfies readonly AgentKind[]
     let read = 0
     for (const form of FORMS.filter(({ version }) => kind === 'dual' || (kind === 'v1') === (version === '1.0'))) {
       const whole = fc.tuple(message, request, headers).map(([[parts, healthy, more], request, headers]) => requestOf(nameOf(form), form, {
-        // A healthy part keeps the message readable to agents that want one.
+        // A healthy part keeps the message readable for agents that require a part.
         parts: healthy ? [textPart(form), ...parts] : parts,
         members: more.map(([name, text]) => `,"${name}":${text}`).join(''),
         request,

@@ -1,4 +1,4 @@
-/** What the gateway read of a request that it forwards: everything that rules, activation and memory look at. */
+/** The gateway's reading of a forwarded request: all data that rules, activation and memory use. */
 import type { MessageView, PartView } from '../../src/a2a/message/message.js'
 import { statedTypes } from '../../src/a2a/message/message.js'
 import { taskIdOf, tenantOf } from '../../src/a2a/task-id.js'

@@ -1,4 +1,6 @@
-/** Differences between gateway and agent that let nothing pass unjudged, each with its reason. Everything else is a bypass. */
+/**
+ * Differences between gateway and agent that let no data pass without evaluation, each with its reason. Every other difference is a bypass.
+ */
 import type { Mismatch } from './compare.js'
 import type { OddRequest } from './requests.js'
 

@@ -1,6 +1,7 @@
 /**
- * What official SDKs make of members that have another JSON type than A2A gives them: why none may pass unread. `member-types.yaml` holds,
- * for each member, the readers that took something for its value; an SDK that begins to read another one shows here.
+ * Official SDKs read some members that have another JSON type than A2A defines. This test shows why the gateway must read every such
+ * member. `member-types.yaml` lists, for each member, the readers that accept a value of another type. The test fails when an SDK begins to
+ * read another member.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request as httpRequest } from 'node:http'
@@ -25,12 +26,12 @@ quietSdk()
 t.setTimeout(300_000)
 
 const FILE = inTests('differential', 'member-types.yaml')
-/** `MEMBER_TYPES=write` writes the file anew. */
+/** `MEMBER_TYPES=write` writes the file again. */
 const WRITES = process.env.MEMBER_TYPES === 'write'
 
-/** What an SDK made of a body: null where it read none of it. */
+/** An SDK's reading of a body; null when the SDK read nothing. */
 type Reader = (one: MemberCase, body: string) => Promise<unknown>
-/** By direction and form, by member, by reader: the samples of another type that it read. */
+/** The samples of another type that a reader accepted, by direction and form, by member, by reader. */
 type Findings = Record<string, Record<string, Record<string, string>>>
 
 const found: Findings = {}
@@ -59,7 +60,7 @@ const HANDLED = /^(?:sendMessage|sendMessageStream|getTask|listTasks|cancelTask|
 const connections = new Agent({ keepAlive: true, maxSockets: 1 })
 t.teardown(() => { connections.destroy() })
 
-/** What its request handler is given. */
+/** The input of the SDK agent's request handler. */
 async function agentReader (t: Test, kind: AgentKind): Promise<Reader> {
   let given: unknown = null
   const agent = await startAgent({
@@ -107,7 +108,7 @@ for (const form of FORMS) {
 
 // ---- Clients ----
 
-/** What its application is given. */
+/** The results that the SDK client returns to its application. */
 async function clientReader (form: Form, kind: ClientKind): Promise<Reader> {
   let staged: (id: unknown) => Response = () => new Response()
   const url = 'https://agent.test'

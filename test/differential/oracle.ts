@@ -1,4 +1,4 @@
-/** Official SDK agents that write down what they read of a request: as the transport hands it over, and as the executor gets it. */
+/** Official SDK agents that record their reading of a request: as the transport passes it on, and as the executor gets it. */
 import type { Test } from 'tap'
 import type { Operation } from '../../src/a2a/operations.js'
 import { startAgent } from '../helpers/agents.js'
@@ -7,12 +7,12 @@ import { elementsOf } from './same.js'
 
 export const OPTIONAL = ['https://e.test/a', 'https://e.test/b'] as const
 
-/** What a part is to its reader. */
+/** A part as its reader sees it. */
 export interface PartReading {
-  /** Null: none that the reader knows. */
+  /** Null: a kind that the reader does not know. */
   readonly kind: 'text' | 'data' | 'url' | 'raw' | null
   readonly value: unknown
-  /** Every media type that is stated; of an agent, the one it reads. */
+  /** Every stated media type. For an agent: the media type that the agent reads. */
   readonly mediaTypes: readonly string[]
   readonly metadata: unknown
 }
@@ -28,7 +28,7 @@ export interface MessageReading {
 export interface Reading {
   readonly operation: Operation
   readonly tenant: unknown
-  /** Of the task that the request is about. */
+  /** Id of the task that the request names. */
   readonly taskId: unknown
   readonly requested: readonly string[]
   readonly message: MessageReading | null
@@ -38,9 +38,9 @@ export interface Reading {
 export interface Oracle {
   readonly kind: AgentKind
   readonly agent: TestAgent
-  /** What was read since it was asked last; null where the agent refused before it had read all. */
+  /** The reading since the last call of this function; null when the agent rejected the request before it had read all of it. */
   take (): Reading | null
-  /** Parts as the executor got them since; null where it did not run. */
+  /** The parts that the executor got since the last call; null when the executor did not run. */
   takeExecuted (): readonly unknown[] | null
 }
 
@@ -71,7 +71,7 @@ export async function startOracle (t: Test, kind: AgentKind): Promise<Oracle> {
       const operation = typeof name === 'string' ? OPERATIONS.get(name) : undefined
       if (typeof member !== 'function') return member
       return (...given: unknown[]): unknown => {
-        // A copy: the handler narrows the extensions and adds ids later.
+        // A copy, because the handler narrows the extensions and adds ids later.
         if (operation !== undefined) reading = structuredClone(readingOf(kind, operation, given))
         return Reflect.apply(member, target, given)
       }
@@ -110,7 +110,7 @@ function readingOf (kind: AgentKind, operation: Operation, given: readonly unkno
   const message = params.message as Members | null | undefined
   return {
     operation,
-    // 0.3 has no tenants, and hands every member on.
+    // 0.3 has no tenants, and passes every member on.
     tenant: kind === 'v03' ? null : params.tenant || context?.tenant || null,
     taskId: (message == null ? taskOf(kind, operation, params) : message.taskId) || null,
     requested: [...context?.requestedExtensions ?? []],

@@ -1,4 +1,4 @@
-/** What the gateway has decided about is what the agent reads: every odd request of the corpus, in front of official agents. */
+/** The agent reads exactly what the gateway has evaluated. Official agents read every odd request of the corpus. */
 import t from 'tap'
 import { quietSdk } from '../helpers/agents.js'
 import type { AgentKind } from '../helpers/agents.js'
@@ -24,7 +24,7 @@ for (const kind of ['v1', 'dual', 'v03'] as const satisfies readonly AgentKind[]
       if (seen.through !== null) compared++
       t.same(faultsOf(bench, request, seen, used), [], request.name)
     }
-    // Refused alike by everybody, the corpus would show nothing.
+    // If every agent rejected these requests, the corpus would show nothing.
     t.ok(compared > requests.length / 5, `${compared} of them were read`)
   })
 }

@@ -1,4 +1,7 @@
-/** The corpus: requests that are odd but parse, a file per family. Most are written once and made for every binding and version. */
+/**
+ * The corpus of requests that are odd but parse, one file for each family. Most entries are written once and expanded to every binding and
+ * version.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -11,7 +14,7 @@ import { inTests } from '../helpers/paths.js'
 export interface OddRequest {
   readonly name: string
   readonly method: string
-  /** With its query. */
+  /** The path with its query. */
   readonly target: string
   /** Flat list: name, value, name, value. */
   readonly headers: readonly string[]
@@ -19,7 +22,9 @@ export interface OddRequest {
   readonly chunked: boolean
 }
 
-/** One entry of a corpus file. Texts are JSON as it is sent; TEXT, DATA, MESSAGE, SEND and LIST in them stand for what is healthy in the form. */
+/**
+ * One entry of a corpus file. Texts are JSON as sent. TEXT, DATA, MESSAGE, SEND and LIST in them stand for the healthy element of the form.
+ */
 interface Entry {
   readonly name: string
   /** Default: all four. */
@@ -37,14 +42,14 @@ interface Entry {
   /** The whole body; null for none. */
   readonly body?: string | null
   readonly stream?: boolean
-  /** Another operation than sending, and its `params`; for JSON-RPC. */
+  /** Another operation instead of sending, and its `params`; for JSON-RPC. */
   readonly call?: Operation
   readonly params?: string
   readonly method?: string
-  /** In place of the operation's; with BASE for the address of the interface. */
+  /** Path instead of the operation's path; BASE stands for the address of the interface. */
   readonly path?: string
   readonly query?: string
-  /** `Name: value`, besides or in place of the healthy ones. */
+  /** `Name: value`, in addition to the healthy headers or instead of them. */
   readonly headers?: readonly string[]
   /** Healthy headers to leave out, in lower case. */
   readonly without?: readonly string[]

@@ -1,17 +1,20 @@
-/** What two readers of the same JSON are compared by. */
+/** Compares two readers of the same JSON. */
 import type { PartReading } from './oracle.js'
 
-/** What a reader found at a path beside what the gateway found; of a part, as that reader has it. */
+/** Reports what a reader found at a path together with the gateway's reading. For a part, also the reader's part. */
 export type Same = (path: string, gateway: unknown, reader: unknown, part?: PartReading) => void
 
 export const NO_PART: PartReading = { kind: null, value: undefined, mediaTypes: [], metadata: undefined }
 
-/** What an application finds that reads `list[0]` and `list.length`: an object with such members is a list to it. */
+/**
+ * The elements that an application finds when it reads `list[0]` and `list.length`. The application sees an object with such members as a
+ * list.
+ */
 export function elementsOf (list: unknown): readonly unknown[] {
   return typeof list === 'object' && list !== null ? Array.from(list as ArrayLike<unknown>) : []
 }
 
-/** As JSON has it; null, nothing and an empty text are all ProtoJSON's absent, and so is metadata without members. */
+/** The value as JSON. Null, undefined and an empty text are all absent in ProtoJSON. Metadata without members is absent too. */
 export function plain (value: unknown): unknown {
   if (value === undefined || value === null || value === '') return null
   const copy: unknown = JSON.parse(JSON.stringify(value))
@@ -23,7 +26,7 @@ export function sameParts (path: string, gateway: PartReading, reader: PartReadi
   same(`${path}.kind`, gateway.kind, reader.kind, reader)
   same(`${path}.value`, value(gateway.value), value(reader.value), reader)
   same(`${path}.metadata`, gateway.metadata, reader.metadata, reader)
-  // The gateway judges by every type that is stated; the reader goes by one of them.
+  // The gateway evaluates every stated media type, but the reader uses one of them.
   const unknown = reader.mediaTypes.filter(type => !gateway.mediaTypes.includes(type))
   same(`${path}.mediaType`, unknown.length === 0 ? [] : gateway.mediaTypes, unknown, reader)
 }

@@ -1,4 +1,4 @@
-/** The changelog: newest release first, each with what to do when upgrading before anything else. */
+/** The changelog: the newest release comes first, and each release starts with the steps for an upgrade. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** YAML on the pages that say how answers are treated is what the gateway takes, without a warning. */
+/** The gateway accepts the YAML on the pages about responses without a warning. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** Links of the documentation lead somewhere: to files that are there, to headings that are on the page. And every page can be found. */
+/** Links of the documentation lead to existing files and to headings that are on the page. Every page has a link that leads to it. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'

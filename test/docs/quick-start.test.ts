@@ -1,6 +1,6 @@
 /**
- * Pastes every command of docs/quick-start.md into one shell, in order, and compares what is printed with what the page shows. Only what a test cannot do is replaced:
- * `npm ci` and `npm link` (the network, and this machine), and the ports, which may be taken.
+ * Runs every command of docs/quick-start.md in one shell, in order, and compares the output with the page. The test replaces only the parts
+ * that it cannot run: `npm ci` and `npm link` (the network, and this machine), and the ports, which may be in use.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** What docs/extensions/ says of a rule, for keys that no policy of the catalogue may use yet. */
+/** The description of a rule in docs/extensions/, for keys that no policy of the catalogue may use yet. */
 import t from 'tap'
 import { responseRuleWords, ruleWords } from '../../scripts/rule-words.js'
 

@@ -1,4 +1,4 @@
-/** The page of promises names tests that are there, and scenarios too. */
+/** The page of promises names only tests and scenarios that exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

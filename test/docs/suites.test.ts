@@ -1,4 +1,4 @@
-/** Every test file runs in exactly one suite, and CONTRIBUTING.md names every suite and every folder of the unit suite. */
+/** Every test file runs in exactly one suite. CONTRIBUTING.md names every suite and every folder of the unit suite. */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -1,4 +1,7 @@
-/** What docs/troubleshooting.md quotes is there: messages in the sources, rules, reasons, metrics, keys of the configuration; and every reason of a refusal has its row. */
+/**
+ * All quotations in docs/troubleshooting.md exist: messages in the sources, rules, reasons, metrics, and keys of the configuration. Every
+ * reason of a rejection has its row.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

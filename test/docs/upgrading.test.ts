@@ -1,4 +1,4 @@
-/** docs/upgrading.md shows what is printed, and names all that only a restart changes. */
+/** docs/upgrading.md shows the real output, and names all settings that only a restart changes. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,7 @@
-/** Answers that nothing changes are the agent's bytes: of every operation of the official clients, whether they are read or not. */
+/**
+ * Responses that the gateway does not change arrive as the agent's bytes, for every operation of the official clients, with and without
+ * evaluation.
+ */
 import t from 'tap'
 import { connect } from '../helpers/sdk-clients.js'
 import { behind, FOUR, wire } from './answers-kit.js'

@@ -1,4 +1,4 @@
-/** Which extensions were active, as clients see it in the header and metrics count it; and what a task adds up to. */
+/** The activated extensions, as clients see them in the header and as metrics count them, and the totals of a task. */
 import t from 'tap'
 import type { Turn } from '../helpers/agents.js'
 import { until } from '../helpers/http.js'

@@ -1,4 +1,7 @@
-/** Agents that die and clients that leave, with the official SDKs on both sides: nobody takes a part for the whole, and nothing goes on for nobody. */
+/**
+ * Agents that die and clients that disconnect, with the official SDKs on both sides: no client takes a partial response for a complete one,
+ * and no work continues without a client.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'

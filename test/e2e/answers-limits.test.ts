@@ -1,4 +1,7 @@
-/** Answers and events that are too large to be read: forwarded where they are only observed, refused where rules are enforced; both sides of each limit. */
+/**
+ * Responses and events that are too large to evaluate: the gateway forwards them when it only observes, and rejects them when it enforces
+ * rules. The test covers both sides of each limit.
+ */
 import t from 'tap'
 import type { Turn } from '../helpers/agents.js'
 import { behind, FOUR, isRefusedAnswer, requests, told, wire } from './answers-kit.js'

@@ -1,4 +1,4 @@
-/** The policies of docs/answers.md, as they stand there, before a running gateway: what the page says of them happens. */
+/** The policies of docs/answers.md, exactly as on the page, in a running gateway. The gateway behaves as the page describes. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** What official clients do not see: data of extensions that they did not activate, and secrets in a task's history. */
+/** Data that official clients do not receive: data of extensions that they did not activate, and secrets in a task's history. */
 import t from 'tap'
 import type { Turn } from '../helpers/agents.js'
 import { taskIdOf } from '../helpers/sdk-clients.js'

@@ -1,4 +1,7 @@
-/** Data of agents against the schemas in their card, as official clients are told of it: object-schemas, and a rule on metadata that every binding carries. */
+/**
+ * Data of agents against the schemas in their card, as official clients receive the result: object-schemas, and a rule on metadata that
+ * every binding carries.
+ */
 import t from 'tap'
 import type { Turn } from '../helpers/agents.js'
 import { ALL, behind, hasTags, isRefusedAnswer, requests, textOf, told, violations } from './answers-kit.js'

@@ -1,4 +1,4 @@
-/** A client that reads slowly: what the gateway holds for it is bounded, and all of it comes in the end. */
+/** A client that reads slowly: the gateway holds a bounded amount of data for the client, and all data arrives in the end. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'

@@ -1,4 +1,7 @@
-/** From one message of a task to the next, with policies of the catalogue: a pause for approvals, a payment; and what a restarted gateway knows. */
+/**
+ * From one message of a task to the next, with policies of the catalogue: a pause for approvals, a payment, and the memory of a restarted
+ * gateway.
+ */
 import t from 'tap'
 import type { Turn } from '../helpers/agents.js'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'

@@ -1,4 +1,4 @@
-/** What `npm start` prints can be pasted as it is, and does what it says. Runs what was built into dist/. */
+/** The commands that `npm start` prints work unchanged, and have the described effect. The test runs the build in dist/. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'

@@ -1,4 +1,4 @@
-/** The two agents of the demo do what their cards say, in both generations and bindings. */
+/** The two agents of the demo behave as their cards describe, in both generations and bindings. */
 import t from 'tap'
 import { cheat, fortune, FORTUNE_CONSENT, KONAMI_CODE, startEightball } from '../../examples/eightball.js'
 import { COMPARISON, OBJECT_SCHEMAS, outcome, RESPONSE, startFight } from '../../examples/fight.js'

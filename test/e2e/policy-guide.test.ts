@@ -1,4 +1,4 @@
-/** docs/policy-guide.md works as it stands: its files are written, its commands run, and what they print is compared. */
+/** docs/policy-guide.md works as written: the test writes its files, runs its commands, and compares their output. */
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * The two refusals the project is about, a missing required extension and data that breaks its schema: every binding and version, field
- * by field on the wire, as the official clients tell it, and never more than a card fetch at the agent.
+ * The two most important rejections of the project, a missing required extension and data that violates its schema. The test covers every
+ * binding and version: each field on the wire, the error of the official clients, and never more than a card fetch at the agent.
  */
 import t from 'tap'
 import type { Test } from 'tap'

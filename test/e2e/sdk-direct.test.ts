@@ -1,6 +1,6 @@
 /**
- * What the official SDKs do with each other, without a gateway: the ground that sdk-via-gateway compares with. Their own
- * failures are written down here, so that a new release that changes them is noticed.
+ * The behaviour of the official SDKs with each other, without a gateway: the baseline of sdk-via-gateway. The test records the SDKs' own
+ * failures, so that it detects a new release that changes them.
  */
 import t from 'tap'
 import { quietSdk, startAgent } from '../helpers/agents.js'

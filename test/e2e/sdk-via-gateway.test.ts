@@ -1,4 +1,4 @@
-/** Through the gateway, every operation of every official client tells the same story as without it. */
+/** Every operation of every official client has the same result through the gateway as without it. */
 import t from 'tap'
 import { parseConfig } from '../../src/config/load.js'
 import { startGateway } from '../../src/gateway/start.js'

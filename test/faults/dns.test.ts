@@ -1,4 +1,7 @@
-/** Agents whose name moves to another address, or is gone for a while: new connections follow it, and connections that are always busy do so after a time. */
+/**
+ * Agents whose name moves to another address, or does not resolve for a while: new connections use the new address, and connections that
+ * are always busy switch after some time.
+ */
 import dns from 'node:dns'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'

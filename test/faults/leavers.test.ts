@@ -1,4 +1,7 @@
-/** Clients that leave, at each point of a call, however much the gateway reads of answers: the agent is let go, the metric says who it was, nothing is left. */
+/**
+ * Clients that disconnect at each point of a call, for each setting of `responses`: the gateway closes the agent's connection, the metric
+ * names the side that disconnected, and no resources stay in use.
+ */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'

@@ -1,4 +1,7 @@
-/** A machine that has too little: the gateway lives on, says so in the caller's shape, and is as before when there is enough again. */
+/**
+ * A machine with too few resources: the gateway stays alive, reports the shortage in the caller's format, and recovers when resources are
+ * available again.
+ */
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'

@@ -1,4 +1,4 @@
-/** SIGTERM under load: whatever is in flight ends well, nobody new gets in, and no failure is the gateway's. */
+/** SIGTERM under load: calls in flight end well, the gateway accepts no new calls, and the gateway causes no failure. */
 import t from 'tap'
 import { until } from '../helpers/http.js'
 import { serve } from '../helpers/serve.js'

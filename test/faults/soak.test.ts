@@ -1,4 +1,4 @@
-/** The soak of `npm run soak`, for 15 seconds: too short to tell of memory, long enough for answers and descriptors. */
+/** The soak of `npm run soak`, for 15 seconds: too short to measure memory, but long enough for responses and descriptors. */
 import t from 'tap'
 import { soak } from '../../bench/soak/run.js'
 import { trendOf } from '../../bench/soak/trend.js'

@@ -1,6 +1,6 @@
 /**
- * Every fault of an agent, in every form of a call, however much the gateway reads of answers: the caller is told in its own shape or cut off so that
- * it shows, the metrics name the kind, and the next call on the same gateway gets its own answer.
+ * Every fault of an agent, in every form of a call, for each setting of `responses`. The caller gets an error in its own format, or a
+ * response that is visibly cut off. The metrics name the kind of fault. The next call on the same gateway gets its own response.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'

@@ -1,4 +1,7 @@
-/** Certificates whose dates are wrong, and one that changes while the gateway runs: nobody is let in by an old one, and nothing has to be restarted. */
+/**
+ * Certificates with wrong dates, and a certificate that changes while the gateway runs: an old certificate gives no access, and no process
+ * needs a restart.
+ */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:https'

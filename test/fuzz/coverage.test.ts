@@ -1,4 +1,7 @@
-/** Coverage leads to what chance does not find: a crash behind four letters, each in a branch of its own. In a process of its own, as V8 counts from its start on. */
+/**
+ * Coverage guides the engine to inputs that chance does not find: a crash behind four letters, each in a branch of its own. The test uses a
+ * process of its own, because V8 counts from the start of the process.
+ */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +10,7 @@ import t from 'tap'
 import ts from 'typescript'
 import { inTests } from '../helpers/paths.js'
 
-/** What has no types to check is stripped of them: the engine, beside a toy with a secret. */
+/** Files without types: the engine, and a toy target with a secret. */
 function workshop (): string {
   const directory = mkdtempSync(join(tmpdir(), 'fuzz-'))
   for (const name of ['coverage', 'fuzz', 'minimise', 'mutate', 'random', 'target']) {

@@ -1,4 +1,4 @@
-/** The engine finds what is hidden, tells it from other findings, and makes it small. */
+/** The engine finds hidden faults, distinguishes them from each other, and minimises their inputs. */
 import t from 'tap'
 import { random as seeded, SEED } from '../helpers/seed.js'
 import { fuzz } from './engine/fuzz.js'

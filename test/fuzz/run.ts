@@ -1,6 +1,7 @@
 /**
- * `npm run fuzz [-- target...] [--seconds=60] [--seed=N] [--corpus]`: each target for so long, guided by coverage. What breaks a promise is made small and kept in
- * test/fuzz/regressions; `--corpus` also replaces test/fuzz/corpus by the inputs that reach furthest. Exits 1 when something was found.
+ * `npm run fuzz [-- target...] [--seconds=60] [--seed=N] [--corpus]`: fuzzes each target for the given time, guided by coverage. The run
+ * minimises inputs that break a promise and keeps them in test/fuzz/regressions. `--corpus` also replaces test/fuzz/corpus with the inputs
+ * that reach the most code. The exit code is 1 when the run found something.
  */
 import { Worker } from 'node:worker_threads'
 import { newSeed, SEED } from '../helpers/seed.js'
@@ -10,7 +11,7 @@ import { TARGETS } from './targets/index.js'
 import type { Done, Job } from './worker.js'
 import { HEARTBEAT, INPUT, LENGTH, ROOM } from './worker.js'
 
-/** Of processor time, which a busy machine does not stretch: an input that takes more does not end, for all we know. */
+/** Seconds of processor time, which a busy machine does not stretch. An input that takes longer counts as endless. */
 const HANG_SECONDS = 20
 
 const args = process.argv.slice(2)
@@ -28,7 +29,10 @@ let findings = 0
 for (const name of names.length === 0 ? Object.keys(TARGETS) : names) findings += await fuzzOne(name)
 process.exitCode = findings === 0 ? 0 : 1
 
-/** In a thread of its own, so that an input that never ends, or takes all memory, ends that thread only. @returns how many inputs broke a promise */
+/**
+ * Fuzzes a target in a thread of its own, so that an input that never ends, or uses up all memory, ends only that thread. @returns the
+ * number of inputs that broke a promise
+ */
 async function fuzzOne (name: string): Promise<number> {
   const shared = new SharedArrayBuffer(INPUT + ROOM)
   const header = new Int32Array(shared, 0, 2)
@@ -62,7 +66,7 @@ async function fuzzOne (name: string): Promise<number> {
   })
 }
 
-/** Seconds of processor time, of all threads. */
+/** Seconds of processor time of all threads. */
 function used (): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6

@@ -1,6 +1,6 @@
 /**
- * Every target on all inputs that are kept, and for a moment on new ones; the same ones each time, so that a change is to blame for what is found.
- * `npm run fuzz` is the long run.
+ * Checks every target with all stored inputs, and for a short time with new inputs. The new inputs are the same each time, so that only a
+ * code change can cause a finding. `npm run fuzz` is the long run.
  */
 import t from 'tap'
 import { readInputs } from './engine/files.js'
@@ -8,7 +8,7 @@ import { fuzz } from './engine/fuzz.js'
 import { runs, SEED } from '../helpers/seed.js'
 import { TARGETS } from './targets/index.js'
 
-/** By executions and not by time: what is tried must not depend on the machine. */
+/** Numbers of executions instead of times, so that the inputs do not depend on the machine. */
 const EXECUTIONS: Readonly<Record<string, number>> = { config: 60, policy: 60, card: 150 }
 const OTHERS = 500
 

@@ -1,4 +1,4 @@
-/** Fuzzes one target in a thread, and shows which input it is at: the other side must be able to tell when this one no longer answers. */
+/** Fuzzes one target in a thread, and shows the current input, so that the main thread can detect when this thread no longer reacts. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Coverage } from './engine/coverage.js'
 import { clearInputs, readInputs, saveInput } from './engine/files.js'
@@ -11,7 +11,7 @@ import { TARGETS } from './targets/index.js'
 export interface Job { readonly name: string, readonly seconds: number, readonly seed: number, readonly shared: SharedArrayBuffer, readonly keepCorpus: boolean }
 export interface Done extends Progress { readonly perSecond: number, readonly found: readonly Finding[] }
 
-/** In the shared memory: two counters, and from INPUT on the bytes that are tried. */
+/** Layout of the shared memory: two counters, and from INPUT on the bytes of the current input. */
 export const HEARTBEAT = 0
 export const LENGTH = 1
 export const INPUT = 8

@@ -1,4 +1,7 @@
-/** JSON answers under review: the same bytes, edited, told of or refused; what cannot be read; nothing goes out before it is remembered. */
+/**
+ * Evaluation of JSON responses: unchanged bytes, edits, reports and rejections, and unreadable responses. The gateway sends nothing to the
+ * client before it has stored the task.
+ */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { request } from 'node:http'

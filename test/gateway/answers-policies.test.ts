@@ -1,4 +1,4 @@
-/** Answers under real policies, through a whole gateway: modes, bindings, streams, memory of tasks, echo, and a reload of the store. */
+/** Responses under real policies, through a whole gateway: modes, bindings, streams, memory of tasks, echo, and a reload of the store. */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'

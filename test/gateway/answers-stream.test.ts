@@ -1,4 +1,7 @@
-/** Event streams under review: the same bytes, one event held at most, refused by an event of the caller's binding, and never a clean end for a broken one. */
+/**
+ * Evaluation of event streams: unchanged bytes, at most one event held, rejection with an event of the caller's binding, and never a clean
+ * end for a broken stream.
+ */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { request } from 'node:http'

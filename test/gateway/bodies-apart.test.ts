@@ -1,4 +1,7 @@
-/** Large bodies of many callers at once, in any pieces, changed or not, broken off or not: each reaches the agent as its caller sent it, and no other. */
+/**
+ * Large bodies of many callers at once, in chunks of any size, changed or not, aborted or not: each body reaches the agent as its caller
+ * sent it, without bytes of another body.
+ */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'

@@ -1,4 +1,4 @@
-/** What the platform says of an agent's card, and adds to it; the agent knows nothing of it. */
+/** The platform's checks of an agent's card, and its additions to the card, which the agent does not know about. */
 import t from 'tap'
 import { OBJECT_SCHEMAS } from '../policy/fixtures.js'
 import { quietSdk, startAgent } from '../helpers/agents.js'

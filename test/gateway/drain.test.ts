@@ -1,4 +1,4 @@
-/** A stop loses nothing that it need not lose. */
+/** A shutdown loses no call that it can avoid losing. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'

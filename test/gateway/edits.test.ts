@@ -1,4 +1,4 @@
-/** What the agent receives where a policy changes requests: on real sockets, byte for byte. */
+/** The request that the agent receives when a policy changes it: on real sockets, byte for byte. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

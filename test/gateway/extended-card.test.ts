@@ -1,4 +1,4 @@
-/** The extended card: rewritten like the public one, and nobody's but the caller's. */
+/** The extended card: rewritten like the public card, and served only to its caller. */
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import type { Test } from 'tap'

@@ -1,4 +1,4 @@
-/** Either side may leave at any time; the other one learns it, and the outcome is counted once. */
+/** Either side may disconnect at any time. The other side is notified, and the outcome is counted once. */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'

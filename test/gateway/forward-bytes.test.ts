@@ -1,4 +1,4 @@
-/** What is forwarded is what was received: bodies, targets and statuses, both ways. */
+/** The gateway forwards what it received: bodies, targets and statuses, in both directions. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import fc from 'fast-check'

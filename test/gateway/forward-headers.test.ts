@@ -1,4 +1,4 @@
-/** Which headers pass, which end at the gateway, and which the gateway writes itself. */
+/** Headers that the gateway forwards, headers that it drops, and headers that it writes itself. */
 import { once } from 'node:events'
 import t from 'tap'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'

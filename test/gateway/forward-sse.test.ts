@@ -1,4 +1,4 @@
-/** Event streams: at once, byte by byte, with back-pressure, and never a clean end for a broken one. */
+/** Event streams: forwarded at once, byte by byte, with back-pressure, and never a clean end for a broken stream. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'

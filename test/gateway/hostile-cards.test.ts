@@ -1,4 +1,7 @@
-/** Cards that are hostile until they are compiled: rejected within bounds, while the previous card and every other agent go on. */
+/**
+ * Cards that are hostile until they are compiled: the gateway rejects them within bounds, while the previous card and every other agent
+ * continue to work.
+ */
 import t from 'tap'
 import type { Test } from 'tap'
 import { readCard } from '../../src/a2a/card/card.js'

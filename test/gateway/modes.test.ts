@@ -1,4 +1,4 @@
-/** enforce refuses, observe records and changes nothing, off does not look. */
+/** Mode enforce rejects, mode observe records and changes nothing, and mode off does not evaluate. */
 import t from 'tap'
 import type { Test } from 'tap'
 import { gatewayFor } from '../helpers/gateway.js'

@@ -1,4 +1,7 @@
-/** Extensions and versions: every spelling in, the agent's spelling out, the client's spelling back. */
+/**
+ * Extensions and versions: the gateway accepts every alias, sends the agent's alias to the agent, and returns the client's alias to the
+ * client.
+ */
 import t from 'tap'
 import type { Test } from 'tap'
 import { gatewayFor } from '../helpers/gateway.js'

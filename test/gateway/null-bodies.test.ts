@@ -1,4 +1,7 @@
-/** The Go SDK sends the body `null` with every HTTP+JSON request that has nothing to say, GET included: it says nothing, and passes so. */
+/**
+ * The Go SDK sends the body `null` with every HTTP+JSON request without content, including GET. The body has no meaning, and the gateway
+ * accepts it.
+ */
 import t from 'tap'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, JSON_TYPE, V1 } from '../helpers/http.js'

@@ -1,4 +1,4 @@
-/** Prefixes that are forwarded without inspection, and what stays inspected all the same. */
+/** Prefixes that the gateway forwards without inspection, and requests below them that stay inspected. */
 import { once } from 'node:events'
 import t from 'tap'
 import type { Test } from 'tap'

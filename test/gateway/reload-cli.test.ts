@@ -1,4 +1,4 @@
-/** The command line, as a process: its file changes, or it is told to read it again. */
+/** The command line as a process: its file changes, or a signal requests a reload. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

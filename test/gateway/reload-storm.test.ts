@@ -1,4 +1,4 @@
-/** A hundred reloads under load, valid and invalid in turn: nobody notices, and nothing is left over. */
+/** A hundred reloads under load, alternately valid and invalid: no client notices them, and no resources stay in use. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'

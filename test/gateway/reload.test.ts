@@ -1,4 +1,4 @@
-/** A new configuration takes the place of the old one; no request notices. */
+/** A new configuration replaces the old one without an effect on requests in flight. */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'

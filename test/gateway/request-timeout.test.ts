@@ -1,4 +1,4 @@
-/** A request that does not arrive is given up, and the client is told. */
+/** The gateway gives up a request that does not arrive completely, and notifies the client. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'

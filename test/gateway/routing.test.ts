@@ -1,4 +1,4 @@
-/** Which agent, which interface, which operation; and what to say when there is none. */
+/** Routing to agent, interface and operation, and the response when one of them does not exist. */
 import t from 'tap'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, rpc, rpcBody, V1 } from '../helpers/http.js'

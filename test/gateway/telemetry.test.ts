@@ -1,4 +1,4 @@
-/** What a running gateway tells: metrics, spans, logs and audit lines; and what none of them may ever hold. */
+/** The telemetry of a running gateway: metrics, spans, logs and audit lines, and the data that none of them may ever contain. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

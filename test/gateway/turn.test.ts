@@ -1,4 +1,7 @@
-/** The end of a turn: what waits for it, in which order it is done, and that a call is over when its client can know its answer. */
+/**
+ * Work at the end of an event loop turn: the waiting work, its order, and the point at which a call is over: when its client can know the
+ * response.
+ */
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import type { IncomingMessage } from 'node:http'

@@ -1,4 +1,4 @@
-/** `untaggedData` on the wire: allowed by default, refused in the caller's form, recorded in observe. */
+/** `untaggedData` on the wire: allowed by default, rejected in the client's format, recorded in observe. */
 import t from 'tap'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rpcBody } from '../helpers/http.js'

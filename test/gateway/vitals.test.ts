@@ -1,4 +1,4 @@
-/** What `/metrics` says of a gateway's own state: whether each agent has a card, what the limits are, whether the last configuration is in force. */
+/** The gateway's own state in `/metrics`: the presence of each agent's card, the limits, and the success of the last configuration load. */
 import t from 'tap'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, MESSAGE, rpc, until } from '../helpers/http.js'

@@ -1,6 +1,6 @@
 /**
- * Agents made with the official SDKs, for tests. One behaviour drives both generations, and every request is recorded as it
- * arrived on the wire.
+ * Agents for tests, made with the official SDKs. One behaviour drives both generations. The agent records every request as it arrived on
+ * the wire.
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ export interface CardOptions {
   readonly schemas?: Record<string, unknown>
   readonly streaming?: boolean
   readonly pushNotifications?: boolean
-  /** Offers an extended card: callers with an Authorization header see one skill more. */
+  /** Offers an extended card: callers with an Authorization header get one more skill. */
   readonly extendedCard?: boolean
   readonly inputModes?: readonly string[]
   /** Any other root keys, spread over the served card. */
@@ -39,15 +39,15 @@ export interface AgentOptions {
   readonly kind: AgentKind
   readonly card?: CardOptions
   readonly behaviour?: Behaviour
-  /** Which of the extensions it sees the agent says it activated. Default all. */
+  /** Which of the requested extensions the agent reports as activated. Default: all. */
   readonly activate?: 'all' | 'none'
-  /** Says that it activated these too, whoever asked for them. SDK 0.3.14 never says anything. */
+  /** The agent reports these extensions as activated too, even when no client requested them. SDK 0.3.14 never reports any activation. */
   readonly activates?: readonly string[]
   readonly port?: number
   readonly host?: string
   /** Gets each response before the SDK writes to it. */
   readonly tamper?: (response: ServerResponse) => void
-  /** Gets the SDK's request handler, and returns what takes its place: it sees what the SDK read off the wire. */
+  /** Gets the SDK's request handler and returns its replacement. The replacement sees the values that the SDK parsed from the wire. */
   readonly wrap?: <T extends object>(requestHandler: T) => T
 }
 
@@ -56,11 +56,11 @@ export interface ReceivedRequest {
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly rawHeaders: readonly string[]
-  /** What has arrived so far; complete once the agent has answered. */
+  /** The bytes that have arrived so far. The body is complete once the agent has responded. */
   body: Buffer
-  /** Body of the answer so far, as the SDK writes it. */
+  /** Body of the response so far, as the SDK writes it. */
   answer: Buffer
-  /** Whether the connection was closed before the answer was whole. */
+  /** True when the connection was closed before the response was complete. */
   aborted: boolean
 }
 
@@ -68,9 +68,9 @@ export interface TestAgent {
   readonly kind: AgentKind
   readonly url: string
   readonly cardUrl: string
-  /** Every request, card fetches included, oldest first. */
+  /** Every request, including card fetches, oldest first. */
   readonly received: ReceivedRequest[]
-  /** The same without card fetches. */
+  /** The requests without card fetches. */
   calls (): ReceivedRequest[]
   close (): Promise<void>
 }
@@ -79,20 +79,20 @@ export type State = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled
 export type TestPart = { readonly metadata?: Record<string, unknown> } &
   ({ readonly text: string } | { readonly data: Record<string, unknown>, readonly mediaType?: string })
 
-/** What extensions add to a message, a task or an artifact. */
+/** The additions of extensions to a message, a task or an artifact. */
 export interface Added {
   readonly metadata?: Record<string, unknown>
   readonly extensions?: readonly string[]
 }
 
-/** And to the update that brings it. */
+/** Also the additions to the update that carries the message or artifact. */
 export interface AddedToUpdate extends Added {
   readonly event?: Record<string, unknown>
 }
 
 export interface Turn {
   readonly text: string
-  /** The parts as this generation's SDK hands them over. */
+  /** The parts as this generation's SDK passes them on. */
   readonly parts: readonly unknown[]
   readonly data: Record<string, unknown> | null
   /** True on a later turn of an existing task. */
@@ -109,7 +109,7 @@ export interface Turn {
 
 export type Behaviour = (turn: Turn) => void | Promise<void>
 
-/** message: a Message · long: runs until cancelled · pause: asks for input · anything else: a Task echoing text and data. */
+/** message: a Message · long: runs until cancelled · pause: requires input · anything else: a Task that echoes text and data. */
 export const echo: Behaviour = async (turn) => {
   if (turn.text === 'message') {
     turn.message({ text: `echo: ${turn.text}` })
@@ -131,7 +131,10 @@ export const echo: Behaviour = async (turn) => {
   turn.status('completed')
 }
 
-/** The SDKs print a stack trace for every refusal they send; a test that provokes refusals calls this first. */
+/**
+ * Silences the console. The SDKs print a stack trace for every rejection that they send. A test that causes rejections calls this function
+ * first.
+ */
 export function quietSdk (): void {
   console.error = console.warn = console.info = () => {}
 }
@@ -170,7 +173,10 @@ export async function startAgent (options: AgentOptions): Promise<TestAgent> {
   }
 }
 
-/** Sees the bytes as the parser hands them over; a `data` listener would start the stream before the SDK reads it. */
+/**
+ * Records a request and its response. The function reads the bytes at `push`, because a `data` listener would start the stream before the
+ * SDK reads it.
+ */
 function record (req: IncomingMessage, res: ServerResponse): ReceivedRequest {
   const entry: ReceivedRequest = {
     method: req.method ?? '',
@@ -231,7 +237,7 @@ function mountV1 (app: Express, url: string, options: AgentOptions, running: Map
   const handlers = { requestHandler, userBuilder, legacyCompat: { enabled: dual } }
 
   if (dual && Object.keys(root).length > 0) {
-    // The SDK's 0.3 card knows no further root keys, so the agent serves one card for both generations by itself.
+    // The SDK's 0.3 card knows no further root keys, so the agent itself serves one card for both generations.
     const body = { ...legacyFields(url), ...AgentCard.toJSON(card) as object, ...root }
     app.get('/.well-known/agent-card.json', (_req, res) => { res.json(body) })
   } else {

@@ -1,4 +1,6 @@
-/** A gateway in front of the demo's agents and of one that misbehaves, and traffic in which everything happens that a dashboard can show. */
+/**
+ * A gateway in front of the demo's agents and of an agent that misbehaves, with traffic that causes every event that a dashboard can show.
+ */
 import type { ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import { FORTUNE_CONSENT, startEightball } from '../../examples/eightball.js'
@@ -13,16 +15,16 @@ const USAGE = 'https://example.com/ext/usage/v1'
 const QUIET = 'https://example.com/ext/quiet/v1'
 const UNASKED = 'https://example.com/ext/unasked/v1'
 
-/** One process, as a container with a memory limit has it: without one there is no sample of it. */
+/** Gives each process a memory limit, as in a container. Without a limit, the metric of the limit has no sample. */
 const CONFINED = ['--import', 'data:text/javascript,process.constrainedMemory=()=>1e9']
 
 export interface Traffic {
   readonly gateway: ServedGateway
-  /** Everything once more. */
+  /** Sends all traffic once more. */
   round (): Promise<void>
 }
 
-/** Two workers; a call and a stream of the agent "odd" stay under way until the end of the test. */
+/** Starts two workers. A call and a stream of the agent "odd" stay in progress until the end of the test. */
 export async function startTraffic (t: Test): Promise<Traffic> {
   const [eightball, fight] = [await startEightball({ port: 0 }), await startFight({ port: 0 })]
   t.teardown(() => Promise.all([eightball.close(), fight.close()]))
@@ -64,7 +66,7 @@ export async function startTraffic (t: Test): Promise<Traffic> {
   let count = 0
   let rounds = 0
 
-  // They end with the agent, at the end of the test.
+  // These calls end when the agent closes at the end of the test.
   for (let i = 0; i < 4; i++) say('narrow', 'wait').catch(() => {})
   say('odd', 'wait', [], {}, 'SendStreamingMessage').catch(() => {})
   await until(() => odd.received.length >= 2, 'calls that stay under way')

@@ -1,6 +1,6 @@
 /**
- * A person in the loop: an agent of the official SDK that pauses until its tool calls are approved, the policy that holds clients to it, and
- * what clients send. The text of the first message names the calls: `x` pauses for `x-1` and `x-2`.
+ * Human approval: an agent of the official SDK that pauses until its tool calls are approved, the policy that enforces this for clients,
+ * and the requests of clients. The text of the first message names the calls: `x` pauses for `x-1` and `x-2`.
  */
 import type { Behaviour } from './agents.js'
 import type { Answer } from './http.js'
@@ -8,7 +8,7 @@ import { rpc } from './http.js'
 
 export const HITL = 'https://example.com/ext/hitl/v1'
 
-/** A continued task whose text is `again: x` pauses once more, for the calls of `x`. */
+/** The agent's behaviour. A continued task with the text `again: x` pauses once more, for the calls of `x`. */
 export const approvals: Behaviour = turn => {
   const again = /^again: (.*)$/.exec(turn.text)?.[1]
   turn.task(turn.continued ? 'working' : 'submitted')
@@ -26,7 +26,7 @@ export function callsOf (name: string): string[] {
   return [`${name}-1`, `${name}-2`]
 }
 
-/** Lines of YAML at the root. @param onUnknown of every rule about tasks */
+/** Lines of YAML at the root. @param onUnknown value of `onUnknown` in every rule about tasks */
 export function approvalPolicy (onUnknown: 'allow' | 'reject'): string[] {
   return [
     'extensions:',
@@ -55,7 +55,7 @@ let serial = 0
 export interface Sent {
   readonly text?: string
   readonly taskId?: string
-  /** Ids of the calls that are approved. */
+  /** Ids of the approved calls. */
   readonly approved?: readonly string[]
   readonly tenant?: string
 }
@@ -74,10 +74,10 @@ export function sending ({ text = 'yes', taskId, approved, tenant }: Sent): Reco
   }
 }
 
-/** What came of one send: the task's id and state, and the rule that refused it. */
+/** The result of one send: the task's id and state, and the rule that rejected the request. */
 export interface Got { readonly taskId: string, readonly state: string, readonly rule: string | null, readonly answer: Answer }
 
-/** @param url of the agent's JSON-RPC interface, as the gateway has it */
+/** @param url URL of the agent's JSON-RPC interface at the gateway */
 export async function send (url: string, sent: Sent, streamed = false): Promise<Got> {
   const answer = await rpc(url, streamed ? 'SendStreamingMessage' : 'SendMessage', sending(sent), ['a2a-extensions', HITL, 'accept', streamed ? 'text/event-stream' : 'application/json'])
   return {

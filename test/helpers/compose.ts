@@ -1,4 +1,4 @@
-/** deploy/compose.yaml as an engine reads it, and what its images would run, from their Dockerfiles. */
+/** deploy/compose.yaml as an engine reads it, and the commands of its images, from their Dockerfiles. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
@@ -30,14 +30,14 @@ export function readCompose (): Compose {
   return parse(readFileSync(join(FOLDER, 'compose.yaml'), 'utf8'), { merge: true }) as Compose
 }
 
-/** Instructions of the last stage, continued lines joined. */
+/** Instructions of the last stage, with continued lines joined. */
 export function instructions (dockerfile: string): { readonly name: string, readonly text: string }[] {
   const lines = readFileSync(dockerfile, 'utf8').replace(/\\\n/g, ' ').split('\n').filter(line => /^[A-Z]+ /.test(line))
   const from = lines.findLastIndex(line => line.startsWith('FROM '))
   return lines.slice(from).map(line => ({ name: line.split(' ', 1)[0] ?? '', text: line.slice(line.indexOf(' ') + 1).trim() }))
 }
 
-/** What the service would run, with files of the image found in the repository instead. */
+/** The command and environment of a service. Paths of the image are replaced with files of the repository. */
 export function commandOf ({ build, command = [] }: Service): { readonly args: readonly string[], readonly env: Readonly<Record<string, string>> } {
   if (build === undefined) throw new Error('only of images that are built here')
   const all = instructions(join(FOLDER, build.context, build.dockerfile))
@@ -46,7 +46,7 @@ export function commandOf ({ build, command = [] }: Service): { readonly args: r
   return { args: [...entry.slice(1).map(arg => arg.replace(/^\/app\//, '')), ...command], env }
 }
 
-/** The file of the repository that a service finds at a path. */
+/** The file of the repository that is mounted at a path of the service. */
 export function mounted ({ volumes = [] }: Service, path: string): string {
   for (const volume of volumes) {
     const [source = '', target = ''] = volume.split(':')

@@ -25,12 +25,12 @@ export function readDashboard (): Dashboard {
   return JSON.parse(readFileSync('deploy/grafana/dashboards/a2a-gateway.json', 'utf8')) as Dashboard
 }
 
-/** Those of collapsed rows too, rows themselves left out. */
+/** All panels, including the panels of collapsed rows but not the rows themselves. */
 export function panelsOf ({ panels }: Pick<Dashboard, 'panels'>): Panel[] {
   return panels.flatMap(panel => panel.type === 'row' ? panelsOf({ panels: panel.panels ?? [] }) : [panel])
 }
 
-/** `$name` and `${name}`. @throws Error for a variable without a value */
+/** Replaces `$name` and `${name}`. @throws Error for a variable without a value */
 export function substituted (expr: string, values: Readonly<Record<string, string>>): string {
   return expr.replace(/\$(?:\{(\w+)\}|(\w+))/g, (_all, braced?: string, plain?: string) => {
     const value = values[braced ?? plain ?? '']

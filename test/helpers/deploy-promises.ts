@@ -1,4 +1,4 @@
-/** What must hold for every deployment of the gateway, however it was rendered. */
+/** Promises that hold for every deployment of the gateway, however it was rendered. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const MAIN = 'dist/src/main.js'
 export const podOf = (manifest: Manifest): Tree => manifest.kind === 'Pod' ? manifest.spec : manifest.spec?.template?.spec
 export const gatewayOf = (pod: Tree): Tree => [...pod.initContainers ?? [], ...pod.containers].find((one: Tree) => one.name === 'gateway')
 
-/** The API server takes all of it, no container may do more than it must, and what refers to something refers to what is there. */
+/** Checks that the API server accepts all manifests, that containers have minimal rights, and that every reference has a target. */
 export function coherent (t: Test, all: readonly Manifest[]): void {
   for (const manifest of all) {
     for (const version of VERSIONS) t.same(problemsOf(manifest, version), [], `${kindOf(manifest)} ${version}`)
@@ -52,7 +52,7 @@ export function coherent (t: Test, all: readonly Manifest[]): void {
   if (account !== undefined) t.equal(only(all, 'ServiceAccount').metadata.name, account)
 }
 
-/** The ConfigMap is mounted where it is looked for, passes `check`, and says what the Pod says. */
+/** Checks that the ConfigMap is mounted at the expected path, passes `check`, and matches the Pod. */
 export function configured (t: Test, all: readonly Manifest[]): Config {
   const pod = podOf(only(all, 'Deployment'))
   const gateway = gatewayOf(pod)
@@ -78,12 +78,15 @@ export function configured (t: Test, all: readonly Manifest[]): Config {
   t.ok(Math.max(...stops) >= 5, 'Services hear that the Pod goes before it does')
   t.ok(pod.terminationGracePeriodSeconds >= Math.max(...stops) + server.drainTimeout / 1_000 + 10, 'Kubernetes waits longer than a drain takes')
   const memory = Number(/^(\d+)Mi$/.exec(gateway.resources.limits.memory)?.[1]) << 20
-  // V8 takes half of 512 MiB for its heap (measured in container.test.ts); what is parsed of a body takes five times the body (docs/running.md).
+  // V8 uses half of 512 MiB for its heap (measured in container.test.ts). The parsed form of a body takes five times the size of the body
+  // (docs/running.md).
   t.ok(limits.memory * 5 <= memory / 2, 'all bodies at once fit into the memory of the container')
   return loaded.config
 }
 
-/** A real gateway with this configuration answers every probe as Kubernetes needs it: alive without an agent, and not ready. */
+/**
+ * Checks that a real gateway with this configuration responds to every probe as Kubernetes requires: alive without an agent, and not ready.
+ */
 export async function probed (t: Test, all: readonly Manifest[]): Promise<void> {
   const gateway = gatewayOf(podOf(only(all, 'Deployment')))
   const folder = mkdtempSync(join(tmpdir(), 'probed-'))

@@ -8,12 +8,12 @@ import { promisify } from 'node:util'
 import type { Test } from 'tap'
 
 export interface Docker {
-  /** @throws Error with what docker said */
+  /** @throws Error with docker's message */
   run (...args: string[]): Promise<string>
   readonly socket: string
 }
 
-/** @returns an engine, or in words why this machine cannot have one */
+/** @returns an engine, or the reason why this machine cannot run one */
 export async function startDocker (t: Test): Promise<Docker | string> {
   if (process.getuid?.() !== 0) return 'a container engine needs root'
   for (const program of ['dockerd', 'docker']) {
@@ -42,14 +42,14 @@ async function start (t: Test, driver: string): Promise<Docker | string> {
   const stop = async (): Promise<void> => {
     if (daemon.exitCode === null && daemon.signalCode === null) daemon.kill('SIGTERM')
     await exited
-    // The engine leaves the namespace of its network mounted.
+    // The engine does not unmount the namespace of its network.
     spawnSync('umount', [join(folder, 'exec/netns/default')])
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
   const execute = promisify(execFile)
   const run = async (...args: string[]): Promise<string> => {
-    // The builder that comes with the engine; BuildKit is a package of its own.
+    // Uses the builder that is part of the engine, because BuildKit is a separate package.
     const env = { PATH: process.env.PATH, DOCKER_HOST: `unix://${socket}`, DOCKER_BUILDKIT: '0', DOCKER_CONFIG: folder }
     const { stdout } = await execute('docker', args, { env, maxBuffer: 256 << 20 }).catch((error: Error & { stdout?: string, stderr?: string }) => {
       throw new Error(`docker ${args[0] ?? ''}: ${error.stdout?.slice(-3_000) ?? ''}${error.stderr ?? error.message}`)

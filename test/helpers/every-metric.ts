@@ -1,14 +1,17 @@
-/** Everything that `/metrics` can expose, with its labels: what alerts and dashboards may name. */
+/** All metrics that `/metrics` can expose, with their labels. Alerts and dashboards may name only these. */
 import { PerformanceObserver } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Test } from 'tap'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 
-/** Labels that Prometheus adds to what it scrapes. */
+/** Labels that Prometheus adds to scraped metrics. */
 export const TARGET_LABELS = ['namespace', 'job', 'instance']
 
-/** Names of samples, each with its labels; those of histograms with `_bucket`, `_sum` and `_count`. Node's own are among them. */
+/**
+ * Names of samples, each with its labels. Histograms have the names with `_bucket`, `_sum` and `_count`. The list includes Node's own
+ * metrics.
+ */
 export async function everyMetric (t: Test): Promise<Map<string, Set<string>>> {
   const metrics = new Metrics()
   t.teardown(() => { metrics.close() })
@@ -26,7 +29,7 @@ export async function everyMetric (t: Test): Promise<Map<string, Set<string>>> {
   return found
 }
 
-/** Its duration has no sample before. */
+/** Forces a garbage collection, because the metric of its duration has no sample before the first one. */
 async function collectGarbage (): Promise<void> {
   setFlagsFromString('--expose-gc')
   const seen = new Promise<void>(resolve => {
@@ -41,7 +44,7 @@ async function collectGarbage (): Promise<void> {
   await seen
 }
 
-/** One sample of each metric. */
+/** Records one sample of each metric. */
 function recordOne (m: Metrics): void {
   const a = 'agent'
   m.request(a, 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 1)

@@ -9,11 +9,11 @@ import { startGateway } from '../../src/gateway/start.js'
 export interface TestGateway extends Gateway {
   /** Audit lines so far, parsed. */
   audits (): Record<string, unknown>[]
-  /** Spans so far, parsed: with `telemetry.traces.enabled` and `OTEL_TRACES_EXPORTER: console` in `env`. */
+  /** Spans so far, parsed. Needs `telemetry.traces.enabled`, and `OTEL_TRACES_EXPORTER: console` in `env`. */
   spans (): Record<string, unknown>[]
   /** Log lines so far, parsed; empty unless the configuration sets a level. */
   logs (): Record<string, unknown>[]
-  /** Value of one sample of `/metrics`, by its full text `name{labels}`; 0 when there is none. */
+  /** Value of one sample of `/metrics`, by its full text `name{labels}`; 0 when the sample is absent. */
   metric (sample: string): Promise<number>
 }
 
@@ -29,7 +29,7 @@ export function oneAgent (upstream: string, extra: readonly string[] = [], root:
   return ['agents:', '  - name: agent', `    upstream: {url: "${upstream}"}`, ...extra.map(line => `    ${line}`), ...root].join('\n')
 }
 
-/** Starts it and closes it with the test. Fails when a card cannot be loaded within 30 s, unless `waitReady` is false. */
+/** Starts the gateway, and closes it with the test. Fails when a card cannot be loaded within 30 s, unless `waitReady` is false. */
 export async function gatewayFor (t: Test, options: GatewayOptions, waitReady = true): Promise<TestGateway> {
   const env = options.env ?? {}
   const config = configOf(options)
@@ -55,7 +55,7 @@ export async function gatewayFor (t: Test, options: GatewayOptions, waitReady = 
   }
 }
 
-/** The configuration that {@link gatewayFor} starts with: for one that is to follow. */
+/** The configuration that {@link gatewayFor} uses, for a configuration that replaces it later. */
 export function configOf (options: GatewayOptions): Config {
   const loaded = parseConfig(withDefaults(options.yaml), { file: 'test.yaml', baseDir: options.baseDir ?? process.cwd(), env: options.env ?? {} })
   if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'))

@@ -1,4 +1,4 @@
-/** Cards that are hostile until they are compiled: a name, the card, and what becomes of it. */
+/** Cards that are hostile until they are compiled. Each has a name, the card, and the expected outcome. */
 export interface HostileCard {
   /** `rejected`: the card is not used. `unusable`: the card is used, and data that names the schema is rejected. */
   readonly outcome: 'rejected' | 'unusable'
@@ -11,16 +11,16 @@ const named = <T>(count: number, make: (index: number) => T): Record<string, T> 
 const TOGETHER = /the patterns of the card compile to \d+ instructions together, more than 25000/
 const nested = (depth: number, key: string, inner: object): object => Array.from({ length: depth }).reduce<object>(schema => ({ [key]: schema }), inner)
 
-/** Ajv writes a small schema again wherever it is referred to. */
+/** A small schema that Ajv copies for every reference to it. */
 const copied = (times: number): object => ({
   $defs: { a: { minLength: 1, maxLength: 9, format: 'uri', minimum: 1, maximum: 2, minItems: 1, maxItems: 3, multipleOf: 2, minProperties: 3, maxProperties: 4 } },
   anyOf: many(times, () => ({ $ref: '#/$defs/a' }))
 })
 
-/** 700 bytes that cost 117 MB and 3 s, three times. */
+/** 700 bytes of pattern that cost 117 MB and 3 s, three times. */
 export const PATTERN_OF_700_BYTES = `(?:${'a?'.repeat(345)}){1000}`
 
-/** 29 kB. @param salt makes it another card */
+/** A card of 29 kB. @param salt makes the card different from others */
 export function cardOf29Kilobytes (salt = ''): Readonly<Record<string, unknown>> {
   return named(40, index => ({ type: 'string', pattern: `${PATTERN_OF_700_BYTES}${salt}${index}` }))
 }

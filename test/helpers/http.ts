@@ -1,4 +1,4 @@
-/** A plain HTTP client and small parts of calls, for tests that look at bytes and raw headers. */
+/** A plain HTTP client and small parts of calls, for tests of bytes and raw headers. */
 import { once } from 'node:events'
 import { request } from 'node:http'
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
@@ -17,12 +17,12 @@ export interface Answer {
   json (): Json
 }
 
-/** JSON as tests look at it: any member of any member. */
+/** JSON for tests: any member of any member. */
 export interface Json { readonly [key: string]: Json }
 
 export interface CallOptions {
   readonly method?: string
-  /** Flat list, names and values; duplicates stay separate lines. */
+  /** Flat list of names and values; duplicates stay separate lines. */
   readonly headers?: readonly string[]
   /** A list is sent in chunks, without Content-Length. */
   readonly body?: Buffer | string | readonly (Buffer | string)[]
@@ -31,14 +31,14 @@ export interface CallOptions {
 export const JSON_TYPE = ['content-type', 'application/json']
 export const V1 = ['a2a-version', '1.0']
 
-/** One request on a connection of its own. */
+/** Sends one request on a connection of its own. */
 export async function call (url: string, options: CallOptions = {}): Promise<Answer> {
   const outgoing = open(url, options)
   const { body } = options
-  // Node's client stops sending once the answer is complete, and then complains of it.
+  // Node's client stops sending once the response is complete, and then emits an error about this.
   outgoing.once('response', () => { outgoing.on('error', () => {}) })
   if (Array.isArray(body)) for (const chunk of body as (Buffer | string)[]) outgoing.write(chunk)
-  // As a buffer: Node's client would write the head of a text in UTF-8.
+  // The text is sent as a buffer, because Node's client would write the head of a text request in UTF-8.
   outgoing.end(Array.isArray(body) || body === undefined ? undefined : Buffer.from(body as string))
   const [incoming] = await once(outgoing, 'response') as [IncomingMessage]
   return await readAnswer(incoming)
@@ -52,7 +52,7 @@ export async function readAnswer (incoming: IncomingMessage): Promise<Answer> {
   return { status: incoming.statusCode ?? 0, headers: incoming.headers, rawHeaders: incoming.rawHeaders, bytes, text, json: () => JSON.parse(text) as Json }
 }
 
-/** The request, not ended. */
+/** Opens the request without ending it. */
 export function open (url: string, options: CallOptions = {}): ClientRequest {
   const { method = options.body === undefined ? 'GET' : 'POST', headers = [], body } = options
   const { hostname, port, host, pathname, search } = new URL(url)
@@ -72,7 +72,7 @@ export function rpcBody (method: string, params: unknown = {}, id = '1'): string
 export const MESSAGE = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
 export const MESSAGE_03 = { messageId: 'm1', role: 'user', kind: 'message', parts: [{ kind: 'text', text: 'hello' }] }
 
-/** One JSON-RPC call in 1.0. */
+/** Sends one JSON-RPC call in 1.0. */
 export function rpc (url: string, method = 'SendMessage', params: unknown = { message: MESSAGE }, headers: readonly string[] = [], id = '1'): Promise<Answer> {
   return call(url, { method: 'POST', headers: [...JSON_TYPE, ...V1, ...headers], body: rpcBody(method, params, id) })
 }
@@ -82,7 +82,7 @@ export function lines (rawHeaders: readonly string[], name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name)
 }
 
-/** Waits for a condition; machines are slow, so it waits long. */
+/** Waits for a condition. The timeout is long because machines are slow. */
 export async function until (done: () => boolean | Promise<boolean>, what = 'a condition', timeout = 10_000): Promise<void> {
   for (const end = Date.now() + timeout; !await done();) {
     if (Date.now() > end) throw new Error(`waited in vain for ${what}`)
@@ -92,12 +92,12 @@ export async function until (done: () => boolean | Promise<boolean>, what = 'a c
 
 export interface RawAgent {
   readonly url: string
-  /** Heads and bodies as they came, one per request that is not for the card. */
+  /** Heads and bodies as they arrived, one entry for each request except card requests. */
   readonly requests: string[]
   readonly sockets: ReadonlySet<Socket>
 }
 
-/** An agent on a bare socket: serves its card, and lets `answer` write what it likes once a request's head is in. */
+/** An agent on a bare socket. The agent serves its card, and calls `answer` to write any bytes once a request's head is complete. */
 export async function rawAgent (t: Test, answer: (socket: Socket, head: string) => void): Promise<RawAgent> {
   const requests: string[] = []
   const sockets = new Set<Socket>()
@@ -128,7 +128,7 @@ export async function rawAgent (t: Test, answer: (socket: Socket, head: string) 
   return { url, requests, sockets }
 }
 
-/** Until the test is over; then what is still connected is cut off. @returns its URL */
+/** Listens until the test ends, and then cuts off open connections. @returns the URL of the server */
 export async function listenFor (t: Test, server: Server, sockets: ReadonlySet<Socket>): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -140,9 +140,9 @@ export async function listenFor (t: Test, server: Server, sockets: ReadonlySet<S
 }
 
 /**
- * Ports that nobody listens on now, all different. Only for a port that must be known before its server starts: one that is written into a
- * configuration, an environment or a page's command, or that is to refuse connections. Another process can take it meanwhile: whoever can, listens
- * on port 0 and reads the port.
+ * Ports on which no process listens now, all different. Use this function only for a port that must be known before its server starts: a
+ * port in a configuration, an environment or a page's command, or a port that rejects connections. Another process can take the port in the
+ * meantime. Where possible, listen on port 0 and read the port.
  */
 export async function freePorts (count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))

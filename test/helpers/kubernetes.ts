@@ -1,4 +1,4 @@
-/** Kubernetes manifests as tests look at them, held to the official schemas (scripts/kubernetes-schemas.ts). */
+/** Kubernetes manifests for tests, validated against the official schemas (scripts/kubernetes-schemas.ts). */
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import { RE2JS } from 're2js'
@@ -13,7 +13,7 @@ export interface Manifest { readonly [key: string]: Tree }
 
 export const VERSIONS = ['1.30', '1.36'] as const
 
-/** @throws Error where the text is not YAML, or has a key twice */
+/** @throws Error when the text is not YAML, or has a duplicate key */
 export function manifests (text: string): Manifest[] {
   const documents = parseAllDocuments(text)
   if (!Array.isArray(documents)) return []
@@ -25,7 +25,7 @@ export function kindOf (manifest: Manifest): string {
   return `${String(manifest.apiVersion)} ${String(manifest.kind)}`
 }
 
-/** @throws Error where there is not one */
+/** @throws Error unless there is exactly one */
 export function only (all: readonly Manifest[], kind: string, name?: string): Manifest {
   const found = all.filter(one => String(one.kind) === kind && (name === undefined || String(one.metadata?.name) === name))
   if (found.length !== 1) throw new Error(`${found.length} ${kind} ${name ?? ''} in ${all.map(kindOf).join(', ')}`)
@@ -33,12 +33,12 @@ export function only (all: readonly Manifest[], kind: string, name?: string): Ma
 }
 
 const published = JSON.parse(readFileSync('test/fixtures/kubernetes/schemas.json', 'utf8')) as Record<string, Schemas>
-// Patterns are those of Go: `(?i)` is one.
+// The patterns use Go's syntax, such as `(?i)`.
 const regExp = Object.assign((pattern: string) => { const compiled = RE2JS.compile(pattern); return { test: (text: string) => compiled.matcher(text).find() } }, { code: 'RE2JS' })
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false, code: { regExp } })
 for (const version of VERSIONS) ajv.addSchema(published[version] as Schemas, version)
 
-/** What the API server of a version would find wrong with a manifest, each with its place. */
+/** The problems that the API server of a version would report for a manifest, each with its place. */
 export function problemsOf (manifest: Manifest, version: (typeof VERSIONS)[number]): string[] {
   const name = published[version]?.kinds[kindOf(manifest)]
   if (name === undefined) return [`no schema of ${kindOf(manifest)}: add it to scripts/kubernetes-schemas.ts`]

@@ -7,7 +7,7 @@ import type { Operation } from '../../src/a2a/operations.js'
 import { methodOfOperation } from '../../src/a2a/operations.js'
 import type { Form } from '../security/kit.js'
 
-/** JSON values, one of each kind that some reader treats in its own way. */
+/** JSON values, one of each kind that some reader handles in its own way. */
 export const SAMPLES = {
   text: 'x',
   digits: '7',
@@ -27,7 +27,7 @@ export type SampleName = keyof typeof SAMPLES
 
 const SAMPLE_NAMES = Object.keys(SAMPLES) as SampleName[]
 
-/** Written out here, so that the table's own check is not its judge. */
+/** The accepted samples of each type, written out here so that the test does not check the table against itself. */
 const ALLOWED: ReadonlyMap<number, readonly SampleName[]> = new Map<number, readonly SampleName[]>([
   [STRING, ['text', 'digits']],
   [BOOLEAN, ['flag']],
@@ -42,7 +42,7 @@ const ALLOWED: ReadonlyMap<number, readonly SampleName[]> = new Map<number, read
 export type Value = { readonly [key: string]: Value } | readonly Value[] | string | number | boolean | null
 
 export interface MemberCase {
-  /** `message.parts` */
+  /** Such as `message.parts`. */
   readonly name: string
   readonly form: Form
   readonly operation: Operation
@@ -51,14 +51,14 @@ export interface MemberCase {
   readonly path: string
   readonly right: readonly SampleName[]
   readonly wrong: readonly SampleName[]
-  /** The whole body with that value; undefined leaves the member out. */
+  /** The whole body with this value; undefined leaves the member out. */
   body (value: unknown): Value
 }
 
 type Steps = readonly (string | number)[]
 type Json = Record<string, unknown>
 
-/** Where the objects of a kind are: in a healthy body, and the steps to it. */
+/** The place of the objects of a kind: a healthy body, and the steps to the object. */
 interface Place {
   readonly body: Json
   readonly steps: Steps
@@ -68,7 +68,7 @@ interface Place {
 
 const isOld = ({ version }: Form): boolean => version === '0.3'
 const isRpc = ({ binding }: Form): boolean => binding === 'JSONRPC'
-/** 0.3 over JSON-RPC. */
+/** True for 0.3 over JSON-RPC. */
 const isKind = (form: Form): boolean => isOld(form) && isRpc(form)
 const isProto03 = (form: Form): boolean => isOld(form) && !isRpc(form)
 const kind = (form: Form, name: string): Json => isKind(form) ? { kind: name } : {}
@@ -82,7 +82,7 @@ const text = (form: Form): Json => ({ ...kind(form, 'text'), text: 'hello' })
 const file = (form: Form): Json => ({ ...kind(form, 'file'), file: {} })
 const state = (form: Form): string => isKind(form) ? 'working' : 'TASK_STATE_WORKING'
 
-/** Members of which a part has one: each replaces the text. */
+/** Members of which a part has exactly one. Each replaces the text. */
 const CONTENTS = new Set(['text', 'raw', 'url', 'data', 'file'])
 
 function partFor (form: Form, { field }: Member): Json {
@@ -95,7 +95,7 @@ function partFor (form: Form, { field }: Member): Json {
 const LISTING = new Set(['contextId', 'status', 'pageSize', 'pageToken', 'statusTimestampAfter', 'includeArtifacts'])
 const ASKING = new Set(['id', 'historyLength', 'tenant', 'metadata'])
 
-/** Over HTTP+JSON only some operations have a body. */
+/** The operation for a body with this field. Over HTTP+JSON only some operations have a body. */
 function taskOperation (form: Form, field: string): Operation {
   if (ASKING.has(field)) return isRpc(form) && field === 'historyLength' ? 'GetTask' : 'CancelTask'
   return LISTING.has(field) && isRpc(form) ? 'ListTasks' : 'CreateTaskPushNotificationConfig'
@@ -116,7 +116,7 @@ type Placing = (form: Form, member: Member) => Place | null
 
 const REQUESTS: Readonly<Partial<Record<keyof Members, Placing>>> = {
   sendRequest: (form, { field }) => request(form, 'SendMessage', field === 'request' ? {} : whole(form), []),
-  // Whatever A2A says, an extension says what these are: no type is asked for.
+  // The extension, not A2A, defines these members, so no type is required.
   extensionRequest: form => request(form, 'Extension', whole(form), []),
   taskRequest: (form, { field }) => request(form, taskOperation(form, field), isRpc(form) && field !== 'id' ? { id: 't' } : {}, []),
   message: form => send(form, text(form), []),
@@ -134,7 +134,7 @@ function answer (form: Form, operation: Operation, result: Json, steps: Steps): 
   return { body: { jsonrpc: '2.0', id: 1, result }, steps: ['result', ...steps], operation, stream }
 }
 
-/** @param member of the wrapper, which 0.3 over JSON-RPC has not */
+/** @param member member name in the wrapper, which 0.3 over JSON-RPC does not have */
 function wrapped (form: Form, member: string, object: Json, steps: Steps): Place {
   const operation = member.endsWith('Update') ? 'SendStreamingMessage' : 'SendMessage'
   return isKind(form) ? answer(form, operation, object, steps) : answer(form, operation, { [member]: object }, [member, ...steps])
@@ -184,7 +184,7 @@ export function responseCases (form: Form): MemberCase[] {
   return [...(isRpc(form) ? casesOf(form, 'envelope', RPC_RESPONSE, envelope) : []), ...all(form, RESPONSES)]
 }
 
-/** Kinds of objects that have a place neither in requests nor in responses: none. */
+/** Kinds of objects that have a place neither in requests nor in responses. The list must be empty. */
 export function unplaced (form: Form): string[] {
   const names = Object.keys(membersOf(form.version, form.binding))
   return names.filter(name => name !== 'version' && !(name in REQUESTS) && !(name in RESPONSES))
@@ -198,7 +198,9 @@ function all (form: Form, places: Readonly<Partial<Record<keyof Members, Placing
   })
 }
 
-/** Objects that are checked with the one that holds them are made where they are missing. */
+/**
+ * The cases of a kind of object. Nested objects that the gateway validates together with their parent are created where they are missing.
+ */
 function casesOf (form: Form, name: string, set: FieldSet, placing: (member: Member) => Place | null): MemberCase[] {
   return set.members.flatMap(member => {
     const place = placing(member)
@@ -213,7 +215,7 @@ function casesOf (form: Form, name: string, set: FieldSet, placing: (member: Mem
 }
 
 function caseOf (form: Form, name: string, { field, types }: Member, { body, steps, operation, stream = false }: Place): MemberCase {
-  // Its value is compared, whatever its type.
+  // The gateway compares the value of `jsonrpc`, so every type counts as wrong.
   const right = name === 'envelope' && field === 'jsonrpc' ? [] : types === 0 ? SAMPLE_NAMES : [...ALLOWED].flatMap(([bit, samples]) => (types & bit) === 0 ? [] : samples)
   const at = [...steps, field]
   return {

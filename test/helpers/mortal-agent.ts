@@ -1,6 +1,6 @@
 /**
- * An agent of an official SDK in a process of its own, which dies in the middle of what it writes: at `[die]`, half of the chunk is on the wire.
- * `node mortal-agent.ts <kind>` prints its address.
+ * An agent of an official SDK in a process of its own. The agent dies in the middle of a write: at `[die]`, half of the chunk is on the
+ * wire. `node mortal-agent.ts <kind>` prints the agent's address.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import type { AgentKind, Behaviour } from './agents.js'
 
 const DIE = '[die]'
 
-/** An artifact that nobody gets to its end. */
+/** Sends an artifact that never reaches its end. */
 export const deadly: Behaviour = turn => {
   turn.task('working')
   turn.artifact('a', [{ text: 'first' }])
@@ -20,7 +20,7 @@ export const deadly: Behaviour = turn => {
   turn.status('completed')
 }
 
-/** Lets the response go out as far as the middle of that artifact. */
+/** Cuts the response in the middle of that artifact. */
 export function cutAtDeath (response: ServerResponse, die: () => void): void {
   const write = response.write.bind(response) as (...given: unknown[]) => boolean
   const end = response.end.bind(response) as (...given: unknown[]) => ServerResponse
@@ -31,7 +31,7 @@ export function cutAtDeath (response: ServerResponse, die: () => void): void {
     const at = bytes.indexOf(DIE)
     if (dying || at < 0) return dying
     dying = true
-    // So that half of it is on the wire before.
+    // The delay ensures that the first half is on the wire before the process dies.
     write(bytes.subarray(0, at), () => { setTimeout(die, 50) })
     return true
   }
@@ -39,7 +39,7 @@ export function cutAtDeath (response: ServerResponse, die: () => void): void {
   response.end = ((...given: unknown[]) => cut(given[0]) ? response : end(...given)) as typeof response.end
 }
 
-/** @returns its address, and the signal that it died of */
+/** @returns the agent's address, and the signal that ended the agent */
 export async function mortalAgent (t: Test, kind: AgentKind): Promise<{ readonly url: string, readonly died: Promise<string> }> {
   const child = fork(fileURLToPath(import.meta.url), [kind], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   t.teardown(() => child.kill('SIGKILL'))

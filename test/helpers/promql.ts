@@ -1,9 +1,12 @@
-/** Which metrics and labels an expression of PromQL names: enough of its grammar to tell them from functions, keywords, durations and texts. */
+/**
+ * Finds the metrics and labels in a PromQL expression. The parser knows enough of the grammar to distinguish them from functions, keywords,
+ * durations and texts.
+ */
 
 export interface Names {
-  /** By metric, the labels that its selectors name. */
+  /** The labels in the selectors of each metric. */
   readonly metrics: ReadonlyMap<string, ReadonlySet<string>>
-  /** After `by`, `without`, `on`, `ignoring` and `group_*`. */
+  /** Labels after `by`, `without`, `on`, `ignoring` and `group_*`. */
   readonly grouping: ReadonlySet<string>
 }
 
@@ -11,7 +14,7 @@ const GROUPING = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'grou
 const KEYWORDS = new Set([...GROUPING, 'and', 'or', 'unless', 'offset', 'bool', 'atan2', 'inf', 'nan'])
 const TOKEN = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|\[[^\]]*\]|#.*|[a-zA-Z_:][\w:]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:ms|[smhdwy])?|[=!<>~]+|[(){},+\-*/%^]|\s+/y
 
-/** @throws Error at what it does not know */
+/** @throws Error for unknown syntax */
 export function namesOf (expression: string): Names {
   const tokens = tokensOf(expression)
   const metrics = new Map<string, Set<string>>()

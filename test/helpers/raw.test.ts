@@ -1,4 +1,4 @@
-/** `rawExchange` returns when the responses are complete, in every framing of RFC 9112, and fails where one is missing. */
+/** `rawExchange` returns when the responses are complete, in every framing of RFC 9112, and fails when a response is missing. */
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import t from 'tap'
@@ -11,7 +11,7 @@ const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
 const FIXED = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\na\r\n\r\n10\r\n0123456789abcdef\r\n0\r\nTrailer: z\r\n\r\n'
 
-/** A server that answers each connection with `act` when its first bytes have come. */
+/** A server that calls `act` on each connection when its first bytes have arrived. */
 async function server (t: Test, act: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>()
   return await listenFor(t, createServer(socket => {

@@ -1,4 +1,4 @@
-/** Raw sockets and hand-made agents, for what no client library and no SDK can be made to do. */
+/** Raw sockets and hand-made agents, for bytes that no client library and no SDK can send. */
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
@@ -7,20 +7,23 @@ import { connect } from 'node:net'
 import type { Test } from 'tap'
 
 export interface ExchangeOptions {
-  /** Responses to wait for, not counting interim ones (1xx); 1 unless given. */
+  /** Number of expected responses, without interim responses (1xx); default 1. */
   readonly responses?: number
-  /** A request that asks to close the connection, sent after the responses: shows that the peer is through with all bytes before it. */
+  /**
+   * A request that asks to close the connection, sent after the responses. Its response shows that the peer has processed all bytes before
+   * it.
+   */
   readonly last?: string
-  /** Returns when the peer has closed the connection, whatever it sent before: for bytes that need not get a response. */
+  /** Returns when the peer has closed the connection, whatever the peer sent before. Use this for bytes that need not get a response. */
   readonly until?: 'close'
   /** Milliseconds after which the exchange fails. */
   readonly timeout?: number
 }
 
 /**
- * Sends exact bytes and returns all bytes that the peer sends. Returns when the expected responses are complete; where the last of them has no
- * length or says `connection: close`, when the peer has closed, so that one response too many is in the result. Fails when the peer closes
- * earlier, or is silent.
+ * Sends exact bytes and returns all bytes that the peer sends. Returns when the expected responses are complete. When the last response has
+ * no length or contains `connection: close`, the function waits until the peer has closed the connection, so that the result includes an
+ * unexpected additional response. Fails when the peer closes earlier, or sends nothing.
  */
 export async function rawExchange (url: string, bytes: string | Buffer, { responses = 1, last, until, timeout = 20_000 }: ExchangeOptions = {}): Promise<string> {
   const { hostname, port } = new URL(url)
@@ -56,7 +59,7 @@ export async function rawExchange (url: string, bytes: string | Buffer, { respon
       closes = true
       socket.write(last)
     })
-    socket.on('error', () => {}) // 'close' follows.
+    socket.on('error', () => {}) // The event 'close' follows.
     socket.once('close', () => {
       read(true)
       finish(complete === responses || until === 'close' ? null : 'the connection is closed')
@@ -64,7 +67,7 @@ export async function rawExchange (url: string, bytes: string | Buffer, { respon
   })
 }
 
-/** The response at `at`, RFC 9112 section 6.3; null while it is not complete. `closed`: no more bytes follow. */
+/** The response at `at`, RFC 9112 section 6.3; null while the response is incomplete. `closed`: no more bytes follow. */
 function readResponse (bytes: Buffer, at: number, request: Buffer, closed: boolean): { status: number, end: number, closes: boolean } | null {
   const body = bytes.indexOf('\r\n\r\n', at) + 4
   if (body === 3) return null
@@ -80,7 +83,7 @@ function readResponse (bytes: Buffer, at: number, request: Buffer, closed: boole
       if (line === -1) return null
       const size = parseInt(bytes.toString('latin1', chunk, line), 16)
       if (size === 0) {
-        // Trailer lines and an empty one.
+        // Trailer lines and an empty line.
         const end = bytes.indexOf('\r\n\r\n', line)
         return end === -1 ? null : { status, end: end + 4, closes }
       }
@@ -107,11 +110,11 @@ export interface FakeAgent {
   readonly server: Server
   /** Every request that is not for a card, with its whole body. */
   readonly received: RawRequest[]
-  /** Sockets open now. */
+  /** Open sockets. */
   readonly sockets: ReadonlySet<Socket>
 }
 
-/** A 1.0 card with both bindings, at paths /rpc and /rest of the agent's own address; `extra` is spread over it. */
+/** A 1.0 card with both bindings, at paths /rpc and /rest of the agent's own address; `extra` is spread over the card. */
 export function plainCard (url: string, extra: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     name: 'fake',
@@ -131,7 +134,7 @@ export function plainCard (url: string, extra: Record<string, unknown> = {}): Re
   }
 }
 
-/** Serves the card; everything else, body read, goes to `answer`. Default answer: 200 and a JSON-RPC result. */
+/** Serves the card. Every other request goes to `answer` once its body is read. Default response: 200 and a JSON-RPC result. */
 export async function fakeAgent (t: Test, options: {
   readonly card?: (url: string) => unknown
   readonly answer?: (request: RawRequest, response: ServerResponse, incoming: IncomingMessage) => void

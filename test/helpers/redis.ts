@@ -8,9 +8,9 @@ import { connect, createServer } from 'node:net'
 
 export interface Redis {
   readonly port: number
-  /** Ends it at once, and waits until it is gone. */
+  /** Ends the server at once, and waits until its process is gone. */
   kill (signal?: NodeJS.Signals): Promise<void>
-  /** The same process stops answering, and goes on. */
+  /** Suspends the process, so that it stops responding until `resume`. */
   pause (): void
   resume (): void
 }
@@ -35,7 +35,7 @@ export async function startRedis (t: Test, port: number, ...options: string[]): 
   throw new Error('redis-server does not answer')
 }
 
-/** A way to the server on which everything takes longer by `ms`, in each direction. @returns its port */
+/** A proxy to the server that delays all data by `ms` in each direction. @returns the port of the proxy */
 export async function slowedRedis (t: Test, port: number, ms: number): Promise<number> {
   const server = createServer(near => {
     const far = connect(port, '127.0.0.1')

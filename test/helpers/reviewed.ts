@@ -1,4 +1,7 @@
-/** Exchanges whose answers are reviewed by a hand-made review: what the gateway does with verdicts, apart from how they come about. */
+/**
+ * Exchanges whose responses a hand-made evaluator evaluates. The tests check how the gateway applies decisions, independent of how
+ * decisions are made.
+ */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage } from 'node:http'
@@ -29,7 +32,7 @@ export const FORWARD: ResponseDecision = { rejection: null, violations: [], edit
 
 export const found = (mode: 'enforce' | 'observe', rule = 'rule', path = 'result'): Violation => violation(mode, 'INVALID_AGENT_RESPONSE', 'policy', rule, path, 'is not as it must be')
 
-/** A verdict with one violation. */
+/** A decision with one violation. */
 export function broken (mode: 'enforce' | 'observe', more: Partial<ResponseDecision> = {}): ResponseDecision {
   const violations = [found(mode)]
   return { ...FORWARD, violations, rejection: rejectionOf(violations), ...more }
@@ -37,7 +40,7 @@ export function broken (mode: 'enforce' | 'observe', more: Partial<ResponseDecis
 
 export const REMEMBER: ResponseDecision = { ...FORWARD, remember: { taskId: 't', fields: new Map([['state', 'working']]) } }
 
-/** Enforces and holds; forwards everything, unless told otherwise. `seen` gets the text of what is judged. */
+/** An evaluator that enforces and holds. By default it forwards everything. `seen` gets the text of each evaluated response. */
 export function review (more: Partial<ResponseEvaluator> & { readonly seen?: string[] } = {}): ResponseEvaluator {
   const { seen = [], ...own } = more
   return {
@@ -83,7 +86,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   audit.on('data', (chunk: Buffer) => { lines += chunk.toString() })
   const live = new InFlight()
   const overload = new Overload({ eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }, log)
-  const services = { metrics, log, live, overload, heldBytes: new MemoryBudget(Infinity), decisions: null, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
+  const services = { metrics, log, inFlight: live, overload, heldBytes: new MemoryBudget(Infinity), decisions: null, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
   const dispatcher = new Pool(options.agent)
   const policy = { hidden: new Set(), echoes: new Map(), declared: [], labels: new Map(), names: new ExtensionAliases() } as unknown as AgentPolicy
   const server = createServer((request: IncomingMessage, response) => {

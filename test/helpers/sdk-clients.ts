@@ -6,13 +6,13 @@ import * as v1 from '@a2a-js/sdk/client'
 import type * as legacy from 'a2a-sdk-03'
 import * as v03 from 'a2a-sdk-03/client'
 
-/** v1: SDK 1.3.0 speaking 1.0 · v1-as-03: SDK 1.3.0 speaking 0.3 · v03: SDK 0.3.14. */
+/** v1: SDK 1.3.0 with 1.0 · v1-as-03: SDK 1.3.0 with 0.3 · v03: SDK 0.3.14. */
 export type ClientKind = 'v1' | 'v1-as-03' | 'v03'
 export type Transport = 'JSONRPC' | 'HTTP+JSON'
 
 export interface ClientOptions {
   readonly client: ClientKind
-  /** Of the card: the agent's own or the gateway's. */
+  /** URL of the card: the agent's own or the gateway's. */
   readonly cardUrl: string
   readonly transport: Transport
   /** Activated on every call. */
@@ -23,22 +23,22 @@ export interface ClientOptions {
 
 export interface SendOptions {
   readonly taskId?: string
-  /** A DataPart after the text, tagged the way the generation tags it: `mediaType` in 1.0, `metadata.mimeType` in 0.3. */
+  /** A DataPart after the text, with the tag of the generation: `mediaType` in 1.0, `metadata.mimeType` in 0.3. */
   readonly data?: Record<string, unknown>
   readonly mediaType?: string
   readonly metadata?: Record<string, unknown>
-  /** Of the message. */
+  /** Members of the message. */
   readonly message?: { readonly metadata?: Record<string, unknown>, readonly extensions?: readonly string[] }
-  /** Stops waiting for the answer, or reading it. */
+  /** Stops the wait for the response, or the read of the response. */
   readonly signal?: AbortSignal
-  /** Return at once rather than when the task stops. */
+  /** Returns at once, not when the task stops. */
   readonly nonBlocking?: boolean
 }
 
 export interface AgentClient {
   send (text: string, options?: SendOptions): Promise<unknown>
   stream (text: string, options?: SendOptions): AsyncIterable<unknown>
-  /** @param historyLength agents of SDK 0.3.14 show no history without it */
+  /** @param historyLength agents of SDK 0.3.14 send no history without this parameter */
   getTask (id: string, historyLength?: number): Promise<unknown>
   listTasks (contextId: string): Promise<unknown>
   cancelTask (id: string): Promise<unknown>
@@ -72,7 +72,9 @@ function signalOf (options: SendOptions | undefined): { signal?: AbortSignal } {
 
 // ---- 1.3.0 ----
 
-/** What the SDK offers to select a generation: it always prefers 1.0, so a 0.3 client is shown the 0.3 interfaces only. */
+/**
+ * The SDK's own hook for the choice of a generation. The SDK always prefers 1.0, so this class shows a 0.3 client only the 0.3 interfaces.
+ */
 class LegacyOnlyResolver extends v1.DefaultAgentCardResolver {
   override normalizeAgentCard (raw: unknown): AgentCard {
     const card = super.normalizeAgentCard(raw)
@@ -188,7 +190,7 @@ async function connectV03 (options: ClientOptions): Promise<AgentClient> {
     createPush: (taskId, id, url) => client.setTaskPushNotificationConfig(
       { taskId, pushNotificationConfig: { id, url, token: 'token' } }, request),
     getPush: (taskId, id) => {
-      // The client's type lacks the field its transport sends.
+      // The client's type lacks the field that its transport sends.
       const params: legacy.TaskIdParams & { pushNotificationConfigId: string } = { id: taskId, pushNotificationConfigId: id }
       return client.getTaskPushNotificationConfig(params, request)
     },

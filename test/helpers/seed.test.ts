@@ -75,7 +75,7 @@ t.test('inputs that are kept come first', async t => {
   writeFileSync(file, '[{"input": [2000], "why": "beyond what is generated"}]')
   t.match(failureOf(() => check(name, property)), 'not 2000')
   t.equal(seen[0], 2_000)
-  // The path of one generated input, found by failing on it.
+  // The path of one generated input, from a failure with this input.
   rmSync(file)
   const nth = fc.property(fc.nat(1_000), n => { if (n > 500) throw new Error('found') })
   const path = /path "([\d:]+)"/.exec(failureOf(() => check(name, nth, { seed: 3, endOnFailure: true })))?.[1]

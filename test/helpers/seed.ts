@@ -1,15 +1,15 @@
 /**
- * The seed of all random input, and the only place that reads chance.
+ * The seed of all random input. No other module reads randomness.
  *
  *     A2A_TEST_SEED=7 npm test -- wire/json        # other inputs than those of the default seed, 1
  *     A2A_TEST_SEED=random npm test -- wire/json   # a new seed, printed
  *     A2A_TEST_RUNS=10 npm test -- wire/json       # ten times as many inputs for each property
  *
- * A property that fails prints its seed, the command that repeats the failure, and one line for `test/regressions/<name>.json`, where <name>
- * is the property's first argument. To keep the input, put the line into that file, which is a JSON array. {@link check} tries these entries
- * before generated inputs. An entry is `{"input": [ARGUMENTS OF THE PROPERTY], "why": "..."}`, or `{"seed": 1, "path": "3:1", "why": "..."}`
- * for inputs that JSON cannot write (buffers, undefined, -0, infinite streams). An entry with a path depends on the generators of the
- * property: prefer `input`.
+ * A property that fails prints its seed, the command that repeats the failure, and one line for `test/regressions/<name>.json`, where
+ * <name> is the property's first argument. To keep the input, put the line into that file, which is a JSON array. {@link check} tries these
+ * entries before generated inputs. An entry is `{"input": [ARGUMENTS OF THE PROPERTY], "why": "..."}`, or `{"seed": 1, "path": "3:1",
+ * "why": "..."}` for inputs that JSON cannot express (buffers, undefined, -0, infinite streams). An entry with a path depends on the
+ * generators of the property: prefer `input`.
  */
 import { randomInt } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -21,12 +21,12 @@ import { inTests } from './paths.js'
 
 const MAX_SEED = 0x7fff_ffff
 
-/** @returns a seed that no run had before */
+/** @returns a new random seed */
 export function newSeed (): number {
   return randomInt(1, MAX_SEED)
 }
 
-/** @returns the seed that the environment asks for */
+/** @returns the seed that the environment defines */
 export function seedOf (text: string | undefined): number {
   if (text === undefined || text === '') return 1
   if (text === 'random') return newSeed()
@@ -47,43 +47,46 @@ const FACTOR = factorOf(process.env.A2A_TEST_RUNS)
 
 if (process.env.A2A_TEST_SEED === 'random') {
   process.stderr.write(`# random input: A2A_TEST_SEED=${SEED} repeats this run\n`)
-  // Processes that a test starts take the same one.
+  // Processes that a test starts use the same seed.
   process.env.A2A_TEST_SEED = String(SEED)
 }
 
-/** @returns the number of inputs to try where `count` is the number without A2A_TEST_RUNS; at least one */
+/** @returns the number of inputs to try, where `count` is the number without A2A_TEST_RUNS; at least one */
 export function runs (count: number): number {
   return Math.max(1, Math.round(count * FACTOR))
 }
 
-/** @param name keeps the numbers of two users apart */
+/** @param name distinguishes the numbers of two users */
 export function random (name: string, seed = SEED): Random {
   return Random.of(Buffer.from(`${seed} ${name}`))
 }
 
 export interface CheckOptions {
-  /** Inputs, not counting those of the regressions file; 100 unless given. Multiplied by A2A_TEST_RUNS. */
+  /** Number of inputs, without those of the regressions file; default 100. Multiplied by A2A_TEST_RUNS. */
   readonly numRuns?: number
-  /** Reports the first failing input as it is: for properties that take long. */
+  /** Reports the first failing input without shrinking, for properties that take long. */
   readonly endOnFailure?: boolean
-  /** Unless that of the environment. */
+  /** Default: the seed of the environment. */
   readonly seed?: number
 }
 
-/** What a regressions file holds. */
+/** An entry of a regressions file. */
 type Entry = { readonly input: readonly unknown[], readonly why?: string } | { readonly seed: number, readonly path: string, readonly why?: string }
 
-/** Throws when the property fails on an entry of `test/regressions/<name>.json` or on a generated input. @param name unique: the test file, then what it says, as in `wire/json/counts` */
+/**
+ * Throws when the property fails on an entry of `test/regressions/<name>.json` or on a generated input. @param name a unique name: the test
+ * file, then the subject of the property, as in `wire/json/counts`
+ */
 export function check<T> (name: string, property: fc.IProperty<T>, options: CheckOptions = {}): void {
   for (const parameters of stages<T>(name, options)) judge(name, fc.check(property, parameters))
 }
 
-/** {@link check} for a property that waits. */
+/** {@link check} for an asynchronous property. */
 export async function checkAsync<T> (name: string, property: fc.IAsyncProperty<T>, options: CheckOptions = {}): Promise<void> {
   for (const parameters of stages<T>(name, options)) judge(name, await fc.check(property, parameters))
 }
 
-/** Kept paths one by one, then kept inputs and generated ones together. */
+/** The stages of a run: first each kept path by itself, then kept inputs and generated inputs together. */
 function stages<T> (name: string, { numRuns = 100, endOnFailure = false, seed = SEED }: CheckOptions): fc.Parameters<T>[] {
   const entries = kept(name)
   const inputs = entries.flatMap(entry => 'input' in entry ? [entry.input as T] : [])

@@ -1,24 +1,24 @@
-/** The sentences in source files: string literals and templates of two words or more, wherever they stand. */
+/** Finds the sentences in source files: all string literals and templates of two words or more. */
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
 import { ROOT } from './paths.js'
 
 export interface Sentence {
-  /** `src/config/checks/checks.ts:12`. */
+  /** Such as `src/config/checks/checks.ts:12`. */
   readonly place: string
-  /** As the source has it; `…` for what is filled in. */
+  /** The text as in the source; `…` stands for a placeholder. */
   readonly text: string
-  /** Matches a line in which it was printed. */
+  /** Matches a line that contains the printed sentence. */
   readonly pattern: RegExp
 }
 
 const TWO_WORDS = /[A-Za-z]{2,}[^A-Za-z\s]*\s+[^A-Za-z\s]*[A-Za-z]/
 
 /**
- * Finds sentences by syntax, not by the names of the functions that take them: one in a new helper is found too. A template is found as
- * its fixed pieces with anything between; strings inside its placeholders are sentences of their own.
- * @param file below the repository's root
+ * Finds sentences by syntax, not by the names of the functions that take them, so that a sentence in a new helper is found too. The pattern
+ * of a template is its fixed pieces with any text between them. Strings inside its placeholders are sentences of their own.
+ * @param file path below the repository's root
  */
 export function sentencesOf (file: string): Sentence[] {
   const path = join(ROOT, file)
@@ -36,7 +36,7 @@ export function sentencesOf (file: string): Sentence[] {
   return found
 }
 
-/** Those that none of the lines holds. */
+/** The sentences that none of the lines contains. */
 export function unsaid (sentences: readonly Sentence[], lines: readonly string[]): string[] {
   return sentences.filter(({ pattern }) => !lines.some(line => pattern.test(line))).map(({ place, text }) => `${place}: ${text}`)
 }

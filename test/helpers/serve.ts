@@ -10,11 +10,11 @@ import { MAIN } from './paths.js'
 
 export interface Line { readonly level: string, readonly msg: string, readonly url?: string, readonly admin?: string, readonly reason?: string, readonly pid?: number, readonly of?: number, readonly worker?: number, readonly request_id?: string }
 
-/** What the process has to do with. */
+/** The settings and limits of the process. */
 export interface Confines {
-  /** File descriptors. */
+  /** Maximum number of file descriptors. */
   readonly descriptors?: number
-  /** Of Node itself. */
+  /** Flags of Node itself. */
   readonly flags?: readonly string[]
   readonly drainTimeout?: string
   /** The settings of `server.console`, in one line. */
@@ -27,19 +27,19 @@ export interface ServedGateway {
   readonly url: string
   readonly adminUrl: string
   readonly pid: number
-  /** Of its log, so far. */
+  /** The log lines so far that match. */
   said (text: RegExp): Line[]
-  /** All that it has written. */
+  /** The whole output so far. */
   output (): string
-  /** Puts a new file in the place of its file at once: a reload in between never reads half of one. */
+  /** Replaces the configuration file in one step, so that a reload never reads half of a file. */
   rewrite (yaml: string): void
   kill (signal: NodeJS.Signals): void
   readonly exited: Promise<number | null>
-  /** All samples of `/metrics` whose text `name{labels}` the pattern matches, added up. */
+  /** The sum of all samples of `/metrics` whose text `name{labels}` matches the pattern. */
   metric (pattern: RegExp): Promise<number>
 }
 
-/** @param yaml below the root keys `version` and `server` */
+/** @param yaml text below the root keys `version` and `server` */
 export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}, { descriptors, flags = [], drainTimeout = '200ms', console = '{}', metrics }: Confines = {}): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))

@@ -1,4 +1,7 @@
-/** An agent on a bare socket: keeps every byte it gets, frames them by the strictest reading, and answers what a scenario says. */
+/**
+ * An agent on a bare socket. The agent keeps every received byte, parses requests by the strictest rules, and sends the responses of a
+ * scenario.
+ */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
@@ -18,19 +21,19 @@ export interface GotRequest {
 
 export interface HostileAgent {
   readonly url: string
-  /** Calls, without the healthy ones. */
+  /** Received calls, without the healthy calls. */
   readonly requests: readonly GotRequest[]
   readonly healthy: () => number
   readonly cardRequests: () => number
-  /** What could be read in two ways, and so should never have come. */
+  /** Ambiguities in the received bytes. The gateway must never forward ambiguous bytes. */
   readonly faults: readonly string[]
-  /** Bytes of answers that went out. */
+  /** Bytes of responses that the agent has sent. */
   readonly sent: () => number
-  /** The gateway's address, once it is known: for texts of cards. */
+  /** The gateway's address, once it is known. Texts of cards use it. */
   gatewayUrl: string
 }
 
-/** A call whose body names this is healthy: it is answered well, whatever the scenario says of others. */
+/** A call whose body contains this text is healthy: its response is correct, whatever the scenario defines for other calls. */
 export const HEALTHY = 'healthy-call'
 export const HEALTHY_ANSWER = '{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"well"}]}}'
 
@@ -53,7 +56,7 @@ class Connection {
     })
   }
 
-  /** Takes one request out of what has come; false when there is none. */
+  /** Takes one request out of the received bytes. False when no request is complete. */
   private next (): boolean {
     const end = this.pending.indexOf(HEAD_END)
     if (end === -1) return false
@@ -124,7 +127,7 @@ export async function hostileAgent (t: Test, part: AgentPart): Promise<HostileAg
     if (reply.close === true) socket.end()
   }
 
-  /** A socket that breaks is the gateway's right. */
+  /** Writes a response. Errors of the socket are ignored, because the gateway may close the connection. */
   function reply (socket: Socket, said: Reply, content: Buffer): void {
     answer(socket, said, content).catch(() => {})
   }

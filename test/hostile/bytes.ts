@@ -1,25 +1,28 @@
-/** The vocabulary in which scenario files write bytes: text, and the few ways to make much out of little. */
+/** The format in which scenario files describe bytes: text, and short forms for large content. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 
 export type Bytes =
-  /** UTF-8; YAML's double quotes give `\r\n` and `\0`. */
+  /**
+   * UTF-8; YAML's double quotes provide `\r
+   * ` and `\0`.
+   */
   | string
-  /** One after the other. */
+  /** Concatenated bytes. */
   | readonly Bytes[]
-  /** Hexadecimal digits, blanks between them as one likes: what is no UTF-8. */
+  /** Hexadecimal digits with optional blanks, for bytes that are not UTF-8. */
   | { readonly hex: string }
   | { readonly repeat: Bytes, readonly times: number }
-  /** The text again and again, `{n}` replaced by 0, step, 2 * step, ... */
+  /** The text, repeated. `{n}` is replaced by 0, step, 2 * step, ... */
   | { readonly count: string, readonly times: number, readonly step?: number, readonly join?: string }
   | { readonly gzip: Bytes }
   | { readonly deflate: Bytes }
   | { readonly brotli: Bytes }
-  /** One chunk; `{hex}` in its first line stands for its size, and is the whole line unless said otherwise. */
+  /** One chunk. `size` is its first line, in which `{hex}` stands for the chunk's size. Default: `{hex}` alone. */
   | { readonly chunk: Bytes, readonly size?: string }
   | { readonly message: MessageText }
   | { readonly call: Call }
 
-/** The text of a request body that sends one message, with JSON of the attacker's in it. */
+/** The text of a request body that sends one message with JSON of the attacker. */
 export interface MessageText {
   readonly binding?: 'JSONRPC' | 'HTTP+JSON'
   /** Text of the list of parts. */
@@ -30,12 +33,12 @@ export interface MessageText {
   readonly beside?: Bytes
 }
 
-/** One request: A2A 1.0 over HTTP+JSON as a client would send it, but for what is said. */
+/** One request: A2A 1.0 over HTTP+JSON as a client would send it, with the stated changes. */
 export interface Call {
   readonly line?: Bytes
   /** Further header lines. */
   readonly headers?: readonly Bytes[]
-  /** Header lines that a call would have and this one has not. */
+  /** Header lines of a normal call that this call omits. */
   readonly without?: readonly ('host' | 'version' | 'type')[]
   /** Default: Content-Length of the body. */
   readonly framing?: 'length' | 'chunked' | 'none'

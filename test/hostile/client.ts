@@ -1,4 +1,4 @@
-/** A client on a bare socket: does the steps of a scenario and reads whatever comes back as answers. */
+/** A client on a bare socket. The client performs the steps of a scenario and parses all received bytes as responses. */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
@@ -12,11 +12,11 @@ export interface GotAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** Head and body in one. */
+  /** Head and body together. */
   readonly all: string
 }
 
-/** What is kept of what comes: enough for every answer that a scenario promises. */
+/** Limit of the received bytes that the client keeps: enough for every response that a scenario promises. */
 const KEPT = 4 * 1024 * 1024
 
 export class HostileClient {
@@ -52,7 +52,7 @@ export class HostileClient {
     }
   }
 
-  /** Whole answers that have come, 1xx left out; what is cut short is none. */
+  /** Complete responses so far, without 1xx responses and incomplete responses. */
   answers (): GotAnswer[] {
     const all = Buffer.concat(this.chunks)
     const answers: GotAnswer[] = []
@@ -73,7 +73,7 @@ export class HostileClient {
 
   private async write (bytes: Buffer): Promise<void> {
     const { socket } = this
-    // A gateway that has had enough closes, or stops reading: neither is to stop the scenario.
+    // The gateway may close the connection or stop reading. Neither may stop the scenario.
     for (let at = 0; at < bytes.length && !this.closed && !socket.destroyed; at += 65_536) {
       if (!socket.write(bytes.subarray(at, at + 65_536))) await Promise.race([once(socket, 'drain'), once(socket, 'close'), once(socket, 'end')]).catch(() => {})
     }
@@ -87,7 +87,7 @@ export class HostileClient {
   }
 }
 
-/** Until nothing more of the agent's answer has been taken for a second. */
+/** Waits until the gateway has read no more of the agent's response for a second. */
 async function stuck (agent: HostileAgent): Promise<void> {
   for (let last = -1, since = Date.now(); last !== agent.sent() || Date.now() - since < 1_000;) {
     if (last !== agent.sent()) since = Date.now()
@@ -96,7 +96,7 @@ async function stuck (agent: HostileAgent): Promise<void> {
   }
 }
 
-/** What each step sends: made before the clock runs. */
+/** The bytes of each step, built before the time measurement starts. */
 export function madeOf (steps: readonly Step[], placed: (text: string) => string): Map<Step, Buffer> {
   const made = new Map<Step, Buffer>()
   for (const step of steps) {

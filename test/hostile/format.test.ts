@@ -1,4 +1,4 @@
-/** A scenario that says something nobody checks would promise nothing: unknown keys are refused, and so is a promise left out. */
+/** A scenario with a key that no code checks would promise nothing. The reader rejects unknown keys and missing promises. */
 import t from 'tap'
 import { bytesOf } from './bytes.js'
 import { readScenario, scenarioFiles } from './scenario.js'

@@ -1,4 +1,4 @@
-/** Compares what happened with what a scenario promises. */
+/** Compares the results of a scenario with its promises. */
 import type { Test } from 'tap'
 import { until } from '../helpers/http.js'
 import type { GotRequest, HostileAgent } from './agent.js'
@@ -6,7 +6,7 @@ import { bytesOf } from './bytes.js'
 import type { GotAnswer } from './client.js'
 import type { Promised, PromisedAnswer, PromisedRequest } from './scenario.js'
 
-/** Fit for the name of an assertion: a report with other bytes in it is no text to those who read it. */
+/** A printable form of the text for the name of an assertion. Other bytes would make the report unreadable for its consumers. */
 export function shown (text: string): string {
   return text.slice(0, 600).replace(/[^\x20-\x7e\n]/g, '?')
 }

@@ -1,4 +1,4 @@
-/** Runs one scenario: a raw agent, a real gateway, raw clients, and after it all a healthy call on a new connection. */
+/** Runs one scenario with a raw agent, a real gateway and raw clients. At the end, the test sends a healthy call on a new connection. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -49,7 +49,7 @@ export async function runScenario (t: Test, scenario: Scenario): Promise<void> {
   if (stall !== null) t.ok(await stall.longest() < (promise.stall ?? 0) * 1_000, `other calls were answered within ${promise.stall} s: ${await stall.longest()} ms`)
   if (memory !== null) t.ok(memory.growth() < (promise.memory ?? 0) * MIB, `memory grew by less than ${promise.memory} MiB: ${Math.round(memory.growth() / MIB)}`)
 
-  // What was still on its way when the last answer came has been read by now.
+  // This call also ensures that the test has read all data that was in transit when the last response arrived.
   if (noCard === undefined) await healthy(t, gateway, promise)
   else t.equal((await fetch(`${gateway.adminUrl}/livez`)).status, 200, 'it lives')
 
@@ -66,7 +66,7 @@ export async function runScenario (t: Test, scenario: Scenario): Promise<void> {
   }
 }
 
-/** A call like any other, on a connection of its own. */
+/** A normal call on a connection of its own. */
 async function healthy (t: Test, gateway: TestGateway, promise: Promised): Promise<void> {
   t.equal((await healthyCall(gateway, promise)).text, HEALTHY_ANSWER, 'a healthy call is answered')
 }
@@ -78,7 +78,7 @@ function healthyCall (gateway: TestGateway, { healthy }: Promised): ReturnType<t
   })
 }
 
-/** Healthy calls, one after the other, as long as it beats. */
+/** Sends healthy calls, one after another, until `stop`. */
 class Pulse {
   private readonly ended: Promise<void>
   private slowest = 0
@@ -101,7 +101,7 @@ class Pulse {
     this.beating = false
   }
 
-  /** ms */
+  /** Duration of the slowest call, ms. */
   async longest (): Promise<number> {
     this.stop()
     await this.ended
@@ -109,7 +109,7 @@ class Pulse {
   }
 }
 
-/** The highest that a value has been above where it began. */
+/** Records the largest increase of a value since the start. */
 class Watch {
   private readonly timer: NodeJS.Timeout
   private readonly read: () => number
@@ -138,7 +138,7 @@ function yamlOf ({ agent, root, agents }: GatewayPart, listen: string): string {
   return Object.entries(all).map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join('\n')
 }
 
-/** Any free port; where the scenario names the gateway's address, one that is known beforehand. */
+/** Any free port. When the scenario names the gateway's address, a port that is known beforehand. */
 async function listenAt (scenario: Scenario): Promise<string> {
   if (!JSON.stringify(scenario).includes('{gateway}')) return '127.0.0.1:0'
   const server = createServer().listen(0, '127.0.0.1')

@@ -1,4 +1,4 @@
-/** Scenario files: what they may say, and how they are read. One attack a file, with what is promised. */
+/** The format of scenario files, and their reader. Each file contains one attack and its promises. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -7,121 +7,130 @@ import type { Bytes } from './bytes.js'
 import { inTests } from '../helpers/paths.js'
 
 export interface Scenario {
-  /** What is done, as a sentence; the name of the test. */
+  /** The action as a sentence. The sentence is the name of the test. */
   readonly name: string
-  /** RFC, CWE or advisory, and what goes wrong where it is not held. */
+  /** RFC, CWE or advisory, and the consequence when a gateway does not comply. */
   readonly why: string
   readonly gateway: GatewayPart
   readonly agent: AgentPart
   readonly client: readonly Step[]
-  /** So many clients do it at once; default 1. */
+  /** Number of clients that perform the steps at the same time; default 1. */
   readonly clients: number
   readonly promise: Promised
 }
 
-/** Placeholders in all texts: `{agent}` and `{gateway}` their URLs, `{cardFile}` a file with the agent's plain card. */
+/**
+ * Configuration of the gateway. Placeholders in all texts: `{agent}` and `{gateway}` are URLs, `{cardFile}` is a file with the agent's
+ * plain card.
+ */
 export interface GatewayPart {
   /** More keys of the agent. */
   readonly agent?: Readonly<Record<string, unknown>>
   /** More root keys. */
   readonly root?: Readonly<Record<string, unknown>>
-  /** The agents altogether, instead of one in front of the raw agent. */
+  /** The complete list of agents, instead of one agent in front of the raw agent. */
   readonly agents?: readonly unknown[]
 }
 
 export interface AgentPart {
-  /** Answers to requests for the card, one after the other; the last one stays. Default: a plain card. */
+  /** Responses to requests for the card, one after another. The last response repeats. Default: a plain card. */
   readonly cards?: readonly CardReply[]
-  /** To every call but the healthy ones. */
+  /** Response to every call except the healthy calls. */
   readonly answer?: Reply
 }
 
 export interface Reply {
-  /** All of the answer, head and body. */
+  /** The whole response, head and body. */
   readonly raw?: Bytes
   readonly status?: number
-  /** Lines; default content-type: application/json. */
+  /** Header lines; default content-type: application/json. */
   readonly headers?: readonly Bytes[]
   readonly body?: Bytes
-  /** Default length. */
+  /** Default: length. */
   readonly framing?: 'length' | 'chunked' | 'none'
-  /** Sent after the rest again and again, as fast as it is taken, each a chunk where the framing is chunked. */
+  /**
+   * Bytes that the agent sends repeatedly after the rest, as fast as the gateway reads them. Each repetition is a chunk when the framing is
+   * chunked.
+   */
   readonly forever?: Bytes
-  /** ms between two pieces of `forever`. */
+  /** Milliseconds between two repetitions of `forever`. */
   readonly every?: number
-  /** The agent closes the connection after it. */
+  /** The agent closes the connection after the response. */
   readonly close?: boolean
-  /** The agent says nothing. */
+  /** The agent sends nothing. */
   readonly hang?: boolean
 }
 
 export interface CardReply extends Reply {
-  /** Members laid over those of the plain card. */
+  /** Members that replace those of the plain card. */
   readonly members?: Readonly<Record<string, unknown>>
-  /** More members as text, where values are to be made: with a leading comma. */
+  /** More members as text with a leading comma, for values that `Bytes` generates. */
   readonly text?: Bytes
 }
 
 export type Step =
   | { readonly send: Bytes }
-  /** Byte by byte, or by `size`, `every` so many ms, until all is sent or the connection is closed. */
+  /** Sends the bytes one by one, or `size` bytes at a time, every `every` ms, until all are sent or the connection is closed. */
   | { readonly trickle: Bytes, readonly every: number, readonly size?: number }
-  /** Until the agent has so many requests. */
+  /** Waits until the agent has this many requests. */
   | { readonly agentGot: number }
-  /** Until so many answers have come. */
+  /** Waits until this many responses have arrived. */
   | { readonly answered: number }
-  /** Until nothing more of what the agent sends has been taken for a while. */
+  /** Waits until the gateway has read nothing more from the agent for a while. */
   | { readonly agentStuck: true }
   | { readonly reading: boolean }
-  /** Half closed: nothing more will be sent. */
+  /** Closes the sending half of the connection. */
   | { readonly end: true }
   | { readonly abort: true }
 
 export interface Promised {
-  /** Exactly these, for each client, in this order. */
+  /** Exactly these responses arrive, for each client, in this order. */
   readonly answers: readonly PromisedAnswer[]
-  /** Whether the gateway closes the connection. Left out: either. */
+  /** True when the gateway closes the connection. Without this key, both are allowed. */
   readonly closed?: boolean
-  /** Exactly these arrive, in this order; with several clients, from each. `any`: how many is nobody's promise. */
+  /**
+   * Exactly these requests arrive at the agent, in this order; with several clients, these arrive from each client. `any`: the number is
+   * not promised.
+   */
   readonly agent: 'any' | readonly PromisedRequest[]
-  /** Requests for a card that the agent got at the most. */
+  /** Maximum number of card requests that the agent receives. */
   readonly cardRequests?: number
-  /** The connection of the call to the agent is closed by the gateway. */
+  /** The gateway closes the connection of the call to the agent. */
   readonly agentClosed?: boolean
-  /** Bytes that the agent could send at the most. */
+  /** Maximum number of bytes that the agent could send. */
   readonly agentSent?: number
   readonly metrics?: readonly { readonly sample: string, readonly is?: number, readonly atLeast?: number }[]
-  /** Seconds in which any other call is answered, all the time. */
+  /** Maximum seconds until the response of any other call, at all times. */
   readonly stall?: number
-  /** MiB by which the process grows at the most, test and agent included. */
+  /** Maximum growth of the process in MiB, including test and agent. */
   readonly memory?: number
-  /** The gateway has no card, and says this of it. */
+  /** The gateway has no card and reports this text about it. */
   readonly noCard?: string
-  /** Extensions that healthy calls ask for, where the card requires some. */
+  /** Extensions that healthy calls declare when the card requires some. */
   readonly healthy?: string
-  /** Seconds for all of it; default 30. */
+  /** Seconds for the whole scenario; default 30. */
   readonly within?: number
 }
 
 export interface PromisedAnswer {
   readonly status: number | readonly number[]
-  /** Rule in `gateway-decision`; null: the answer is not the gateway's own. */
+  /** Rule in `gateway-decision`; null: the gateway did not make the response itself. */
   readonly rule?: string | null
   /** Text in the body. */
   readonly says?: string
-  /** Text that is nowhere in the answer. */
+  /** Text that appears nowhere in the response. */
   readonly hides?: string
   readonly body?: Bytes
   /** Code of the JSON-RPC error. */
   readonly code?: number
-  /** Values of headers; null: there is none. */
+  /** Values of headers; null: the header is absent. */
   readonly headers?: Readonly<Record<string, string | null>>
 }
 
 export interface PromisedRequest {
   readonly line?: string
   readonly body?: Bytes
-  /** Values; a list for several lines; null: there is none. */
+  /** Values; a list for several lines; null: the header is absent. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | null>>
 }
 
@@ -199,18 +208,18 @@ const SCHEMA = {
 
 const validate = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true }).compile(SCHEMA)
 
-/** @throws Error that names the place, for what no scenario may say */
+/** @throws Error that names the place of anything that the format does not allow */
 export function readScenario (yaml: string): Scenario {
   const value: unknown = parse(yaml)
   if (!validate(value)) {
-    // The deepest one says most: those above only that none of their alternatives fits.
+    // The deepest error is the most specific one. The errors above it only report that no alternative matches.
     const errors = [...validate.errors ?? []].sort((a, b) => b.instancePath.length - a.instancePath.length)
     throw new Error(errors.slice(0, 3).map(({ instancePath, message, params }) => `${instancePath === '' ? '/' : instancePath} ${message} ${JSON.stringify(params)}`).join('; '))
   }
   return { gateway: {}, agent: {}, client: [], clients: 1, ...value as Partial<Scenario> } as Scenario
 }
 
-/** @returns file name without its ending, and text */
+/** @returns file name without its extension, and text */
 export function scenarioFiles (): [name: string, text: string][] {
   return readdirSync(FOLDER).sort().map(file => [file.replace(/\.yaml$/, ''), readFileSync(join(FOLDER, file), 'utf8')])
 }

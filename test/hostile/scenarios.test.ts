@@ -1,9 +1,9 @@
-/** Every attack of scenarios/, with what is promised of it. docs/security.md says how to add one. */
+/** Runs every attack of scenarios/ and checks its promises. docs/security.md explains how to add a scenario. */
 import t from 'tap'
 import { runScenario } from './run.js'
 import { readScenario, scenarioFiles } from './scenario.js'
 
-/** `HOSTILE=name` runs the scenarios whose file name holds that. */
+/** `HOSTILE=name` runs the scenarios whose file name contains `name`. */
 const only = process.env.HOSTILE ?? ''
 
 t.jobs = 4
@@ -12,6 +12,6 @@ for (const [file, text] of scenarioFiles()) {
   if (!file.includes(only)) continue
   const scenario = readScenario(text)
   const measured = scenario.promise.stall !== undefined || scenario.promise.memory !== undefined
-  // Times and memory are those of the whole process: such a scenario runs alone.
+  // Time and memory are measured for the whole process, so a scenario with these promises runs alone.
   t.test(`${file}: ${scenario.name}`, { buffered: !measured, timeout: 90_000 }, async t => { await runScenario(t, scenario) }).catch(() => {})
 }

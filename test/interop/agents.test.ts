@@ -1,4 +1,7 @@
-/** Agents made with the official SDKs of other languages, behind the gateway: the JavaScript clients find them as they are without it. */
+/**
+ * Agents made with the official SDKs of other languages, behind the gateway: the JavaScript clients get the same results as without the
+ * gateway.
+ */
 import t from 'tap'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { COMPARISON, OBJECT_SCHEMAS } from '../../examples/fight.js'

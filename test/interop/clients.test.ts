@@ -1,4 +1,6 @@
-/** Clients made with the official SDKs of other languages find the JavaScript agents behind the gateway as they are without it. */
+/**
+ * Clients made with the official SDKs of other languages get the same results from the JavaScript agents behind the gateway as without it.
+ */
 import t from 'tap'
 import { quietSdk, startAgent } from '../helpers/agents.js'
 import type { AgentKind } from '../helpers/agents.js'

@@ -1,4 +1,4 @@
-/** Extension headers and the required check as the Go SDK has them: one line per URI, commas are not split, checked on every operation. */
+/** Extension headers and the required check in the Go SDK: one line per URI, no split at commas, and a check on every operation. */
 import t from 'tap'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { rpc } from '../helpers/http.js'

@@ -1,4 +1,4 @@
-/** The JDK's HttpClient offers `Upgrade: h2c` with its first request; a proxy must let the offer pass by. */
+/** The JDK's HttpClient offers `Upgrade: h2c` with its first request. A proxy must ignore the offer. */
 import t from 'tap'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

@@ -1,6 +1,7 @@
 /**
- * What callers of the official SDKs get to see of a refusal: the text of the exception must name the header to send, and no refusal may
- * look like success. First the gateway itself, then, with a bare server, what each SDK can read at all.
+ * The view that callers of the official SDKs have of a rejection: the text of the exception must name the header to send, and no rejection
+ * may look like success. The first part uses the gateway itself. The second part uses a bare server to find out what each SDK can read at
+ * all.
  */
 import t from 'tap'
 import { once } from 'node:events'

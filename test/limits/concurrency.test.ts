@@ -1,4 +1,7 @@
-/** How many calls and streams an agent may have under way: as many as the limit pass, one more is told to wait, and none is ever lost or counted twice. */
+/**
+ * The number of calls and streams in flight to an agent: calls up to the limit pass, further calls get a response that asks them to wait,
+ * and no call is lost or counted twice.
+ */
 import t from 'tap'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, JSON_TYPE, until, V1 } from '../helpers/http.js'

@@ -1,4 +1,4 @@
-/** Connections of clients: what they may say, how many there may be, and how long each may take. */
+/** Client connections: the accepted bytes, the maximum number, and the maximum duration of each phase. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'

@@ -1,4 +1,7 @@
-/** What the bodies of all calls together may hold: up to the limit all pass, beyond it requests are refused and answers go unread. */
+/**
+ * The total memory of the bodies of all calls: calls up to the limit pass. Beyond the limit, the gateway rejects requests and does not
+ * evaluate responses.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'

@@ -1,4 +1,4 @@
-/** Calls that wait for a connection to the agent: in turn, for so long, and without a trace once they are given up. */
+/** Calls that wait for a connection to the agent: in order, for a limited time, and without leftovers after the gateway gives them up. */
 import t from 'tap'
 import { gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'

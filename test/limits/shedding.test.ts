@@ -1,4 +1,4 @@
-/** A process with more to do than it can refuses new calls, and keeps what is under way, its cards, and the admin listener. */
+/** An overloaded process rejects new calls, and keeps calls in flight, its cards, and the admin listener. */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'

@@ -1,4 +1,7 @@
-/** A client that takes nothing of what waits for it is disconnected; one that takes a little at a time, or for which nothing waits, is not. */
+/**
+ * The gateway disconnects a client that reads none of its pending data. The gateway keeps a client that reads a little at a time, or that
+ * has no pending data.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'

@@ -1,4 +1,4 @@
-/** Each key of `expect.answer` holds where it should, and fails where it should not, with what came instead. */
+/** Each key of `expect.answer` passes when it should, and fails when it should, with the actual value. */
 import t from 'tap'
 import { answered, PAY } from './answer-kit.js'
 import { runFiles } from './kit.js'

@@ -1,4 +1,4 @@
-/** What a test's answer becomes is what the official agents send for the same result. */
+/** The composed response of a test equals the response that the official agents send for the same result. */
 import t from 'tap'
 import { composeResponse } from '../../src/offline/recording/compose-response.js'
 import type { Variant } from '../../src/offline/recording/compose.js'

@@ -1,4 +1,4 @@
-/** What a test's request becomes is what the official clients send for the same call. */
+/** The composed request of a test equals the request that the official clients send for the same call. */
 import { createServer } from 'node:http'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'

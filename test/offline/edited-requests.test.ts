@@ -1,4 +1,4 @@
-/** Tests of policies that change requests: what the agent gets holds where it should, and fails where it should not. */
+/** Tests of policies that change requests: expectations about the agent's request pass when they should, and fail when they should. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

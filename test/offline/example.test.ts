@@ -1,4 +1,4 @@
-/** The example that docs/testing.md shows is a run of tests that pass, and that fail when the policy is broken: both as printed there. */
+/** The example of docs/testing.md passes, and fails when the policy is broken, both with the output on the page. */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** Each key of `expect` holds where it should, and fails where it should not, with what came instead. */
+/** Each key of `expect` passes when it should, and fails when it should, with the actual value. */
 import t from 'tap'
 import { one, runFiles } from './kit.js'
 

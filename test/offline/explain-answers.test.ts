@@ -1,4 +1,4 @@
-/** What `explain` says of an answer is what the proxy does with it: the same bytes come from an agent behind a real gateway. */
+/** The output of `explain` about a response matches the proxy: an agent behind a real gateway sends the same bytes. */
 import t from 'tap'
 import type { Explanation } from '../../src/offline/explain/explanation.js'
 import { explanationText } from '../../src/offline/explain/explain-text.js'

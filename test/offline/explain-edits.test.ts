@@ -1,4 +1,4 @@
-/** Where policies change a request, the explanation says what the agent gets: held against a real gateway, byte for byte. */
+/** When policies change a request, the explanation shows the agent's request. The test compares it with a real gateway, byte for byte. */
 import t from 'tap'
 import { dryRunRequest } from '../../src/pipeline/dry-run.js'
 import { buildAgentState } from '../../src/pipeline/agent-snapshot.js'

@@ -1,4 +1,4 @@
-/** Recorded requests to a route of an extension are judged offline as by the proxy. */
+/** The offline evaluation of recorded requests to a route of an extension gives the same result as the proxy. */
 import t from 'tap'
 import { runFiles } from './kit.js'
 

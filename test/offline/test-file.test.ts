@@ -1,4 +1,4 @@
-/** Whatever is wrong with a file of tests is said at its place, with exit code 2; it never passes. */
+/** Every fault in a file of tests is reported with its place and exit code 2. A file with a fault never passes. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { OPERATION_NAMES, testFileSchema } from '../../src/offline/policy-test/test-schema.js'

@@ -1,4 +1,7 @@
-/** One budget for one request: what is charged, and what happens at its end. Steps are counted, never time; bench/worst-case.ts measures that. */
+/**
+ * One budget for each request: the charged operations, and the behaviour when the budget is spent. The tests count steps, never time;
+ * bench/worst-case.ts measures time.
+ */
 import t from 'tap'
 import { SCHEMA_CASES } from '../../bench/worst-cases.js'
 import type { PolicyConfig, RuleConfig } from '../../src/config/model/model.js'

@@ -1,4 +1,4 @@
-/** What cards and policies do not know of each other, in words. */
+/** Warnings about mismatches between cards and policies. */
 import t from 'tap'
 import { readCard } from '../../src/a2a/card/card.js'
 import type { AgentCard } from '../../src/a2a/card/card.js'

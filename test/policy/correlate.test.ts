@@ -18,7 +18,7 @@ function policyOf (relation: Relation, more: { readonly remember?: object, reado
   return compiled({ correlations: [compileCorrelation(config, mode, responses, context)] })
 }
 
-/** An offer by the agent, a choice by the client; the offer goes through a store. */
+/** Checks an offer by the agent and a choice by the client; the offer passes through a store. */
 function judge (policy: CompiledPolicy, offer: unknown, choice: unknown): Violation[] {
   const before = new TaskMemory(null)
   const violations: Violation[] = []

@@ -1,4 +1,7 @@
-/** Whatever is stripped, the bytes that go on parse, hold nothing that was to go, would be accepted again as they are, and are otherwise the client's. */
+/**
+ * For any strip edits, the forwarded bytes parse, contain nothing that the rules remove, pass the rules a second time unchanged, and
+ * otherwise equal the client's bytes.
+ */
 import fc from 'fast-check'
 import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import t from 'tap'

@@ -1,4 +1,7 @@
-/** What policies change of a request: strip, inject, and where nothing may be changed. The bytes that would go to the agent. */
+/**
+ * The changes that policies make to a request: strip, inject, and places where no change is allowed. The tests check the bytes for the
+ * agent.
+ */
 import t from 'tap'
 import { bodyOf, forwardedHead } from '../../src/pipeline/request.js'
 import type { PolicyConfig } from '../../src/config/model/model.js'

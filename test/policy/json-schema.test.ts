@@ -10,7 +10,7 @@ const D07 = 'http://json-schema.org/draft-07/schema#'
 const D19 = 'https://json-schema.org/draft/2019-09/schema'
 const D20 = 'https://json-schema.org/draft/2020-12/schema'
 
-/** Through JSON, as cards and requests come: `__proto__` is then an ordinary member. */
+/** Parses the value from JSON, as in cards and requests. `__proto__` is then an ordinary member. */
 const json = (value: unknown): unknown => typeof value === 'string' && /^[[{]/.test(value) ? JSON.parse(value) : JSON.parse(JSON.stringify(value))
 const compiled = (schema: unknown): CompiledSchema => {
   const result = compileSchema(json(schema))

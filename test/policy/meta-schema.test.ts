@@ -26,7 +26,7 @@ const made = require(file) as MetaSchemas
 const DRAFTS = Object.keys(META) as Draft[]
 const both = Object.fromEntries(DRAFTS.map(draft => [draft, { built: made[draft](KEYWORDS), compiled: compileMeta(draft) }])) as Record<Draft, Record<'built' | 'compiled', ValidateFunction>>
 
-/** Values of all kinds, put in the place of each keyword of every draft, and deeper. */
+/** Values of all kinds, for each keyword of every draft, and for deeper places. */
 const VALUES: readonly unknown[] = [
   null, true, false, 0, -1, 1.5, Infinity, '', 'a', '#', '#a', 'a#b', 'a b', '%', '%zz', '(', '[a-', '\\d', 'https://example.com/a', 'urn:x', 'ä', '-a', '_a', 'a.b', 'a:b', '1a',
   'string', 'object', 'any', 'draft-07', [], [1], ['a'], ['a', 'a'], ['string', 'string'], ['string', 'number'], [{}, {}], [{ a: 1, b: 2 }, { b: 2, a: 1 }], [true], [null], [['a'], ['a']],

@@ -1,4 +1,4 @@
-/** Numbers that no double holds exactly, in data that rules compare: rejected, in requests and responses. */
+/** Numbers that no double represents exactly, in data that rules compare: the gateway rejects them in requests and responses. */
 import t from 'tap'
 import { inexactConstant } from '../../src/a2a/inexact-constants.js'
 import type { PolicyConfig, RuleConfig } from '../../src/config/model/model.js'

@@ -1,4 +1,4 @@
-/** What object-schemas says of answers: structured input yields a task, and the agent's own data follows its schemas. */
+/** The rules of object-schemas for responses: structured input yields a task, and the agent's own data conforms to its schemas. */
 import t from 'tap'
 import type { PolicyConfig } from '../../src/config/model/model.js'
 import type { ResponseDecision } from '../../src/policy/response/evaluator.js'

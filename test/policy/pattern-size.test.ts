@@ -1,4 +1,4 @@
-/** The size of a pattern is known before anything is compiled, and never less than what the compiler makes of it. */
+/** The estimated size of a pattern is known before its compilation, and is never less than the size of the compiled pattern. */
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import type * as Re2 from 're2js'

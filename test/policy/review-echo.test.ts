@@ -1,4 +1,4 @@
-/** What is known of activation once an answer is over, and what the client's header says of it. */
+/** The activation report at the end of a response, and the list of extensions in the client's response header. */
 import t from 'tap'
 import type { ResponseEvaluator } from '../../src/policy/response/evaluator.js'
 import type { AgentConfig, PolicyConfig } from '../../src/config/model/model.js'

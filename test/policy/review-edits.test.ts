@@ -1,4 +1,4 @@
-/** What is taken out of answers: by rules, of extensions that are not active, secrets of the history. */
+/** Data that the gateway removes from responses: by rules, of inactive extensions, and secrets of the history. */
 import t from 'tap'
 import { declaring, policyOf } from './fixtures.js'
 import type { Asking, Style } from './answers.js'

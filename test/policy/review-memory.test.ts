@@ -1,4 +1,4 @@
-/** What is remembered of a task from request to answer to request, and judged by it. */
+/** The stored state of a task from request to response to request, and the evaluation with this state. */
 import t from 'tap'
 import type { PolicyConfig } from '../../src/config/model/model.js'
 import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/response/evaluator.js'

@@ -1,4 +1,4 @@
-/** Whatever an agent answers and whatever the rules say: the answer still has its parts, and what is only observed goes on as it came. */
+/** For any response and any rules, the response keeps its parts, and a response that is only observed stays unchanged. */
 import fc from 'fast-check'
 import { deepStrictEqual as same, ok, strictEqual as equal } from 'node:assert'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** Response rules: which results they look at, what they find, and what becomes of the answer. */
+/** Response rules: the results that they select, the violations that they find, and the effect on the response. */
 import t from 'tap'
 import { writeRejection } from '../../src/a2a/errors.js'
 import type { PolicyConfig } from '../../src/config/model/model.js'

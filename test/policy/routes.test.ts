@@ -1,4 +1,4 @@
-/** HTTP routes of extensions are held to what their policies say, as methods are. */
+/** The gateway enforces policies on HTTP routes of extensions, as on methods. */
 import t from 'tap'
 import type { PolicyConfig } from '../../src/config/model/model.js'
 import type { Decision } from '../../src/policy/request/decision.js'

@@ -1,4 +1,4 @@
-/** A schema that another thread has compiled says what it says when it is compiled here. */
+/** A schema that another thread has compiled gives the same results as a schema that is compiled in this thread. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import t from 'tap'

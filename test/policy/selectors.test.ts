@@ -12,7 +12,7 @@ const SIDES: readonly Sent[] = [
 const ruleOf = (rule: Partial<RuleConfig> & Pick<RuleConfig, 'select'>): PolicyConfig => ({ uri: URI, request: [{ id: 'r', ...rule }] })
 const fields = (rule: Partial<RuleConfig> & Pick<RuleConfig, 'select'>, body: unknown, sent: Sent): string[] =>
   (send(policyOf(declaring(URI), { ext: ruleOf(rule) }), body, sent).rejection?.fields ?? []).map(one => `${one.field} ${one.description}`)
-/** Everywhere, with the path as JSON-RPC has it. */
+/** Checks the rule in every binding and version, with the path as in JSON-RPC. */
 const everywhere = (test: Test, rule: Partial<RuleConfig> & Pick<RuleConfig, 'select'>, body: unknown, expected: readonly string[], more: Sent = {}): void => {
   for (const side of SIDES) {
     const paths = expected.map(one => side.binding === 'JSONRPC' ? one : one.replace(/^params\./, ''))

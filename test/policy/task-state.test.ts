@@ -15,7 +15,7 @@ function policyOf (config: Partial<TaskStateConfig>, mode: Mode = 'enforce', res
 
 type Move = readonly ['client' | 'agent', unknown, string?]
 
-/** Moves one task, and tells which of its moves broke something; a move that is refused is not seen by the other side. */
+/** Applies moves to one task and returns the violations of each move. The other side does not see a rejected move. */
 function play (policy: CompiledPolicy, moves: readonly Move[], record: TaskRecord | null | 'new' = 'new'): { memory: TaskMemory, found: Violation[][] } {
   const memory = record === 'new' ? new TaskMemory(null, [policy.name]) : new TaskMemory(record)
   const found = moves.map(([who, s, state]) => {

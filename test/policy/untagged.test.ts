@@ -1,4 +1,4 @@
-/** With `untaggedData: reject`, data that no policy of the agent knows does not pass. */
+/** With `untaggedData: reject`, the gateway rejects data that no policy of the agent knows. */
 import t from 'tap'
 import type { PolicyConfig } from '../../src/config/model/model.js'
 import type { Decision } from '../../src/policy/request/decision.js'

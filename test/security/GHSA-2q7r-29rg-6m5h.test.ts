@@ -1,4 +1,4 @@
-/** reply-from up to 12.4 passed `%2E%2E` on. Our target guard refuses it on both surfaces, before anything is routed. */
+/** reply-from up to 12.4 forwarded `%2E%2E`. Here the target guard rejects it on both route targets, before any routing. */
 import t from 'tap'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { fakeAgent, rawExchange } from '../helpers/raw.js'

@@ -1,4 +1,7 @@
-/** undici's shared cache leaked answers of one caller to another below 7.29. No answer is cached here, however cacheable it says it is. */
+/**
+ * undici's shared cache leaked responses of one caller to another below 7.29. The gateway caches no response, even when the response
+ * declares that it is cacheable.
+ */
 import t from 'tap'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { fakeAgent } from '../helpers/raw.js'

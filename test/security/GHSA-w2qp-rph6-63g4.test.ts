@@ -1,4 +1,7 @@
-/** fastify below 5.12.1 coerced a primitive root to what a body schema wanted. No body schema of fastify is used, and no root but an object passes. */
+/**
+ * fastify below 5.12.1 coerced a primitive root to the type of a body schema. The gateway uses no body schema of fastify, and accepts only
+ * an object as root.
+ */
 import t from 'tap'
 import { FORMS, nameOf, refusalIn, sending, target } from './kit.js'
 import { sourceFiles } from './sources.js'

@@ -1,4 +1,4 @@
-/** What an agent's echo may tell the client: nothing that it did not ask for, however it is spelled or sent. */
+/** The extensions that an agent's echo may show to the client: only requested ones, whatever their spelling or transport. */
 import t from 'tap'
 import { behind, rpcResult, URI } from './answers-kit.js'
 import { lines } from '../helpers/http.js'

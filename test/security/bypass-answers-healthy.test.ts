@@ -1,4 +1,6 @@
-/** Answers of healthy agents that look odd: under `responses: enforce` they arrive byte by byte, as they do when they are only observed. */
+/**
+ * Responses of healthy agents that look odd: under `responses: enforce` they arrive byte by byte, as they do under `responses: observe`.
+ */
 import t from 'tap'
 import type { Ask, Reply } from './answers-kit.js'
 import { behind, EVENTS, isRefused, rpcResult } from './answers-kit.js'

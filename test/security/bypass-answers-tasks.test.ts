@@ -1,4 +1,4 @@
-/** What is remembered of tasks, under agents and clients that do not keep to one connection, and gateways that have not seen everything. */
+/** The stored state of tasks, with agents and clients that use several connections, and with gateways that have not seen every message. */
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import type { Target } from './answers-kit.js'

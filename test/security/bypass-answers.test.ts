@@ -1,4 +1,7 @@
-/** Answers under `responses: enforce` that clients would act upon and a review could miss or read differently. Nothing of them may arrive. */
+/**
+ * Responses under `responses: enforce` that clients would act upon and an evaluation could miss or interpret differently. No part of them
+ * may arrive.
+ */
 import t from 'tap'
 import type { Ask, Reply } from './answers-kit.js'
 import { BAD, behind, EVENTS, GOOD, isRefused, rpcResult } from './answers-kit.js'

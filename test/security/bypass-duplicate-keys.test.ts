@@ -1,4 +1,4 @@
-/** Two members of one name: parsers keep the first, the last or both, so gateway and agent would read different requests. */
+/** Two members with the same name: parsers keep the first, the last or both, so gateway and agent would read different requests. */
 import t from 'tap'
 import { BAD, bodyOf, dataPart, FORMS, forwarded, GOOD, listOf, messageOf, methodOf, nameOf, refused, rootOf, sending, target, textPart } from './kit.js'
 

@@ -1,4 +1,4 @@
-/** The header list in every form HTTP allows, and what only looks like it. */
+/** The header list in every form that HTTP allows, and in forms that only resemble it. */
 import t from 'tap'
 import { rawExchange } from '../helpers/raw.js'
 import type { Header } from './kit.js'

@@ -1,4 +1,4 @@
-/** Agents may share an origin. A card names paths, and must not pull another agent's paths under the policy of the agent that it is for. */
+/** Agents may share an origin. The paths of a card must not bring another agent's paths under the policy of this card's agent. */
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,4 +1,4 @@
-/** Objects that two agents read as two different things: two oneof members, a kind that contradicts, two names for one message. */
+/** Objects that two agents interpret differently: two oneof members, a contradictory kind, two names for one message. */
 import t from 'tap'
 import { BAD, bodyOf, dataPart, FORMS, forwarded, GOOD, messageOf, nameOf, refused, sending, TAG, target, textPart } from './kit.js'
 

@@ -1,4 +1,7 @@
-/** However a client spells the path of an interface, no passthrough prefix carries the call past inspection. Cards spell paths in many ways too. */
+/**
+ * No passthrough prefix lets a call avoid inspection, whatever spelling of an interface's path the client uses. Cards also spell paths in
+ * many ways.
+ */
 import fc from 'fast-check'
 import t from 'tap'
 import { placeInterfaces } from '../../src/a2a/card/interfaces.js'

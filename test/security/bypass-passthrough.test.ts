@@ -1,4 +1,4 @@
-/** A passthrough prefix must not carry an operation past inspection, in any form that an agent's framework takes for the operation. */
+/** No passthrough prefix lets an operation avoid inspection, in any form that an agent's framework accepts as the operation. */
 import t from 'tap'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { fakeAgent, rawExchange } from '../helpers/raw.js'

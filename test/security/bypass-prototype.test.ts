@@ -1,4 +1,4 @@
-/** `__proto__`, `constructor` and their kin are ordinary names: in data, in schemas, as names of schemas and of extensions. */
+/** `__proto__`, `constructor` and similar names are ordinary names: in data, in schemas, as names of schemas and of extensions. */
 import t from 'tap'
 import { bodyOf, dataPart, dataPathOf, FORMS, forwarded, GOOD, messageOf, nameOf, refused, schemaCard, sending, target, textPart } from './kit.js'
 

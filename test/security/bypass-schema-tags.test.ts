@@ -1,4 +1,4 @@
-/** The tag that names a schema, in every spelling; tags that disagree; and which part it is that counts. */
+/** The tag that names a schema: all spellings, contradictory tags, and the part whose tag counts. */
 import t from 'tap'
 import { BAD, bodyOf, dataPart, dataPathOf, FORMS, forwarded, GOOD, messageOf, nameOf, refusalIn, refused, sending, TAG, target, textPart } from './kit.js'
 

@@ -1,4 +1,4 @@
-/** snake_case twins and case variants: ProtoJSON parsers, pydantic and Go's encoding/json take them for the field itself. */
+/** snake_case twins and case variants: ProtoJSON parsers, pydantic and Go's encoding/json accept them as the field itself. */
 import t from 'tap'
 import { BAD, bodyOf, dataPart, dataPathOf, FORMS, forwarded, GOOD, listOf, messageOf, nameOf, refusalIn, refused, rootOf, sending, TAG, target, textPart } from './kit.js'
 

@@ -1,4 +1,4 @@
-/** Routes, verbs, versions and batches that gateway and agent could take for different operations. */
+/** Routes, verbs, versions and batches that gateway and agent could interpret as different operations. */
 import t from 'tap'
 import { rawExchange } from '../helpers/raw.js'
 import type { Header } from './kit.js'

@@ -1,4 +1,4 @@
-/** Every advisory of the table in the reference (node-stack §B.7) has a test here, or a reason why it needs none. */
+/** Every advisory in the table of the reference (node-stack §B.7) has a test here, or a reason why it needs none. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

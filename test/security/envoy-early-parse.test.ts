@@ -1,4 +1,4 @@
-/** Envoy's A2A filter stops parsing once it has seen `method`, so a second one goes unseen (style.md §2.8): ours reads to the end. */
+/** Envoy's A2A filter stops parsing after `method`, so it does not see a second one (style.md §2.8). This gateway parses to the end. */
 import t from 'tap'
 import { bodyOf, FORMS, messageOf, nameOf, refused, sending, target, textPart } from './kit.js'
 

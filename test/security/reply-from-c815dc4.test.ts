@@ -1,4 +1,4 @@
-/** reply-from up to 12.6.1: a client's Connection header took away headers that the proxy had added. */
+/** reply-from up to 12.6.1: a client's Connection header removed headers that the proxy had added. */
 import t from 'tap'
 import { send } from './kit.js'
 import { bodyOf, FORMS, messageOf, nameOf, sending, target, textPart } from './kit.js'

@@ -1,4 +1,4 @@
-/** What an injected secret says goes to the agent and nowhere else. */
+/** The value of an injected secret goes only to the agent. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Advisories whose text is not public, or that concern features nobody uses here: the installed version is a fixed one. */
+/** Advisories without public text, or about unused features: the installed version contains the fix. */
 import t from 'tap'
 import { installedVersion } from './sources.js'
 import { atLeast } from './versions.js'

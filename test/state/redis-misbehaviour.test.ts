@@ -1,4 +1,4 @@
-/** Servers that answer what no Redis answers. What a real one does is tested in test/system. */
+/** Servers that send replies that no Redis server sends. Tests with a real server are in test/system. */
 import t from 'tap'
 import type { Test } from 'tap'
 import { createServer } from 'node:net'

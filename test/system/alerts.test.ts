@@ -1,4 +1,4 @@
-/** Prometheus's own tool reads the rules and runs their tests. Needs the Debian package `prometheus`. */
+/** promtool, Prometheus's own tool, reads the rules and runs their tests. Needs the Debian package `prometheus`. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

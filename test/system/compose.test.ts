@@ -1,7 +1,7 @@
 /**
- * deploy/compose.yaml: read by the library that Docker Compose reads it with, and its gateway and agents run as processes, with the commands and
- * variables that it gives them. Needs Go, the Debian package `prometheus`, and `npm run build`. What is not run: the images of others
- * (Grafana, Jaeger, the collector), networks and confinement, for which an engine and a registry are needed.
+ * Checks deploy/compose.yaml with the library of Docker Compose, and runs its gateway and agents as processes, with the commands and
+ * variables of the file. Needs Go, the Debian package `prometheus`, and `npm run build`. The test does not run images of others (Grafana,
+ * Jaeger, the collector), networks and confinement, because these need an engine and a registry.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

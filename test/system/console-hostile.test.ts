@@ -1,4 +1,4 @@
-/** Cards and callers that want to be more than text, in a real browser. */
+/** Cards and callers with text that tries to act as markup or code, in a real browser. */
 import t from 'tap'
 import { hostileCard, MARKUP } from '../console/kit.js'
 import { rpc, until } from '../helpers/http.js'

@@ -1,4 +1,4 @@
-/** The console in a real browser, on a real gateway, while official clients call. */
+/** The console in a real browser, on a real gateway, while official clients send calls. */
 import t from 'tap'
 import type { Test } from 'tap'
 import type { Locator, Page } from 'playwright-core'

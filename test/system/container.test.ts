@@ -1,6 +1,6 @@
 /**
- * The image of the Dockerfile, built and run by a real engine. The base is an image of Node 24 made here (test/helpers/node-image.ts),
- * because no registry need be reachable.
+ * The image of the Dockerfile, built and run by a real engine. The base is an image of Node 24 that the test makes
+ * (test/helpers/node-image.ts), so that the test needs no registry of images.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

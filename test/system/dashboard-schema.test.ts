@@ -1,4 +1,7 @@
-/** The dashboard in the types that Grafana publishes of its own JSON: no key that it does not know, none missing. Installs them from the registry of npm. */
+/**
+ * Checks the dashboard against the types that Grafana publishes for its JSON: no unknown key, and no missing key. Installs the types from
+ * npm's registry.
+ */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

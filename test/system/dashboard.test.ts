@@ -1,6 +1,6 @@
 /**
- * Every query of the dashboard, and every rule, in a real Prometheus that scrapes a real gateway while everything happens that they tell of.
- * Needs the Debian package `prometheus`, and `npm run build`.
+ * Runs every query of the dashboard, and every rule, in a real Prometheus that scrapes a real gateway. The traffic causes all events that
+ * the queries and rules report. Needs the Debian package `prometheus`, and `npm run build`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** What an operator sees in Prometheus of a gateway in front of an official agent, after calls that went well and calls that did not. */
+/** The view of an operator in Prometheus: a gateway in front of an official agent, after successful and failed calls. */
 import t from 'tap'
 import { startAgent } from '../helpers/agents.js'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'

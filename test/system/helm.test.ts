@@ -1,4 +1,4 @@
-/** What helm makes of the chart: the same as kustomize of the base, and each value changes what it says. */
+/** The output of helm for the chart: the same as the output of kustomize for the base, and each value has its documented effect. */
 import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** What the Dockerfile puts into the image is enough to run, with this machine's Node and without an engine: an unprivileged user, nothing written. */
+/**
+ * The files that the Dockerfile puts into the image are enough to run, with this machine's Node and without an engine: as an unprivileged
+ * user, without writes.
+ */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'

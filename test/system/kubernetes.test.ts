@@ -1,4 +1,4 @@
-/** What kustomize makes of deploy/kubernetes. */
+/** The output of kustomize for deploy/kubernetes. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'

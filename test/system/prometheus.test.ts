@@ -1,4 +1,4 @@
-/** A real Prometheus server reads our metrics. Needs the Debian package `prometheus` (server and promtool). */
+/** A real Prometheus server reads the gateway's metrics. Needs the Debian package `prometheus` (server and promtool). */
 import t from 'tap'
 import { spawnSync } from 'node:child_process'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,7 @@
-/** What a Redis server's failures cost the calls of two gateway processes: no answer, and little time. Needs `redis-server` and `openssl`. */
+/**
+ * The effect of a Redis server's failures on the calls of two gateway processes: no lost response, and little delay. Needs `redis-server`
+ * and `openssl`.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

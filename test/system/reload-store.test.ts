@@ -1,4 +1,4 @@
-/** The store of tasks is changed while calls run, by the file and by SIGHUP. Needs the Debian package `redis-server`. */
+/** Changes the store of tasks while calls run, by the file and by SIGHUP. Needs the Debian package `redis-server`. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { quietSdk, startAgent } from '../helpers/agents.js'

@@ -1,4 +1,7 @@
-/** Two gateway processes that share one real Redis server: what passes through one is known to the other. Needs the Debian package `redis-server`. */
+/**
+ * Two gateway processes that share one real Redis server: each process knows the state that passed through the other. Needs the Debian
+ * package `redis-server`.
+ */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'

@@ -21,7 +21,7 @@ const ENTRY: AuditEntry = {
   request_id: 'req-1'
 }
 
-/** A stream whose reader is as slow as told. */
+/** A stream with an adjustable slow reader. */
 class Sink extends Writable {
   text = ''
   waiting: Array<() => void> = []

@@ -1,4 +1,4 @@
-/** A hostile agent names as many extensions as it likes; the labels of other agents stay. */
+/** A hostile agent may name any number of extensions, but the labels of other agents stay. */
 import t from 'tap'
 import { mergeSnapshots, Metrics } from '../../src/telemetry/metrics/metrics.js'
 

@@ -6,7 +6,7 @@ import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 interface Sample { name: string, labels: Record<string, string>, value: number }
 interface Family { type: string, help: string, samples: Sample[] }
 
-/** A strict reader of the text format 0.0.4: anything it does not know is an error. */
+/** A strict parser of the text format 0.0.4: any unknown syntax is an error. */
 function parse (text: string): Map<string, Family> {
   const families = new Map<string, Family>()
   let name = ''

@@ -31,7 +31,7 @@ interface OtlpSpan {
 interface OtlpRequest { resourceSpans: Array<{ resource: { attributes: OtlpAttribute[] }, scopeSpans: Array<{ scope: { name: string, version: string }, spans: OtlpSpan[] }> }> }
 interface Post { url: string, headers: IncomingHttpHeaders, body: Buffer }
 
-/** A collector: a real HTTP server that keeps what is posted to it, and answers when it is let. */
+/** A collector: a real HTTP server that stores posted requests, and responds when `when` allows it. */
 async function collector (t: { teardown (fn: () => unknown): unknown }, status = 200, when: (answer: () => void) => void = answer => { answer() }): Promise<{ url: string, posts: Post[] }> {
   const posts: Post[] = []
   const server = createServer((req, res) => {

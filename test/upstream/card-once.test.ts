@@ -1,4 +1,4 @@
-/** One reading of an agent's cards, by the same means as the gateway's. */
+/** Loads an agent's cards once, with the gateway's own loader. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -13,7 +13,7 @@ import { CardSource } from '../../src/upstream/card-source.js'
 import type { CardSourceOptions, LoadedCards } from '../../src/upstream/card-source.js'
 import { startAgent } from '../helpers/agents.js'
 
-/** What the helpers need of a test. */
+/** The part of a test that the helpers use. */
 interface Test { teardown (end: () => unknown): unknown }
 
 const NEW = '/.well-known/agent-card.json'

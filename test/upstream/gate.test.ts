@@ -1,4 +1,4 @@
-/** Calls that wait for room in a pool: in turn, and not one that has left. */
+/** Calls that wait for room in a pool: the queue starts them in order, and skips calls whose client has disconnected. */
 import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { ConnectionQueue } from '../../src/upstream/connection-queue.js'

@@ -1,4 +1,4 @@
-/** The files of `upstream.tls`, before anything is dialled with them. */
+/** The files of `upstream.tls`, checked before the gateway uses them for a connection. */
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'

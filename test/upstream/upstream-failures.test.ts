@@ -1,4 +1,4 @@
-/** Whatever goes wrong between gateway and agent, the caller reads it in its own shape, and the metrics name the kind. */
+/** For every failure between gateway and agent, the caller gets an error in its own format, and the metrics name the kind. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { createServer as createTlsServer } from 'node:https'

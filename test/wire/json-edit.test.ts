@@ -126,7 +126,7 @@ function edits (dice: Dice, text: string, sets: number): JsonEdit[] {
   })
 }
 
-/** Numbers as their tokens; every string and name with a letter in front, so that no name is special to JavaScript. */
+/** Replaces numbers with their tokens, and puts a letter in front of every string and name, so that no name is special to JavaScript. */
 const tokens = (text: string): unknown => JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\d[-+.\deE]*/g, token => token.startsWith('"') ? `"s${token.slice(1)}` : `"n${token}"`))
 
 const HOLE = Symbol('removed element')

@@ -9,7 +9,7 @@ import { anyJsonText } from './fixtures/json-text.js'
 
 const LIMITS = { depth: 64, members: 100_000 }
 
-/** [value], as `JSON.parse` and as we read it with everything left out that is longer than `long`; null where it is refused. */
+/** The result of `JSON.parse` as [value]; null when it rejects the text. */
 function native (text: string): [unknown] | null {
   try {
     return [JSON.parse(text)]

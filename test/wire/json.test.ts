@@ -19,7 +19,7 @@ function problem (text: string | Buffer, limits = LIMITS): JsonProblem {
   return result.problem
 }
 
-/** What JSON.parse makes of it: [value] or null. */
+/** The result of `JSON.parse`: [value] or null. */
 function native (text: string): [unknown] | null {
   try {
     return [JSON.parse(text)]

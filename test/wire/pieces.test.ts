@@ -1,4 +1,7 @@
-/** What came in pieces is read as if it had come in one, and what is read of it later is its own. */
+/**
+ * A value that arrives in several chunks equals the value that arrives in one chunk. Data that is read from it later is the value's own
+ * data.
+ */
 import fc from 'fast-check'
 import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** Event streams that clients read differently, cut anywhere. */
+/** Event streams that clients interpret differently, cut at any place. */
 import t from 'tap'
 import { SseAmbiguity } from '../../src/wire/sse/ambiguity.js'
 import { SseSplitter } from '../../src/wire/sse/split.js'

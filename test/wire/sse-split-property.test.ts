@@ -10,7 +10,7 @@ import { anyStream, blocksOf, cutUp, endsBetween } from './fixtures/sse-text.js'
 
 const ROOM: SseLimits = { bytes: 1 << 20, lines: 1 << 20 }
 const RUNS = { numRuns: 3_000 }
-/** None: one byte at a time. */
+/** An empty list of cuts means one byte at a time. */
 const anyCuts = fc.oneof(fc.constant([]), fc.array(fc.nat(3_000), { maxLength: 6 }), fc.array(fc.nat(3_000), { maxLength: 60 }))
 
 function pieces (chunks: readonly Buffer[], limits = ROOM, each?: (splitter: SseSplitter, given: readonly SsePiece[], fed: number) => void): SsePiece[] {

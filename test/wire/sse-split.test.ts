@@ -4,7 +4,7 @@ import type { SsePiece } from '../../src/wire/sse/split.js'
 
 const ROOM = { bytes: 1_000, lines: 100 }
 
-/** A piece as a row of a table: its bytes as latin1; an event has its data and `cut` if it is not complete. */
+/** A piece as a row of a table: its bytes as latin1. An event also has its data, and `cut` when it is incomplete. */
 type Row = string | [string, string] | [string, string, 'cut'] | { over: string }
 
 function row (piece: SsePiece): Row {

@@ -7,7 +7,7 @@ import { check } from '../helpers/seed.js'
 import { anyStream, blocksOf } from './fixtures/sse-text.js'
 
 const anyText = fc.string({ unit: fc.constantFrom('a', ' ', ':', '\n', '\r', 'é', '\u2028', '😀'), maxLength: 20 })
-/** As it arrives. */
+/** The text as it arrives at a client. */
 const arriving = (text: string): string => text.replace(/\r\n?/g, '\n')
 
 t.test('an event says its data and its name, and nothing else', async (t) => {

@@ -1,4 +1,4 @@
-/** What the platform adds to an agent's card: extensions and schemas that the agent itself does not know of. */
+/** Adds the platform's extensions and schemas to an agent's card. The agent itself does not know them. */
 import { isObject, shorten } from './interfaces.js'
 
 /** An `AgentExtension` of the protocol. */
@@ -11,15 +11,16 @@ export interface AdvertisedExtension {
 
 export interface CardAdditions {
   readonly advertise: readonly AdvertisedExtension[]
-  /** For the card's own root key `schemas`. */
+  /** Added to the root key `schemas` of the card. */
   readonly schemas: Readonly<Record<string, unknown>>
 }
 
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * The card, public or extended, with the additions; the same object where there are none. An extension that the card declares already is
- * merged: the keys added win, and it is required if either says so. Of two schemas of one name the one added stays.
+ * Returns the card, public or extended, with the additions; the same object when there are none. An extension that the card already
+ * declares is merged: the added keys win, and the extension is required when either side requires it. When two schemas have the same name,
+ * the added schema wins.
  */
 export function withAdditions (raw: Json, { advertise, schemas }: CardAdditions): Json {
   let card = raw
@@ -31,7 +32,7 @@ export function withAdditions (raw: Json, { advertise, schemas }: CardAdditions)
   return card
 }
 
-/** What of the card the additions replace, a sentence each. */
+/** Lists the parts of the card that the additions replace, one sentence each. */
 export function replacedByAdditions (raw: Json, { schemas }: CardAdditions): string[] {
   const own = raw['schemas']
   const names = Object.keys(schemas)
@@ -50,7 +51,7 @@ function withExtensions (list: unknown, added: readonly AdvertisedExtension[]): 
   return entries
 }
 
-/** Anything but false counts as required where cards are read. */
+/** Merges an added extension into the card's own entry. Card readers treat any value of `required` except false as true. */
 function merged (entry: Json, added: AdvertisedExtension): Json {
   const own = entry['required']
   const { required, ...rest } = added

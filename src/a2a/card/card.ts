@@ -7,32 +7,32 @@ export type { CardExtension } from './extensions.js'
 export type { CardInterface, UncarriedInterface } from './interfaces.js'
 
 /**
- * What the gateway needs to know of an AgentCard, of any generation. `raw` is the card itself: extensions put keys at its
- * root (`schemas`), which a typed copy would lose.
+ * The data that the gateway needs from an AgentCard of any generation. `raw` is the card itself: extensions put keys at its root
+ * (`schemas`), and a typed copy would lose them.
  */
 export interface AgentCard {
   readonly raw: Readonly<Record<string, unknown>>
   /** Empty when the card has none. */
   readonly name: string
-  /** Those the gateway can carry, in the card's order of preference, without repetition. */
+  /** The interfaces that the gateway can carry, in the card's order of preference, without duplicates. */
   readonly interfaces: readonly CardInterface[]
   readonly uncarried: readonly UncarriedInterface[]
   readonly extensions: readonly CardExtension[]
-  /** The agent has an extended card, by the flag of either generation. */
+  /** True when the agent has an extended card, by the flag of either generation. */
   readonly extendedCard: boolean
   /** 0.2: the extended card is at GET `{url}/../agent/authenticatedExtendedCard`. */
   readonly legacyExtendedCard: boolean
   readonly streaming: boolean
   readonly pushNotifications: boolean
-  /** One sentence each, fit for a log line. */
+  /** One sentence each, suitable for a log line. */
   readonly warnings: readonly string[]
 }
 
 export type CardReading = { readonly ok: true, readonly card: AgentCard } | { readonly ok: false, readonly problem: string }
 
 /**
- * Reads a card of any generation: 0.2, 0.3, 1.0 and hybrids, camelCase or ProtoJSON's snake_case. Lenient about everything
- * but what enforcement rests on: one interface that can be carried, and a bounded list of extensions.
+ * Reads a card of any generation: 0.2, 0.3, 1.0 and hybrids, camelCase or ProtoJSON's snake_case. The reader is lenient, except about the
+ * two parts that enforcement needs: at least one interface that the gateway can carry, and a bounded list of extensions.
  */
 export function readCard (value: unknown): CardReading {
   if (!isObject(value)) return { ok: false, problem: `the card is not a JSON object but ${kindOf(value)}` }
@@ -80,7 +80,10 @@ export function readCard (value: unknown): CardReading {
   }
 }
 
-/** Cards before 0.2.5 need not name their version, and 0.3 cards have it required: absent is old (a2a spec 0.2.6 §7.10). */
+/**
+ * True for cards before 0.3. Cards before 0.2.5 need not name their version, and 0.3 cards must, so a card without a version is old (a2a
+ * spec 0.2.6 §7.10).
+ */
 function isBefore03 (raw: Readonly<Record<string, unknown>>): boolean {
   if (typeof raw['url'] !== 'string') return false
   const version = cardVersionText(raw)

@@ -1,6 +1,6 @@
 import { isObject, shorten } from './interfaces.js'
 
-/** One extension the card declares and the gateway can enforce. */
+/** One extension that the card declares and the gateway can enforce. */
 export interface CardExtension {
   readonly uri: string
   readonly required: boolean
@@ -11,20 +11,20 @@ export interface CardExtension {
   readonly params: unknown
 }
 
-/** More than this in one card is a mistake or an attack. */
+/** Maximum number of extensions in one card. More are a mistake or an attack. */
 export const MAX_CARD_EXTENSIONS = 64
 
-/** URIs below it are for extensions of the A2A project itself (its governance document). */
+/** Prefix of the URIs of extensions of the A2A project itself (its governance document). */
 export const OFFICIAL_PREFIX = 'https://a2a-protocol.org/extensions/'
 
-/** What can stand in `A2A-Extensions` unquoted and unsplit: visible ASCII without the comma. */
+/** URIs that can stand in `A2A-Extensions` without quotes and without being split: visible ASCII except the comma. */
 const SENDABLE = /^[\x21-\x2b\x2d-\x7e]+$/
 
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * Extensions from `capabilities.extensions` and, as §4.6.1 of the specification is often read, from the card's root.
- * Warnings are added to `warnings`.
+ * Reads extensions from `capabilities.extensions` and from the card's root; some authors read §4.6.1 of the specification as the root.
+ * Warnings are appended to `warnings`.
  * @returns the extensions, one per URI, or the problem that makes the card unusable
  */
 export function readExtensions (raw: Json, capabilities: Json, warnings: string[]): CardExtension[] | string {
@@ -69,7 +69,10 @@ function readOne (byUri: Map<string, CardExtension>, where: string, pointer: str
   if (required && !earlier.required) byUri.set(uri, { ...earlier, required: true })
 }
 
-/** Anything but a boolean is read as true: an agent that wrote `"true"` meant it, and refusing too much is the safe error. */
+/**
+ * Reads `required`. Any value except a boolean, null or absent counts as true: an agent that wrote `"true"` meant true, and rejecting too
+ * much is the safe error.
+ */
 function readRequired (value: unknown, where: string, warnings: string[]): boolean {
   if (value === undefined || value === null) return false
   if (typeof value === 'boolean') return value

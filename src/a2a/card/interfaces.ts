@@ -6,34 +6,34 @@ export interface CardInterface {
   readonly binding: Binding
   readonly version: Version
   readonly url: URL
-  /** The URL as the card writes it: parsing hides dot segments and a missing slash. */
+  /** The URL as written in the card: parsing would hide dot segments and a missing slash. */
   readonly text: string
   readonly tenant: string | null
 }
 
-/** One interface of a card that the gateway cannot carry; `url` is shortened and free of credentials, fit for a log. */
+/** One interface of a card that the gateway cannot carry. `url` is shortened and free of credentials, suitable for a log. */
 export interface UncarriedInterface {
   readonly url: string
   readonly binding: string
   readonly version: string
   readonly why: string
-  /** Of its URL, where the binding is one that the gateway could carry, or none. */
+  /** Path of the URL. Null when the gateway cannot carry the named binding, or when there is no valid URL. */
   readonly path: string | null
 }
 
-/** An interface with its place in the raw card. `list` is null for the top level `url` of 0.3. */
+/** An interface with its place in the raw card. `list` is null for the top-level `url` of 0.3. */
 export interface PlacedInterface {
   readonly list: string | null
   readonly index: number
   readonly read: CardInterface | null
   readonly uncarried: UncarriedInterface | null
-  /** What is odd about it, or null. */
+  /** Description of an oddity of the interface, or null. */
   readonly warning: string | null
 }
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Keys of the lists of interfaces, 1.0 and 0.3, camelCase and ProtoJSON's other spelling. */
+/** Keys of the lists of interfaces in 1.0 and 0.3, in camelCase and in ProtoJSON's snake_case. */
 export const V1_LISTS: readonly string[] = ['supportedInterfaces', 'supported_interfaces']
 export const V03_LISTS: readonly string[] = ['additionalInterfaces', 'additional_interfaces']
 export const TRANSPORT_KEYS: readonly string[] = ['preferredTransport', 'preferred_transport']
@@ -46,12 +46,15 @@ const V03_BINDING_KEYS = ['transport', 'protocolBinding', 'protocol_binding']
 const UNSAFE_URL = /[\u0000-\u0020\u007f\\]/
 const ABSOLUTE_HTTP = /^https?:\/\/[^/?#]/i
 
-/** True for what JSON calls an object. */
+/** True for a JSON object. */
 export function isObject (value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Every interface a card names, in its order of preference: those of 1.0, then the main one of 0.3, then its others. */
+/**
+ * Lists all interfaces of a card in its order of preference: the interfaces of 1.0, then the main interface of 0.3, then the other
+ * interfaces of 0.3.
+ */
 export function placeInterfaces (raw: Json): PlacedInterface[] {
   const placed: PlacedInterface[] = []
   const cardVersion = textOf(raw, VERSION_KEYS)
@@ -69,7 +72,7 @@ export function placeInterfaces (raw: Json): PlacedInterface[] {
   return placed
 }
 
-/** The card's own protocol version as written, or null when it names none. */
+/** Returns the card's own protocol version as written, or null when the card names none. */
 export function cardVersionText (raw: Json): string | null {
   return textOf(raw, VERSION_KEYS)
 }
@@ -111,7 +114,7 @@ function reject (list: string | null, index: number, uncarried: UncarriedInterfa
   return { list, index, read: null, uncarried, warning: null }
 }
 
-/** First non-empty text under one of the keys. A number (`0.3`, `1.0` which JSON reads as 1) counts as its text. */
+/** Returns the first non-empty text under one of the keys. A number (`0.3`; `1.0`, which JSON reads as 1) counts as its text. */
 function textOf (entry: Json, keys: readonly string[]): string | null {
   for (const key of keys) {
     const value = entry[key]
@@ -121,7 +124,7 @@ function textOf (entry: Json, keys: readonly string[]): string | null {
   return null
 }
 
-/** A text of the card for logs: one line, bounded. */
+/** Makes a text of the card suitable for logs: one line, bounded length. */
 export function shorten (text: string): string {
   const clean = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?')
   return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean

@@ -1,16 +1,19 @@
-/** What is odd about a card that can be used all the same: for people who mend cards, not for requests. */
+/** Finds oddities of a usable card. The findings are for people who fix cards, not for requests. */
 import type { AgentCard } from './card.js'
 import { OFFICIAL_PREFIX } from './extensions.js'
 import { quoted, visible } from '../fields.js'
 import type { Version } from '../versions.js'
 
-/** One sentence, and what to do about it. Texts of the card in it are clipped and escaped. */
+/** One sentence, and a hint for the fix. Texts of the card inside are clipped and escaped. */
 export interface CardFinding { readonly message: string, readonly hint: string }
 
-/** Characters of a card's text that a sentence shows. */
+/** Maximum number of characters of a card's text that a sentence shows. */
 export const SHOWN = 200
 
-/** Members of AgentCard in 0.2.6, 0.3.0 and 1.0.1, and 0.3's root `extensions` of §4.6.1, which the reader warns of itself. */
+/**
+ * Members of AgentCard in 0.2.6, 0.3.0 and 1.0.1, and the root `extensions` of 0.3, §4.6.1. The card reader itself warns of root
+ * `extensions`.
+ */
 const FIELDS: readonly string[] = [
   'additionalInterfaces', 'authentication', 'capabilities', 'defaultInputModes', 'defaultOutputModes', 'description', 'documentationUrl', 'extensions', 'iconUrl', 'name',
   'preferredTransport', 'protocolVersion', 'provider', 'security', 'securityRequirements', 'securitySchemes', 'signatures', 'skills', 'supportedInterfaces',
@@ -19,12 +22,12 @@ const FIELDS: readonly string[] = [
 
 const KNOWN: ReadonlySet<string> = new Set([...FIELDS, ...FIELDS.map(field => field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`))])
 
-/** Keys at the card's root that a parser with types drops, because no version of AgentCard has them. */
+/** Returns the keys at the card's root that a typed parser drops, because no version of AgentCard has them. */
 export function unknownRootKeys (card: AgentCard): string[] {
   return Object.keys(card.raw).filter(key => !KNOWN.has(key))
 }
 
-/** Interfaces that are left out, and identifiers that are not the agent's to use. */
+/** Reports interfaces that the served card omits, and extension URIs that the agent may not use. */
 export function lintCard (card: AgentCard): CardFinding[] {
   return [
     ...card.uncarried.map(({ binding, version, url, why }) => ({
@@ -38,7 +41,7 @@ export function lintCard (card: AgentCard): CardFinding[] {
   ]
 }
 
-/** Where the cards for the two versions say different things of extensions. */
+/** Reports differences between the extensions of the cards for the two versions. */
 export function lintTwins (cards: Readonly<Record<Version, AgentCard>>): CardFinding[] {
   const [old, recent] = [cards['0.3'], cards['1.0']]
   if (old.raw === recent.raw) return []

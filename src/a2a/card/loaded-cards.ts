@@ -1,19 +1,19 @@
-/** The cards of one agent as they were read, from wherever. */
+/** The loaded cards of one agent, from any source. */
 import type { AgentCard } from './card.js'
 import type { Version } from '../versions.js'
 
-/** A card as it came: its bytes, their JSON, and what the gateway reads in it. */
+/** A card as received: its bytes, their JSON, and the data that the gateway read from it. */
 export interface CardDocument {
   readonly bytes: Buffer
   readonly value: unknown
   readonly card: AgentCard
 }
 
-/** The card in both variants; one and the same document when the agent serves the same bytes to both. */
+/** The card in both variants. Both are the same document when the agent serves the same bytes for both versions. */
 export interface LoadedCards {
   readonly byVersion: Readonly<Record<Version, CardDocument>>
-  /** ms since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly fetchedAt: number
-  /** URL or path it came from, for logs and /agents. */
+  /** URL or path of the source, for logs and /agents. */
   readonly origin: string
 }

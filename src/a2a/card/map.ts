@@ -4,18 +4,21 @@ import { canonicalPath, checkCardPath, isAtOrBelow, loosePath } from '../../wire
 import type { PathScope } from './path-scope.js'
 import type { Binding, Version } from '../versions.js'
 
-/** An interface of the card with the path it has at the agent and the path it has at the gateway. */
+/** An interface of the card with its path at the agent and its path at the gateway. */
 export interface MappedInterface {
   readonly binding: Binding
   readonly version: Version
   readonly tenant: string | null
-  /** Base path at the agent, no trailing slash unless it is `/`. Routes of HTTP+JSON are appended to it. */
+  /** Base path at the agent, without trailing slash unless the path is `/`. Routes of HTTP+JSON are appended to this path. */
   readonly upstreamPath: string
-  /** The path exactly as the card ends it, with or without slash: JSON-RPC is posted here, because redirects are not followed. */
+  /**
+   * The exact path in the card, with or without a trailing slash. JSON-RPC is posted to this path, because the gateway does not follow
+   * redirects.
+   */
   readonly dialPath: string
-  /** Relative to the agent's public path, as `canonicalPath` makes it: empty, or `/x/y` without trailing slash. */
+  /** Path relative to the agent's public path, in the form of `canonicalPath`: empty, or `/x/y` without trailing slash. */
   readonly publicPath: string
-  /** The URL as the card writes it. */
+  /** The URL as written in the card. */
   readonly url: string
 }
 
@@ -24,9 +27,10 @@ export const CARD_PATHS: readonly string[] = ['/.well-known/agent-card.json', '/
 
 const AUTHORITY = /^https?:\/\/[^/?#]*/i
 /**
- * Where each interface is served: its path relative to the path of `upstream.url` when it lies under it, its whole path
- * where `card.interfaces` allows that. Other interfaces are not routed. The host in the card is ignored: agents often name one that only they can see.
- * @returns the interfaces that can be routed, and a sentence for each that cannot or that lost its query string
+ * Maps each interface to its public path. The public path is the path relative to the path of `upstream.url` when the interface lies below
+ * that. It is the whole path when `card.interfaces` allows the interface. Other interfaces are not routed. The gateway ignores the host in
+ * the card: agents often name a host that only they can see.
+ * @returns the interfaces that can be routed, and one sentence for each interface that cannot, or that lost its query string
  */
 export function mapInterfaces (interfaces: readonly CardInterface[], scope: PathScope): { mapped: MappedInterface[], conflicts: string[] } {
   const conflicts: string[] = []
@@ -34,7 +38,7 @@ export function mapInterfaces (interfaces: readonly CardInterface[], scope: Path
   return { mapped, conflicts }
 }
 
-/** Like `mapInterfaces`, but keeps the places: null stands for an interface that cannot be routed. */
+/** Like `mapInterfaces`, but keeps the positions: null stands for an interface that cannot be routed. */
 export function mapEach (interfaces: readonly CardInterface[], scope: PathScope, conflicts: string[]): (MappedInterface | null)[] {
   const base = canonicalPath(scope.base)
   const taken = new Map<string, string>()
@@ -63,17 +67,18 @@ export function mapEach (interfaces: readonly CardInterface[], scope: PathScope,
   })
 }
 
-/** The URL to name in a served card, ending in a slash exactly when the agent's own does. */
+/** Returns the URL for a served card. The URL ends with a slash exactly when the agent's own URL does. */
 export function publicUrlOf (mapped: MappedInterface, publicBase: string): string {
   return publicBase + mapped.publicPath + (pathText(mapped.url).endsWith('/') ? '/' : '')
 }
 
 /**
- * The path of an interface below `base` as the most lenient agent reads it, for what is not carried because of how it is spelled.
- * @returns null where it is not below it
+ * Returns the path of an interface below `base` as the most lenient agent reads it. Use this for interfaces that are not carried because of
+ * their spelling.
+ * @returns null when the path is not below `base`
  */
 export function interfacePath (path: string, base: string): string | null {
-  // Decoded twice: what is spelled in two layers is not carried for that reason.
+  // Decoded twice: a path with two layers of encoding is not carried for that reason.
   const loose = loosePath(posix.normalize(loosePath(loosePath(path)).replaceAll('\\', '/')))
   const below = loosePath(base)
   return isAtOrBelow(loose, below) ? loose.slice(below.length) : null
@@ -83,7 +88,7 @@ function publicPathOf (path: string, base: string): string {
   return isAtOrBelow(path, base) ? path.slice(base.length) : path
 }
 
-/** Path of a URL as the card writes it. */
+/** Returns the path of a URL as written in the card. */
 export function pathText (text: string): string {
   const rest = text.replace(AUTHORITY, '')
   const end = rest.search(/[?#]/)

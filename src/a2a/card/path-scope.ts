@@ -1,16 +1,16 @@
 /**
- * Which paths of an origin are one agent's. Agents may share an origin, and the author of one card could otherwise name the paths of
- * another, and pull them under its own policy.
+ * Decides which paths of an origin belong to one agent. Agents may share an origin. Without this check, the author of one card could name
+ * the paths of another agent and apply the policy of the first agent to them.
  */
 import { canonicalPath, isAtOrBelow, loosePath } from '../../wire/target.js'
 
 /** Paths at the agent. */
 export interface PathScopeOptions {
-  /** Its path is the agent's own. */
+  /** The path of this URL belongs to the agent. */
   readonly upstreamUrl: URL
-  /** `card.interfaces`: prefixes that the operator allows as well; `/` is all of the origin. Default: none. */
+  /** `card.interfaces`: further prefixes that the operator allows; `/` means the whole origin. Default: none. */
   readonly allowed?: readonly string[] | undefined
-  /** Below these, as `loosePath` makes them, lies what another agent's `upstream.url` names. Default: none. */
+  /** Bases from the `upstream.url` of other agents, in the form of `loosePath`. Paths below them belong to those agents. Default: none. */
   readonly reserved?: readonly string[] | undefined
 }
 
@@ -26,7 +26,7 @@ export class PathScope {
     this.reserved = reserved
   }
 
-  /** @returns null for a path that an interface may have, else why not: the rest of a sentence */
+  /** @returns null for a path that an interface may have, otherwise the reason: the rest of a sentence */
   problem (path: string): string | null {
     const canonical = canonicalPath(path)
     const own = this.own.filter(base => isAtOrBelow(canonical, base))
@@ -36,7 +36,7 @@ export class PathScope {
   }
 
   /**
-   * Whether another agent's `upstream.url` is nearer to a path than anything that names it for this one.
+   * True when the `upstream.url` of another agent is nearer to a path than any base of this agent.
    * @param also a further base that the operator has named for this agent
    */
   isForeign (path: string, also?: string): boolean {
@@ -46,7 +46,10 @@ export class PathScope {
     return this.ownerOf(canonical, own.filter(base => isAtOrBelow(canonical, base))) !== null
   }
 
-  /** The nearest base decides; as lenient servers read them, for `/Shop` may be `/shop` to the agent. */
+  /**
+   * Returns the reserved base that owns a path, or null. The nearest base decides. Paths are compared as lenient servers read them, because
+   * the agent may read `/Shop` as `/shop`.
+   */
   private ownerOf (path: string, own: readonly string[]): string | null {
     if (this.reserved.length === 0) return null
     const loose = loosePath(path)

@@ -8,32 +8,32 @@ import type { MappedInterface } from './map.js'
 import type { PathScope } from './path-scope.js'
 
 export interface RewriteOptions {
-  /** The gateway's public URL with the agent's path, no trailing slash. */
+  /** The gateway's public URL with the agent's path, without trailing slash. */
   readonly publicBase: string
-  /** Interfaces at other paths are not served. */
+  /** Interfaces at paths outside the scope are not served. */
   readonly scope: PathScope
-  /** `strip` removes signatures, which the rewriting breaks; `verbatim` serves the card untouched. */
+  /** `strip` removes the signatures, because rewriting makes them invalid; `verbatim` serves the card unchanged. */
   readonly signature: 'strip' | 'verbatim'
   /**
-   * Which mapped interfaces the gateway really routes; default all. For extended cards, which may name interfaces
-   * that the public card does not.
+   * True for the mapped interfaces that the gateway routes; default all. For extended cards, which may name interfaces that the public card
+   * does not have.
    */
   readonly routed?: (mapped: MappedInterface) => boolean
-  /** What the platform adds; not with `verbatim`. */
+  /** The additions of the platform; not used with `verbatim`. */
   readonly additions?: CardAdditions
 }
 
 export interface RenderedCard {
   readonly bytes: Buffer
-  /** Strong, quoted, of these bytes. */
+  /** Strong, quoted ETag of these bytes. */
   readonly etag: string
 }
 
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * The card as the gateway serves it, public or extended, of any generation: URLs of carried interfaces point at the
- * gateway, other interfaces are gone (clients would bypass the gateway through them), additions are made, everything else is as it was.
+ * Returns the card as the gateway serves it, public or extended, of any generation. URLs of carried interfaces point to the gateway. Other
+ * interfaces are removed, because clients would bypass the gateway through them. Additions are applied. Everything else stays unchanged.
  */
 export function rewriteCard (agents: Json, options: RewriteOptions): Record<string, unknown> {
   if (options.signature === 'verbatim') return agents
@@ -49,7 +49,7 @@ export function rewriteCard (agents: Json, options: RewriteOptions): Record<stri
     if (key === 'signatures') continue
     if (V1_LISTS.includes(key) && value !== null) {
       const list = rewriteList(key, value, urls)
-      // The JS SDK takes a hybrid with an empty 1.0 list for a 1.0 card; without the key it reads the 0.3 part.
+      // The JavaScript SDK takes a hybrid card with an empty 1.0 list for a 1.0 card. Without the key the SDK reads the 0.3 part.
       if (list !== null || !has03 || main === null) entries.push([key, list ?? []])
     } else if (V03_LISTS.includes(key) && value !== null) {
       if (has03 && main === null) continue
@@ -67,7 +67,7 @@ export function rewriteCard (agents: Json, options: RewriteOptions): Record<stri
   return Object.fromEntries(entries)
 }
 
-/** The bytes to serve and their ETag. Under `verbatim` these are the agent's own bytes. */
+/** Returns the bytes to serve and their ETag. With `verbatim` the bytes are the agent's own. */
 export function renderCard (source: { readonly bytes: Buffer, readonly raw: Json }, options: RewriteOptions): RenderedCard {
   const bytes = options.signature === 'verbatim'
     ? source.bytes
@@ -75,12 +75,12 @@ export function renderCard (source: { readonly bytes: Buffer, readonly raw: Json
   return { bytes, etag: etagOf(bytes) }
 }
 
-/** A strong ETag: 160 bits of SHA-256 are plenty to tell cards apart. */
+/** Computes a strong ETag. 160 bits of SHA-256 are enough to distinguish cards. */
 export function etagOf (bytes: Uint8Array): string {
   return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`
 }
 
-/** What stands at one place of the served card; `transport` is set when another interface has moved there. */
+/** The content of one place in the served card. `transport` is set when another interface has moved to this place. */
 interface Slot { readonly url: string, readonly transport: string | null }
 
 function slot (list: string | null, index: number): string {
@@ -91,7 +91,7 @@ function isSet (value: unknown): boolean {
   return value !== undefined && value !== null && value !== ''
 }
 
-/** Public URL of every carried interface, by its place in the card. */
+/** Returns the public URL of each carried interface, by its place in the card. */
 function publicUrls (placed: readonly PlacedInterface[], options: RewriteOptions): Map<string, Slot> {
   const places: string[] = []
   const interfaces: CardInterface[] = []
@@ -108,7 +108,10 @@ function publicUrls (placed: readonly PlacedInterface[], options: RewriteOptions
   return urls
 }
 
-/** The main interface of a 0.3 card is not carried: the first additional one that is takes its place. */
+/**
+ * Replaces the main interface of a 0.3 card when the gateway does not carry that interface. The first carried additional interface takes
+ * its place.
+ */
 function promote (placed: readonly PlacedInterface[], urls: ReadonlyMap<string, Slot>): Slot | null {
   for (const { list, index, read } of placed) {
     if (list === null || !V03_LISTS.includes(list) || read === null) continue
@@ -118,7 +121,7 @@ function promote (placed: readonly PlacedInterface[], urls: ReadonlyMap<string, 
   return null
 }
 
-/** @returns the carried entries with their public URLs; null when there was something and none of it is left */
+/** @returns the carried entries with their public URLs; null when the list had entries and none is left */
 function rewriteList (list: string, value: unknown, urls: ReadonlyMap<string, Slot>): unknown[] | null {
   if (!Array.isArray(value)) return null
   const kept: unknown[] = []

@@ -1,6 +1,6 @@
 /**
- * Reads one request body into a call: strict JSON, envelope, operation and message view, in the order of the reference §10.1.
- * Pure: the same bytes give the same call, for the proxy and for every offline tool.
+ * Reads one request body into a call: strict JSON, envelope, operation and message view, in the order of the reference §10.1. The function
+ * is pure: the same bytes give the same call, for the proxy and for every offline tool.
  */
 import type { JsonLimits } from '../../wire/json/json.js'
 import { parseStrict } from '../../wire/json/json.js'
@@ -23,7 +23,7 @@ export interface CallProblem {
   readonly rule: string
   /** Path from the root of the request, or `header <name>`. */
   readonly path: string
-  /** One or more sentences that read alone. */
+  /** One or more sentences that can be read without context. */
   readonly message: string
   readonly metadata?: Readonly<Record<string, string>>
 }
@@ -31,25 +31,25 @@ export interface CallProblem {
 /** The request object as the client wrote it: `params` of JSON-RPC, the body of HTTP+JSON. */
 export interface RawRequest { readonly object: JsonObject, readonly path: string }
 
-/** Everything read of a request before anything is decided about it. */
+/** All data read from a request before any decision. */
 export interface Call {
   readonly version: Version
   readonly operation: Operation
-  /** JSON-RPC method, where it could be read. */
+  /** JSON-RPC method, when it could be read. */
   readonly method: string | null
-  /** Raw JSON-RPC id token, `null` where there is none. Computed when asked for: only refusals need it. */
+  /** Raw JSON-RPC id token, `null` when there is none. Computed on demand: only rejections need it. */
   readonly id: () => string
-  /** The id as a value, for the span; null where there is none. */
+  /** The id as a value, for the span; null when there is none. */
   readonly idValue: string | number | null
-  /** Null where there is none: no body, or none that could be read. */
+  /** Null when there is no body, or when the body could not be read. */
   readonly request: RawRequest | null
-  /** The body of an extension's route, any JSON; undefined where there is none, and for operations of A2A. */
+  /** The body of an extension's route, any JSON; undefined when there is none, and for operations of A2A. */
   readonly extensionBody: unknown
-  /** Of requests that carry a message. */
+  /** Set for requests that carry a message. */
   readonly view: RequestView | null
-  /** Numbers of the body that its doubles do not say; null for none. */
+  /** Numbers of the body that differ from their doubles; null for none. */
   readonly inexact: InexactNumbers | null
-  /** First thing wrong with the body as such. With it, the rest is read as far as it could be. */
+  /** First problem of the body itself. When set, the other fields hold the data that could be read. */
   readonly problem: CallProblem | null
 }
 
@@ -58,7 +58,7 @@ export interface CallInput {
   readonly binding: Binding
   readonly version: Version
   readonly contentType: string | undefined
-  /** Operation of the HTTP+JSON route; null for JSON-RPC, where the body names it. */
+  /** Operation of the HTTP+JSON route; null for JSON-RPC, because the body names the operation. */
   readonly restOperation: Operation | null
   readonly limits: JsonLimits
 }
@@ -104,7 +104,7 @@ function unknownMethod (method: string, version: Version): CallProblem {
   const other: Version = version === '1.0' ? '0.3' : '1.0'
   const path = 'method'
   if (operationOfMethod(method, other) !== null) {
-    // Spec 1.0 §3.6: absent or empty A2A-Version is 0.3, so a 1.0 method without the header is a version error (decision 6).
+    // Spec 1.0 §3.6: an absent or empty A2A-Version means 0.3, so a 1.0 method without the header is a version error (decision 6).
     return other === '1.0'
       ? { reason: 'VERSION_NOT_SUPPORTED', rule: 'version', path: 'header A2A-Version', message: 'The method is one of A2A 1.0, but the request does not say so: a request without the header A2A-Version is A2A 0.3. Send the header "A2A-Version: 1.0".' }
       : { reason: 'METHOD_NOT_FOUND', rule: 'method', path, message: 'The method is one of A2A 0.3, but the request says A2A-Version 1.0. Use the 1.0 method name, or send no A2A-Version header.' }
@@ -124,7 +124,7 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   const parsed = parseStrict(bytes, input.limits)
   if (!parsed.ok) return blank(input.version, operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
   if (operation === 'Extension') return readExtensionBody(input.version, parsed.value, parsed.inexact ?? null)
-  // The Go SDK sends `null` where there is nothing to say.
+  // The Go SDK sends `null` when there is no data to send.
   if (parsed.value === null && !carriesMessage(operation)) return blank(input.version, operation, null)
   if (!isObject(parsed.value)) return blank(input.version, operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
   const body: JsonObject = parsed.value
@@ -132,7 +132,10 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   return { version: input.version, operation, method: null, id: NO_ID, idValue: null, request: { object: body, path: '' }, extensionBody: undefined, view, inexact: parsed.inexact ?? null, problem: null }
 }
 
-/** The extension says what the body is; where it holds a message, that is read as every other. */
+/**
+ * Reads the body of an extension's route. The extension defines the body. When the body holds a message, the message is read like every
+ * other message.
+ */
 function readExtensionBody (version: Version, body: unknown, inexact: InexactNumbers | null): Call {
   const call = { ...blank(version, 'Extension', null), extensionBody: body, inexact }
   return isObject(body) ? { ...call, request: { object: body, path: '' }, view: viewRequest(body, '', version, 'HTTP+JSON', true) } : call

@@ -1,6 +1,6 @@
 /**
- * The JSON-RPC 2.0 envelope of a request, checked as reference table "JSON-RPC corners" says: batches, odd ids, wrong versions and
- * case variants are refused before anything is read from `params`.
+ * The JSON-RPC 2.0 envelope of a request, validated according to the reference table "JSON-RPC corners". Batches, ids of other types, wrong
+ * versions and case variants are rejected before `params` is read.
  */
 import { memberSpan } from '../../wire/json/span.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
@@ -48,8 +48,8 @@ export function readEnvelope (value: unknown): EnvelopeResult {
 }
 
 /**
- * The `id` of a parsed body as the raw token the client wrote, so that an integer beyond 2^53 keeps its digits; `null` where the id
- * is absent or is neither string nor number (JSON-RPC 2.0 §5).
+ * Returns the `id` of a parsed body as the raw token that the client wrote, so that an integer beyond 2^53 keeps its digits. Returns `null`
+ * when the id is absent or is neither string nor number (JSON-RPC 2.0 §5).
  */
 export function idToken (bytes: Bytes, value: unknown): string {
   if (!isObject(value)) return 'null'

@@ -1,6 +1,6 @@
 /**
- * The message view: one shape for 0.3 `kind` parts, 1.0 oneof parts, ProtoJSON snake_case and 0.3 REST `content`.
- * Rules see only this; paths name the client's own fields.
+ * The message view: one shape for 0.3 `kind` parts, 1.0 oneof parts, ProtoJSON snake_case and 0.3 REST `content`. Rules read only this
+ * view. Paths name the client's own fields.
  */
 import type { FieldProblem, JsonObject } from '../fields.js'
 import { addProblem, Fields, FieldSet, isObject, mustBeCamelCase, own } from '../fields.js'
@@ -11,7 +11,7 @@ import { checkFile, isWrapped, WRAPPER, wrapperFlag } from './part-checks.js'
 import type { Binding, Version } from '../versions.js'
 import type { JsonPath } from '../../wire/json/edit.js'
 
-/** Where a part may state its media type; agents differ on which places they read. */
+/** Places at which a part may state its media type. Agents differ on the places that they read. */
 export type MediaTypePlace = 'mediaType' | 'metadata.mediaType' | 'metadata.mimeType' | 'file.mimeType'
 
 export interface StatedMediaType { readonly text: string, readonly path: string, readonly place: MediaTypePlace }
@@ -21,7 +21,7 @@ export interface PartView {
   readonly fields: Fields
   /** `params.message.parts[0]` */
   readonly path: string
-  /** In the message's list. */
+  /** Index of the part in the message's list. */
   readonly index: number
   readonly isData: boolean
   /** The DataPart's data; undefined for other parts. */
@@ -30,23 +30,26 @@ export interface PartView {
   readonly dataPath: string
   /** Keys from the part to its data. */
   readonly dataSteps: readonly string[]
-  /** Every media type stated for the DataPart, most authoritative first, with the path of each; of other parts see `statedTypes`. */
+  /** All media types stated for the DataPart, most authoritative first, with the path of each. For other parts see `statedTypes`. */
   readonly mediaTypes: readonly StatedMediaType[]
-  /** Why some agents may not take it for a DataPart, as a predicate of its path, or null. Matters to rules that count or order DataParts. */
+  /**
+   * Reason why some agents may not read the part as a DataPart, as a predicate of its path, or null. The reason matters to rules that count
+   * or order DataParts.
+   */
   readonly ambiguity: string | null
 }
 
-/** An object with parts: a message, or an artifact of an answer. */
+/** An object with parts: a message, or an artifact of a response. */
 export interface ContentView {
   /** The object itself. */
   readonly fields: Fields
   readonly path: string
   /** Keys from the root of the body to the object. */
   readonly steps: JsonPath
-  /** Its `extensions[]`: annotation, not activation (decision 4). */
+  /** Its `extensions[]`: an annotation, not an activation (decision 4). */
   readonly listed: readonly string[]
   readonly parts: readonly PartView[]
-  /** The key under which its list of parts is written, and how long that is; null where there is no list. */
+  /** The key and the length of its list of parts; null when there is no list. */
   readonly list: { readonly key: string, readonly length: number } | null
 }
 
@@ -58,9 +61,9 @@ export interface MessageView extends ContentView {
 export interface RequestView {
   /** The request object itself. */
   readonly fields: Fields
-  /** Null where the request carries no message object; the agent judges that. */
+  /** Null when the request carries no message object; the agent validates such a request. */
   readonly message: MessageView | null
-  /** 1.0 `tenant` of the request's own body, or null. */
+  /** The 1.0 `tenant` of the request's own body, or null. */
   readonly tenant: string | null
   /** Members that gateway and agent might read differently. */
   readonly problems: readonly FieldProblem[]
@@ -74,7 +77,7 @@ const MEMBERS_0_3 = ['text', 'file', 'data'] as const
 /**
  * Reads the request object: `params` of JSON-RPC, the body of HTTP+JSON.
  * @param path of that object from the root of the request: `params`, or '' for HTTP+JSON
- * @param foreign whether an extension says what its members are: only the message in it is A2A's
+ * @param foreign true when an extension defines the members: only the message in the object belongs to A2A
  */
 export function viewRequest (request: JsonObject, path: string, version: Version, binding: Binding, foreign = false): RequestView {
   const problems: FieldProblem[] = []
@@ -91,7 +94,7 @@ export function viewRequest (request: JsonObject, path: string, version: Version
 
 function viewMessage (request: Fields, version: Version, binding: Binding, problems: FieldProblem[]): MessageView | null {
   let field = 'message'
-  // proto 0.3.0 names the field `request` with json_name `message`: ProtoJSON parsers read both.
+  // proto 0.3.0 names the field `request`, with json_name `message`. ProtoJSON parsers read both names.
   if (version === '0.3' && binding === 'HTTP+JSON' && isObject(request.get('request'))) {
     if (request.get('message') !== undefined) addProblem(problems, request.pathOf('request'), 'stands beside "message", another spelling of the same field; send only "message"')
     else field = 'request'
@@ -102,14 +105,14 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   const members = membersOf(version, binding)
   const read = Fields.read(raw, members.message, request.pathOf(field), problems)
   const content = viewContent(read, request.path === '' ? [key] : [request.path, key], members, problems)
-  // Python's models read both, the JavaScript SDKs take the message for one without a task.
+  // Python's models read both spellings. The JavaScript SDKs read the message as a message without a task.
   if (version === '0.3' && binding === 'JSONRPC') mustBeCamelCase(content.fields, MESSAGE_IDS, problems)
   if (version === '0.3' && content.list?.key === 'content') for (const part of content.parts) mustBeWrapped(part, problems)
   const { fields, path, steps, listed, parts, list } = content
   return { fields, path, steps, listed, parts, list, taskId: presence(fields.get('taskId')), contextId: presence(fields.get('contextId')) }
 }
 
-/** ProtoJSON of proto 0.3.0: data without the member is no data to the JavaScript SDKs. */
+/** Requires the member `data` of ProtoJSON of proto 0.3.0: the JavaScript SDKs read data without this member as no data. */
 function mustBeWrapped ({ isData, data, dataPath, dataSteps }: PartView, problems: FieldProblem[]): void {
   if (!isData || data === undefined || data === null || dataSteps === WRAPPED_DATA) return
   if (!isObject(data) || Object.keys(data).length > 0) {
@@ -117,7 +120,10 @@ function mustBeWrapped ({ isData, data, dataPath, dataSteps }: PartView, problem
   }
 }
 
-/** Data of a part with a kind is the document itself, but ProtoJSON readers look for the document in it. */
+/**
+ * Rejects data that holds a member `data` in a part with a kind: the data is the document itself, but ProtoJSON readers look for the
+ * document inside the data.
+ */
 function mustBeUnwrapped ({ data, dataPath, dataSteps }: PartView, problems: FieldProblem[]): void {
   if (dataSteps !== DATA || !isObject(data)) return
   const inner = own(data, 'data')
@@ -127,8 +133,8 @@ function mustBeUnwrapped ({ data, dataPath, dataSteps }: PartView, problems: Fie
 /**
  * Reads an object that has parts and may list extensions.
  * @param steps keys from the root of the body to it
- * @param proto whether parts without `kind` are ProtoJSON of proto 0.3.0, where data lies one level deeper also below `parts`: in answers of
- *   0.3 HTTP+JSON, whose artifacts have no `content`
+ * @param proto true when parts without `kind` are ProtoJSON of proto 0.3.0, in which data lies one level deeper also below `parts`. This
+ *   applies to responses of 0.3 HTTP+JSON, whose artifacts have no `content`.
  */
 export function viewContent (fields: Fields, steps: JsonPath, members: Members, problems: FieldProblem[], proto = false): ContentView {
   const extensions = fields.get('extensions')
@@ -136,7 +142,7 @@ export function viewContent (fields: Fields, steps: JsonPath, members: Members, 
   return { fields, path: fields.path, steps, listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : NONE, parts, list }
 }
 
-/** Null and the empty string are ProtoJSON's absent. */
+/** Returns the presence of a field. ProtoJSON treats null and the empty string as absent. */
 export function presence (value: unknown): 'present' | 'absent' {
   return value === undefined || value === null || value === '' ? 'absent' : 'present'
 }
@@ -170,6 +176,9 @@ const DATA: readonly string[] = ['data']
 const WRAPPED_DATA: readonly string[] = ['data', 'data']
 const FLAGGED_DATA: readonly string[] = ['data', 'value']
 
+/** Members of a 1.0 part that 0.3 does not define. */
+const FILE_OF_1_0 = ['url', 'raw'] as const
+
 function viewPart (part: Fields, index: number, known: Members, nested: boolean, problems: FieldProblem[]): PartView {
   const { path } = part
   const { version } = known
@@ -179,7 +188,7 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
   for (let i = 0; i < members.length; i++) {
     const member = members[i] as string
     const value = part.peek(member)
-    // A null sibling is an absent one to every SDK, so it makes no second member.
+    // Every SDK reads a null sibling as absent, so null does not count as a second member.
     if (value === undefined || value === null) continue
     several = present !== null
     if (several) addProblem(problems, path, `holds both "${present}" and "${member}"; a part has exactly one of ${members.join(', ')}`)
@@ -188,7 +197,10 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
   const kind = own(part.object, 'kind')
   if (version === '0.3' && !several && kind !== present && (kind === 'text' || kind === 'file' || kind === 'data')) {
     if (present !== null) addProblem(problems, path, `says kind "${kind}" and carries "${present}"; make them agree`)
-    // A text without its member is an empty one: writers leave empty members out.
+    // A text part without its member is an empty text: writers omit empty members. With members of 1.0, a reader of 1.0 finds a file.
+    else if (kind === 'text' && FILE_OF_1_0.some(member => own(part.object, member) !== undefined && own(part.object, member) !== null)) {
+      addProblem(problems, path, 'says kind "text" and carries a file of A2A 1.0; make them agree')
+    }
     else if (kind === 'file' || (kind === 'data' && part.key('data') === null)) addProblem(problems, path, `says kind "${kind}" and carries none; add the member "${kind}"`)
   }
   const isData = present === 'data' || (present === null && part.key('data') !== null)
@@ -201,9 +213,9 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
   let data = part.get('data')
   let dataPath = part.pathOf('data')
   let dataSteps = DATA
-  // 0.3 REST is ProtoJSON of DataPart { Struct data }: the document is one level deeper (reference §5.2).
+  // 0.3 REST is ProtoJSON of DataPart { Struct data }: the document lies one level deeper (reference §5.2).
   if (nested && isObject(data) && Object.hasOwn(data, 'data')) {
-    // Its other members are the client's own, whatever their spelling.
+    // The other members belong to the client, whatever their spelling.
     Fields.read({ data: data.data }, known.dataPart, dataPath, problems)
     data = data.data
     dataPath = `${dataPath}.data`
@@ -240,10 +252,10 @@ function mediaTypesOf (part: Fields, { version, partMetadata }: Members, problem
   return found
 }
 
-/** The table has the types; here they are only looked up. */
+/** `members.ts` defines the types; this set only serves lookups. */
 const STATED = new FieldSet({ mediaType: ANY, mimeType: ANY })
 
-/** The media types of any part; those of parts without data are only read where a policy asks for them. */
+/** Returns the media types of any part. The media types of parts without data are read only when a policy needs them. */
 export function statedTypes (part: PartView): readonly StatedMediaType[] {
   if (part.isData) return part.mediaTypes
   const found: StatedMediaType[] = []

@@ -1,4 +1,7 @@
-/** Requests without a message that name their task or their tenant twice and differently, or where only some agents look. */
+/**
+ * Detects requests without a message that name their task or their tenant ambiguously: twice with different values, or in a place that only
+ * some agents read.
+ */
 import type { Call } from './call.js'
 import type { FieldProblem } from '../fields.js'
 import { addProblem, Fields, isObject, mustBeCamelCase } from '../fields.js'
@@ -7,7 +10,7 @@ import type { Operation } from '../operations.js'
 import { carriesMessage } from '../operations.js'
 import { nameId, taskIdOfPath } from '../task-id.js'
 
-/** Where an HTTP+JSON request was sent. */
+/** Target of an HTTP+JSON request. */
 export interface Address {
   /** Percent-encoded, without query. */
   readonly path: string
@@ -19,13 +22,14 @@ export interface Address {
 
 const TASK_ID = ['taskId'] as const
 
-/** Operations whose request has the task as `id`; the others of tasks have it as `taskId`. */
+/** Operations whose request names the task as `id`. The other operations on tasks name it as `taskId`. */
 const OF_TASK: ReadonlySet<Operation> = new Set<Operation>(['GetTask', 'CancelTask', 'SubscribeToTask'])
 const OF_CONFIG: ReadonlySet<Operation> = new Set<Operation>(['CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig'])
 
 /**
+ * Finds an ambiguous name.
  * @param address null for JSON-RPC
- * @returns the first thing that agents read differently, or null
+ * @returns the first member that agents read differently, or null
  */
 export function unclearName (call: Call, address: Address | null): FieldProblem | null {
   if (call.operation === 'Other' || call.operation === 'Extension') return null
@@ -35,7 +39,7 @@ export function unclearName (call: Call, address: Address | null): FieldProblem 
   return call.view !== null || call.request === null || carriesMessage(call.operation) ? null : ofBody(call, address)
 }
 
-/** A tenant of the query that is not the path's: of the JavaScript SDK it may even outdo that. */
+/** True for a tenant in the query that differs from the tenant of the path. In the JavaScript SDK the query may even take precedence. */
 function strayTenant ({ tenant, query }: Address): boolean {
   if (!/tenant|%/.test(query)) return false
   const ofPath = tenant === null ? null : decodeURIComponent(tenant)

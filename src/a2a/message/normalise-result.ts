@@ -6,21 +6,22 @@ import { normaliseMessage, normalisePart } from './normalise.js'
 import type { NormalisedResult, ResultView } from './result.js'
 
 /**
- * `{type, taskId, contextId, state, append, metadata, status, message, artifacts}`; what the agent left out is left out.
+ * Returns `{type, taskId, contextId, state, append, metadata, status, message, artifacts}`. Members that the agent omitted are absent.
  *
- * - `type`: `task`, `message`, `statusUpdate` or `artifactUpdate`; always there.
- * - `taskId`, `contextId`: texts; of a Task `taskId` is its `id`. Not there where null or empty.
- * - `state`: of a Task or status update, by the names of 0.3: `submitted`, `working`, `input-required`, `auth-required`, `completed`, `canceled`,
- *   `failed`, `rejected`, `unknown`.
- * - `append`: true or false, in every artifact update and nowhere else.
- * - `metadata`: the object on the Task or on the update itself. That of a Message is in `message`.
- * - `status`: `{message}`, of a Task or status update whose status has a message of the agent.
- * - `message`: the Message that is the result. Messages are `{role, taskId, contextId, metadata, extensions, parts}`, as in requests. What the client
- *   wrote, by its role, is not there.
- * - `artifacts`: of a Task that has some; of an artifact update the one. Each is `{artifactId, name, metadata, extensions, parts}`.
+ * - `type`: `task`, `message`, `statusUpdate` or `artifactUpdate`; always present.
+ * - `taskId`, `contextId`: strings; for a Task, `taskId` is its `id`. Absent when null or empty.
+ * - `state`: state of a Task or status update, by the names of 0.3: `submitted`, `working`, `input-required`, `auth-required`, `completed`,
+ *   `canceled`, `failed`, `rejected`, `unknown`.
+ * - `append`: true or false; present in every artifact update and nowhere else.
+ * - `metadata`: the object on the Task or on the update itself. The metadata of a Message is in `message`.
+ * - `status`: `{message}`, for a Task or status update whose status has a message of the agent.
+ * - `message`: the Message that is the result. A message is `{role, taskId, contextId, metadata, extensions, parts}`, as in requests.
+ *   Status messages whose role is the client's are absent.
+ * - `artifacts`: the artifacts of a Task that has some, or the single artifact of an artifact update. Each is `{artifactId, name, metadata,
+ *   extensions, parts}`.
  *
- * `extensions` and `parts` are always there, empty lists at least. Parts are those of requests: `text`, `data`, `url` or `raw`, and `mediaType`, `filename`
- * and `metadata` where stated. `history` is not there.
+ * `extensions` and `parts` are always present, as empty lists at least. Parts have the shape of the parts of requests: `text`, `data`,
+ * `url` or `raw`, and `mediaType`, `filename` and `metadata` when stated. `history` is absent.
  */
 export function normaliseResult (view: ResultView): NormalisedResult {
   const { kind, taskId, contextId, state, fields, status, message, artifacts } = view

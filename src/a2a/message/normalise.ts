@@ -6,9 +6,9 @@ import type { ContentView, PartView } from './message.js'
 import { presence } from './message.js'
 
 /**
- * `{operation, version, message: {role, taskId, contextId, metadata, extensions, parts}, metadata}`; what the client left out is left out.
- * Roles are `user` and `agent`; ids that are null or empty are left out; a part has its `text`, `data`, `url` or `raw`, and `mediaType`,
- * `filename` and `metadata` where it states them.
+ * Returns `{operation, version, message: {role, taskId, contextId, metadata, extensions, parts}, metadata}`. Members that the client
+ * omitted are absent. Roles are `user` and `agent`. Ids that are null or empty are absent. A part has its `text`, `data`, `url` or `raw`,
+ * and `mediaType`, `filename` and `metadata` when it states them.
  */
 export function normalise (call: Call): JsonObject {
   const { view } = call
@@ -21,7 +21,7 @@ export function normalise (call: Call): JsonObject {
   }
 }
 
-/** `{role, taskId, contextId, metadata, extensions, parts}`, of a request or an answer. */
+/** Returns `{role, taskId, contextId, metadata, extensions, parts}` of a message in a request or a response. */
 export function normaliseMessage (message: ContentView): JsonObject {
   const { fields } = message
   const out: Record<string, unknown> = {}
@@ -35,7 +35,7 @@ export function normaliseMessage (message: ContentView): JsonObject {
   return out
 }
 
-/** `user` or `agent`, or what else is written there; null for none. ProtoJSON reads the numbers of an enum for its names. */
+/** Returns `user` or `agent`, or any other string in the role; null for none. ProtoJSON accepts the numbers of an enum for its names. */
 export function roleOf (message: Fields): string | null {
   const role = message.get('role')
   if (typeof role === 'string') return role === 'ROLE_USER' ? 'user' : role === 'ROLE_AGENT' ? 'agent' : role
@@ -48,7 +48,7 @@ export function normalisePart (part: PartView): JsonObject {
   const file = fields.get('file')
   if (part.isData) out.data = part.data
   else for (const member of ['text', 'url', 'raw'] as const) addText(fields, member, out)
-  // 1.0 knows no files: what stands beside one is the part.
+  // 1.0 has no `file` member: the other members are then the content of the part.
   if (isObject(file) && Object.keys(out).length === 0) addFile(file, out)
   addText(fields, 'filename', out)
   const stated = part.mediaTypes[0]
@@ -66,7 +66,7 @@ function addText (fields: Fields, name: string, out: Record<string, unknown>): v
 
 const FILE_MEMBERS = [['uri', 'url'], ['fileWithUri', 'url'], ['file_with_uri', 'url'], ['bytes', 'raw'], ['fileWithBytes', 'raw'], ['file_with_bytes', 'raw'], ['name', 'filename'], ['mimeType', 'mediaType'], ['mime_type', 'mediaType']] as const
 
-/** 0.3 has a FilePart, whose members 1.0 moved onto the part. */
+/** Adds the members of a 0.3 FilePart, which 1.0 moved to the part itself. */
 function addFile (file: JsonObject, out: Record<string, unknown>): void {
   for (const [theirs, ours] of FILE_MEMBERS) {
     const value = own(file, theirs)

@@ -1,11 +1,11 @@
-/** What some readers take for a file or for wrapped data, and others do not. */
+/** Checks for files and wrapped data that only some readers recognise. */
 import type { FieldProblem, JsonObject } from '../fields.js'
 import { addProblem, Fields, isObject, own } from '../fields.js'
 import type { Members } from '../members.js'
 
 const FILE_MEMBERS = ['uri', 'bytes', 'fileWithUri', 'fileWithBytes'] as const
 
-/** A file has one address or one content, under the name that its binding has for it. */
+/** Checks that a file has exactly one address or one content, under the name that its binding defines. */
 export function checkFile (part: Fields, members: Members, problems: FieldProblem[]): void {
   const raw = part.get('file')
   if (!isObject(raw)) return
@@ -14,7 +14,7 @@ export function checkFile (part: Fields, members: Members, problems: FieldProble
   if (held.length > 1) addProblem(problems, file.path, `holds both "${held[0]}" and "${held[1]}"; a file has exactly one of ${FILE_MEMBERS.join(', ')}`)
 }
 
-/** In a part's metadata (JavaScript SDK 1.3.0 and Python SDK 1.x, compatibility with 0.3). */
+/** Key in a part's metadata (JavaScript SDK 1.3.0 and Python SDK 1.x, compatibility with 0.3). */
 export const WRAPPER = 'data_part_compat'
 
 export function wrapperFlag (part: Fields): unknown {
@@ -23,8 +23,8 @@ export function wrapperFlag (part: Fields): unknown {
 }
 
 /**
- * SDKs that translate 1.0 write data that is no object as `{value}` with the flag, and read it back; no other one knows the flag. JavaScript wants
- * `true`, Python anything that is true.
+ * True for data that is wrapped as `{value}` with the flag. SDKs that translate 1.0 write data that is not an object in this form, and read
+ * it back. No other SDK knows the flag. JavaScript requires `true`, Python accepts any truthy value.
  */
 export function isWrapped (part: Fields, data: JsonObject): boolean {
   return wrapperFlag(part) === true && Object.hasOwn(data, 'value') && Object.keys(data).length === 1 && !isObject(data.value)

@@ -1,5 +1,5 @@
 /**
- * What an agent's answer holds, in both generations and bindings: envelope, error, results. Shapes: spec 0.3.0 §7, A2A 1.0.1 §9.4 and §11,
+ * Reads an agent's response, in both generations and bindings: envelope, error, results. Shapes: spec 0.3.0 §7, A2A 1.0.1 §9.4 and §11,
  * proto 1.0.1 SendMessageResponse and StreamResponse.
  */
 import type { FieldProblem, JsonObject } from '../fields.js'
@@ -12,17 +12,18 @@ import type { ResponseView, ResultView } from './result.js'
 
 export interface ResponseOptions extends Style {
   readonly operation: Operation
-  /** JSON-RPC id of the request as a value; null where it has none: then every id of the answer is fine. */
+  /** JSON-RPC id of the request as a value; null when the request has none: then every id of the response is accepted. */
   readonly id: string | number | null
-  /** Whether it is an event of a stream, which may be an update of a task. */
+  /** True for an event of a stream, which may be an update of a task. */
   readonly stream: boolean
 }
 
 type Fault = { readonly path: string, readonly message: string }
 
 /**
- * Reads the body of an answer, or the data of one event. Never throws. Answers of the operations for push notification configurations and of
- * GetExtendedAgentCard have no results; those of unknown methods and of extensions' routes have them where they look like it.
+ * Reads the body of a response, or the data of one event. Never throws. Responses of the operations for push notification configurations
+ * and of GetExtendedAgentCard have no results. Responses of unknown methods and of extensions' routes have results when they look like
+ * results.
  * @param value JSON, parsed strictly
  */
 export function viewResponse (value: unknown, options: ResponseOptions): ResponseView {
@@ -34,14 +35,14 @@ function viewRpc (value: unknown, options: ResponseOptions): ResponseView {
   const problems: FieldProblem[] = []
   Fields.read(value, RPC_RESPONSE, '', problems)
   if (own(value, 'jsonrpc') !== '2.0') return faulty('jsonrpc', 'must be the string "2.0"', problems)
-  // Serialisers that write every member write null for the one of the two that is not meant.
+  // Serialisers that write every member write null for the unused one of `result` and `error`.
   const error = own(value, 'error')
   const isError = error !== undefined && error !== null
   const result = own(value, 'result')
   if (isError && result !== undefined && result !== null) return faulty('error', 'stands beside "result"; an answer has exactly one of them', problems)
   if (!isError && !Object.hasOwn(value, 'result')) return faulty('', 'has neither "result" nor "error"', problems)
   const id = own(value, 'id') ?? null
-  // JSON-RPC 2.0 §5: null where an error kept the agent from reading it.
+  // JSON-RPC 2.0 §5: the id is null when an error prevented the agent from reading the id.
   if (options.id !== null && id !== options.id && !(isError && id === null)) return faulty('id', 'is not the id of the request', problems)
   if (isError) return { results: NONE, isError: true, fault: null, problems }
   return viewResults({ value: result, path: 'result', steps: RESULT }, options, problems)
@@ -53,7 +54,10 @@ function viewRest (value: unknown, options: ResponseOptions): ResponseView {
   return viewResults({ value, path: '', steps: ROOT }, options, problems)
 }
 
-/** 1.0.1 §11.6 and events named `error`: `{error}`. No text of 0.3 says how errors look; its SDKs write `{code, message}`. */
+/**
+ * True for an error body. 1.0.1 §11.6 and events named `error`: `{error}`. The 0.3 specification does not define the shape of errors; its
+ * SDKs write `{code, message}`.
+ */
 function isRestError (body: JsonObject): boolean {
   const error = own(body, 'error')
   if (error !== undefined && error !== null) return true
@@ -62,7 +66,7 @@ function isRestError (body: JsonObject): boolean {
 
 const RESULTS = ['task', 'message', 'msg', 'statusUpdate', 'artifactUpdate', 'tasks', 'status', 'artifact', 'artifacts', 'history', 'parts', 'content', 'metadata']
 
-/** Whether somebody might take something of it for a result: clients of calls that succeed do not look for errors. */
+/** True when a client might read a member of the body as a result: clients of successful calls do not look for errors. */
 function holdsResult (body: JsonObject): boolean {
   return Object.keys(body).some(key => typeof body[key] === 'object' && body[key] !== null && RESULTS.some(name => isSameField(key, name)))
 }
@@ -100,7 +104,7 @@ function viewTasks (place: Place, options: ResponseOptions, problems: FieldProbl
   if (!isObject(place.value)) return faulty(place.path, 'is no list of Tasks', problems)
   const fields = Fields.read(place.value, membersOf(options.version, options.binding).taskList, place.path, problems)
   const tasks = fields.get('tasks')
-  // ProtoJSON leaves empty lists out.
+  // ProtoJSON omits empty lists.
   if (tasks === undefined || tasks === null) return read(NONE, problems)
   const path = fields.pathOf('tasks')
   if (!Array.isArray(tasks)) return faulty(path, 'is no list of Tasks', problems)
@@ -115,7 +119,10 @@ function viewTasks (place: Place, options: ResponseOptions, problems: FieldProbl
   return read(results, problems)
 }
 
-/** Its members may be anybody's: only what is a result beyond doubt is read, and nothing else of it can be a problem. */
+/**
+ * Reads the response of an unknown method or an extension's route. Its members may belong to any specification. Only an unambiguous result
+ * is read, and no other member can be a problem.
+ */
 function viewUnknown (place: Place, options: ResponseOptions, problems: FieldProblem[]): ResponseView {
   const { value } = place
   if (!isObject(value)) return read(NONE, problems)
@@ -130,7 +137,7 @@ function someOf<T> (value: T | null): readonly T[] {
   return value === null ? NONE : [value]
 }
 
-/** An object that says its kind is one of 0.3, whatever the request's version. */
+/** Returns the style of a value. An object that states its `kind` is an object of 0.3, whatever the version of the request. */
 function styleOf (value: JsonObject, { binding, version }: ResponseOptions): Style {
   return { binding, version: typeof own(value, 'kind') === 'string' ? '0.3' : version }
 }

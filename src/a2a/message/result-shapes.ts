@@ -1,4 +1,7 @@
-/** Messages, tasks and their updates as agents of both generations and bindings write them: bare, by `kind`, or wrapped in a member of their name. */
+/**
+ * Reads messages, tasks and their updates as agents of both generations and bindings write them: bare, by `kind`, or wrapped in a member
+ * with their name.
+ */
 import type { JsonPath } from '../../wire/json/edit.js'
 import type { FieldProblem, JsonObject } from '../fields.js'
 import type { FieldSet } from '../fields.js'
@@ -12,7 +15,7 @@ import type { TaskState } from '../task-state.js'
 import { taskStateOf } from '../task-state.js'
 import type { Binding, Version } from '../versions.js'
 
-/** A value of the answer and where it is. */
+/** A value of the response and its place. */
 export interface Place {
   readonly value: unknown
   readonly path: string
@@ -21,10 +24,10 @@ export interface Place {
 
 export interface Style { readonly binding: Binding, readonly version: Version }
 
-/** Of the members that a version and binding has for each kind of result. */
+/** Key in `Members` for each kind of result. */
 const FIELDS = { task: 'task', message: 'message', statusUpdate: 'update', artifactUpdate: 'update' } as const
 
-/** 0.3: types.ts 0.3.0. */
+/** Kinds of 0.3, from types.ts 0.3.0. */
 const KINDS: ReadonlyMap<unknown, ResultKind> = new Map([['task', 'task'], ['message', 'message'], ['status-update', 'statusUpdate'], ['artifact-update', 'artifactUpdate']])
 
 type Member = readonly [name: string, kind: ResultKind]
@@ -34,9 +37,9 @@ const MEMBERS_1_0: readonly Member[] = [['task', 'task'], ['message', 'message']
 const MEMBERS_0_3: readonly Member[] = [...MEMBERS_1_0, ['msg', 'message']]
 
 /**
- * Reads a Message, a Task or an update, wrapped as proto 1.0.1 StreamResponse and proto 0.3.0 have it, or by itself as 0.3 has it.
- * @param updates whether updates of tasks are results here
- * @returns several where it holds several, which is a problem; none where it is no result
+ * Reads a Message, a Task or an update: wrapped as in proto 1.0.1 StreamResponse and proto 0.3.0, or bare as in 0.3.
+ * @param updates true when updates of tasks count as results
+ * @returns several results when the object holds several, which is a problem; none when the object is no result
  */
 export function readResult (object: JsonObject, place: Place, style: Style, updates: boolean, problems: FieldProblem[]): ResultView[] {
   const old = style.version === '0.3'
@@ -46,7 +49,7 @@ export function readResult (object: JsonObject, place: Place, style: Style, upda
   const take = (kind: ResultKind, value: JsonObject, path: string, steps: JsonPath): void => {
     if (updates || kind === 'task' || kind === 'message') found.push(view(kind, value, path, steps, style, problems))
   }
-  // A kind that no client knows makes it nothing to them all.
+  // An object with an unknown kind is no result to any client.
   if (typeof named === 'string' && kind === undefined) return found
   if (kind !== undefined) take(kind, object, place.path, place.steps)
   if (kind !== undefined && style.binding === 'JSONRPC') return found
@@ -66,14 +69,14 @@ export function readResult (object: JsonObject, place: Place, style: Style, upda
   return found
 }
 
-/** A Task by itself: what GetTask and CancelTask answer with, and what lists hold. @returns null for what is none */
+/** Reads a bare Task: the response of GetTask and CancelTask, and the element of lists. @returns null when the object is no Task */
 export function readTask (object: JsonObject, { path, steps }: Place, style: Style, problems: FieldProblem[]): ResultView | null {
   const kind = style.version === '0.3' ? own(object, 'kind') : undefined
   if (typeof kind === 'string' ? kind !== 'task' : typeof own(object, 'id') !== 'string' && !isObject(own(object, 'status'))) return null
   return view('task', object, path, steps, style, problems)
 }
 
-/** Whether it is a result in some generation beyond doubt: an object of another origin hardly looks like it. */
+/** True when the object is certainly a result in some generation: an object of another origin is unlikely to look like one. */
 export function isResult (object: JsonObject): boolean {
   if (looksLike(object, KINDS.get(own(object, 'kind'))) || isBareTask(object)) return true
   return MEMBERS_0_3.some(([name, kind]) => {
@@ -90,7 +93,7 @@ export function isBareTask (object: JsonObject): boolean {
 function looksLike (object: JsonObject, kind: ResultKind | undefined): boolean {
   const has = (name: string): unknown => own(object, name) ?? own(object, snakeCase(name))
   switch (kind) {
-    // Objects and lists alike: what has the other one is a result of the wrong type, and not some other thing.
+    // Objects and lists both count: a member with the other container is a result of the wrong type, not an unrelated object.
     case 'task': return isBareTask(object) || (has('id') !== undefined && isContainer(has('status')) && isContainer(has('artifacts')))
     case 'message': return has('messageId') !== undefined && (isContainer(has('parts')) || isContainer(has('content')))
     case 'statusUpdate': return has('taskId') !== undefined && isContainer(has('status'))
@@ -103,7 +106,10 @@ function isContainer (value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-/** 0.3 objects without `kind`, which readers that go by shape take: Python's model has it by default, and takes the shape that most members fit. */
+/**
+ * Returns the kind of a 0.3 object without `kind`. Some readers accept such objects by shape: Python's model sets `kind` by default, and
+ * chooses the shape that fits most members.
+ */
 function bareKind (object: JsonObject, path: string, problems: FieldProblem[]): ResultKind | null {
   const kinds: ResultKind[] = []
   if (isContainer(own(object, 'status'))) {
@@ -153,7 +159,7 @@ class Result implements ResultView {
     this.taskId = idOf(fields, kind === 'task' ? 'id' : 'taskId')
     this.contextId = idOf(fields, 'contextId')
     this.append = kind === 'artifactUpdate' && fields.get('append') === true
-    // Whatever role it says: nobody but the agent answers.
+    // The role of the message does not matter: only the agent sends responses.
     if (kind === 'message') this.message = this.content(fields, steps, problems)
     if (kind === 'task' || kind === 'statusUpdate') {
       const status = this.child(fields, 'status', this.members.status, problems)
@@ -169,7 +175,10 @@ class Result implements ResultView {
     }
   }
 
-  /** Read when first asked for: only redaction asks. What is odd there the client may have written, so it is no problem of an answer that is only judged. */
+  /**
+   * Messages of the history, read on demand: only redaction needs them. The client may have written the faults in the history, so they are
+   * no problem of a response that is only evaluated.
+   */
   get history (): readonly ContentView[] {
     this.all ??= this.kind === 'task' ? this.list('history', this.members.message, this.pastProblems) : NOTHING
     return this.all
@@ -190,12 +199,18 @@ class Result implements ResultView {
     return message === null ? null : this.authored(message, [...steps, status.key(field) ?? field], problems)
   }
 
-  /** Null for what the client wrote: some agents begin a task with a status that repeats its message (adk-python). */
+  /**
+   * Reads a status message. Null for a message of the client: some agents begin a task with a status that repeats the client's message
+   * (adk-python).
+   */
   private authored (message: Fields, steps: JsonPath, problems: FieldProblem[]): ContentView | null {
     return this.isClients(message) ? null : this.content(message, steps, problems)
   }
 
-  /** By the role as its generation and binding write it: in another spelling it is no role of the client to whoever reads it. */
+  /**
+   * True when the role is the client's, as its generation and binding write it. In another spelling, readers do not take the role for the
+   * client's.
+   */
   private isClients (message: Fields): boolean {
     const role = message.get('role')
     if (this.version === '0.3' && role === 'user') return true
@@ -225,7 +240,7 @@ class Result implements ResultView {
   }
 }
 
-/** Null and the empty string are ProtoJSON's absent. */
+/** Returns an id. ProtoJSON treats null and the empty string as absent. */
 function idOf (fields: Fields, field: string): string | null {
   const value = fields.get(field)
   return typeof value === 'string' && value !== '' ? value : null

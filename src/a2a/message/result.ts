@@ -1,4 +1,7 @@
-/** The result view: one shape for what agents answer in both generations and bindings. Rules see only this; paths name the agent's own fields. */
+/**
+ * The result view: one shape for the responses of agents in both generations and bindings. Rules read only this view. Paths name the
+ * agent's own fields.
+ */
 import type { JsonPath } from '../../wire/json/edit.js'
 import type { FieldProblem, Fields, JsonObject } from '../fields.js'
 import type { ContentView } from './message.js'
@@ -6,46 +9,48 @@ import type { TaskState } from '../task-state.js'
 
 export type ResultKind = 'message' | 'task' | 'statusUpdate' | 'artifactUpdate'
 
-/** One Message, Task or update: what a call answers, an event of a stream, or a task of a list. */
+/** One Message, Task or update: the result of a call, an event of a stream, or a task of a list. */
 export interface ResultView {
   readonly kind: ResultKind
   /** The object itself, without the member that wraps it. */
   readonly fields: Fields
-  /** From the root of the answer: `result.task`, `result.tasks[2]`, or '' for the body itself. */
+  /** Path from the root of the response: `result.task`, `result.tasks[2]`, or '' for the body itself. */
   readonly path: string
   /** Keys from the root of the body to the object. */
   readonly steps: JsonPath
   readonly taskId: string | null
   readonly contextId: string | null
-  /** Of a task or status update; null where none is told. */
+  /** State of a task or status update; null when none is stated. */
   readonly state: TaskState | null
-  /** The Message itself, whatever role it says. */
+  /** The Message itself, whatever its role. */
   readonly message: ContentView | null
-  /** `status.message` of a task or status update, unless the client wrote it, by its role. */
+  /** `status.message` of a task or status update; null when its role is the client's. */
   readonly status: ContentView | null
-  /** Of a task, or the one of an artifact update. */
+  /** The artifacts of a task, or the single artifact of an artifact update. */
   readonly artifacts: readonly ContentView[]
-  /** Whether an artifact update adds to an artifact that was sent before. */
+  /** True when an artifact update appends to an artifact that was sent before. */
   readonly append: boolean
-  /** The messages of a task's history, whoever wrote them: never judged, only redacted. */
+  /** The messages of a task's history, of all authors. They are redacted but never evaluated. */
   readonly history: readonly ContentView[]
-  /** Those of them that the client did not write, by their role. */
+  /** The messages of the history whose role is not the client's. */
   readonly past: readonly ContentView[]
-  /** Members of the history that clients might read differently; known once it was read. */
+  /** Members of the history that clients might read differently; complete after the history was read. */
   readonly pastProblems: readonly FieldProblem[]
 }
 
-/** What the body of an answer, or the data of one event, holds. */
+/** The content of a response body, or of the data of one event. */
 export interface ResponseView {
-  /** Several for a list of tasks, none for an error and for operations that answer with neither messages nor tasks. */
+  /** Several for a list of tasks. None for an error, and for operations whose responses hold neither messages nor tasks. */
   readonly results: readonly ResultView[]
-  /** An error of JSON-RPC or HTTP+JSON in place of a result. */
+  /** True for an error of JSON-RPC or HTTP+JSON in the place of a result. */
   readonly isError: boolean
-  /** What makes it no answer to the request, as a predicate of its path; JSON-RPC: the envelope, the id. */
+  /**
+   * Reason why the body is no response to the request, as a predicate of its path. In JSON-RPC the reason may be the envelope or the id.
+   */
   readonly fault: { readonly path: string, readonly message: string } | null
   /** Members that clients might read differently. */
   readonly problems: readonly FieldProblem[]
 }
 
-/** For `match` schemas and `select.event`; docs/how-it-decides.md describes it. */
+/** Input of `match` schemas and `select.event`; docs/how-it-decides.md describes it. */
 export type NormalisedResult = JsonObject

@@ -1,12 +1,12 @@
-/** A policy of the catalogue as the build has read and checked it. */
+/** A catalogue policy that the build has read and checked. */
 export interface BuiltPolicy {
-  /** Of the file that it was read from. */
+  /** Digest of the policy's source file. */
   readonly digest: string
-  /** JSON */
+  /** The policy as JSON text. */
   readonly policy: string
 }
 
-/** By name. The build puts a module with them in this one's place (scripts/catalogue.ts). */
+/** Returns the built policies by name. The build replaces this module with one that holds them (scripts/catalogue.ts). */
 export function builtCatalogue (): Readonly<Record<string, BuiltPolicy>> {
   return {}
 }

@@ -1,6 +1,9 @@
 import type { Name, Precompiled } from '../precompiled.js'
 
-/** Validators of our own schemas that the build has made: it puts a module with them in this one's place (scripts/validators.ts). */
+/**
+ * Returns the validators that the build has compiled for the gateway's own schemas. The build replaces this module with one that holds them
+ * (scripts/validators.ts).
+ */
 export function validatorsOf (_name: Name): Precompiled | null {
   return null
 }

@@ -15,14 +15,14 @@ import type { Mapping } from '../yaml/values.js'
 import { CARD_PATHS } from '../../a2a/card/map.js'
 
 /**
- * What a schema cannot say: how keys depend on each other and on the disk. Runs on values that may still be wrong, so that
- * all problems of a file are reported at once; each check passes over what validation already refused.
+ * Checks that a schema cannot express: how keys depend on each other and on the disk. The checks run on values that may still be wrong, so
+ * that the gateway reports all problems of a file at once. Each check skips values that validation already rejected.
  */
 
 export interface CheckContext {
   /** Directory that paths in the file are relative to. */
   readonly baseDir: string
-  /** Where secrets may be; null: they are not looked for. */
+  /** Environment that holds the secrets. Null: the checks do not look for secrets. */
   readonly env: Environment | null
   readonly layers: PolicyLayers
 }
@@ -61,7 +61,7 @@ function listeners (server: Mapping): PathProblem[] {
   ]
 }
 
-/** Names, and addresses under which agents are reached, are unique. */
+/** Checks that the names and the public addresses of agents are unique. */
 function twins (agents: readonly unknown[]): PathProblem[] {
   const names = new Map<string, number>()
   const routes = new Map<string, number>()
@@ -107,7 +107,7 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
   return problems
 }
 
-/** A card that is served untouched has no room for what the platform adds. */
+/** Checks that `advertise` lists each URI once, and that nothing is added to a card that is served unchanged. */
 function additions (card: Mapping, path: Path): PathProblem[] {
   const seen = new Set<unknown>()
   const twice = items(card.advertise).flatMap((entry, index) => {
@@ -150,7 +150,7 @@ function uselessTls (agent: Mapping, path: Path): PathProblem[] {
   return [fault([...path, 'upstream', 'tls'], `${dotted([...path, 'upstream', 'tls'])} has no effect on an http URL`, 'write https', 'key')]
 }
 
-/** Calls that are admitted and wait for a connection help nobody. */
+/** Checks that there are enough upstream connections: an admitted call should not wait for a connection. */
 function tooFewConnections (agent: Mapping, path: Path): PathProblem[] {
   const { connections } = mapping(agent.upstream)
   const { requests, streams } = mapping(agent.concurrency)

@@ -1,4 +1,4 @@
-/** What contradicts itself in a policy that changes requests: strip, inject, verbatim. */
+/** Finds contradictions in a policy that changes requests: strip, inject, verbatim. */
 import { isDeepStrictEqual } from 'node:util'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
@@ -16,7 +16,7 @@ export function editProblems (policy: Mapping, path: Path): PathProblem[] {
   ]
 }
 
-/** Fields that no message can do without. */
+/** Fields that every message needs. */
 const NEEDED: readonly unknown[] = ['/message', '/message/parts', '/message/role', '/message/messageId']
 
 const LAST_INDEX = /\/\d+$/
@@ -38,7 +38,7 @@ function stripProblems (rule: Mapping, at: Path): PathProblem[] {
   return problems
 }
 
-/** Headers that the gateway, or its HTTP library, writes itself, and the one without which nobody can read the body. */
+/** Headers that the gateway or its HTTP library writes, and the header that a reader needs to decode the body. */
 const WRITTEN: readonly unknown[] = ['a2a-extensions', 'x-a2a-extensions', 'a2a-version', 'host', 'content-length', 'transfer-encoding', 'connection', 'content-type']
 
 function headerProblems (name: unknown, at: Path): PathProblem[] {
@@ -59,7 +59,7 @@ function injectionProblems (injection: Mapping, earlier: readonly Mapping[], at:
   return problems
 }
 
-/** What a policy that changes requests hardly means. */
+/** Warns about edits that a policy may make but that are probably not intended. */
 export function editWarnings ({ inject, inactive, activation }: Mapping, path: Path): PathProblem[] {
   const { default: initial, signals } = mapping(activation)
   const always = initial === 'inject' || items(signals).includes('always')
@@ -71,7 +71,7 @@ function samePlace (one: Mapping, other: Mapping): boolean {
   return one.metadata === other.metadata && (one.in ?? 'message') === (other.in ?? 'message')
 }
 
-/** Whether the gateway itself always sends what the rule asks for. */
+/** True when the gateway itself always sends the value that the rule requires. */
 export function isSupplied (rule: Mapping, injections: readonly Mapping[]): boolean {
   const { key, in: places, path, equals } = mapping(mapping(rule.select).metadata)
   const [place = 'message', ...more] = items(places)

@@ -1,4 +1,4 @@
-/** Checks of policies as their layers make them, and of how agents name them. Each fault is told at the layer that caused it. */
+/** Checks policies after their layers are merged, and how agents name policies. Each fault is reported at the layer that caused it. */
 import { responsesWarnings } from './response-checks.js'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
@@ -9,7 +9,7 @@ import { fault, items, mapping } from '../yaml/values.js'
 
 interface Listed { readonly item: ListItem, readonly path: Path, readonly policy: LayeredPolicy | null }
 
-/** Every policy of the file, and every overlay of its agents. */
+/** Checks every policy of the file and every overlay of its agents. */
 export function layeredProblems (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
   const fromFile = layers.fileNames.flatMap((name) => {
     const policy = layers.named(name)
@@ -18,7 +18,7 @@ export function layeredProblems (layers: PolicyLayers, agents: readonly unknown[
   return once([...fromFile, ...listsOf(agents, layers).flatMap((list) => listProblems(list, layers))])
 }
 
-/** What they may say, but hardly mean. */
+/** Warns about valid policies that are probably not intended. */
 export function layeredWarnings (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
   const lists = listsOf(agents, layers)
   const policies = [...layers.fileNames.map((name) => layers.named(name)), ...lists.flat().filter(({ item }) => item.overlay !== null).map(({ policy }) => policy)]
@@ -39,17 +39,17 @@ function once (problems: readonly PathProblem[]): PathProblem[] {
   })
 }
 
-/** What is wrong with all layers together. */
+/** Finds faults in the merged policy. */
 function inside (policy: LayeredPolicy, layers: PolicyLayers): PathProblem[] {
   return located(policy, (path) => policyProblems(policy.value, path, layers.catalogueNames))
 }
 
-/** Each fault where its key was given; what the catalogue alone gave is not the file's. */
+/** Reports each fault at the place of its key. Omits faults that come from the catalogue alone. */
 function located (policy: LayeredPolicy, find: (path: Path) => PathProblem[]): PathProblem[] {
   return policy.parts.flatMap(({ path }) => path === null ? [] : find(path).filter((problem) => partOf(policy, problem.path.slice(path.length)) === path))
 }
 
-/** The agents' lists, as far as they can be read. */
+/** Returns the lists of the agents, as far as they are readable. */
 function listsOf (agents: readonly unknown[], layers: PolicyLayers): Listed[][] {
   return agents.map((agent, index) => items(mapping(agent).extensions).flatMap((entry, at) => {
     const item = listItem(entry)
@@ -73,14 +73,14 @@ function unknown (name: string, path: Path, layers: PolicyLayers): PathProblem {
   return fault(path, `no policy is named ${shown(name)}`, didYouMean(name, layers.names) ?? `${own}docs/extensions/README.md lists those of the catalogue`)
 }
 
-/** One agent has one policy of a name, and one for an extension. */
+/** Checks that an agent lists each policy name once and has one policy per extension. */
 function twins (listed: readonly Listed[]): PathProblem[] {
   const uris = new Map<string, string>()
   const names = new Set<string>()
   return listed.flatMap(({ item: { name, overlay }, path, policy }) => {
     const again = names.has(name)
     names.add(name)
-    // The same text twice is told by the schema.
+    // The schema already reports identical names.
     if (again) return overlay === null ? [] : [fault(path, `${dotted(path.slice(0, -1))} lists ${shown(name)} twice`)]
     const own = ownUris(policy?.value)
     const twin = own.map((uri) => uris.get(uri)).find((other) => other !== undefined)
@@ -89,7 +89,7 @@ function twins (listed: readonly Listed[]): PathProblem[] {
   })
 }
 
-/** A URI that satisfies two extensions: legal, but one request for it then meets both. */
+/** Finds a URI that satisfies two extensions. This is legal, but one request for the URI then satisfies both extensions. */
 function sharedAliases (listed: readonly Listed[]): PathProblem[] {
   const owners = new Map<string, string>()
   return listed.flatMap(({ item: { name }, path, policy }) => satisfyingUris(policy?.value).flatMap((uri) => {
@@ -99,7 +99,7 @@ function sharedAliases (listed: readonly Listed[]): PathProblem[] {
   }))
 }
 
-/** What a policy requires: names that do not exist, and circles. */
+/** Checks the policies that a policy requires: finds unknown names and cycles. */
 function requirements (policy: LayeredPolicy, layers: PolicyLayers, lookUp: (name: string) => LayeredPolicy | null): PathProblem[] {
   const { name } = policy
   const place = partOf(policy, ['activation', 'requires'])

@@ -1,4 +1,4 @@
-/** What the schema cannot say of one policy: keys that contradict each other. */
+/** Checks of one policy that the schema cannot express: keys that contradict each other. */
 import { routeKey } from '../../a2a/extension-routes.js'
 import { operationOfMethod } from '../../a2a/operations.js'
 import { nearest } from '../../wire/nearest.js'
@@ -13,8 +13,8 @@ import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 /**
- * Checks inside one policy.
- * @param catalogue names of the policies that this one could have been laid over
+ * Checks one policy.
+ * @param catalogue names of the catalogue policies that this policy may override
  */
 export function policyProblems (policy: unknown, path: Path, catalogue: readonly string[] = []): PathProblem[] {
   const { request, response, correlate } = mapping(policy)
@@ -33,7 +33,7 @@ export function policyProblems (policy: unknown, path: Path, catalogue: readonly
   ]
 }
 
-/** What one policy may say, but hardly means. */
+/** Warns about a valid policy that is probably not intended. */
 export function policyWarnings (policy: unknown, path: Path): PathProblem[] {
   return [
     ...reachWarnings(mapping(policy), path),
@@ -44,7 +44,7 @@ export function policyWarnings (policy: unknown, path: Path): PathProblem[] {
   ]
 }
 
-/** Metrics and refusals name a rule by policy and id alone. */
+/** Checks that rule ids are unique. Metrics and rejections name a rule only by policy and id. */
 function sameIds (lists: readonly [string, unknown][], path: Path): PathProblem[] {
   const seen = new Set<unknown>()
   return lists.flatMap(([key, list]) => items(list).flatMap((item, index) => {
@@ -77,14 +77,14 @@ function routeProblems (routes: readonly unknown[], path: Path): PathProblem[] {
   })
 }
 
-/** Every URI that a policy claims as its own. */
+/** Returns every URI that a policy claims as its own. */
 export function ownUris (policy: unknown): string[] {
   const { uri, aliases } = mapping(policy)
   const same = items(aliases).map(mapping).filter((alias) => alias.relation === 'same').map((alias) => alias.uri)
   return [uri, ...same].filter((one) => typeof one === 'string')
 }
 
-/** Every URI of another extension that counts as that of the policy. */
+/** Returns every URI of another extension that satisfies the policy's extension. */
 export function satisfyingUris (policy: unknown): string[] {
   return items(mapping(policy).aliases).map(mapping).filter((alias) => alias.relation === 'satisfies').map((alias) => alias.uri).filter((one) => typeof one === 'string')
 }

@@ -1,4 +1,4 @@
-/** Policies that reach further than their extension: names and URIs that are everybody's. */
+/** Warns about policies that affect more than their own extension: names and URIs that all extensions share. */
 import { OFFICIAL_PREFIX } from '../../a2a/card/extensions.js'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
@@ -9,7 +9,7 @@ export function reachWarnings (policy: Mapping, path: Path): PathProblem[] {
   return [...uriWarnings(policy, path), ...ownedByAll(mapping(policy.owns), [...path, 'owns'])]
 }
 
-/** `*`, or a scheme and `*`. */
+/** Matches `*`, or a scheme and `*`. */
 const ANY_URI = /^(?:[a-z][a-z0-9+.-]*:(?:\/\/)?)?\*+$/i
 
 function uriWarnings ({ uri, uriPattern, aliases }: Mapping, path: Path): PathProblem[] {
@@ -25,7 +25,7 @@ function uriWarnings ({ uri, uriPattern, aliases }: Mapping, path: Path): PathPr
   return warnings
 }
 
-/** In requests of every client, extension or not. */
+/** Names that occur in requests of every client, with or without an extension. */
 const EVERYONES: Readonly<Record<string, readonly string[]>> = {
   metadata: ['mimetype'],
   dataKeys: [],

@@ -1,13 +1,16 @@
-/** Agents on one origin: which paths of it are another agent's. */
+/** Finds the paths that belong to other agents when several agents share one origin. */
 import { loosePath } from '../../wire/target.js'
 
 interface Upstream {
   readonly url: URL
-  /** `card.interfaces`. */
+  /** The setting `card.interfaces`. */
   readonly allowed: readonly string[]
 }
 
-/** @returns for each agent, the paths of other agents below those it may use, as `loosePath` makes them; never its own */
+/**
+ * Returns, for each agent, the paths of other agents below the paths that the agent may use.
+ * @returns paths in the form of `loosePath`; the agent's own path is never in its list
+ */
 export function reservedPaths (agents: readonly Upstream[]): string[][] {
   const below = new Map<string, Set<string>>()
   for (const { url } of agents) {

@@ -1,4 +1,4 @@
-/** What cannot be meant of a policy that judges answers: rules that can never apply or never be met, and keys without effect. */
+/** Checks of response rules: finds rules that never apply, rules that can never be met, and keys without effect. */
 import type { TaskState } from '../../a2a/task-state.js'
 import { isTerminal } from '../../a2a/task-state.js'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
@@ -21,7 +21,10 @@ export function responseProblems (policy: Mapping, path: Path): PathProblem[] {
   ]
 }
 
-/** Of the conditions of a rule: what they say of the request. @param known ids of the rules for requests */
+/**
+ * Checks the request rules that the conditions of a rule name.
+ * @param known ids of the request rules
+ */
 export function matchedProblems (rule: Mapping, at: Path, known: readonly string[]): PathProblem[] {
   return ['when', 'unless'].flatMap((side) => {
     const { requestMatched } = mapping(rule[side])
@@ -31,7 +34,7 @@ export function matchedProblems (rule: Mapping, at: Path, known: readonly string
   })
 }
 
-/** A selected event is one value, always. */
+/** Finds counts that are always met: `event` always selects exactly one value. */
 function alwaysMet (rule: Mapping, at: Path): PathProblem[] {
   const { min, max } = mapping(rule.count)
   if (mapping(rule.select).event === undefined || rule.schema !== undefined || max === 0 || typeof (min ?? max) !== 'number' || Number(min ?? 0) > 1) return []
@@ -41,7 +44,7 @@ function alwaysMet (rule: Mapping, at: Path): PathProblem[] {
 const STREAMS: readonly unknown[] = ['SendStreamingMessage', 'SubscribeToTask']
 const SENDS: readonly unknown[] = ['SendMessage', 'SendStreamingMessage']
 
-/** Places that only some operations answer with. */
+/** Places that only the responses of some operations have. */
 const ONLY_IN: Readonly<Record<string, readonly unknown[]>> = { message: SENDS, event: STREAMS }
 
 function placeProblems (rule: Mapping, at: Path): PathProblem[] {
@@ -59,7 +62,7 @@ function notTerminal (rule: Mapping, at: Path): PathProblem[] {
   return [fault([...at, 'when', 'taskState'], `${dotted([...at, 'when', 'taskState'])} can never hold: in none of these states is an event terminal`, NEVER)]
 }
 
-/** Only artifacts come in pieces. */
+/** Checks that only rules on artifacts set `chunked`: other content never arrives in fragments. */
 function wholePieces (rule: Mapping, at: Path): PathProblem[] {
   const { part, metadata } = mapping(rule.select)
   const places = [...items(mapping(part).in), ...items(mapping(metadata).in)]
@@ -77,19 +80,22 @@ function inactiveProblems ({ inactive, owns, activation }: Mapping, path: Path):
   return []
 }
 
-/** What an agent does with answers, against what its policies say of them. */
+/** Warns when the agent's `responses` setting contradicts its policies. */
 export function responsesWarnings (agent: Mapping, policies: readonly (LayeredPolicy | null)[], path: Path): PathProblem[] {
   const known = policies.filter((policy) => policy !== null)
   const at = [...path, 'responses']
   if (agent.responses === 'off') return known.filter((policy) => isEnforced(policy, agent.mode)).flatMap((policy) => unreadProblems(policy, at))
-  // What is unknown, or enforced of answers by any policy, is no fault.
+  // No warning when a policy is unknown, or when any policy checks or changes responses.
   if (agent.responses !== 'enforce' || known.length < policies.length || known.some(({ value }) => speaksOfResponses(value))) return []
   return [fault(at, `${dotted(at)} is enforce, but none of the agent's policies says anything of answers`, 'list a policy with response, or remove it')]
 }
 
 const READ_HINT = 'write observe or enforce, or set the policy\'s mode to off'
 
-/** What the catalogue says for everybody, an agent may leave unread. */
+/**
+ * Warns about response rules of a policy when the agent does not read responses. Ignores keys from the catalogue, because the catalogue is
+ * for all agents.
+ */
 function unreadProblems ({ name, value, from }: LayeredPolicy, at: Path): PathProblem[] {
   const rule = from.get('response') === 'catalogue' ? undefined : items(value.response).map(mapping).find(({ verdict }) => verdict === 'reject' || verdict === 'strip' || verdict === 'annotate')
   const key = ['state', 'correlate'].find((one) => value[one] !== undefined && from.get(one) !== 'catalogue')

@@ -1,4 +1,4 @@
-/** Rules of a policy that can never apply, never be met, or never look at what they say. */
+/** Finds rules of a policy that never apply, that can never be met, or that never use one of their keys. */
 import { isDeepStrictEqual } from 'node:util'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
@@ -6,12 +6,12 @@ import { OPERATIONS } from '../schema/rule-schema.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
-/** Problems of one rule for requests alone. */
+/** Finds the problems that only request rules can have. */
 export function ruleProblems (rule: Mapping, at: Path, policy: Mapping): PathProblem[] {
   return [...countProblems(rule, at), ...conditionProblems(rule, at, policy), ...matchProblems(rule, at), ...unseen(rule, at), ...idleUnknown(rule, at)]
 }
 
-/** What to do about an unknown state, of a rule that asks for none. */
+/** Finds `onUnknown` in a rule without a task state condition. */
 function idleUnknown (rule: Mapping, at: Path): PathProblem[] {
   if (rule.onUnknown === undefined || mapping(rule.when).taskState !== undefined || mapping(rule.unless).taskState !== undefined) return []
   return [fault([...at, 'onUnknown'], `${dotted([...at, 'onUnknown'])} has no effect without taskState`, 'it is for rules that ask for the state of a task', 'key')]
@@ -19,12 +19,15 @@ function idleUnknown (rule: Mapping, at: Path): PathProblem[] {
 
 const SOURCES: ReadonlySet<string> = new Set(['file', 'ref', 'fromCard', 'enumFromCard'])
 
-/** Conditions take a schema that stands where they do: `{file: x}` would be a schema that everything matches. */
+/**
+ * Checks that `match` in selectors and conditions holds an inline schema. A value such as `{file: x}` would be a schema that matches
+ * everything.
+ */
 export function matchProblems ({ select, when, unless }: Mapping, at: Path): PathProblem[] {
   return [...partMatchProblems(select, [...at, 'select']), ...sourceProblems(mapping(when).match, [...at, 'when', 'match']), ...sourceProblems(mapping(unless).match, [...at, 'unless', 'match'])]
 }
 
-/** The same of a selector. */
+/** Checks the same for the selector of a part. */
 export function partMatchProblems (select: unknown, at: Path): PathProblem[] {
   return sourceProblems(mapping(mapping(select).part).match, [...at, 'part', 'match'])
 }
@@ -35,13 +38,13 @@ function sourceProblems (schema: unknown, at: Path): PathProblem[] {
   return [fault([...at, only], `${dotted(at)} takes a schema written there, not ${only}`, 'write the schema itself', 'key')]
 }
 
-/** Harmless, but hardly what was meant. */
+/** Warns about a harmless combination of keys that is probably not intended. */
 export function ruleWarnings (rule: Mapping, at: Path): PathProblem[] {
   if (mapping(rule.count).max !== 0 || rule.schema === undefined) return []
   return [fault([...at, 'schema'], `${dotted([...at, 'schema'])} is never looked at: count.max is 0, so what it would judge is refused`, 'remove one of the two', 'key')]
 }
 
-/** A request that names no task has none whose state could be told. */
+/** Warns about task state conditions on requests that name no task, because no task state is known for them. */
 export function stateWarnings ({ when, unless, on }: Mapping, at: Path): PathProblem[] {
   return (['when', 'unless'] as const).flatMap((side) => {
     if (mapping(side === 'when' ? when : unless).taskState === undefined) return []
@@ -76,15 +79,15 @@ export function countProblems (rule: Mapping, at: Path): PathProblem[] {
 
 export const NEVER = 'the rule would never apply'
 
-/** What a request without a message looks like to a condition. */
+/** The condition values of a request without a message. */
 const NO_MESSAGE: Mapping = { taskId: 'absent', contextId: 'absent', listed: false }
 
-/** Conditions that hold nowhere, whatever they are about. */
+/** Finds conditions that never hold. */
 export function exclusions (rule: Mapping, at: Path): PathProblem[] {
   const when = mapping(rule.when)
   const excepted = Object.entries(mapping(rule.unless))
   if (when.match === false) return [fault([...at, 'when', 'match'], `${dotted(at)}: nothing matches when.match`, NEVER)]
-  // The exception holds wherever the condition does: each of its keys is one of the condition's, or true of everything.
+  // The exception holds wherever the condition holds: each key of the exception is also in the condition, or matches everything.
   const covers = (key: string, value: unknown): boolean => key === 'taskState' ? items(when[key]).every((state) => items(value).includes(state)) : isDeepStrictEqual(when[key], value)
   if (excepted.length > 0 && excepted.every(([key, value]) => (key === 'match' && isEverything(value)) || (Object.hasOwn(when, key) && covers(key, value)))) {
     return [fault([...at, 'unless'], rule.when === undefined ? `${dotted(at)}: everything matches unless` : `${dotted(at)}: unless holds wherever when does`, NEVER, 'key')]
@@ -122,7 +125,7 @@ function mayCarryMessage (operation: unknown): boolean {
   return typeof operation !== 'string' || !OPERATIONS.includes(operation) || operation === 'SendMessage' || operation === 'SendStreamingMessage' || operation === 'all'
 }
 
-/** A rule on what only messages have, on an operation that carries none. */
+/** Finds a rule on message content for an operation without a message. */
 function unseen (rule: Mapping, at: Path): PathProblem[] {
   const { part, metadata, pointer } = mapping(rule.select)
   const inMessage = typeof pointer === 'string' && /^\/message(?:\/|$)/.test(pointer)
@@ -132,7 +135,7 @@ function unseen (rule: Mapping, at: Path): PathProblem[] {
     : [fault([...at, 'on', index], `${dotted([...at, 'on', index])}: ${String(operation)} carries no message`, 'select a header, a pointer or the metadata of params')])
 }
 
-/** Two rules of one policy about the same values, of which one wants more than the other allows. */
+/** Finds two rules of one policy on the same values, where one rule requires more than the other allows. */
 export function contradictions (rules: readonly Mapping[], at: Path, subject: 'request' | 'answer' = 'request'): PathProblem[] {
   const looked = rules.slice(0, MAX_RULES)
   return looked.flatMap((rule, index) => {
@@ -144,7 +147,7 @@ export function contradictions (rules: readonly Mapping[], at: Path, subject: 'r
   })
 }
 
-/** The schema refuses more: comparing each with each must not take for ever. */
+/** The schema rejects longer lists. The limit bounds the time of comparing each rule with each other rule. */
 const MAX_RULES = 1000
 
 function isAboutTheSame (a: Mapping, b: Mapping): boolean {

@@ -1,4 +1,4 @@
-/** Secrets that policies name are there and can be used, when the configuration is loaded. */
+/** Checks at configuration load that the secrets named by policies exist and are usable. */
 import { resolve } from 'node:path'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
@@ -10,7 +10,7 @@ import type { Mapping } from '../yaml/values.js'
 
 interface Surroundings { readonly baseDir: string, readonly env: Environment | null }
 
-/** Of the file's policies, and of what its agents lay over them. */
+/** Checks the secrets of the file's policies and of the agents' overlays. */
 export function secretProblems (policies: Mapping, agents: readonly unknown[], { baseDir, env }: Surroundings): PathProblem[] {
   if (env === null) return []
   const context = { baseDir, env }

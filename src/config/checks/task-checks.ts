@@ -1,4 +1,4 @@
-/** What cannot be meant of a policy that follows tasks from one message to the next, or reports what it finds: `state`, `correlate`, `observe`. */
+/** Checks `state`, `correlate` and `observe` of a policy: finds keys that can have no effect. */
 import { matchedProblems } from './response-checks.js'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
@@ -24,7 +24,7 @@ function stateProblems (state: Mapping, at: Path): PathProblem[] {
   return problems
 }
 
-/** Substates that a policy speaks of, but that no task can be in; and those that it lists, but seems to have misspelt. */
+/** Finds substates that the policy names but no transition reaches, and listed substates that look misspelt. */
 export function unreached ({ transitions, taskStates, maxVisits }: Mapping, at: Path): PathProblem[] {
   const next = new Map(Object.entries(mapping(transitions)))
   const seen = new Set([''])
@@ -37,7 +37,7 @@ export function unreached ({ transitions, taskStates, maxVisits }: Mapping, at: 
     fault([...at, key, name], `${dotted([...at, key])}: no transition leads to ${shown(name)}`, 'name it in transitions after the substate that it follows', 'key')))
 }
 
-/** After a substate that is not listed anything may follow: where that is a slip of the pen, nothing would be checked any more. */
+/** Finds misspelt substates. Any substate may follow an unlisted substate, so a typing error would silently disable the check. */
 function misspelt (next: ReadonlyMap<string, unknown>, at: Path): PathProblem[] {
   const listed = new Set([...next.values()].flatMap((after) => items(after).map(String)))
   const orphans = [...next.keys()].filter((name) => name !== '' && !listed.has(name))
@@ -65,7 +65,7 @@ function needlessMatched (correlation: Mapping, at: Path): PathProblem[] {
     fault([...at, side, 'requestMatched'], `${dotted([...at, side, 'requestMatched'])} is for what is checked of answers, and check.on is request`, 'remove it', 'key'))
 }
 
-/** What `in` may name of each side; of both, the places that one lacks are passed over. */
+/** Places that `in` may name for each side. When a place exists on one side only, the other side skips the place. */
 const PLACES: Readonly<Record<string, readonly string[]>> = {
   request: ['message', 'params', 'part'],
   response: ['message', 'status', 'artifact', 'task', 'event', 'part']
@@ -84,7 +84,7 @@ function sideProblems (side: Mapping, at: Path): PathProblem[] {
   return problems
 }
 
-/** Whether a side selects one value at most, whatever it is of. */
+/** True when a side always selects at most one value. */
 function isSingle ({ select, pick }: Mapping): boolean {
   const { metadata, part, event } = mapping(select)
   const pointers = typeof pick === 'string' ? [pick] : items(pick)

@@ -1,6 +1,6 @@
 /**
- * The configuration as the gateway uses it: every default filled in, durations in milliseconds, sizes in bytes.
- * Its source of truth is the JSON Schema in `schema.ts`; `load.ts` turns YAML into this.
+ * The configuration as the gateway uses it: every default filled in, durations in milliseconds, sizes in bytes. The JSON Schema in
+ * `schema.ts` is its source of truth. `load.ts` turns YAML into this model.
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
@@ -15,11 +15,11 @@ export interface Config {
   readonly limits: Limits
   readonly shedding: SheddingConfig
   readonly agents: readonly AgentConfig[]
-  /** Policies of the file's `extensions:` key, by name; those laid over the catalogue's with what they are laid over. */
+  /** Policies of the file's `extensions:` key, by name. A policy that overrides the catalogue is merged with the catalogue's policy. */
   readonly extensions: Readonly<Record<string, PolicyConfig>>
   /** Schemas of the `bundles:` key, by name. */
   readonly bundles: Readonly<Record<string, SchemaSet>>
-  /** What the gateway remembers of tasks. */
+  /** Settings of the task state store. */
   readonly state: StateStoreConfig
   readonly telemetry: TelemetryConfig
   /** Short hash of the effective configuration, for `config_info{hash}`. */
@@ -29,53 +29,53 @@ export interface Config {
 export interface ServerConfig {
   readonly listen: HostPort
   readonly admin: HostPort
-  /** Of a listener for metrics and probes alone, or null. */
+  /** Address of a separate listener for metrics and probes, or null. */
   readonly metrics: HostPort | null
-  /** Host names that requests for agents and console may name, beside IP addresses, localhost and that of `admin`. */
+  /** Host names that are allowed in requests for agents and console. IP addresses, localhost and the host of `admin` are always allowed. */
   readonly adminHosts: readonly string[]
-  /** Absolute http(s) URL without trailing slash, or null: then `http://<listen>`. */
+  /** Absolute http(s) URL without trailing slash. Null: `http://<listen>`. */
   readonly publicUrl: string | null
-  /** IP addresses and CIDRs whose X-Forwarded-* headers count. */
+  /** IP addresses and CIDRs of proxies whose X-Forwarded-* headers are trusted. */
   readonly trustedProxies: readonly string[]
-  /** How long a stop waits for calls and streams in flight, ms. */
+  /** Time that a stop waits for calls and streams in flight, ms. */
   readonly drainTimeout: number
-  /** Processes that serve the main listener; `auto` is as many as there are processors to use. */
+  /** Number of processes that serve the main listener. `auto` is the number of available processors. */
   readonly workers: number | 'auto'
   readonly console: ConsoleConfig
 }
 
-/** The page on the admin listener. */
+/** Settings of the console page on the admin listener. */
 export interface ConsoleConfig {
   readonly enabled: boolean
-  /** Whether calls can be sent from it. */
+  /** True when the page can send calls. */
   readonly tryIt: boolean
-  /** Decisions that are kept in each process for it. */
+  /** Number of decisions that each process keeps for the page. */
   readonly decisions: number
-  /** Host names that requests for it may name, beside IP addresses, localhost and that of `admin`. */
+  /** Host names that are allowed in requests for the page. IP addresses, localhost and the host of `admin` are always allowed. */
   readonly hosts: readonly string[]
 }
 
-/** Where memory of tasks is kept, for conditions on task states, `state` and `correlate`. */
+/** Settings for the storage of task state, for conditions on task states, `state` and `correlate`. */
 export interface StateStoreConfig {
   /** `memory`, or the URL of a Redis or Valkey server: `redis://` or `rediss://`. */
   readonly store: string
-  /** How long a task is remembered after it was last seen, ms. */
+  /** Time that a task stays stored after its last use, ms. */
   readonly ttl: number
-  /** Tasks remembered in memory; the least recently seen is forgotten first. */
+  /** Largest number of tasks in memory. The gateway drops the least recently seen task first. */
   readonly maxTasks: number
-  /** How long a server may take to answer, ms; then the task counts as unknown. */
+  /** Time limit for a response of the server, ms. After it the task counts as unknown. */
   readonly timeout: number
-  /** Put before the keys of a server, for several gateways that share one. */
+  /** Prefix of the keys on the server, for several gateways that share one server. */
   readonly prefix: string
 }
 
 export interface Limits {
-  /** Request line and headers. */
+  /** Size of request line and headers. */
   readonly headers: number
   readonly body: number
-  /** Answers that the gateway reads whole. */
+  /** Size of a response that the gateway reads completely. */
   readonly response: number
-  /** One event of an event stream that the gateway reads. */
+  /** Size of one event of an event stream that the gateway reads. */
   readonly event: number
   readonly card: number
   readonly jsonDepth: number
@@ -83,25 +83,25 @@ export interface Limits {
   readonly extensions: number
   readonly headersTimeout: number
   readonly requestTimeout: number
-  /** Bytes of bodies that the process holds at once. */
+  /** Bytes of bodies that the process buffers at once. */
   readonly memory: number
-  /** Of a client's connection without a request. */
+  /** Time that a client's connection may stay open without a request. */
   readonly idleTimeout: number
-  /** For a client that takes nothing of what waits for it; 0: for ever. */
+  /** Time that a client may take to accept buffered data. 0: no limit. */
   readonly writeTimeout: number
-  /** Of clients at once; 0: no limit. */
+  /** Largest number of client connections at once. 0: no limit. */
   readonly connections: number
 }
 
-/** Signs of a process that has too much to do, each 0 where it is not looked at. */
+/** Thresholds that mark an overloaded process. 0 disables a threshold. */
 export interface SheddingConfig {
-  /** ms */
+  /** Milliseconds. */
   readonly eventLoopDelay: number
-  /** 0 to 1 */
+  /** A share from 0 to 1. */
   readonly eventLoopUtilization: number
   readonly heapUsed: number
   readonly rss: number
-  /** For clients, ms. */
+  /** Value of `Retry-After` for clients, ms. */
   readonly retryAfter: number
 }
 
@@ -113,38 +113,41 @@ export interface AgentConfig {
   readonly host: string | null
   readonly upstream: UpstreamConfig
   readonly card: CardConfig
-  /** Calls under way at once: of streaming operations, and all others. */
+  /** Largest number of calls in flight: of streaming operations (`streams`), and of all others (`requests`). */
   readonly concurrency: { readonly requests: number, readonly streams: number }
   readonly mode: Mode
   readonly enforceOn: 'messages' | 'all'
   readonly unlistedExtensions: 'forward' | 'strip' | 'reject'
   readonly unknownMethods: 'reject' | 'forward'
-  /** What becomes of DataParts that no policy claims. */
+  /** Treatment of DataParts that no policy claims. */
   readonly untaggedData: 'allow' | 'reject'
-  /** What becomes of what is found wrong with answers: `enforce` acts on it, `observe` records it, `off` does not read them. */
+  /** Treatment of violations in responses: `enforce` acts on them, `observe` records them, `off` does not read responses. */
   readonly responses: Mode
   /** Names of the policies in force, in order. */
   readonly extensions: readonly string[]
-  /** The same, with what they say. */
+  /** The same policies with their content. */
   readonly policies: readonly ResolvedPolicy[]
-  /** Policies that those require and that are not among them, by name. */
+  /** Policies that the policies in force require but that are not in force themselves, by name. */
   readonly dependencies: Readonly<Record<string, PolicyConfig>>
   /** Path prefixes below the agent's path, without trailing slash, forwarded without inspection. */
   readonly passthrough: readonly string[]
-  /** Paths of its origin to which the `upstream.url` of other agents leads, below its own or those of `card.interfaces`; as `loosePath` makes them. */
+  /**
+   * Paths of the agent's origin that belong to the `upstream.url` of other agents. They lie below the agent's own path or below the paths
+   * of `card.interfaces`. They have the form of `loosePath`.
+   */
   readonly reservedPaths: readonly string[]
 }
 
-/** Where a policy, or one of its keys, comes from; each wins over those before it. */
+/** The source of a policy or of one of its keys. Each layer overrides those before it. */
 export type Layer = 'catalogue' | 'file' | 'agent'
 
-/** One policy in force for an agent: what its layers say together. */
+/** One policy in force for an agent, merged from its layers. */
 export interface ResolvedPolicy {
   readonly name: string
   readonly policy: PolicyConfig
-  /** Those that say something, lowest first. */
+  /** The layers that contribute to the policy, lowest first. */
   readonly layers: readonly Layer[]
-  /** By key, the layer that gave it; keys merged member by member are listed by member, such as `activation.scope`. */
+  /** The layer that gave each key. Keys that are merged member by member are listed by member, such as `activation.scope`. */
   readonly from: Readonly<Record<string, Layer>>
 }
 
@@ -166,11 +169,11 @@ export interface CardConfig {
   readonly maxStale: number
   readonly onUnavailable: 'reject' | 'forward'
   readonly signature: 'strip' | 'verbatim'
-  /** Path prefixes at the agent that interfaces may have besides the path of `upstream.url`; `/` is all. */
+  /** Path prefixes at the agent that interfaces may have in addition to the path of `upstream.url`. `/` allows all paths. */
   readonly interfaces: readonly string[]
-  /** Extensions added to the served card, and enforced as if the agent declared them. */
+  /** Extensions that the gateway adds to the served card, and enforces as if the agent declared them. */
   readonly advertise: readonly AdvertisedExtension[]
-  /** Added to the card's own root key `schemas`, by name. */
+  /** Schemas that the gateway adds to the card's own root key `schemas`, by name. */
   readonly schemas: Readonly<Record<string, InlineSchema>>
 }
 

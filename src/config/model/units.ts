@@ -1,14 +1,14 @@
-/** Durations and sizes as the configuration writes them: a whole number and a unit, without blanks. */
+/** Durations and sizes in the configuration: a whole number and a unit, without blanks. */
 
-/** What was read, or what to write instead. */
+/** The value that was read, or a hint for a correct notation. */
 export type Reading = { readonly value: number } | { readonly hint: string }
 
 const DURATIONS: ReadonlyMap<string, number> = new Map([['ms', 1], ['s', 1000], ['m', 60_000], ['h', 3_600_000]])
 const SIZES: ReadonlyMap<string, number> = new Map([['B', 1], ['KiB', 1024], ['MiB', 1024 ** 2], ['GiB', 1024 ** 3]])
 
-/** For editors; the check itself is the reader below. */
+/** Pattern for editors. The check itself is `readDuration`. */
 export const DURATION_PATTERN = '^\\d{1,9}(ms|s|m|h)$'
-/** For editors; the check itself is the reader below. */
+/** Pattern for editors. The check itself is `readSize`. */
 export const SIZE_PATTERN = '^\\d{1,9}(B|KiB|MiB|GiB)$'
 
 const QUANTITY = /^(\d{1,9})([A-Za-z]+)$/
@@ -32,22 +32,22 @@ export function readSize (text: string): Reading {
   return { hint: 'a whole number and one of B, KiB, MiB, GiB, such as "4MiB"' }
 }
 
-/** Milliseconds of a duration known to be good; throws RangeError on any other. */
+/** Returns the milliseconds of a valid duration. Throws RangeError for any other text. */
 export function duration (text: string): number {
   return value(readDuration(text), text)
 }
 
-/** Bytes of a size known to be good; throws RangeError on any other. */
+/** Returns the bytes of a valid size. Throws RangeError for any other text. */
 export function size (text: string): number {
   return value(readSize(text), text)
 }
 
-/** Writes milliseconds in the largest unit that divides them. */
+/** Formats milliseconds in the largest unit that divides them. */
 export function formatDuration (milliseconds: number): string {
   return milliseconds === 0 ? '0s' : format(milliseconds, DURATIONS)
 }
 
-/** Writes bytes in the largest unit that divides them. */
+/** Formats bytes in the largest unit that divides them. */
 export function formatSize (bytes: number): string {
   return bytes === 0 ? '0B' : format(bytes, SIZES)
 }

@@ -2,12 +2,12 @@ import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { compileMediaTypePattern } from '../../wire/media-type.js'
 import type { HostPort } from '../model/model.js'
 
-/** What is wrong with a string: the rest of a sentence that begins with the key's name. */
+/** The problem of a string: the rest of a sentence that begins with the key's name. */
 export interface Fault { readonly message: string, readonly hint?: string }
 
 const HOST_LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
-/** Checks named by the schema's `x-format`. Each returns null for a good string. */
+/** Checks named by the schema's `x-format`. Each check returns null for a valid string. */
 export const FORMATS = {
   'host-port': (text: string) => parseHostPort(text) === null
     ? { message: 'must be host:port', hint: /^\d+$/.test(text) ? `write ":${text}" for every interface` : 'such as "0.0.0.0:8080", ":8080" or "[::1]:8080"' }
@@ -71,8 +71,8 @@ export const FORMATS = {
 export type Format = keyof typeof FORMATS
 
 /**
- * Reads `host:port`, `:port` (every IPv4 interface) or `[v6]:port`; port 0 lets the system choose.
- * @returns null when it is none of these
+ * Parses `host:port`, `:port` (every IPv4 interface) or `[v6]:port`. Port 0 lets the system choose.
+ * @returns null for any other text
  */
 export function parseHostPort (text: string): HostPort | null {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text)
@@ -84,7 +84,7 @@ export function parseHostPort (text: string): HostPort | null {
   return isHost(host) ? { host, port } : null
 }
 
-/** Whether an entry of trustedProxies trusts every address. */
+/** True when an entry of trustedProxies trusts every address. */
 export function trustsEveryone (entry: string): boolean {
   return /\/0+$/.test(entry)
 }
@@ -126,7 +126,7 @@ function pathFault (text: string): Fault | null {
 
 const ROUTE_SEGMENT = /^(?:[A-Za-z0-9._~!$&'()*+,=:@-]+|\{[A-Za-z][A-Za-z0-9_-]*\})$/
 
-/** Literal segments cannot be percent-encoded: a path has one spelling. */
+/** Literal segments must not be percent-encoded, so that each path has exactly one spelling. */
 function routePathFault (text: string): Fault | null {
   if (text === '/') return { message: 'must not be "/"', hint: 'name at least one segment' }
   const fault = pathFault(text.replace(/\{[^{}/]*\}/g, 'x').replace(/[!$&'()*+,=:@]/g, 'x'))
@@ -159,7 +159,7 @@ function proxyFault (text: string): Fault | null {
   return null
 }
 
-/** In any spelling: the URL parser writes every IPv6 address in its one canonical form. */
+/** Accepts any spelling: the URL parser writes every IPv6 address in its canonical form. */
 function isIPv4Mapped (address: string): boolean {
   return /^\[::ffff:[0-9a-f]+:[0-9a-f]+\]$/.test(new URL(`http://[${address}]`).hostname)
 }
@@ -168,7 +168,7 @@ function hasBlankOrControl (text: string): boolean {
   return /[\s\p{Cc}]/u.test(text)
 }
 
-/** What the gateway's own SERVER spans say, docs/traces.md. */
+/** Attribute names of the gateway's own SERVER spans, docs/traces.md. */
 const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|error|http|jsonrpc|rpc)\./
 
 function attributeFault (text: string): Fault | null {

@@ -1,4 +1,4 @@
-/** One policy as JSON Schema: the source of truth for its keys, their types, bounds and defaults. */
+/** JSON Schema of one policy: the source of truth for its keys, their types, bounds and defaults. */
 import { correlation, observe, responseRule, taskStates } from './response-schema.js'
 import { condition, diskSource, names, rule } from './rule-schema.js'
 import { choice, flag, mapping, text } from './schema-kit.js'

@@ -1,11 +1,11 @@
-/** What a policy says of answers, and of a task from one message to the next, as JSON Schema. */
+/** JSON Schema of the response rules of a policy, and of its rules across the messages of one task. */
 import { TASK_STATES } from '../../a2a/task-state.js'
 import type { Format } from './formats.js'
 import { responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, source } from './rule-schema.js'
 import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
-/** Those that answer with messages and tasks. */
+/** Operations whose responses are messages and tasks. */
 const RESPONDING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
 
 const CONTENTS = ['message', 'status', 'artifact']
@@ -155,7 +155,7 @@ export const observe: Schema = {
   minProperties: 1
 }
 
-/** Told in one row where they repeat what a table before has in full. */
+/** Schemas that the reference shows in one row, because an earlier table describes them in full. */
 export const ABBREVIATED: ReadonlySet<Schema> = new Set([
   responded, reported, either, taskRejection,
   ...[taskStates.properties?.from, taskStates.properties?.monotonic, correlation.properties?.when, correlation.properties?.unless].filter(schema => schema !== undefined)

@@ -1,10 +1,10 @@
-/** What a rule of a policy looks at and holds values to: selectors, conditions, counts, schemas. */
+/** JSON Schema of a policy's rules: selectors, conditions, counts, schemas. */
 import { TASK_STATES } from '../../a2a/task-state.js'
 import type { Format } from './formats.js'
 import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
-/** What a rule for requests may be `on`. */
+/** Values of `on` in a request rule. */
 export const OPERATIONS: readonly string[] = [
   'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig',
   'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard', 'all'
@@ -25,7 +25,7 @@ const CONDITIONS = {
 
 const taskState = (description: string): Schema => ({ type: 'array', description, items: { type: 'string', enum: TASK_STATES }, minItems: 1, maxItems: TASK_STATES.length, uniqueItems: true })
 
-/** Of a request, on whose task nothing needs to be remembered. */
+/** Condition on a request that needs no stored task state. */
 export const condition = (description: string): Schema => ({ ...mapping(description, [], CONDITIONS), minProperties: 1 })
 
 const taskCondition = (description: string): Schema => ({
@@ -33,7 +33,7 @@ const taskCondition = (description: string): Schema => ({
   minProperties: 1
 })
 
-/** Of one result of an answer, or of whichever side is checked. */
+/** Condition on one result of a response, or on the side that is checked. */
 export const responseCondition = (description: string): Schema => ({
   ...mapping(description, [], {
     taskId: choice('Whether the result has a task id.', ['present', 'absent']),
@@ -56,14 +56,14 @@ const mediaType: Schema = {
   uniqueItems: true
 }
 
-/** What a metadata selector says beside where it looks. */
+/** Keys of a metadata selector, without `in`. */
 export const MEMBER: Readonly<Record<string, Schema>> = {
   key: { ...text('Name of the member; `*` stands for any characters, `$uri` or `$uri/...` stands for the extension\'s URI, with or without a suffix.', 'name-pattern'), examples: ['$uri'] },
   path: text('JSON Pointer into the value; it selects the value it points to.', 'pointer'),
   equals: { type: ['string', 'number', 'boolean'], description: 'Only values equal to this.' }
 }
 
-/** What a part selector says beside where it looks. */
+/** Keys of a part selector, without `in`. */
 export const PART: Readonly<Record<string, Schema>> = {
   data: flag('Only parts with data.', false),
   mediaType,
@@ -96,7 +96,7 @@ export const occurrences: Schema = {
   minProperties: 1
 }
 
-/** A key that, where it is there, stands alone. */
+/** Requires that a key, when present, is the only key. */
 const alone = (key: string, value: Schema): Schema => ({
   if: { type: 'object', required: [key] },
   then: { type: 'object', properties: { [key]: value }, additionalProperties: false }

@@ -1,7 +1,7 @@
 import type { Format } from './formats.js'
 import { DURATION_PATTERN, SIZE_PATTERN } from '../model/units.js'
 
-/** The part of JSON Schema 2020-12 that the configuration is described in, and the gateway's own keywords `x-*`. */
+/** The subset of JSON Schema 2020-12 that describes the configuration, and the gateway's own keywords `x-*`. */
 export interface Schema {
   readonly type?: string | readonly string[]
   readonly description?: string
@@ -32,15 +32,15 @@ export interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>
   readonly $schema?: string
   readonly title?: string
-  /** Still works, and will go. */
+  /** The key still works and will be removed. */
   readonly deprecated?: boolean
-  /** What to write in its place, for the warning. */
+  /** The replacement, for the warning. */
   readonly 'x-instead'?: string
   /** Name of a check in formats.ts. */
   readonly 'x-format'?: Format
-  /** A duration between two durations. */
+  /** Bounds of a duration. */
   readonly 'x-duration'?: Bounds
-  /** A size between two sizes. */
+  /** Bounds of a size. */
   readonly 'x-size'?: Bounds
 }
 
@@ -58,7 +58,7 @@ export function count (description: string, initial: number, minimum: number, ma
   return { type: 'integer', description: within(description, minimum, maximum), default: initial, minimum, maximum }
 }
 
-/** From 0 to 1. */
+/** A number from 0 to 1. */
 export function fraction (description: string, initial: number): Schema {
   return { type: 'number', description: within(description, 0, 1), default: initial, minimum: 0, maximum: 1 }
 }
@@ -75,7 +75,7 @@ export function text (description: string, format: Format, initial?: string): Sc
   return { type: 'string', description, ...preset(initial), 'x-format': format }
 }
 
-/** A string that may be left null. */
+/** A string that may be null. */
 export function nullable (description: string, format: Format): Schema {
   return { type: ['string', 'null'], description, default: null, 'x-format': format }
 }
@@ -84,31 +84,31 @@ export function list (description: string, items: Schema, initial: readonly unkn
   return { type: 'array', description, default: initial, items, uniqueItems: true, maxItems: 1000 }
 }
 
-/** A mapping that may be left out: each of its keys has a default. */
+/** An optional mapping. Each of its keys has a default. */
 export function section (description: string, properties: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', description, default: {}, properties, additionalProperties: false }
 }
 
-/** A mapping of which some keys must be given. */
+/** A mapping with required keys. */
 export function mapping (description: string, required: readonly string[], properties: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', description, required, properties, additionalProperties: false }
 }
 
 /**
- * A key that still works and will go.
- * @param since the release that deprecated it, such as 0.3.0
- * @param instead what to do, in the imperative: "use limits.body"
+ * A key that still works and will be removed.
+ * @param since the release that deprecated the key, such as 0.3.0
+ * @param instead the replacement, in the imperative: "use limits.body"
  */
 export function deprecated (schema: Schema, since: string, instead: string): Schema {
   return { ...schema, description: `Deprecated since ${since}: ${instead}. ${schema.description ?? ''}`.trim(), deprecated: true, 'x-instead': instead }
 }
 
-/** Editors show the description, so it states the bounds. */
+/** Adds the bounds to the description, because editors show the description. */
 function within (description: string, minimum: number | string, maximum: number | string): string {
   return `${description} From ${minimum} to ${maximum}.`
 }
 
-/** Editors check before variables are substituted. */
+/** Allows variable references, because editors validate before substitution. */
 function orVariable (pattern: string): string {
   return `${pattern}|\\$\\{`
 }

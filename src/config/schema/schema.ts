@@ -2,10 +2,10 @@ import { policySchema } from './policy-schema.js'
 import { choice, count, duration, flag, fraction, list, mapping, nullable, section, size, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
-/** The one version of the configuration format. */
+/** The only version of the configuration format. */
 export const CONFIG_VERSION = 1
 
-/** Policies in force for an agent that names none. */
+/** Policies in force for an agent that lists none. */
 export const DEFAULT_POLICIES: readonly string[] = ['object-schemas']
 
 const server = section('Where the gateway listens.', {
@@ -72,7 +72,7 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
   })
 })
 
-/** An extension that the platform adds to a card. */
+/** An extension that the gateway adds to a card. */
 export const advertisedSchema = mapping('One extension, an AgentExtension of the protocol.', ['uri'], {
   uri: { ...text('Its URI.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
   description: { type: 'string', description: 'How the agent uses it, for people. Default: none.', minLength: 1, maxLength: 1000 },
@@ -153,8 +153,8 @@ const telemetry = section('Logs, traces and audit lines.', {
 })
 
 /**
- * The configuration file as JSON Schema 2020-12: the source of truth for keys, types, defaults and bounds. Validation, the
- * documentation and `config/gateway.schema.json` all come from it. Objects are closed; a key enters when it works.
+ * The configuration file as JSON Schema 2020-12: the source of truth for keys, types, defaults and bounds. Validation, the documentation
+ * and `config/gateway.schema.json` all derive from it. Objects are closed. A key is added only when it works.
  */
 export const configSchema: Schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -191,7 +191,7 @@ export const configSchema: Schema = {
   $defs: { policy: policySchema, advertised: advertisedSchema }
 }
 
-/** The schema as published: `config/gateway.schema.json` and the output of `a2a-gateway schema`. */
+/** Returns the published schema: the content of `config/gateway.schema.json` and the output of `a2a-gateway schema`. */
 export function schemaText (): string {
   return `${JSON.stringify(configSchema, null, 2)}\n`
 }

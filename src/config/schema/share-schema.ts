@@ -1,10 +1,13 @@
-/** A schema in a form that compiles faster: what stands in it several times is compiled once. Judges as the schema does. */
+/** Rewrites a schema so that it compiles faster: repeated parts are compiled once. The result validates the same values. */
 import type { Schema } from './schema-kit.js'
 
-/** Characters of JSON below which a call costs more than the code it saves. */
+/** Characters of JSON below which a function call costs more than the code it saves. */
 const WORTH = 200
 
-/** @param schema its own `$defs` keep their names; those that are added begin with `shared` */
+/**
+ * Moves the repeated parts of a schema to `$defs`.
+ * @param schema its own `$defs` keep their names; the names of added definitions begin with `shared`
+ */
 export function shareRepeats (schema: Schema): Schema {
   const counts = new Map<string, number>()
   count(bare(schema) as Schema, counts)
@@ -23,7 +26,7 @@ export function shareRepeats (schema: Schema): Schema {
       definitions[name] = Object.fromEntries(Object.entries(rest).map(([member, one]) => [member, share(one, false)]))
     }
     const { default: initial } = value as Schema
-    // Defaults are filled in by the schema of the parent, which looks for them here.
+    // The parent's schema fills in defaults, and looks for them here.
     return initial === undefined ? { $ref: `#/$defs/${name}` } : { $ref: `#/$defs/${name}`, default: initial }
   }
   const shared = share(bare(schema), true) as Schema
@@ -32,7 +35,7 @@ export function shareRepeats (schema: Schema): Schema {
 
 const FOR_READERS: ReadonlySet<string> = new Set(['description', 'deprecated', 'x-instead'])
 
-/** Without what is for readers only. */
+/** Removes keys that are only for readers. */
 function bare (value: unknown, inProperties = false): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(one => bare(one))
@@ -47,7 +50,7 @@ function count (value: unknown, counts: Map<string, number>): void {
   for (const one of Object.values(value)) count(one, counts)
 }
 
-/** Null for what is no schema of a mapping, or too small. */
+/** Returns the key of a mapping's schema. Null for any other schema, or when the schema is too small. */
 function keyOf ({ default: _, ...schema }: Schema): string | null {
   if (schema.type !== 'object' || typeof schema.properties !== 'object') return null
   const key = JSON.stringify(schema)

@@ -6,36 +6,36 @@ import { guardYaml } from './guard.js'
 import { retype, substitute } from './substitute.js'
 import type { Environment } from './substitute.js'
 
-/** Deepest value, aliases expanded. */
+/** Greatest depth of a value, aliases expanded. */
 export const MAX_DEPTH = 200
-/** Most values, aliases expanded: a "billion laughs" file ends here. */
+/** Largest number of values, aliases expanded. The limit stops a "billion laughs" file. */
 export const MAX_VALUES = 100_000
 const MAX_SYNTAX_ERRORS = 20
-/** Keywords of JSON Schema that compare with the nearest double: \`maximum: 9223372036854775807\` stays usable. */
+/** Keywords of JSON Schema that compare with the nearest double, so `maximum: 9223372036854775807` stays usable. */
 const NUMERIC_LIMITS = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'])
 
-/** A value of the file and where it stands. */
+/** A value of the file and its position. */
 export interface Located {
   readonly value: unknown
   readonly offset: number
-  /** Where its key stands; its own offset for items of a list and for the root. */
+  /** Offset of the value's key. For items of a list and for the root: the offset of the value. */
   readonly keyOffset: number
   readonly children: ReadonlyMap<string, Located>
 }
 
 export interface YamlFile {
-  /** Null when the text holds no value at all. */
+  /** Null when the text holds no value. */
   readonly root: Located | null
   readonly problems: readonly TextProblem[]
-  /** Whether the text could be read; if not, `root` is null and only syntax is reported. */
+  /** True when the text could be read. If false, `root` is null and only syntax problems are reported. */
   readonly readable: boolean
   position (offset: number): { line: number, col: number }
 }
 
 /**
- * Parses one YAML 1.2 document into plain values that remember their places, substituting environment variables on the way.
- * With `env` null a `$` is a `$`. Keys are strings; duplicate keys, merge keys, `__proto__`, tags, directives, further documents and numbers that
- * no double holds exactly are problems.
+ * Parses one YAML 1.2 document into plain values that keep their positions. Substitutes environment variables. When `env` is null, `$` has
+ * no special meaning. Keys are strings. These are problems: duplicate keys, merge keys, `__proto__`, tags, directives, further documents,
+ * and numbers that no double represents exactly.
  */
 export function readYaml (text: string, env: Environment | null): YamlFile {
   const lines = countLines(text)
@@ -56,7 +56,7 @@ export function readYaml (text: string, env: Environment | null): YamlFile {
   return { root, problems: reader.problems, readable: true, position }
 }
 
-/** The place of a path, or of the nearest place above it that the file does have. */
+/** Returns the offset of a path, or of the nearest existing parent. */
 export function locate (root: Located | null, path: Path, at: 'key' | 'value'): number {
   let node = root
   for (const step of path) {
@@ -67,7 +67,7 @@ export function locate (root: Located | null, path: Path, at: 'key' | 'value'): 
   return (at === 'key' ? node?.keyOffset : node?.offset) ?? 0
 }
 
-/** Not by the parser, which loses count where the text is broken. */
+/** Counts lines without the parser, because the parser's line count is wrong where the text is malformed. */
 function countLines (text: string): LineCounter {
   const lines = new LineCounter()
   lines.addNewLine(0)
@@ -80,7 +80,7 @@ class Reader {
   readonly #env: Environment | null
   readonly #anchors = new Map<string, ParsedNode>()
   readonly #open = new Set<ParsedNode>()
-  /** Doubles that stand for other numbers of the file. */
+  /** Doubles that differ from the number in the file. */
   readonly #inexact = new Set<number>()
   #count = 0
 
@@ -135,13 +135,19 @@ class Reader {
     return plain && result.text !== text ? this.#noted(retype(result.text), result.text) : result.text
   }
 
-  /** @param text that stands for the value */
+  /**
+   * Records a number that a double does not represent exactly, and returns the value.
+   * @param text text of the value, after substitution
+   */
   #noted (value: unknown, text: unknown): unknown {
     if (typeof value === 'number' && typeof text === 'string' && !isExactYaml(text, value)) this.#inexact.add(value)
     return value
   }
 
-  /** @param key of a mapping, null for an item of a list */
+  /**
+   * Reports an inexact number.
+   * @param key key of a mapping, null for an item of a list
+   */
   #checkNumber ({ value, offset }: Located, key: string | null): void {
     if (typeof value !== 'number' || !this.#inexact.has(value) || (key !== null && NUMERIC_LIMITS.has(key))) return
     this.#report(offset, `no double holds this number exactly; the gateway would read ${value}`, 'write fewer digits, or quote it as a string')
@@ -181,10 +187,13 @@ class Reader {
   }
 }
 
-/** Stands for a value whose substitution failed: reported already, so nothing else is said about it. */
+/** Marks a value whose substitution failed. The failure is already reported, so no other problem is reported for the value. */
 export const UNKNOWN: unique symbol = Symbol('unknown')
 
-/** YAML 1.2 core schema: a sign, a point without digits on one side, `0o17` and `0x1F` beside the numbers of JSON. */
+/**
+ * True when a double represents the number exactly. In addition to JSON's numbers, the YAML 1.2 core schema allows a sign, a point without
+ * digits on one side, `0o17` and `0x1F`.
+ */
 function isExactYaml (text: string, value: number): boolean {
   if (/^0[ox]/.test(text)) return Number.isFinite(value) && BigInt(text) === BigInt(value)
   if (!/^[-+]?[\d.]/.test(text) || /^[-+]?\.[a-z]/i.test(text)) return true

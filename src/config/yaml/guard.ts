@@ -3,23 +3,23 @@ import type { TextProblem } from '../diagnostics.js'
 
 /** Largest configuration file, bytes. */
 export const MAX_FILE_BYTES = 1024 * 1024
-/** Deepest `[` and `{` inside each other. */
+/** Greatest nesting depth of `[` and `{`. */
 export const MAX_FLOW_DEPTH = 64
-/** Rightmost column of a block collection; each level of nesting needs a column of its own. */
+/** Rightmost column of a block collection. Each level of nesting needs its own column. */
 export const MAX_INDENT = 256
-/** Most lexical tokens: bounds the time of the parser proper to seconds on the worst text. */
+/** Largest number of lexical tokens. The limit bounds the parser's time to seconds on the worst text. */
 export const MAX_TOKENS = 400_000
 
-/** The lexer's mark before the text of a plain or block scalar. */
+/** Mark that the lexer puts before the text of a plain or block scalar. */
 const SCALAR = '\u001f'
 
 const OPENING = '$' + '{'
 
 /**
- * Refuses text that the YAML parser could not survive, before it sees any of it: yaml 2.9.1 recurses per level and aborts the
- * process at 50,000 unclosed brackets (CVE-2026-33532). Reads the parser's own token stream, so that quoting cannot
- * hide a bracket, and that stream is produced without recursion. Also refuses what this configuration has no use
- * for: tags, directives, and `${VAR}` unquoted inside brackets, which YAML reads as a mapping.
+ * Rejects text that could crash the YAML parser, before the parser reads any of it: yaml 2.9.1 recurses per level and aborts the process at
+ * 50,000 unclosed brackets (CVE-2026-33532). The guard reads the parser's own token stream, so quoting cannot hide a bracket. The token
+ * stream is produced without recursion. The guard also rejects syntax that this configuration does not use: tags, directives, and `${VAR}`
+ * unquoted inside brackets, which YAML reads as a mapping.
  * @returns the first problem, or null
  */
 export function guardYaml (text: string): TextProblem | null {

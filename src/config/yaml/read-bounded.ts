@@ -1,8 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 
 /**
- * Reads a file, or as much of a pipe or device, up to a limit that does not rest on what its status says.
- * @returns null where it holds more
+ * Reads a file, pipe or device up to a limit. The limit does not depend on the size that the file's status reports.
+ * @returns null when the file holds more
  * @throws the error of the file system
  */
 export function readBounded (file: string, limit: number): Buffer | null {

@@ -1,11 +1,11 @@
 /**
- * `${VAR}` and `${VAR:-default}` in scalars. `$$` is a literal `$`; any other `$` stands for itself, so that patterns such as
- * `^a$` need no care. As in a shell, `:-` applies when the variable is unset or empty.
+ * Substitutes `${VAR}` and `${VAR:-default}` in scalars. `$$` is a literal `$`. Any other `$` is literal too, so patterns such as `^a$`
+ * need no escaping. As in a shell, `:-` applies when the variable is unset or empty.
  */
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The text with every reference replaced, or what is wrong with one of them. */
+/** The text with every reference replaced, or the problem of one reference. */
 export type Substitution = { readonly text: string } | { readonly message: string, readonly hint: string }
 
 const REFERENCE = /\$(?:\$|\{([^}]*)(\}?))/g
@@ -33,7 +33,7 @@ export function substitute (text: string, env: Environment): Substitution {
 }
 
 /**
- * Reads a plain scalar as YAML's core schema does (YAML 1.2.2 §10.3.2): null, boolean, number or string. Never a collection:
+ * Reads a plain scalar as YAML's core schema does (YAML 1.2.2 §10.3.2): null, boolean, number or string. The result is never a collection:
  * a variable cannot add structure to the file.
  */
 export function retype (text: string): string | number | boolean | null {

@@ -1,4 +1,4 @@
-/** Values of a file that may still be wrong, and what is said of them. */
+/** Helpers for file values that may still be wrong, and for the problems about them. */
 import type { Path, PathProblem } from '../diagnostics.js'
 
 export type Mapping = Readonly<Record<string, unknown>>

@@ -1,6 +1,9 @@
-/** The console's own data. */
+/** Access to the console's own data. */
 
-/** @param {Record<string, string>} [query] */
+/**
+ * Fetches data.
+ * @param {Record<string, string>} [query]
+ */
 export async function get (name, query) {
   const search = query === undefined ? '' : `?${new URLSearchParams(query)}`
   return await read(await fetch(`api/${name}${search}`))
@@ -16,7 +19,10 @@ async function read (response) {
   return value
 }
 
-/** Calls again and again while the page is looked at. @returns what stops it */
+/**
+ * Calls `look` repeatedly while the page is visible.
+ * @returns a function that stops the calls
+ */
 export function poll (milliseconds, look, failed) {
   let stopped = false
   let timer = null

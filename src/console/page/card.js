@@ -1,4 +1,4 @@
-/** The agent's own card beside the served one. */
+/** The agent's own card compared with the served card. */
 import { get } from './api.js'
 import { code, h, notice, replace } from './dom.js'
 import { count } from './words.js'

@@ -1,4 +1,4 @@
-/** Lines over the last quarter of an hour, drawn by hand. */
+/** Line charts over the last quarter of an hour, drawn as SVG. */
 import { h, svg } from './dom.js'
 import { clock } from './words.js'
 
@@ -9,7 +9,7 @@ const BOTTOM = 22
 const TOP = 8
 const RIGHT = 8
 
-/** Round numbers from 0 to above the greatest. */
+/** Returns round numbers from 0 to above the largest value. */
 export function scale (greatest) {
   if (!(greatest > 0)) return [0, 1]
   const rough = greatest / 3
@@ -23,10 +23,11 @@ export function scale (greatest) {
 }
 
 /**
- * @param title of the figure
- * @param lines each `{name, kind, values}`: one value per time, null where there is none
- * @param times ms since the epoch
- * @param format of a value
+ * Draws a chart.
+ * @param title title of the figure
+ * @param lines each `{name, kind, values}`: one value per time, null when there is none
+ * @param times milliseconds since the epoch
+ * @param format formats a value
  */
 export function chart (title, lines, times, format) {
   const greatest = Math.max(0, ...lines.flatMap(line => line.values.filter(value => value !== null)))
@@ -92,7 +93,7 @@ function path (values, x, y) {
     if (value === null) return
     const joined = i > 0 && values[i - 1] !== null
     text += `${joined ? 'L' : 'M'}${x(i).toFixed(1)} ${y(value).toFixed(1)}`
-    // A single moment between two without any is a short stroke.
+    // Draw a single value between two gaps as a short stroke.
     if (!joined && (values[i + 1] ?? null) === null) text += 'h2'
   })
   return text

@@ -4,9 +4,9 @@ import { h, notice, replace, say } from './dom.js'
 import { details, summaryLine } from './entry.js'
 import { count, OUTCOMES } from './words.js'
 
-/** Lines on the page; older ones go. */
+/** Largest number of lines on the page. The page drops older lines. */
 const SHOWN = 300
-/** ms until a tail that was refused is asked for again. */
+/** Delay before the page requests a rejected tail again, ms. */
 const AGAIN = 5000
 
 export function decisionsPage (element) {

@@ -1,6 +1,6 @@
-/** Elements made of data: text only, never markup, and nothing invisible. */
+/** Builds elements from data: text only, never markup, and no invisible characters. */
 
-/** Characters that turn text around, or take no room: an agent's card may hold them, and what is shown must be what is there. */
+/** Characters that change the text direction or have no width. An agent's card may contain them, and the page must show them. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu
 
 export function visible (text) {
@@ -10,8 +10,9 @@ export function visible (text) {
 const PROPERTIES = new Set(['value', 'checked', 'disabled', 'open', 'hidden', 'selected'])
 
 /**
+ * Builds an element.
  * @param {string} name
- * @param {Record<string, unknown> | null} [attributes] `on...` are listeners, `class` is a class; null and false are left out
+ * @param {Record<string, unknown> | null} [attributes] `on...` are listeners, `class` is a class; null and false are omitted
  * @param {...unknown} children nodes, or text
  */
 export function h (name, attributes, ...children) {
@@ -48,7 +49,7 @@ export function replace (element, ...children) {
   append(element, children)
 }
 
-/** A stranger's text within ours: its direction is its own. */
+/** Wraps untrusted text, so that its writing direction does not affect the rest of the page. */
 export function data (text, className) {
   return h('bdi', { class: className ?? null }, text)
 }
@@ -57,7 +58,7 @@ export function code (text) {
   return h('code', null, h('bdi', null, text))
 }
 
-/** For those who do not see the page change. */
+/** Announces changes for users of screen readers. */
 let lastSaid = 0
 let waiting = null
 export function say (text) {
@@ -78,7 +79,7 @@ export function notice (text, kind = 'info') {
   return h('p', { class: 'notice', 'data-kind': kind }, text)
 }
 
-/** Several views of one thing: arrow keys move between them. */
+/** Builds tabs for several views of one object. Arrow keys move between them. */
 export function tabs (label, list, current) {
   const buttons = list.map(({ id, title, href }) => h('a', {
     role: 'tab', id: `tab-${id}`, href, 'aria-selected': String(id === current), 'aria-controls': 'panel', tabindex: id === current ? '0' : '-1'

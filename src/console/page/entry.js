@@ -41,7 +41,7 @@ export function details (entry) {
     entry.mended === null ? null : mended(entry.mended))
 }
 
-/** What to send instead: only what has to change, and never what was sent, which the gateway keeps to itself. */
+/** Shows the corrections to the request. The gateway never shows the sent data. */
 function mended ({ headers, without, body, notes, allow, retryAfter }) {
   return h('div', { class: 'mended' }, h('h3', null, 'The corrected request'),
     h('pre', { tabindex: '0', 'aria-label': 'What to change in the request' },

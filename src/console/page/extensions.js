@@ -1,4 +1,4 @@
-/** Agents by extensions. */
+/** The table of agents and extensions. */
 import { get, poll } from './api.js'
 import { badge, data, h, notice, replace } from './dom.js'
 import { count } from './words.js'

@@ -1,6 +1,6 @@
 /**
- * Fields for a JSON Schema. They help to write data and do not judge it: what the schema forbids can be written all the same, for it is the
- * gateway that is tried. Schemas are strangers' too: what is too deep, too large or too odd is written as JSON.
+ * Builds input fields from a JSON Schema. The fields help to write data and do not validate it: the user can also write invalid data, to
+ * test the gateway. Schemas are untrusted. When a schema is too deep, too large or unusual, the user writes JSON.
  */
 import { data, h, replace } from './dom.js'
 
@@ -10,9 +10,10 @@ const MANY = 100
 let last = 0
 
 /**
- * @param schema the whole, for its own references
+ * Builds the form.
+ * @param schema the whole schema, for its own references
  * @param changed called after every change
- * @returns {{element: Element, read: () => unknown}} undefined where nothing is to be sent
+ * @returns {{element: Element, read: () => unknown}} `read` returns undefined when there is nothing to send
  */
 export function formFor (schema, changed) {
   return field(schema, { root: schema, changed, depth: 0, name: 'data', label: null, required: true })
@@ -33,7 +34,7 @@ function field (schema, context) {
   return jsonField(context, resolved)
 }
 
-/** Within the schema only; a circle ends as JSON. */
+/** Resolves references within the schema only. A cycle becomes a JSON field. */
 function resolve (schema, root, seen) {
   const ref = schema?.$ref
   if (typeof ref !== 'string') return schema
@@ -77,10 +78,10 @@ function textField (schema, type, context) {
   const input = h('input', { id, type: 'text', autocomplete: 'off', spellcheck: 'false', inputmode: type === 'string' ? null : 'decimal', placeholder: hint.slice(0, 60), value: typeof first === 'object' ? '' : String(first), oninput: context.changed })
   const read = () => {
     const text = input.value
-    // Nothing written is nothing sent, required or not; an empty text can be written in the body.
+    // An empty field sends nothing, even if it is required. The user can write an empty string in the body.
     if (text === '') return undefined
     if (type === 'string') return text
-    // What is no number is sent as it stands: that is for the gateway to find.
+    // A text that is not a number is sent unchanged, so that the gateway reports it.
     return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text.trim()) ? Number(text) : text
   }
   return { element: labelled(input, schema, context, id), read }

@@ -1,4 +1,4 @@
-/** Which page is shown, by the part of the address after `#`, and what all pages have in common. */
+/** Selects the page from the part of the address after `#`, and draws the parts that all pages share. */
 import { agentPage } from './agent.js'
 import { get, poll } from './api.js'
 import { decisionsPage } from './decisions.js'
@@ -22,7 +22,7 @@ function route () {
 }
 
 function navigate () {
-  // The skip link's target is no page.
+  // `#main` is the target of the skip link, not a page.
   if (location.hash === '#main') return main.focus()
   const { title, nav, key, show } = route()
   if (key === shown) return

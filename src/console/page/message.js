@@ -1,6 +1,7 @@
-/** A message in the words of a protocol version, in the envelope of a binding. */
+/** Builds a message in the form of a protocol version, in the envelope of a binding. */
 
 /**
+ * Builds the body of a call.
  * @param {{version: string, binding: string, operation: string}} call
  * @param {{text: string, parts: {data: unknown, mediaType: string | null}[], messageMetadata: object, metadata: object}} content
  */

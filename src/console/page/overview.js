@@ -1,4 +1,4 @@
-/** The first page: what is going on, and the agents. */
+/** The first page: charts of current activity, and the agents. */
 import { get, poll } from './api.js'
 import { chart } from './charts.js'
 import { badge, data, h, notice, replace } from './dom.js'
@@ -59,7 +59,7 @@ function tile (name, value, note, id) {
 }
 
 function drawCharts (element, page, agent) {
-  // One that has the keyboard stays as it is until that moves on.
+  // Keep a chart unchanged while it has the keyboard focus or the pointer.
   if (element.contains(document.activeElement) || element.matches(':hover')) return
   const times = timeline(page, agent)
   const at = times.map(one => one.at)
@@ -72,7 +72,7 @@ function drawCharts (element, page, agent) {
 
 function drawAgents (element, { agents, matching }) {
   if (element.contains(document.activeElement)) {
-    // Links keep the keyboard; numbers move on.
+    // Keep links with the keyboard focus, and update the numbers.
     const rows = new Map([...element.querySelectorAll('tbody tr')].map(row => [row.dataset.agent, row]))
     for (const agent of agents) {
       const cells = rows.get(agent.name)?.querySelectorAll('td')
@@ -119,7 +119,7 @@ function short8 (etag) {
   return etag === undefined || etag === null ? '' : etag.replaceAll('"', '').slice(0, 8)
 }
 
-/** `JSON-RPC 0.3, 1.0`. */
+/** Formats interfaces, such as `JSON-RPC 0.3, 1.0`. */
 export function summary (interfaces) {
   const versions = new Map()
   for (const { binding, version } of interfaces) versions.set(binding, [...new Set([...versions.get(binding) ?? [], version])].sort())

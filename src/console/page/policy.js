@@ -1,4 +1,4 @@
-/** What is in force for an agent, and where each line of it comes from. */
+/** The policy in force for an agent, and the source of each line. */
 import { get } from './api.js'
 import { badge, code, data, h, notice, replace } from './dom.js'
 

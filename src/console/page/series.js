@@ -1,7 +1,10 @@
-/** What the gateway recorded in slots, as values over time. */
+/** Converts the gateway's recorded slots to values over time. */
 const SLOTS = 180
 
-/** @returns one entry per slot of the last quarter of an hour, that of the present left out, for it is not over */
+/**
+ * Returns the slots of an agent.
+ * @returns one entry per slot of the last quarter of an hour, without the current slot, which is not complete
+ */
 export function timeline (page, agent) {
   const { slot, slots, since } = page
   const end = Math.floor(Date.now() / slot) * slot
@@ -16,7 +19,7 @@ export function perSecond (times, slot, value) {
   return times.map(({ known, row }) => row === null ? (known ? 0 : null) : value(row) / (slot / 1000))
 }
 
-/** The value below which a share of decisions lies, by their buckets; null without decisions. */
+/** Returns the value below which a share of decisions lies, from their buckets. Null without decisions. */
 export function quantile (row, bounds, q) {
   if (row === null || row.decisions === 0) return null
   const wanted = q * row.decisions
@@ -32,7 +35,7 @@ export function quantile (row, bounds, q) {
   return bounds.at(-1)
 }
 
-/** Of several slots, one. */
+/** Sums several slots into one row. */
 export function together (times) {
   return times.reduce((sum, { row }) => {
     if (row === null) return sum

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system says. */
+/** The theme: light, dark, or the system's. */
 const KEY = 'console-theme'
 const select = document.getElementById('theme')
 
@@ -22,6 +22,6 @@ select.addEventListener('change', () => {
   try {
     localStorage.setItem(KEY, select.value)
   } catch {
-    // Then it holds for this page.
+    // Without storage, the choice applies to this page only.
   }
 })

@@ -1,4 +1,4 @@
-/** A call made of the agent's schemas, sent through the gateway, with what came of it. */
+/** A form for a call to the agent, built from the agent's schemas. Sends the call through the gateway and shows the result. */
 import { get, post } from './api.js'
 import { code, data, h, notice, replace, say } from './dom.js'
 import { details, outcomeBadge } from './entry.js'
@@ -106,7 +106,7 @@ function draw (element, name, form) {
       h('p', { class: 'field' }, h('label', { for: 'schema' }, 'Data'), which), place,
       h('details', { class: 'raw' }, h('summary', null, 'The body, as JSON'), h('p', { class: 'field' }, h('label', { for: 'body' }, 'Body to send'), body), back)),
     h('div', { class: 'go' }, button)), results)
-  // What a caller sends, where the agent says how its data looks.
+  // Start with data when the agent declares a schema for its data, because its callers send such data.
   use(schemas.length > 0 ? '0' : '')
   which.value = schemas.length > 0 ? '0' : ''
 }

@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. */
+/** Formats numbers and times for readers. */
 const NUMBER = new Intl.NumberFormat('en')
 
 export function count (value) {

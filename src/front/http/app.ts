@@ -1,6 +1,6 @@
 /**
- * The main listener, a Fastify app. A2A requests are taken over as Node's server has read them; what they mean is decided in handler.ts.
- * Fastify's own router, hooks and replies see only what `passthrough` names.
+ * The main listener, a Fastify app. The app takes A2A requests directly from Node's server, and handler.ts handles them. Fastify's own
+ * router, hooks and replies see only the requests that `passthrough` names.
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
@@ -18,7 +18,7 @@ import { routeTargetOf } from './route-target.js'
 
 export interface AppOptions {
   readonly services: Services
-  /** Asked per request: swapped whole when the configuration changes. */
+  /** Called once per request. A configuration change replaces the whole snapshot. */
   readonly snapshot: () => Snapshot
   readonly log: FastifyBaseLogger
 }
@@ -46,7 +46,8 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     forceCloseConnections: true,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 65_536 },
-    // An exchange uses none of Fastify's routing, hooks and replies (measured at 400 B, with nothing judged: 163 us of CPU a call with them, 149 without).
+    // An exchange uses none of Fastify's routing, hooks and replies (measured at 400 B, with no evaluation: 163 us of CPU per call with
+    // them, 149 without).
     serverFactory: (passthrough: RequestListener) => {
       return createServer(listenerOptions(limits), (request, response) => {
         const routeTarget = routeTargetOf(request, snapshot().agents)

@@ -6,7 +6,7 @@ import { ChunkedBuffer } from '../../wire/chunked-buffer.js'
 export type BodyResult = { readonly ok: true, readonly bytes: Bytes } | { readonly ok: false, readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
 
 const EMPTY = Buffer.alloc(0)
-/** Bytes up to which pieces are joined: that costs less than keeping them apart. */
+/** Chunks up to this total size, in bytes, are joined: a copy costs less than a list of chunks. */
 const SMALL = 65_536
 
 export interface BodyLimits {
@@ -14,12 +14,13 @@ export interface BodyLimits {
   readonly size: number
   /** Milliseconds for the whole body. */
   readonly timeout: number
-  /** Asked for room before a piece of the body is kept. @returns false where there is none */
+  /** Reserves memory before a chunk of the body is kept. @returns false when no memory is left */
   readonly hold: (bytes: number) => boolean
 }
 
 /**
- * `done` is called exactly once. After `too_large` or `timeout` the rest of the body is not read: the caller answers and closes.
+ * Reads the body and calls `done` exactly once. After `too_large` or `timeout` the reader stops reading the body: the caller responds and
+ * closes the connection.
  */
 export function readBody (request: IncomingMessage, limits: BodyLimits, done: (result: BodyResult) => void): void {
   const declared = request.headers['content-length']
@@ -28,7 +29,7 @@ export function readBody (request: IncomingMessage, limits: BodyLimits, done: (r
   new BodyReader(request, limits, done).start()
 }
 
-/** Most bodies come in one piece, which is not copied, and large ones stay in pieces. */
+/** Combines the chunks of a body. Most bodies come in one chunk, which is not copied. Large bodies stay in chunks. */
 export function collected (chunks: readonly Buffer[], size: number): Bytes {
   return chunks.length > 1 && size > SMALL ? new ChunkedBuffer(chunks, size) : joined(chunks, size)
 }
@@ -83,9 +84,9 @@ class BodyReader {
     this.request.off('data', this.onData)
     this.request.off('end', this.onEnd)
     this.request.off('close', this.onClose)
-    // An error that comes after the decision is nobody's: the connection closes anyway.
+    // An error after the decision is ignored: the connection closes anyway.
     if (!result.ok) this.request.pause()
-    // Whatever keeps the reader must not keep the body.
+    // A reader that stays referenced must not keep the body in memory.
     this.chunks = []
     this.done(result)
   }

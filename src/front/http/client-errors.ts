@@ -1,4 +1,7 @@
-/** Connections that bring no request, or break off within one: answered where nothing else is being answered, counted, and closed. */
+/**
+ * Handles connections that bring no request, or end within a request: responds unless another response is in progress, counts the error,
+ * and closes the connection.
+ */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { decisionHeader } from '../../a2a/errors.js'
@@ -21,23 +24,26 @@ const BY_CODE: ReadonlyMap<string, Found> = new Map<string, Found>([
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', { kind: 'other', status: '413 Content Too Large', rule: 'gateway/chunk-extensions', message: 'The chunk extensions of the body are too large.' }]
 ])
 
-/** The client's end of a connection, which it may close as it likes. */
+/** Error codes of a client that closes its end of the connection, which is allowed at any time. */
 const LEFT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED'])
 
-/** How long a client may take to read why, and to stop sending: closing at once would reset the connection, and it might never see it. ms. */
+/**
+ * Milliseconds that a client has to read the response and to stop sending. Closing at once would reset the connection, and the client might
+ * never see the response.
+ */
 const LINGER = 1_000
 
 interface Options { readonly metrics: Metrics, readonly log: Log }
 
-/** Node's own property: the response that has the connection now. */
+/** Node's own property: the response that currently uses the connection. */
 type Busy = Socket & { readonly _httpMessage?: ServerResponse | null }
 
-/** For Fastify's `clientErrorHandler`. */
+/** Creates the handler for Fastify's `clientErrorHandler`. */
 export function clientErrorHandler ({ metrics, log }: Options): (error: Error & { code?: string }, socket: Socket) => void {
   const seen = new WeakSet<Socket>()
   return (error, socket) => {
     const code = error.code ?? ''
-    // What arrives while the connection lingers is the same error again.
+    // Further data while the connection lingers raises the same error again.
     if (seen.has(socket)) return
     seen.add(socket)
     if (LEFT.has(code)) {
@@ -48,7 +54,7 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
     metrics.clientError(found.kind)
     log.info({ kind: found.kind, code, client: socket.remoteAddress }, 'a connection without a request')
     const responding = (socket as Busy)._httpMessage ?? null
-    // An answer that has begun, or is owed to an earlier request, must not be mixed with this one.
+    // A response that has begun, or that is due for an earlier request, must not be mixed with this response.
     if (!socket.writable || (responding !== null && (responding.headersSent || responding.req.complete))) {
       socket.destroy()
       return
@@ -60,7 +66,7 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
   }
 }
 
-/** Counts connections that are closed unheard, because there are as many as `limits.connections`. */
+/** Counts connections that Node closes before any request, because the number of connections has reached `limits.connections`. */
 export function countDropped (server: Server, metrics: Metrics): void {
   server.on('drop', () => { metrics.clientError('dropped') })
 }

@@ -1,4 +1,4 @@
-/** One request and its answer: all state of it, and the one place where its end is recorded. */
+/** One request and its response: holds the whole state of the exchange, and records its end in one place. */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller, Rejection } from '../../a2a/errors.js'
@@ -25,27 +25,27 @@ import type { Tasks } from '../../gateway/tasks.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 import type { Forwarding } from '../../upstream/forward.js'
 
-/** What every exchange needs of the running gateway. */
+/** Services of the running gateway that every exchange needs. */
 export interface Services {
   readonly metrics: Metrics
   readonly tracing: Tracing
   readonly audit: Audit
   readonly log: Log
-  /** What is remembered of tasks. */
+  /** State of tasks. */
   readonly tasks: Tasks
-  /** Exchanges in flight; `draining` makes answers close their connection. */
+  /** Exchanges in flight. `draining` makes responses close their connection. */
   readonly inFlight: InFlight
-  /** Whether there is too much to do for new calls. */
+  /** Overload detection; rejects new calls while the process is overloaded. */
   readonly overload: Overload
   readonly heldBytes: MemoryBudget
   /** For the console; null where there is none. */
   readonly decisions: Decisions | null
 }
 
-/** Label of requests that reached no operation of a card. */
+/** Label of the exchange in metrics and logs: the operation, or a name for requests that reach no operation of a card. */
 export type Label = Operation | 'AgentCard' | 'Passthrough' | 'Preflight'
 
-/** So that ids of several workers, and of one process after the other, are told apart in logs that are kept together. */
+/** Random prefix of request ids. It keeps ids of several workers and of successive processes distinct in shared logs. */
 const PROCESS = randomBytes(4).toString('hex')
 let lastId = 0
 
@@ -61,29 +61,29 @@ export class Exchange {
   label: Label = 'Other'
   binding: Binding = 'HTTP+JSON'
   version: Version = '1.0'
-  /** Whether the request names its version. */
+  /** True when the request names its version. */
   statedVersion = false
   /** Raw JSON token of the JSON-RPC id. */
   idToken: () => string = NO_ID
-  /** Media type of the request: decides that of a refusal. */
+  /** Media type of the request. It decides the media type of a rejection. */
   mediaType: string | null = null
   forwarding: Forwarding | null = null
-  /** Neighbours in the list of exchanges in flight, which is `live`'s own business. */
+  /** Neighbours in the list of exchanges in flight. Only `InFlight` uses them. */
   previousLive: Exchange | null = null
   nextLive: Exchange | null = null
-  /** Called before the end is recorded, whatever it is: what is known only then, and what must be let go. */
+  /** Called before the end is recorded, whatever the outcome. Handles data that is known only then, and releases resources. */
   atEnd: (() => void) | null = null
-  /** Set when an event stream has begun to go out. */
+  /** Set when the gateway begins to send an event stream. */
   stream: StreamOut | null = null
-  /** Where the call is counted while it is under way. */
+  /** The limit that counts the call while it is in flight. */
   private load: ConcurrencyLimit | null = null
   private streaming = false
-  /** Whether the client has ever been slower than the agent. */
+  /** True when the client has ever read more slowly than the agent sent. */
   private slow = false
-  /** Bytes of bodies that are held for it. */
+  /** Bytes of bodies that this exchange holds in the memory budget. */
   private holds = 0
   private outcome: Outcome | null = null
-  /** For the console. */
+  /** The rejection, for the console. */
   private rejection: Rejection | null = null
   private found: readonly Found[] | null = null
   private ended = false
@@ -99,7 +99,7 @@ export class Exchange {
     response.on('close', () => { this.leave() })
   }
 
-  /** In logs and audit lines, which most requests have none of. */
+  /** Id for logs and audit lines. Computed on demand, because most requests have no such line. */
   get id (): string {
     return `${PROCESS}-${this.number.toString(36)}`
   }
@@ -108,17 +108,20 @@ export class Exchange {
     return this.agent === null ? 'other' : this.agent.name
   }
 
-  /** First one wins: what happens after an outcome is known is its consequence. */
+  /** Sets the outcome. The first outcome wins: later events are consequences of it. */
   settle (outcome: Outcome): void {
     this.outcome ??= outcome
   }
 
-  /** What rules found in the request, or in its answer. */
+  /** Keeps the violations that rules found in the request or in its response. */
   saw (phase: Found['phase'], violations: Found['violations'], edited: Found['edited']): void {
     if (this.services.decisions !== null) this.found = withFound(this.found, { phase, violations, edited })
   }
 
-  /** Counts the call among those that its agent has under way. @returns false when it was refused: there are too many, or the client is gone */
+  /**
+   * Counts the call as in flight for its agent. @returns false when the call was rejected because the limit is reached, or when the client
+   * is gone
+   */
   enter (agent: Agent): boolean {
     if (this.ended) return false
     const { concurrency: load, config: { concurrency } } = agent
@@ -132,7 +135,7 @@ export class Exchange {
     return false
   }
 
-  /** @returns false when the process holds as much as it may, or the exchange is over */
+  /** @returns false when the memory budget of the process is used up, or when the exchange is over */
   hold (bytes: number): boolean {
     if (this.ended || !this.services.heldBytes.take(bytes)) return false
     this.holds += bytes
@@ -140,7 +143,7 @@ export class Exchange {
   }
 
   /**
-   * Answers with a refusal in the caller's binding and version, or breaks the connection when the answer has begun.
+   * Responds with a rejection in the caller's binding and version. Breaks the connection when the response has begun.
    * @param more further headers, names and values
    */
   reject (rejection: Rejection, outcome: Outcome, httpStatus?: number, more: readonly string[] = []): void {
@@ -155,7 +158,10 @@ export class Exchange {
     if (outcome === 'rejected') this.tellAgent(rejection)
   }
 
-  /** The agent's answer is refused: another in its place, or the last event of a stream that has begun. Nothing is read of the agent any more. */
+  /**
+   * Rejects the agent's response: sends another response in its place, or a last event when a stream has begun. The gateway reads nothing
+   * more from the agent.
+   */
   rejectResponse (rejection: Rejection, outcome: Outcome): void {
     this.settle(outcome)
     this.rejection ??= rejection
@@ -170,7 +176,7 @@ export class Exchange {
     else this.breakOff()
   }
 
-  /** A fault of the gateway. */
+  /** Handles a fault of the gateway. */
   failed (error: unknown): void {
     this.services.log.error({ err: error, request_id: this.id }, 'a request could not be handled')
     this.forwarding?.abort()
@@ -191,20 +197,27 @@ export class Exchange {
     if (this.request.complete) {
       this.respond(status, headers, body, phrase)
     } else {
-      // Ended only when the request has: a client that said `Connection: close` is cut off at the end of the answer.
+      // The response ends only when the request has ended. Node closes the connection at the end of the response if the client sent
+      // `Connection: close`.
       this.begin(status, headers, phrase)
       response.write(body)
       readOff(this.request, () => { response.end() })
     }
   }
 
-  /** Ends an answer that has begun so that nobody takes it for whole. A client of HTTP/1.0 may only know the end of the connection. */
+  /**
+   * Breaks off a response that has begun, so that no client takes it for complete. A client of HTTP/1.0 may recognize only the end of the
+   * connection, so that connection is reset.
+   */
   breakOff (): void {
     if (this.request.httpVersion === '1.0') this.request.socket.resetAndDestroy()
     this.response.destroy()
   }
 
-  /** Ends an event stream with a comment that says why; a stream that stands within an event is broken off, so that the cut shows. */
+  /**
+   * Ends an event stream with a comment that states the reason. Breaks the stream off if it stands within an event, so that the client
+   * notices the cut.
+   */
   endStream (why: string): void {
     if (this.stream?.atBoundary === true) this.response.end(`: ${why}\n\n`)
     else this.breakOff()
@@ -222,7 +235,7 @@ export class Exchange {
     else this.response.writeHead(status, phrase, headers)
   }
 
-  /** @returns false when the client reads too slowly: the agent goes on when it has read what waits for it */
+  /** @returns false when the client reads too slowly; the agent's response resumes when the client has read the buffered data */
   write (chunk: Buffer): boolean {
     const { response } = this
     if (response.write(chunk)) return true
@@ -233,7 +246,7 @@ export class Exchange {
     return false
   }
 
-  /** The client's connection is done with this exchange, one way or the other. */
+  /** Called when the response closes, complete or not. */
   private leave (): void {
     if (this.ended) return
     this.ended = true
@@ -298,8 +311,8 @@ const READ_OFF_BYTES = 16 * 1024 * 1024
 const READ_OFF_MS = 5_000
 
 /**
- * Reads and forgets what a refused client still sends. Closing at once would reset the connection, and the client might never see the
- * answer (RFC 9112 §9.6); reading without bounds would let it send for ever.
+ * Reads and discards the rest of a request that was rejected. Closing at once would reset the connection, and the client might never see
+ * the response (RFC 9112 §9.6). Reading without bounds would let the client send for ever.
  */
 function readOff (request: IncomingMessage, done: () => void): void {
   let left = READ_OFF_BYTES

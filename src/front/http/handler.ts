@@ -1,4 +1,4 @@
-/** One A2A request from its first byte to the agent: route, read, decide, forward or refuse. */
+/** Handles one A2A request from its first byte to the agent: route, read, evaluate, then forward or reject. */
 import type { Call, CallProblem } from '../../a2a/message/call.js'
 import { readCall } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
@@ -36,7 +36,7 @@ export interface HandlerOptions {
 }
 
 const EMPTY = Buffer.alloc(0)
-/** Problems of a call whose envelope is whole. */
+/** Rules of problems in a call whose JSON-RPC envelope is valid. */
 const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', 'version'])
 
 export function handle (exchange: Exchange, routeTarget: RouteTarget, options: HandlerOptions): void {
@@ -77,7 +77,10 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   read(exchange, options, bytes => { evaluate(exchange, agent, state, { route, problem, asked, query, bytes }, options) })
 }
 
-/** Before the body is read, so that refusing costs little: a JSON-RPC caller gets the id `null`. @returns whether the call was refused */
+/**
+ * Rejects the call when the process is overloaded. Runs before the body is read, so that a rejection costs little. A JSON-RPC caller gets
+ * the id `null`. @returns true when the call was rejected
+ */
 function shed (exchange: Exchange): boolean {
   const { overload } = exchange.services
   if (!overload.shedding) return false
@@ -85,7 +88,7 @@ function shed (exchange: Exchange): boolean {
   return true
 }
 
-/** What the guard found is answered in the binding of the address all the same. */
+/** Rejects a request because of a finding of the guard. The rejection still uses the binding of the address. */
 function guarded (exchange: Exchange, routeTarget: RouteTarget, rejection: Rejection, version: Version): void {
   const route = routeTarget.agent?.state?.router.match(exchange.request.method ?? 'GET', routeTarget.path, version) ?? null
   if (route !== null && 'binding' in route) {
@@ -95,7 +98,7 @@ function guarded (exchange: Exchange, routeTarget: RouteTarget, rejection: Rejec
   exchange.reject(rejection, 'rejected', undefined, routeTarget.last ? ['connection', 'close'] : [])
 }
 
-/** Bytes of a body that is not worth being kept, parsed, for the sake of its id until the answer is over. */
+/** Body size in bytes from which the id is copied at once, so that the parsed body need not stay in memory until the response is over. */
 const LARGE = 16_384
 
 function always (token: string): () => string {
@@ -121,18 +124,18 @@ function evaluate (exchange: Exchange, agent: Agent, state: AgentState, arrived:
   const record = task === null ? null : exchange.services.tasks.read(task)
   if (!(record instanceof Promise)) return decide(exchange, agent, state, read, record, options)
   record.then(record => {
-    // The client may have left meanwhile.
+    // The client may have disconnected.
     if (!exchange.response.destroyed) decide(exchange, agent, state, read, record, options)
   }).catch((error: unknown) => { exchange.failed(error) })
 }
 
-/** A request of which everything is known that a decision needs, but what is remembered of its task. */
+/** A request with all data that a decision needs, except the stored state of its task. */
 interface Read {
   readonly arrived: Arrived
   readonly call: Call
-  /** The task that it names, where anything is remembered of tasks. */
+  /** The task that the request names; null when no task state is kept. */
   readonly task: TaskKey | null
-  /** That reading has taken. */
+  /** Seconds that reading took. */
   readonly seconds: number
 }
 
@@ -181,7 +184,10 @@ function evaluationPlan (exchange: Exchange, evaluator: ResponseEvaluator, keyOf
   return { evaluator, limits, remember: (taskId, fields) => exchange.services.tasks.write(keyOf(taskId), fields) }
 }
 
-/** `onUnavailable: forward` lets an agent work while its card cannot be had; nothing can be enforced then. */
+/**
+ * Handles a request while the agent has no card. `onUnavailable: forward` lets an agent work without its card; the gateway then enforces
+ * nothing.
+ */
 function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, options: HandlerOptions): void {
   const card = routeTarget.path.startsWith('/.well-known/agent')
   if (card) exchange.label = 'AgentCard'
@@ -194,7 +200,10 @@ function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget
   read(exchange, options, bytes => { passOn(exchange, agent, target, options, bytes) })
 }
 
-/** No card says which binding an address has; a JSON-RPC envelope does, and its sender waits for an answer with its id. */
+/**
+ * Without a card, the binding of an address is unknown. A JSON-RPC envelope shows its binding, and its sender expects a response with its
+ * id.
+ */
 function rejectWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
   const reject = (): void => { exchange.reject(rejections.noCard(agent.name), 'gateway_error') }
   if (exchange.request.method !== 'POST') return reject()
@@ -217,7 +226,7 @@ function rejectWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOp
   })
 }
 
-/** Forwards without reading: no negotiation, no rules. */
+/** Forwards without inspection: no negotiation, no rules. */
 function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): void {
   if (!exchange.enter(agent)) return
   const { request, span } = exchange
@@ -234,7 +243,10 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
   }, new AgentResponse(exchange, RELAYED))
 }
 
-/** A GET that says `null` says nothing, and is forwarded so. The guard has bounded its length. */
+/**
+ * Accepts a GET without a body. A body of `null` counts as empty, and the request is forwarded without it. The guard has bounded the
+ * length.
+ */
 function withoutBody (exchange: Exchange, options: HandlerOptions, then: () => void): void {
   if ((exchange.request.headers['content-length'] ?? '0') === '0') return then()
   read(exchange, options, bytes => {
@@ -253,7 +265,7 @@ function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Bytes)
       return
     }
     schedule('decide', exchange, () => {
-      // The client may have left meanwhile.
+      // The client may have disconnected.
       if (!exchange.response.destroyed) then(result.bytes)
     })
   })

@@ -1,11 +1,11 @@
-/** What the main listener itself bounds: headers, times and connections. All of it can change while it listens. */
+/** Limits of the main listener: headers, times and connections. All of them can change while the gateway listens. */
 import type { Server, ServerOptions } from 'node:http'
 import type { Limits } from '../../config/model/model.js'
 
-/** A net under the body reader's own timer, for what it does not read: passthrough uploads. ms. */
+/** Margin above the timer of the body reader, ms. Node's timeout covers bodies that the body reader does not read: passthrough uploads. */
 const NET = 5_000
 
-/** Options of the server, as {@link ListenerLimits} has them later. */
+/** Options of the server at start. {@link ListenerLimits} changes them later. */
 export function listenerOptions (limits: Limits): ServerOptions {
   return {
     requestTimeout: limits.requestTimeout + NET,
@@ -20,22 +20,25 @@ function headersTimeoutOf ({ headersTimeout, requestTimeout }: Limits): number {
   return Math.min(headersTimeout, requestTimeout)
 }
 
-/** Node reads the size for each connection; its types leave it out. */
+/** Node reads the size for each connection. Node's types omit the property. */
 type Listener = Server & { maxHeaderSize?: number }
 
-/** The listener's limits when the configuration changes. */
+/** Applies new limits to the listener when the configuration changes. */
 export class ListenerLimits {
   private readonly server: Listener
   private lowering: NodeJS.Timeout | null = null
 
   constructor (server: Server, limits: Limits) {
     this.server = server
-    // Beyond 2000 headers Node leaves out the rest without a word; their bytes are bounded.
+    // By default, Node silently drops headers beyond 2000. `maxHeaderSize` already bounds their bytes.
     server.maxHeadersCount = 0
     this.set(limits)
   }
 
-  /** Times apply to connections that are open; Node applies them to requests under way too, so those get the time they began with. */
+  /**
+   * Sets the limits. Node applies times to open connections and to requests in flight too. Lower times therefore start only after the old
+   * request timeout.
+   */
   set (limits: Limits): void {
     const { server } = this
     server.maxHeaderSize = limits.headers

@@ -1,8 +1,9 @@
 /**
- * Path prefixes that an agent's `passthrough` list names: forwarded without inspection, through @fastify/http-proxy.
+ * Forwards the path prefixes of an agent's `passthrough` list without inspection, through @fastify/http-proxy.
  *
- * Its releases that run on Node 20 have open advisories (SECURITY.md), so it is mounted with what they demand: no WebSockets, the target
- * guard in front, a handler of our own. Its default handler would verify no TLS, re-encode JSON and retry.
+ * The releases of @fastify/http-proxy that run on Node 20 have open advisories (SECURITY.md). The gateway therefore mounts it as the
+ * advisories require: without WebSockets, with the target guard in front, and with a handler of the gateway. The default handler would not
+ * verify TLS, would re-encode JSON and would retry.
  */
 import type { IncomingMessage } from 'node:http'
 import type { TransformCallback } from 'node:stream'
@@ -20,7 +21,7 @@ import { Exchange } from './exchange.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import { routeTargetOf } from './route-target.js'
 
-// Required: an import costs more (framework.ts).
+// Loaded with `require`: an import costs more (framework.ts).
 const httpProxy = createRequire(import.meta.url)('@fastify/http-proxy') as typeof HttpProxy
 
 export interface PassthroughOptions {
@@ -28,7 +29,7 @@ export interface PassthroughOptions {
   readonly services: Services
 }
 
-/** Never dialled: our handler knows the agent's pool. It only has to be a URL for the library's own destination check. */
+/** Never dialled: the gateway's handler uses the agent's pool. The library's own destination check only needs a URL. */
 const PLACEHOLDER = 'http://passthrough.invalid'
 
 export async function mountPassthrough (app: FastifyInstance, options: PassthroughOptions): Promise<void> {
@@ -77,7 +78,7 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
       services.log.info({ err: error, agent: exchange.agentName }, 'a passthrough request was refused')
       exchange.reject({ reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be passed on.', rule: 'gateway/passthrough' }, 'rejected', error.statusCode ?? 400)
     })
-    // Fastify's own parser of text/plain would read the body; the library replaces only that of JSON.
+    // Fastify's own parser of text/plain would read the body. The library replaces only the JSON parser.
     scope.removeAllContentTypeParsers()
     await scope.register(httpProxy, {
       upstream: '',
@@ -88,7 +89,10 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
   })
 }
 
-/** A stream of its own: undici destroys the body of a call that fails, and the request's own stream would take the connection along. */
+/**
+ * Creates a separate stream for the body. Undici destroys the body of a call that fails; destroying the request's own stream would close
+ * the connection.
+ */
 function bodyOf (request: IncomingMessage, limit: number, exceeded: () => void): Transform | null {
   const { headers } = request
   if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return null
@@ -107,7 +111,7 @@ class Limited extends Transform {
     super()
     this.left = limit
     this.exceeded = exceeded
-    // What destroys it has told the exchange.
+    // Whoever destroys the stream has already informed the exchange.
     this.on('error', () => {})
   }
 

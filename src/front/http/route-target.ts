@@ -1,4 +1,4 @@
-/** Which agent, and which of its surfaces, a request is for. Worked out once, before routing and before any body is read. */
+/** Finds the agent and the kind of handling of a request. Computed once, before routing and before any body is read. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Rejection } from '../../a2a/errors.js'
@@ -13,25 +13,25 @@ import type { Agent } from '../../gateway/agent.js'
 export interface RouteTarget {
   readonly kind: 'a2a' | 'passthrough'
   readonly agent: Agent | null
-  /** Below the agent's path, undecoded. */
+  /** Path below the agent's path, not decoded. */
   readonly path: string
-  /** With its leading `?`, or ''. */
+  /** Query with its leading `?`, or ''. */
   readonly query: string
-  /** What the guard found; the request goes no further. */
+  /** Finding of the guard; the request is rejected. */
   readonly rejection: Rejection | null
-  /** Node reads nothing more on the connection: the response closes it. */
+  /** True when Node reads nothing more on the connection: the response closes it. */
   readonly last: boolean
 }
 
 const KEY = Symbol('a2a-gateway.surface')
 
-/** The request's surface; the same object however often it is asked. */
+/** The route target of the request. Every call returns the same object. */
 export function routeTargetOf (request: IncomingMessage & { [KEY]?: RouteTarget }, agents: Agents<Agent>): RouteTarget {
   request[KEY] ??= find(request, agents)
   return request[KEY]
 }
 
-/** Connections whose next request begins nobody knows where. Requests of theirs may have come in the same packet. */
+/** Connections where the start of the next request is unknown. Their requests may have come in the same packet. */
 const unframed = new WeakSet<Socket>()
 
 function find (request: IncomingMessage, agents: Agents<Agent>): RouteTarget {
@@ -39,7 +39,7 @@ function find (request: IncomingMessage, agents: Agents<Agent>): RouteTarget {
   const { path, query } = splitTarget(target)
   const framing = unframed.has(request.socket) ? afterFramingFault : framingFault(request, request.httpVersion)
   if (framing !== null) unframed.add(request.socket)
-  // Node's parser stops behind an Upgrade header: a pipelined request would wait for a response until a timeout.
+  // Node's parser stops after an Upgrade header. A pipelined request would wait for its response until a timeout.
   const last = framing !== null || isUpgrade(request.headers)
   const reason = checkTarget(target)
   if (reason !== null) return { kind: 'a2a', agent: null, path, query, rejection: badTarget(reason), last }

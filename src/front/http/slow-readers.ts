@@ -1,6 +1,6 @@
 /**
- * Disconnects clients that take nothing of what waits for them. Looked at from time to time rather than armed at each write: most answers never
- * wait, and those that do wait in many places.
+ * Disconnects clients that do not read the data that waits for them. A periodic check is used instead of a timer per write: most responses
+ * never wait, and the others wait in many places in the code.
  */
 import type { Socket } from 'node:net'
 import type { Log } from '../../telemetry/log.js'
@@ -14,10 +14,10 @@ interface Options {
   readonly log: Log
 }
 
-/** What a client had taken when it last took something, and when that was seen. */
+/** Bytes that a client had taken at its last progress, and the time when that progress was seen. */
 interface Progress { readonly taken: number, readonly since: number }
 
-/** At most so long between two looks, ms. */
+/** Maximum time between two checks, ms. */
 const LONGEST = 5_000
 
 export class SlowReaders {
@@ -29,7 +29,7 @@ export class SlowReaders {
     this.options = options
   }
 
-  /** @param timeout ms; 0: nobody is disconnected */
+  /** @param timeout ms; 0: no client is disconnected */
   use (timeout: number): void {
     this.close()
     if (timeout > 0) this.timer = setInterval(() => { this.look(timeout) }, Math.min(LONGEST, Math.ceil(timeout / 4))).unref()
@@ -62,15 +62,15 @@ export class SlowReaders {
     const { metrics, log } = this.options
     metrics.clientError('write_timeout')
     log.info({ agent: exchange.agentName, request_id: exchange.id }, 'a client that took nothing of its answer was disconnected')
-    // What waits in the system's buffers is given up too.
+    // A reset also discards the data in the system's buffers.
     socket.resetAndDestroy()
   }
 }
 
-/** Node's own: the handle counts what it was given, and what of that the system has not taken. */
+/** Node's own: the handle counts the bytes that it was given, and those that the system has not taken yet. */
 interface Handle { readonly bytesWritten?: number, readonly writeQueueSize?: number }
 
-/** @returns bytes that the system has taken off the process so far, which it does as the client reads */
+/** @returns bytes that the system has taken from the process so far; the system takes more as the client reads */
 function takenBy (socket: Socket): number {
   const { _handle: handle } = socket as Socket & { readonly _handle?: Handle | null }
   return (handle?.bytesWritten ?? 0) - (handle?.writeQueueSize ?? 0)

@@ -1,6 +1,6 @@
 import type { MetaSchemas } from '../meta-schema.js'
 
-/** Validators of the meta-schemas that the build has made: it puts a module with them in this one's place (scripts/meta-schemas.ts). */
+/** Validators of the meta-schemas. The build replaces this module with one that contains them (scripts/meta-schemas.ts). */
 export function metaSchemas (): MetaSchemas | null {
   return null
 }

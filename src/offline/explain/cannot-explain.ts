@@ -1,4 +1,4 @@
-/** Why there is nothing to explain: what is missing and how to give it, in one sentence for whoever ran the command. */
+/** Error when there is nothing to explain. Its message is one sentence for the user: what is missing and how to give it. */
 export class CannotExplain extends Error {
   override readonly name = 'CannotExplain'
 }

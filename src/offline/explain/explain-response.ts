@@ -1,4 +1,4 @@
-/** What the gateway would make of the recorded answer to a request. The same functions judge it as in policy tests. */
+/** Explains what the gateway would do with the recorded response to a request. Uses the same evaluation functions as policy tests. */
 import type { ResponseDryRun, NotEvaluatedReason } from '../../pipeline/dry-run-response.js'
 import { dryRunResponse } from '../../pipeline/dry-run-response.js'
 import type { DryRun } from '../../pipeline/dry-run.js'
@@ -11,9 +11,10 @@ import type { RecordedResponse } from '../recording/recorded-response.js'
 import { compareHeaders } from '../shown.js'
 
 /**
- * @param dryRun of the request
- * @param traces that its tracer was
- * @returns null where the request goes to no agent
+ * Explains a recorded response.
+ * @param dryRun dry run of the request
+ * @param traces the tracer of that dry run
+ * @returns null when the request is not forwarded to an agent
  */
 export function explainResponse (recorded: RecordedResponse, dryRun: DryRun, config: AgentConfig, limits: Limits, traces: ExchangeTraces): ResponseExplanation | null {
   if (dryRun.forwarded === null) return null
@@ -53,7 +54,7 @@ export function explainResponse (recorded: RecordedResponse, dryRun: DryRun, con
   }
 }
 
-/** A stream that has begun: the refusal is its last event. */
+/** True when the stream has already begun, so the rejection is its last event. */
 function isAfterwards ({ stream, rejection, client }: ResponseDryRun): boolean {
   return stream && rejection !== null && !client.headers.some((name, i) => i % 2 === 0 && name === 'gateway-decision')
 }
@@ -96,7 +97,7 @@ function measuresOf ({ results }: ResponseDryRun): ResponseExplanation['measures
   })
 }
 
-/** Each once, with how often it is there. */
+/** Returns each distinct entry with its number of occurrences. */
 function counted (list: readonly string[]): [string, number][] {
   const counts = new Map<string, number>()
   for (const one of list) counts.set(one, (counts.get(one) ?? 0) + 1)

@@ -1,4 +1,4 @@
-/** An explanation as text. */
+/** Formats an explanation as text. */
 import { INACTIVE } from '../../policy/request/activation.js'
 import { INJECT } from '../../policy/request/inject.js'
 import { responseText } from './response-text.js'
@@ -49,7 +49,7 @@ function policies (list: readonly PolicyTrace[]): string[] {
   ])]
 }
 
-/** The lowest layer, and what those above it say. */
+/** Describes the lowest layer of a policy and the keys of the layers above. */
 function origin ({ layers, from }: PolicyTrace): string {
   const [lowest] = layers
   const above = layers.slice(1).map(layer => `${Object.keys(from).filter(key => from[key] === layer).join(', ') || 'nothing'} by the ${layer}`)
@@ -62,7 +62,10 @@ function stateOf ({ why, active, evidence }: PolicyTrace): string {
   return evidence === null ? 'not active; its rules look at every request all the same' : `not active; its rules apply because its data is at ${evidence}`
 }
 
-/** @param removes whether something that breaks it is removed */
+/**
+ * Formats the trace of one rule.
+ * @param removes true when the gateway removes the violating values
+ */
 function rule ({ id, verdict: decision, why, values, violations }: RuleTrace, removes: boolean): string[] {
   const text = decision === 'passed'
     ? valuesText(values)
@@ -75,7 +78,7 @@ function checks ({ checks: list, edited }: Explanation): string[] {
   return ['', 'other checks', ...list.flatMap(one => [`  ${one.rule}: ${isMended(one, edited) ? 'broken; what breaks it is removed' : brokenOr(one.verdict)}`, `    ${one.path === '' ? '' : `${one.path}: `}${one.message}`])]
 }
 
-/** Data without its extension, which does not reach the agent. */
+/** True for data of an inactive extension that the gateway removes before forwarding. */
 function isMended ({ rule: name }: CheckTrace, edited: readonly string[]): boolean {
   return name.endsWith(`/${INACTIVE}`) && edited.includes(name)
 }

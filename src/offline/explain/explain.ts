@@ -1,4 +1,4 @@
-/** What the gateway would make of one recorded request, step by step. The decision is that of the proxy: the same functions make it. */
+/** Explains step by step what the gateway would do with one recorded request. The same functions as in the proxy make the decision. */
 import type { Rejection } from '../../a2a/errors.js'
 import { VERSION_HEADER } from '../../a2a/versions.js'
 import { guard } from '../../pipeline/guard.js'
@@ -20,25 +20,29 @@ import { placeOf, plainRequest, sentHeaders } from '../place.js'
 import type { RecordedRequest } from '../recording/recorded-request.js'
 import { shownTarget } from '../shown.js'
 
-/** One agent as its card makes it. */
+/** One agent, with the state built from its card. */
 export interface KnownAgent {
   readonly state: AgentState
-  /** URL or file that the card was read from, for print. */
+  /** URL or file of the card, for display. */
   readonly card: string
 }
 
 export interface ExplainOptions {
   readonly config: Config
-  /** Name of the agent, or null: by the address. */
+  /** Name of the agent. Null: the address of the request decides. */
   readonly agent: string | null
-  /** Flat list: they replace recorded ones of the same name. */
+  /** Flat list of headers that replace recorded headers of the same name. */
   readonly headers: readonly string[]
-  /** @throws CannotExplain when its card cannot be had */
+  /**
+   * Returns the state of an agent.
+   * @throws CannotExplain when the card cannot be loaded
+   */
   readonly known: (agent: AgentConfig) => Promise<KnownAgent>
 }
 
 /**
- * @param place file and number of the request in it, for print
+ * Explains one recorded request.
+ * @param place file and number of the request in the file, for display
  * @throws CannotExplain
  */
 export async function explainRequest (recorded: RecordedRequest, place: { readonly file: string, readonly number: number }, options: ExplainOptions): Promise<Explanation> {
@@ -112,7 +116,7 @@ function versionWhy (recorded: RecordedRequest, query: string): string {
   return typeof header === 'string' && header.trim() !== '' ? `the header A2A-Version says ${version}` : `the query parameter A2A-Version says ${version}`
 }
 
-/** What is refused before any agent is known is answered as HTTP+JSON. */
+/** Explains a rejection before any agent is known. The rejection has the HTTP+JSON form. */
 function withoutAgent (recorded: RecordedRequest, request: Explanation['request'], notes: readonly string[], rejection: Rejection): Explanation {
   const { query } = splitTarget(recorded.target ?? '')
   const head = headOf(recorded.method, recorded.headers)
@@ -143,7 +147,7 @@ function withoutAgent (recorded: RecordedRequest, request: Explanation['request'
   }
 }
 
-/** Of all statuses only 200 comes without a phrase of its own. */
+/** Formats a rejection. Only status 200 has no phrase of its own. */
 function rejectionShown (rejection: Rejection, caller: DryRun['caller'], method: string): RejectionShown {
   const { status, phrase, headers, body } = rejectionResponse(rejection, caller)
   const pairs = headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: headers[i + 1] ?? '' }] : [])

@@ -1,4 +1,4 @@
-/** What `explain` finds out about one request: the shape of `--json`. Format 1: members may be added, none changes its meaning. */
+/** The result of `explain` for one request: the shape of `--json`. Format 1: members may be added; no member changes its meaning. */
 import type { Operation } from '../../a2a/operations.js'
 import type { Binding, Version } from '../../a2a/versions.js'
 import type { Layer, Mode } from '../../config/model/model.js'
@@ -7,17 +7,17 @@ import type { ResponseExplanation } from './response-explanation.js'
 export interface Explanation {
   readonly request: {
     readonly file: string
-    /** From 1; 0 where the file has no lines to speak of. */
+    /** Line, from 1. 0 when the file has no meaningful lines. */
     readonly line: number
-    /** Place in the file, from 1. */
+    /** Number of the request in the file, from 1. */
     readonly number: number
     readonly name: string | null
     readonly method: string
-    /** Path and names of the query; null where there is no address. */
+    /** Path and parameter names of the query. Null when the request has no address. */
     readonly target: string | null
     readonly bodyBytes: number
   }
-  /** What was assumed. */
+  /** Assumptions that were made. */
   readonly notes: readonly string[]
   readonly agent: {
     readonly name: string
@@ -27,31 +27,31 @@ export interface Explanation {
   } | null
   /** URL or file of the card. */
   readonly card: string | null
-  /** What the address is for. */
+  /** The type of the requested address. */
   readonly kind: 'operation' | 'card' | 'preflight' | 'passthrough' | 'refused'
   readonly binding: Binding | null
   readonly version: Version
   readonly versionWhy: string
   readonly operation: Operation | null
-  /** JSON-RPC method, where A2A or a policy knows it. */
+  /** JSON-RPC method, when A2A or a policy defines it. */
   readonly method: string | null
-  /** Null where no operation was reached. */
+  /** Null when the request reached no operation. */
   readonly extensions: ExtensionSets | null
   readonly policies: readonly PolicyTrace[]
-  /** Broken rules that are no policy's `request` rules: the gateway's own checks, and those that come with being an extension. */
+  /** Violations that no `request` rule of a policy found: those of the gateway's own checks, and of the checks that every extension has. */
   readonly checks: readonly CheckTrace[]
-  /** answer: by the gateway itself, with the agent's card. */
+  /** answer: the gateway itself responds, with the agent's card. */
   readonly decision: 'forward' | 'reject' | 'answer'
-  /** The rule that decided, as in the header `gateway-decision`. */
+  /** The deciding rule, as in the header `gateway-decision`. */
   readonly rule: string | null
   readonly reason: string | null
-  /** `policy/rule` of what changes the request; empty where it is refused. */
+  /** `policy/rule` of each change to the request. Empty when the request is rejected. */
   readonly edited: readonly string[]
-  /** Whether an extension that is active has the request forwarded as it was sent. */
+  /** True when an active extension requires that the request is forwarded unchanged. */
   readonly verbatim: boolean
   readonly forwarded: ForwardedShown | null
   readonly refusal: RejectionShown | null
-  /** Null where no answer is recorded, or the request gets none from the agent. */
+  /** Null when no response is recorded, or when the agent does not get the request. */
   readonly answer: ResponseExplanation | null
 }
 
@@ -69,33 +69,33 @@ export interface PolicyTrace {
   readonly name: string
   readonly uri: string | null
   readonly mode: Mode
-  /** Where it comes from, lowest layer first. */
+  /** The layers that contribute to the policy, lowest first. */
   readonly layers: readonly Layer[]
-  /** By key, the layer that gave it. */
+  /** The layer that gave each key. */
   readonly from: Readonly<Record<string, Layer>>
   readonly active: boolean
-  /** Path of the first thing in the request that is the extension's. */
+  /** Path of the first data in the request that belongs to the extension. */
   readonly evidence: string | null
-  /** Why its rules did not look at the request; null where they did. */
+  /** Why the policy's rules did not evaluate the request. Null when they did. */
   readonly why: string | null
-  /** What of it changes the request: `inactive`, `inject` and ids of its rules; empty where the request is refused. */
+  /** Parts of the policy that change the request: `inactive`, `inject` and ids of rules. Empty when the request is rejected. */
   readonly edits: readonly string[]
   readonly rules: readonly RuleTrace[]
 }
 
 export interface RuleTrace {
   readonly id: string
-  /** observed: broken, and only noted. */
+  /** observed: the rule is broken, and the violation is only recorded. */
   readonly verdict: 'passed' | 'broken' | 'observed' | 'not applicable'
-  /** Of `not applicable`. */
+  /** Reason of `not applicable`. */
   readonly why: string | null
-  /** Number of values it looked at. */
+  /** Number of evaluated values. */
   readonly values: number
   readonly violations: readonly { readonly path: string, readonly message: string }[]
 }
 
 export interface CheckTrace {
-  /** As in the header `gateway-decision`. */
+  /** The rule, as in the header `gateway-decision`. */
   readonly rule: string
   readonly verdict: 'broken' | 'observed'
   readonly reason: string
@@ -108,25 +108,25 @@ export interface ForwardedShown {
   readonly url: string
   readonly headers: readonly {
     readonly name: string
-    /** `***` for what may be the client's own. */
+    /** `***` masks a value that may be private to the client. */
     readonly value: string
-    /** Beside the recorded request. */
+    /** Change relative to the recorded request. */
     readonly change: 'same' | 'changed' | 'added'
   }[]
-  /** Names of recorded headers that do not go out. */
+  /** Names of recorded headers that are not forwarded. */
   readonly dropped: readonly string[]
-  /** Names of headers of which policies take out lines, and of digests of a body that is changed. */
+  /** Names of headers from which policies remove lines, and of digest headers of a changed body. */
   readonly removed: readonly string[]
   readonly body: {
-    /** Without secrets that the gateway adds. */
+    /** Size without the secrets that the gateway adds. */
     readonly bytes: number
     readonly unchanged: boolean
-    /** Whether the gateway adds a secret; `bytes` and `Content-Length` do not tell its length. */
+    /** True when the gateway adds a secret. `bytes` and `Content-Length` do not reveal its length. */
     readonly secret: boolean
   }
 }
 
-/** As the client gets it, but for the headers that every answer has (Date, Connection). */
+/** The rejection as the client receives it, without the headers that every response has (Date, Connection). */
 export interface RejectionShown {
   readonly status: number
   readonly phrase: string

@@ -1,4 +1,4 @@
-/** The request that goes to the agent, as an explanation shows it: beside the recorded one, and without the secrets that the gateway adds. */
+/** Compares the request that goes to the agent with the recorded request, for an explanation. Omits the secrets that the gateway adds. */
 import type { DryRun, PlainRequest } from '../../pipeline/dry-run.js'
 import type { RequestEvaluation } from '../../pipeline/request.js'
 import { bodyOf } from '../../pipeline/request.js'
@@ -8,7 +8,10 @@ import { compareHeaders, shownTarget } from '../shown.js'
 
 const EMPTY = Buffer.alloc(0)
 
-/** @param sent the recorded request, as it was judged */
+/**
+ * Describes the forwarded request.
+ * @param sent the recorded request, as it was evaluated
+ */
 export function forwardedShown ({ forwarded, evaluation }: DryRun, config: AgentConfig, sent: PlainRequest): ForwardedShown | null {
   if (forwarded === null) return null
   const upstream = new URL(config.upstream.url)
@@ -25,7 +28,7 @@ export function forwardedShown ({ forwarded, evaluation }: DryRun, config: Agent
   }
 }
 
-/** Nothing is in the place of each secret: how long it is would tell something of it. */
+/** Returns the body with each secret removed. A placeholder of the same length would reveal the length of the secret. */
 function withoutSecrets ({ decision, policy }: RequestEvaluation, sent: Buffer, body: Buffer): Buffer {
   const secrets = new Set(policy.policies.flatMap(one => one.inject).filter(one => one.secret).map(one => one.value))
   if (!decision.edits.some(({ value }) => value !== null && secrets.has(value))) return body
@@ -33,7 +36,10 @@ function withoutSecrets ({ decision, policy }: RequestEvaluation, sent: Buffer, 
   return bodyOf({ decision: { edits } }, sent)
 }
 
-/** @param kept of the same lines, in their order */
+/**
+ * Returns the names of headers from which lines were removed.
+ * @param kept the kept lines, in the same order as in `sent`
+ */
 function removedNames (sent: readonly string[], kept: readonly string[]): string[] {
   const names = new Set<string>()
   let at = 0
@@ -44,7 +50,7 @@ function removedNames (sent: readonly string[], kept: readonly string[]): string
   return [...names]
 }
 
-/** Whose address it is shows when the request arrives. */
+/** Adds a placeholder for the client's address, because the address is known only when a request arrives. */
 function withPeer (headers: readonly string[]): string[] {
   const at = headers.findIndex((name, i) => i % 2 === 0 && name === 'x-forwarded-proto')
   return at === -1 ? [...headers] : [...headers.slice(0, at), 'x-forwarded-for', '(the client\'s address)', ...headers.slice(at)]

@@ -1,4 +1,4 @@
-/** Collects what `decide` tells of its steps, into one entry per policy of the agent. */
+/** Collects the steps of a request evaluation into one entry per policy of the agent. */
 import type { AgentConfig, PolicyConfig, ResolvedPolicy } from '../../config/model/model.js'
 import type { AgentPolicy, CompiledPolicy, CompiledRule, PolicyActivity } from '../../policy/compile/compiled.js'
 import { INACTIVE } from '../../policy/request/activation.js'
@@ -35,8 +35,8 @@ export class PolicyTraces implements Tracer {
   }
 
   /**
-   * In the order of the agent's list; a policy for several extensions of the card has an entry for each.
-   * @param edited `policy/rule` of what changes the request
+   * Returns the traces in the order of the agent's list. A policy for several extensions of the card has one entry per extension.
+   * @param edited `policy/rule` of each change to the request
    */
   policies (agent: AgentConfig, compiled: AgentPolicy, edited: readonly string[]): PolicyTrace[] {
     return agent.policies.flatMap(one => {
@@ -45,7 +45,7 @@ export class PolicyTraces implements Tracer {
     })
   }
 
-  /** Everything that was found and that no policy's rule says. */
+  /** Returns every violation that no policy's rule found. */
   checks (decision: Decision): CheckTrace[] {
     const ruled = new Set([...this.outcomes.values()].flatMap(outcome => 'found' in outcome ? outcome.found : []))
     return decision.violations.filter(found => !ruled.has(found)).map(found => ({
@@ -74,7 +74,10 @@ export class PolicyTraces implements Tracer {
     return { name, uri: compiled.uri, mode: compiled.mode, layers, from, active: seen?.state.active === true, evidence: seen?.state.evidence ?? null, why, edits: this.edits(compiled, edited), rules }
   }
 
-  /** Extensions of one policy share its name: what one of them cannot have changed, another has. */
+  /**
+   * Returns the edits of one extension. Several extensions of one policy share the policy's name, so edits that this extension cannot have
+   * made are excluded.
+   */
   private edits (compiled: CompiledPolicy, edited: readonly string[]): string[] {
     const state = this.seen.get(compiled)?.state
     const broken = compiled.rules.filter(rule => {

@@ -1,4 +1,4 @@
-/** The explanation of an answer as text. */
+/** Formats the explanation of a response as text. */
 import type { ResponseExplanation, ResultTrace } from './response-explanation.js'
 import { bodyLines, brokenOr, bytes, field, MARKS, rejection, set, valuesText } from '../text-kit.js'
 
@@ -56,7 +56,7 @@ function activation ({ activation: known, shown }: ResponseExplanation): string[
   return ['', 'extensions', ...set('confirmed', known.confirmed), ...set('absent', known.absent), ...set('unexpected', known.unexpected), ...set('shown', shown)]
 }
 
-/** Names and counts, never values. */
+/** Lists recorded names and counts, never values. */
 function told ({ attributes, measures, remembered }: ResponseExplanation): string[] {
   const lines = [
     ...attributes.map(name => `  span attribute ${name}`),

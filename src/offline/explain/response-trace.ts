@@ -1,4 +1,4 @@
-/** Collects what the review of an answer tells of its steps, into one entry per result. */
+/** Collects the steps of a response evaluation into one entry per result. */
 import type { ResultView } from '../../a2a/message/result.js'
 import type { PolicyConfig, ResolvedPolicy } from '../../config/model/model.js'
 import type { CompiledPolicy, CompiledResponseRule } from '../../policy/compile/compiled.js'
@@ -18,12 +18,12 @@ interface SeenResult { readonly event: number | null, readonly policies: Map<Com
 type PolicyOfResult = ResultTrace['policies'][number]
 type RuleOfResult = PolicyOfResult['rules'][number]
 
-/** The steps of a request and of its answer. */
+/** The steps of the evaluation of a request and its response. */
 export class ExchangeTraces extends PolicyTraces {
   private readonly results = new Map<ResultView, SeenResult>()
   private event: number | null = null
 
-  /** What follows is of this event. */
+  /** Sets the event that the following steps belong to. */
   readonly at = (event: number | null): void => {
     this.event = event
   }
@@ -47,7 +47,7 @@ export class ExchangeTraces extends PolicyTraces {
     }))
   }
 
-  /** What response rules have found. */
+  /** Returns the violations that response rules found. */
   ruled (): ReadonlySet<Violation> {
     const outcomes = [...this.results.values()].flatMap(({ policies }) => [...policies.values()].flatMap(({ rules }) => [...rules.values()]))
     return new Set(outcomes.flatMap(outcome => 'found' in outcome ? outcome.found : []))

@@ -1,4 +1,4 @@
-/** Compares what a test expects with what the gateway would do. */
+/** Compares the expectations of a test with the result of the gateway. */
 import { isDeepStrictEqual } from 'node:util'
 import { writeRejection } from '../../a2a/errors.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../../a2a/versions.js'
@@ -9,10 +9,13 @@ import { resolvePointer } from '../../wire/json/pointer.js'
 import type { Expectation } from './test-model.js'
 import { URI_SETS } from './test-model.js'
 
-/** One key of `expect` that does not hold. Undefined stands for what is absent. */
+/** One key of `expect` that does not hold. Undefined stands for an absent value. */
 export interface Mismatch { readonly key: string, readonly expected: unknown, readonly got: unknown }
 
-/** @param sent the client's body, null for none */
+/**
+ * Returns the expectations that do not hold.
+ * @param sent the client's body, null when there is none
+ */
 export function mismatches (expect: Expectation, dryRun: DryRun, sent: Buffer | null): Mismatch[] {
   const found: Mismatch[] = []
   const compare = (key: string, expected: unknown, got: unknown): void => {
@@ -42,7 +45,7 @@ export function violationsOf (dryRun: DryRun): readonly Violation[] {
   return dryRun.evaluation?.decision.violations ?? []
 }
 
-/** `extension/rule`, as the header gateway-decision has it. */
+/** Returns `extension/rule`, as in the header gateway-decision. */
 export function nameOf ({ extension, rule }: Violation): string {
   return `${extension}/${rule}`
 }
@@ -76,7 +79,7 @@ function compareForwarded (expect: Expectation, dryRun: DryRun, forwarded: Forwa
   if (expect.unchanged !== undefined) compare('unchanged', expect.unchanged, same(sent, forwarded.body))
 }
 
-/** How a report shows what is not there. */
+/** Marks an absent value in a report. */
 export const absent = Symbol('absent')
 
 function same (sent: Buffer | null, body: Buffer | null): boolean {
@@ -97,7 +100,7 @@ function listed (text: string): string[] {
   return values
 }
 
-/** What the agent gets: `params` of JSON-RPC, the body of HTTP+JSON. */
+/** Returns the request object that the agent receives: `params` of JSON-RPC, the body of HTTP+JSON. */
 function requestObject (dryRun: DryRun, { body }: Forwarded): unknown {
   if (body === null) return undefined
   const value = JSON.parse(body.toString()) as Record<string, unknown> | null

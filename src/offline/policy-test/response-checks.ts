@@ -1,4 +1,4 @@
-/** What the schema cannot say of the answers in a file of tests. */
+/** Checks of the responses in a test file that the schema cannot express. */
 import type { Operation } from '../../a2a/operations.js'
 import { taskStateOf } from '../../a2a/task-state.js'
 import { dotted, shown } from '../../config/diagnostics.js'
@@ -12,7 +12,10 @@ const OF_REJECTIONS = ['rule', 'reason', 'path', 'message', 'event']
 const OF_FORWARDED = ['edited', 'annotations', 'body', 'unchanged']
 const OTHERS = 'what no agent should send is written with result'
 
-/** @param request of the same exchange */
+/**
+ * Checks one response.
+ * @param request request of the same exchange
+ */
 export function responseProblems (response: Mapping, request: Mapping, at: Path): PathProblem[] {
   const content = CONTENT.filter(key => Object.hasOwn(response, key))
   if (content.length !== 1) return [fault(at, `${dotted(at)} must have exactly one of ${CONTENT.join(', ')}`, content.length === 0 ? 'write what the agent answers' : 'remove the others')]
@@ -31,7 +34,10 @@ export function responseProblems (response: Mapping, request: Mapping, at: Path)
   return problems
 }
 
-/** @returns null where the operation of a recorded request is not known before it is read */
+/**
+ * Finds content that the operation cannot return.
+ * @returns null when the operation is unknown, because the request is recorded and not yet read
+ */
 function mismatchOf (kind: string, { operation = 'SendMessage', method, http }: Mapping): string | null {
   if (http !== undefined || method !== undefined || kind === 'error' || kind === 'result') return null
   const name = operation as Operation

@@ -1,4 +1,4 @@
-/** Compares what a test expects of an answer with what the gateway would make of it. */
+/** Compares the expectations of a test for a response with the result of the gateway. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Binding } from '../../a2a/versions.js'
 import type { ResponseDryRun } from '../../pipeline/dry-run-response.js'
@@ -11,12 +11,15 @@ import { absent, compareSets, nameOf } from './expectations.js'
 import type { RecordedResponse } from '../recording/recorded-response.js'
 import type { ResponseExpectation } from './test-model.js'
 
-/** Of all its events. */
+/** Returns the violations of all events. */
 export function responseViolations ({ results }: ResponseDryRun): Violation[] {
   return results.flatMap(({ decision }) => decision.violations)
 }
 
-/** @param received what the agent answers */
+/**
+ * Returns the expectations that do not hold.
+ * @param received response of the agent
+ */
 export function responseMismatches (expect: ResponseExpectation, response: ResponseDryRun, received: RecordedResponse, binding: Binding): Mismatch[] {
   const found: Mismatch[] = []
   const compare = (key: string, expected: unknown, got: unknown): void => {
@@ -52,7 +55,7 @@ export function responseMismatches (expect: ResponseExpectation, response: Respo
   return found
 }
 
-/** What runs before is there to be remembered: what is refused would not be. */
+/** Reports a rejected exchange in `before`. These exchanges only build up task state, and a rejected exchange stores none. */
 export function beforeMismatches (index: number, { dryRun, response }: Exchanged): Mismatch[] {
   const rejection = dryRun.rejection ?? response?.rejection ?? null
   return rejection === null ? [] : [{ key: `before[${index}]`, expected: 'forward', got: `reject, ${dryRun.rejection === null ? 'of the answer ' : ''}by ${rejection.rule}: ${rejection.message}` }]
@@ -62,7 +65,7 @@ function compareNamed (key: string, expected: ResponseExpectation['attributes'],
   for (const [name, value] of Object.entries(expected ?? {})) compare(`${key} ${name}`, value ?? absent, got.get(name) ?? absent)
 }
 
-/** The last of a name counts, as in a span. */
+/** Returns the attributes. The last value of a name counts, as in a span. */
 function attributesOf ({ results }: ResponseDryRun): Map<string, unknown> {
   return new Map(results.flatMap(({ decision }) => decision.attributes.map(({ name, value }) => [name, value] as const)))
 }
@@ -76,7 +79,7 @@ function measuresOf ({ results }: ResponseDryRun): Map<string, number> {
   return found
 }
 
-/** `result` of JSON-RPC, the body of HTTP+JSON; of a stream the same of each event, by its number. */
+/** Returns `result` of JSON-RPC, or the body of HTTP+JSON. For a stream: the same of each event, by event number. */
 function clientResult ({ stream, client }: ResponseDryRun, binding: Binding): unknown {
   const result = (bytes: Buffer): unknown => {
     const value = parsed(bytes)

@@ -1,4 +1,4 @@
-/** The part of a file of policy tests that is about answers, as JSON Schema. */
+/** JSON Schema of the responses in a policy test file. */
 import { choice, flag, mapping } from '../../config/schema/schema-kit.js'
 import type { Schema } from '../../config/schema/schema-kit.js'
 
@@ -12,7 +12,11 @@ const HTTP_STATUS = { type: 'integer', minimum: 200, maximum: 599 }
 const taskId = string('Default: that of the request, or one that is made up.')
 const contextId = string('Default: a generated one.')
 
-/** @param message as in a request, @param part likewise */
+/**
+ * Returns the schema of a response.
+ * @param message schema of a message, as in a request
+ * @param part schema of a part, as in a request
+ */
 export function responseSchema (message: Schema, part: Schema): Schema {
   const status = mapping('The status of a task.', [], {
     state: string('State, by its name in either version: `input-required` or `TASK_STATE_INPUT_REQUIRED`. Default working.'),

@@ -1,4 +1,4 @@
-/** Runs the tests of one file: each in every version and binding it names. */
+/** Runs the tests of one file, each in every version and binding that the test names. */
 import { dirname } from 'node:path'
 import type { Binding, Version } from '../../a2a/versions.js'
 import type { ResponseDryRun } from '../../pipeline/dry-run-response.js'
@@ -24,26 +24,26 @@ export interface TestResult {
   readonly name: string
   readonly version: Version
   readonly binding: Binding
-  /** `file:line:col` of the test. */
+  /** Position of the test as `file:line:col`. */
   readonly at: string
-  /** None: it passed. */
+  /** Empty when the test passed. */
   readonly mismatches: readonly Mismatch[]
   readonly dryRun: DryRun
-  /** Null where the agent is not asked, or the test does not say what it answers. */
+  /** Null when the agent gets no request, or when the test gives no response. */
   readonly response: ResponseDryRun | null
-  /** What the gateway warns of in card and policies. */
+  /** Warnings of the gateway about card and policies. */
   readonly warnings: readonly string[]
 }
 
-/** The results, or why the file cannot be used. */
+/** The results, or the problems that make the file unusable. */
 export type FileResult = { readonly ok: true, readonly results: readonly TestResult[] } | { readonly ok: false, readonly problems: readonly Diagnostic[] }
 
 export interface RunOptions {
-  /** The configuration given beside the file, or null. */
+  /** The configuration that was given in addition to the file, or null. */
   readonly base: Config | null
   /** Further checks of the file's policies. */
   readonly checks: readonly Check[]
-  /** Part of the names of the tests to run; null: all. */
+  /** Substring of the names of the tests to run. Null: all tests. */
   readonly only: string | null
 }
 
@@ -75,7 +75,10 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
 
 type Run = Omit<TestResult, 'name' | 'at' | 'warnings'>
 
-/** @returns the result, or in words what cannot be sent, by whom, and where the test says it */
+/**
+ * Runs one test in one version and binding.
+ * @returns the result, or the problem in words and the path of the test key that caused it
+ */
 function runTest (test: PolicyTest, variant: Variant | null, agent: TestAgent, directory: string): Run | { readonly problem: string, readonly at: Path } {
   const made = requestOf(test.request, variant, agent, directory)
   if ('problem' in made) return { problem: made.problem, at: ['request'] }

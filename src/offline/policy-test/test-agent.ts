@@ -1,4 +1,4 @@
-/** The agent that a test is about: a card and the keys of an agent, through the same loader as the configuration. */
+/** Builds the agent of a test from a card and the keys of an agent. Uses the same loader as the configuration. */
 import { dirname, resolve } from 'node:path'
 import { readFileSync } from 'node:fs'
 import type { CardDocument } from '../../a2a/card/loaded-cards.js'
@@ -24,10 +24,10 @@ export interface TestAgent {
 
 export type TestAgentResult = { readonly ok: true, readonly agent: TestAgent } | { readonly ok: false, readonly problems: readonly Diagnostic[] }
 
-/** What an inline agent's upstream is, and where an inline card's interfaces are. Never dialled. */
+/** Upstream URL of an inline agent, and base URL of an inline card's interfaces. The tests never connect to it. */
 const UPSTREAM = 'http://agent.test'
 
-/** Makes the agents of one file; each pair of card and agent once. */
+/** Builds the agents of one file. Each pair of card and agent is built once. */
 export class TestAgents {
   private readonly tests: LoadedTests
   private readonly base: Config | null
@@ -35,8 +35,9 @@ export class TestAgents {
   private readonly made = new Map<string, TestAgentResult>()
 
   /**
-   * @param base the configuration given beside the file, or null
-   * @param checks further ones, which the loader of the configuration is given too
+   * Takes the tests of one file.
+   * @param base the configuration that was given in addition to the file, or null
+   * @param checks further checks, which the configuration loader also runs
    */
   constructor (tests: LoadedTests, base: Config | null, checks: readonly Check[]) {
     this.tests = tests
@@ -44,7 +45,7 @@ export class TestAgents {
     this.checks = checks
   }
 
-  /** The agent of test number `index`. */
+  /** Returns the agent of test number `index`. */
   of (index: number): TestAgentResult {
     const test = this.tests.value.tests[index]
     const cardPath: Path = test?.card === undefined ? ['card'] : ['tests', index, 'card']
@@ -121,7 +122,7 @@ interface Failed { readonly problems: readonly Diagnostic[] }
 
 const INTERFACE_KEYS = ['url', 'supportedInterfaces', 'supported_interfaces', 'additionalInterfaces', 'additional_interfaces']
 
-/** A card that names no interface gets all that the gateway carries. */
+/** Adds all interfaces that the gateway supports to a card without interfaces. */
 function withInterfaces (card: JsonMap): JsonMap {
   if (INTERFACE_KEYS.some(key => key in card)) return card
   const supportedInterfaces = (['1.0', '0.3'] as const).flatMap(protocolVersion => (['JSONRPC', 'HTTP+JSON'] as const).map(protocolBinding => ({ url: UPSTREAM, protocolBinding, protocolVersion })))

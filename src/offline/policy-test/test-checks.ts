@@ -1,4 +1,4 @@
-/** What the schema cannot say of a file of tests: keys that contradict each other, and expectations that nothing could fail. */
+/** Checks of a test file that the schema cannot express: keys that contradict each other, and expectations that can never fail. */
 import { carriesMessage, methodOfOperation } from '../../a2a/operations.js'
 import type { Operation } from '../../a2a/operations.js'
 import { dotted } from '../../config/diagnostics.js'
@@ -10,7 +10,10 @@ import { responseExpectProblems, responseProblems, partProblems, pointerProblems
 const OF_REJECTIONS = ['rule', 'reason', 'path', 'message', 'status']
 const OF_FORWARDED = ['headers', 'body', 'unchanged']
 
-/** @param value may still be wrong: what validation refuses is passed over */
+/**
+ * Checks a test file.
+ * @param value may still be wrong; values that validation rejects are skipped
+ */
 export function testFileProblems (value: unknown): PathProblem[] {
   const file = mapping(value)
   const names = new Map<string, number>()
@@ -27,7 +30,10 @@ export function testFileProblems (value: unknown): PathProblem[] {
   })
 }
 
-/** @param exchange with a request and an answer: one of `before`, or the test itself */
+/**
+ * Checks one exchange.
+ * @param exchange request and response: one of `before`, or the test itself
+ */
 function exchangeProblems (test: Mapping, exchange: Mapping, at: Path): PathProblem[] {
   const request = mapping(exchange.request)
   return [...requestProblems(test, request, [...at, 'request']), ...(exchange.answer === undefined ? [] : responseProblems(mapping(exchange.answer), request, [...at, 'answer']))]
@@ -64,7 +70,7 @@ function requestProblems (test: Mapping, request: Mapping, at: Path): PathProble
   return [...problems, ...partProblems(mapping(message).parts, [...at, 'message', 'parts'], 'a malformed message is written with params')]
 }
 
-/** What is no operation is refused as such. */
+/** True for a known operation. Another check rejects unknown operations. */
 function isKnown (operation: string): boolean {
   return methodOfOperation(operation as Operation, '1.0') !== undefined
 }

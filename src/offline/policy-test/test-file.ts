@@ -1,4 +1,4 @@
-/** Reads a file of policy tests: YAML, schema, and what a schema cannot say. */
+/** Reads a policy test file: YAML, schema, and the checks that a schema cannot express. */
 import { diagnostic, sortDiagnostics } from '../../config/diagnostics.js'
 import type { Diagnostic, Path, PathProblem } from '../../config/diagnostics.js'
 import { locate, readYaml } from '../../config/yaml/document.js'
@@ -9,12 +9,12 @@ import { testFileProblems } from './test-checks.js'
 import type { TestFile } from './test-model.js'
 import { testFileSchema } from './test-schema.js'
 
-/** A file of tests and the places of its keys. */
+/** A test file and the positions of its keys. */
 export interface LoadedTests {
   readonly file: string
   readonly value: TestFile
   place (problem: PathProblem): Diagnostic
-  /** `file:line:col` of a path. */
+  /** Returns the position of a path as `file:line:col`. */
   at (path: Path): string
 }
 
@@ -22,7 +22,10 @@ export type TestsResult = { readonly ok: true, readonly tests: LoadedTests } | {
 
 let validate: ((value: unknown) => PathProblem[]) | null = null
 
-/** @param file as the user named it */
+/**
+ * Loads a test file.
+ * @param file the file as the user named it
+ */
 export function loadTests (file: string, env: Environment): TestsResult {
   const content = readText(file)
   if ('message' in content) return { ok: false, problems: [diagnostic(file, 0, 0, content)] }

@@ -1,4 +1,4 @@
-/** A file of policy tests once it is read, every default filled in. Its source of truth is `test-schema.ts`. */
+/** A policy test file after loading, with every default filled in. `test-schema.ts` is its source of truth. */
 import type { Binding, Version } from '../../a2a/versions.js'
 import type { OPERATION_NAMES } from './test-schema.js'
 
@@ -18,9 +18,9 @@ export interface PolicyTest {
   readonly bindings?: readonly Binding[]
   readonly card?: string | JsonMap
   readonly agent?: string | JsonMap
-  /** What is remembered of the task beforehand. Default: what `before` leaves. */
+  /** State of the task before the test. Default: the state that `before` leaves. */
   readonly memory?: 'unknown' | { readonly state: string }
-  /** Exchanges that run first. */
+  /** Exchanges that run before the test. */
   readonly before?: readonly ExchangeSpec[]
   readonly request: RequestSpec
   readonly answer?: ResponseSpec
@@ -37,13 +37,13 @@ export interface RequestSpec {
   readonly metadata?: JsonMap
   readonly params?: JsonMap
   readonly method?: string
-  /** File, `file#name` or `file#number`. */
+  /** File, `file#name` or `file#number` of a recorded request. */
   readonly http?: string
 }
 
 export interface MessageSpec {
   readonly messageId?: string
-  /** Default user; in an answer agent. */
+  /** Default user; agent in a response. */
   readonly role?: 'user' | 'agent'
   readonly parts: readonly PartSpec[]
   readonly metadata?: JsonMap
@@ -63,24 +63,24 @@ export interface PartSpec {
   readonly metadata?: JsonMap
 }
 
-/** Exactly one of task, message, tasks, events, result, error and http. */
+/** Has exactly one of task, message, tasks, events, result, error and http. */
 export interface ResponseSpec {
   readonly task?: TaskSpec
   readonly message?: MessageSpec
   readonly tasks?: readonly TaskSpec[]
   readonly events?: readonly EventSpec[]
-  /** As it stands. */
+  /** Result that is sent unchanged. */
   readonly result?: unknown
   readonly error?: ErrorSpec
-  /** File. */
+  /** File of a recorded response. */
   readonly http?: string
-  /** URIs of the agent's header. */
+  /** URIs in the header of the agent. */
   readonly extensions?: readonly string[]
   readonly headers?: Readonly<Record<string, string | null>>
   readonly status?: number
 }
 
-/** Exactly one of its members. */
+/** Has exactly one of its members. */
 export interface EventSpec {
   readonly task?: TaskSpec
   readonly message?: MessageSpec
@@ -99,7 +99,7 @@ export interface TaskSpec {
   readonly metadata?: JsonMap
 }
 
-/** `state` by its name in either version. */
+/** Name of `state` in either version. */
 export interface StatusSpec { readonly state?: string, readonly message?: MessageSpec, readonly timestamp?: string }
 
 export interface ArtifactSpec {
@@ -117,7 +117,7 @@ export interface ArtifactUpdateSpec extends UpdateSpec { readonly artifact: Arti
 
 export interface ErrorSpec { readonly code: number, readonly message?: string, readonly data?: unknown }
 
-/** Sets of URIs that a decision knows. */
+/** URI sets of a decision. */
 export const URI_SETS = ['declared', 'requested', 'listed', 'evidenced', 'active', 'injected', 'missing'] as const
 
 export interface Expectation extends Readonly<Partial<Record<typeof URI_SETS[number], readonly string[]>>> {
@@ -141,7 +141,7 @@ export interface ResponseExpectation extends Readonly<Partial<Record<'confirmed'
   readonly path?: string
   readonly message?: string
   readonly status?: number
-  /** Of a stream, from 1: the event that is refused. */
+  /** For a stream: number of the rejected event, from 1. */
   readonly event?: number
   readonly violations?: readonly string[]
   readonly edited?: readonly string[]

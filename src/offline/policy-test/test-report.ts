@@ -1,4 +1,4 @@
-/** The results of policy tests for people and for machines. */
+/** Formats the results of policy tests, for people and for machines. */
 import { stringify } from 'yaml'
 import type { Rejection } from '../../a2a/errors.js'
 import { formatDiagnostic } from '../../config/diagnostics.js'
@@ -9,7 +9,7 @@ import type { FileResult, TestResult } from './run-tests.js'
 
 export interface NamedResult { readonly file: string, readonly result: FileResult }
 
-/** TAP 14; a file that cannot be used is a failed point, so that no reader takes the run for passed. */
+/** Formats results as TAP 14. An unusable file is a failed test point, so no reader counts the run as passed. */
 export function tap (files: readonly NamedResult[]): string {
   const points: string[] = []
   const point = (ok: boolean, text: string, details: object | null): void => {
@@ -23,7 +23,7 @@ export function tap (files: readonly NamedResult[]): string {
   return `TAP version 14\n1..${points.length}\n${points.join('')}`
 }
 
-/** One line per passed test; what was expected and what came for each that failed; a summary. */
+/** Formats results as text: one line per passed test, expected and actual values of each failed test, and a summary. */
 export function pretty (files: readonly NamedResult[]): string {
   const blocks = files.map(({ file, result }) => {
     if (!result.ok) return `${file}\n${result.problems.map(problem => `  ${formatDiagnostic(problem)}\n`).join('')}`
@@ -60,7 +60,7 @@ interface RejectionDetails { readonly rule: string, readonly reason: string, rea
 interface Details {
   readonly mismatches: readonly object[]
   readonly refusal?: RejectionDetails
-  /** Refusal of the answer. */
+  /** Rejection of the response. */
   readonly answer?: RejectionDetails
   readonly violations?: readonly string[]
   readonly warnings?: readonly string[]
@@ -92,7 +92,7 @@ function shownValue (value: unknown): string {
   return value === undefined || value === absent ? ABSENT : JSON.stringify(value)
 }
 
-/** A test point is one line, and `#` begins a directive. */
+/** Escapes a description: a test point is one line, and `#` begins a directive. */
 function description (text: string): string {
   return oneLine(text).replaceAll('\\', '\\\\').replaceAll('#', '\\#')
 }

@@ -1,4 +1,4 @@
-/** The file of policy tests as JSON Schema: its keys, types and defaults. */
+/** JSON Schema of a policy test file: its keys, types and defaults. */
 import { TASK_STATES } from '../../a2a/task-state.js'
 import { choice, flag, mapping } from '../../config/schema/schema-kit.js'
 import type { Schema } from '../../config/schema/schema-kit.js'

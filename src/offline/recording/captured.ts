@@ -1,6 +1,6 @@
 /**
- * Requests captured as JSON: an object of our own, a HAR file (HAR 1.2, as browsers save it), a list of either's requests, or a bare
- * JSON-RPC envelope.
+ * Reads requests captured as JSON: an object of the gateway's own format, a HAR file (HAR 1.2, as browsers save it), a list of requests in
+ * either format, or a bare JSON-RPC envelope.
  */
 import type { RecordedResponse } from './recorded-response.js'
 import { asReceived, isStream } from './recorded-response.js'
@@ -9,12 +9,13 @@ import { RecordingError, requestOf } from './recorded-request.js'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Any of them makes an envelope, however broken. */
+/** Keys of a JSON-RPC envelope. An object with any of these keys counts as an envelope, even if it is malformed. */
 const ENVELOPE = ['jsonrpc', 'method', 'params', 'id']
 
 /**
- * @param value what the bytes parse to
- * @param bytes of the file: a bare envelope is sent as it stands
+ * Reads the captured requests of a file.
+ * @param value the parsed bytes
+ * @param bytes content of the file: a bare envelope is sent byte by byte
  * @throws RecordingError
  */
 export function readCaptured (value: unknown, bytes: Buffer, file: string): RecordedRequest[] {
@@ -48,7 +49,7 @@ function readRequest (captured: Json, place: string): RecordedRequest {
   }, place)
 }
 
-/** `{status, headers, body | bodyBase64}`, of which only the body is not made up where it is missing. */
+/** Reads `{status, headers, body | bodyBase64}`. Every member except the body has a default. */
 function readResponse (response: unknown, place: string): RecordedResponse {
   if (!isObject(response)) throw new RecordingError(place, 0, 'the response is no object', 'write {"status": 200, "headers": {}, "body": ...}')
   const body = bodyOf(response, place)
@@ -84,13 +85,13 @@ function readHarEntry (entry: unknown, place: string): RecordedRequest {
   }, place)
 }
 
-/** A browser that got no answer writes status 0. */
+/** Reads the response of a HAR entry. Browsers write status 0 when there was no response. */
 function readHarResponse (response: Json, place: string): RecordedResponse | null {
   if (response.status === undefined || response.status === 0) return null
   return asReceived({ status: statusOf(response.status, place), headers: headersOf(response.headers, place), body: harBody(response.content, place), notes: [] })
 }
 
-/** `encoding` is not of HAR 1.2, but what some tools write for bodies that are not text. */
+/** Decodes a HAR body. `encoding` is not part of HAR 1.2, but some tools write it for bodies that are not text. */
 function harBody (data: unknown, place: string): Buffer {
   if (!isObject(data)) return Buffer.alloc(0)
   const text = textAt(data, 'text', place)
@@ -101,7 +102,10 @@ function harBody (data: unknown, place: string): Buffer {
   return data.encoding === 'base64' ? base64(text, `${place}: text`) : Buffer.from(text)
 }
 
-/** An object (values may be lists), a list of {name, value}, or a list of pairs. HTTP/2's pseudo-headers: only the authority is a header. */
+/**
+ * Reads headers: an object (values may be lists), a list of {name, value}, or a list of pairs. The reader drops HTTP/2's pseudo-headers,
+ * except the authority, which becomes a header.
+ */
 function headersOf (value: unknown, place: string): string[] {
   const pairs: (readonly [unknown, unknown])[] = []
   if (Array.isArray(value)) for (const one of value as unknown[]) pairs.push(Array.isArray(one) ? [one[0], one[1]] : isObject(one) ? [one.name, one.value] : [undefined, undefined])

@@ -1,4 +1,4 @@
-/** From the answer of a test to the answer that an agent of one version and binding would send. */
+/** Converts the response of a test to the response that an agent of one version and binding would send. */
 import type { Operation } from '../../a2a/operations.js'
 import type { Variant } from './compose.js'
 import type { RecordedResponse } from './recorded-response.js'
@@ -7,7 +7,7 @@ import type { Ids } from './wire-response.js'
 import { wireEvent, wireTask } from './wire-response.js'
 import { defined } from './wire-message.js'
 
-/** Of the request that is answered. */
+/** The request that the response belongs to. */
 export interface Asked {
   readonly variant: Variant
   readonly operation: Operation
@@ -16,7 +16,10 @@ export interface Asked {
   readonly ids: Ids
 }
 
-/** @returns the answer, or in words why an agent cannot give it */
+/**
+ * Composes a response.
+ * @returns the response, or in words why an agent cannot give it
+ */
 export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResponse | string {
   const { variant } = asked
   const rpc = variant.binding === 'JSONRPC'
@@ -36,7 +39,7 @@ export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResp
   return response(spec, variant, spec.status ?? 200, rpc ? 'application/json' : jsonType(variant), enveloped(JSON.stringify(result.value), asked))
 }
 
-/** GetTask and CancelTask answer with the task itself, a send with the member that says what it is. */
+/** Builds the result. GetTask and CancelTask return the task itself; a send returns an object whose member names the type. */
 function resultOf (spec: ResponseSpec, { variant, operation, ids }: Asked): { readonly value: unknown } | string {
   const { task, message, tasks, result } = spec
   if (tasks !== undefined) {
@@ -58,7 +61,7 @@ function rpcError ({ code, message = 'refused', data }: ErrorSpec, id: string): 
   return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(defined({ code, message, data }))}}`
 }
 
-/** 1.0: §11.6. 0.3 has no text for it: the JavaScript SDK's shape. */
+/** Builds an error of HTTP+JSON. 1.0: §11.6. The specification 0.3 does not define this, so the shape is that of the JavaScript SDK. */
 function restError ({ code, message = 'refused', data }: ErrorSpec, { version }: Variant, status: number): JsonMap {
   return version === '0.3' ? defined({ code, message, data }) : { error: defined({ code: status, message, details: data }) }
 }

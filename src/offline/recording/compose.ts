@@ -1,4 +1,4 @@
-/** From the request of a test to the request that a client of one version and binding would send. */
+/** Converts the request of a test to the request that a client of one version and binding would send. */
 import type { MappedInterface } from '../../a2a/card/map.js'
 import { methodOfOperation } from '../../a2a/operations.js'
 import type { Binding, Version } from '../../a2a/versions.js'
@@ -10,7 +10,8 @@ import { wireMessage } from './wire-message.js'
 export interface Variant { readonly version: Version, readonly binding: Binding }
 
 /**
- * @param interfaces of the agent's card
+ * Composes a request.
+ * @param interfaces interfaces of the agent's card
  * @returns the request, or in words why there is none
  */
 export function compose (spec: RequestSpec, { version, binding }: Variant, interfaces: readonly MappedInterface[]): PlainRequest | string {

@@ -1,4 +1,4 @@
-/** One exchange of a test: the request, what the gateway makes of it, the agent's answer, what the gateway makes of that. */
+/** Runs one exchange of a test: evaluates the request, composes the agent's response, and evaluates the response. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { taskIdOf } from '../../a2a/task-id.js'
@@ -17,15 +17,15 @@ import type { ResponseSpec, PolicyTest } from '../policy-test/test-model.js'
 
 export interface Exchanged {
   readonly dryRun: DryRun
-  /** What the agent answers; null where it is not asked, or the test does not say. */
+  /** Response of the agent. Null when the agent gets no request, or when the test gives no response. */
   readonly received: RecordedResponse | null
   readonly response: ResponseDryRun | null
 }
 
-/** What is remembered of tasks, from one exchange to the next. */
+/** Task state that is kept from one exchange to the next. */
 export class Memory {
   private readonly records = new Map<string, Map<string, string>>()
-  /** Of any task that nothing else is known of. */
+  /** State of any task without a stored state. */
   private readonly given: TaskRecord | null
 
   constructor (memory: PolicyTest['memory'] = 'unknown') {
@@ -44,9 +44,10 @@ export class Memory {
 }
 
 /**
- * @param spec of the answer; undefined: there is none
- * @param directory that files are relative to
- * @returns in words why the agent cannot give that answer
+ * Runs one exchange.
+ * @param spec the response of the test; undefined when there is none
+ * @param directory directory that files are relative to
+ * @returns the exchange, or in words why the agent cannot give that response
  */
 export function exchange (agent: TestAgent, request: PlainRequest, spec: ResponseSpec | undefined, memory: Memory, directory: string): Exchanged | string {
   const dryRun = dryRunRequest(agent, request, agent.limits, null, memory.recall)

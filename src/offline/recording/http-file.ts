@@ -1,9 +1,9 @@
 /**
- * `.http` files as VS Code's REST Client and the HTTP client of JetBrains write them.
+ * Reads `.http` files as the REST Client of VS Code and the HTTP client of JetBrains write them.
  *
- * Lines that begin with `#` or `//` are comments everywhere, bodies included: both editors leave them out. The body is the rest of the
- * section as it stands, in UTF-8 and with the file's line ends, without the blank lines at its end. `<> file` names the answer. What else
- * concerns the answer (`> {% %}`, `> script`, `>> file`) and scripts that run before the request are left out, with a warning.
+ * Lines that begin with `#` or `//` are comments everywhere, also in bodies: both editors omit them. The body is the rest of the section,
+ * in UTF-8 and with the file's line ends, without the blank lines at its end. `<> file` names the response. The reader ignores other
+ * response handling (`> {% %}`, `> script`, `>> file`) and scripts that run before the request, with a warning.
  */
 import { Variables } from './http-variables.js'
 import type { RecordedResponse } from './recorded-response.js'
@@ -13,25 +13,28 @@ import { RecordingError, requestOf } from './recorded-request.js'
 
 export interface Recordings {
   readonly requests: readonly RecordedRequest[]
-  /** `file:line: text`, each. */
+  /** Each warning has the form `file:line: text`. */
   readonly warnings: readonly string[]
 }
 
-/** Reads a file that a recording names, relative to the recording. @throws Error with a `code` */
+/**
+ * Reads a file that a recording names, relative to the recording.
+ * @throws Error with a `code`
+ */
 export type ReadBeside = (path: string) => Buffer
 
 interface Line {
   readonly text: string
-  /** What ended it: '', a line feed, or carriage return and line feed. */
+  /** Line end: '', a line feed, or carriage return and line feed. */
   readonly end: string
   readonly number: number
 }
 
 interface Section {
   name: string | null
-  /** From the request line on; empty when there is no request. */
+  /** Lines from the request line on. Empty when there is no request. */
   lines: Line[]
-  /** Files of its answers, newest first, as JetBrains notes them. */
+  /** Files of the responses, newest first, as JetBrains lists them. */
   responses: Line[]
 }
 
@@ -45,7 +48,10 @@ const RESPONSE = /^\s*(?:>>!?|>)\s+\S/
 const QUERY = /^(?:\s*[?&]|\s+\/)/
 const INCLUDE = /^<(@[\w-]*)?\s+(\S.*)$/
 
-/** @throws RecordingError */
+/**
+ * Reads an `.http` file.
+ * @throws RecordingError
+ */
 export function readHttpFile (text: string, file: string, read: ReadBeside): Recordings {
   const warnings: string[] = []
   const variables = new Variables(file)
@@ -125,7 +131,7 @@ function readSection ({ name, lines, responses }: Section, around: Surroundings)
   return requestOf({ name, line: first.number, method, url, headers, body: bodyOf(lines.slice(i + 1), around), response: responseOf(responses[0], around) }, file)
 }
 
-/** Without a method it is GET, as in both editors. */
+/** Parses the request line. Without a method the request is GET, as in both editors. */
 function requestLine (text: string): { method: string, url: string } {
   const line = text.replace(/\s+HTTP\/[\d.]+$/i, '')
   const [, method, url] = /^([A-Za-z-]+)\s+(\S.*)$/.exec(line) ?? []
@@ -155,7 +161,7 @@ function bodyOf (lines: readonly Line[], { file, variables, read }: Surroundings
   }
 }
 
-/** Editors note answers by themselves, and their files come and go. */
+/** Reads the recorded response. Editors add response files automatically and may delete them, so a missing file is only a warning. */
 function responseOf (line: Line | undefined, { file, variables, read, warnings }: Surroundings): RecordedResponse | null {
   if (line === undefined) return null
   const [, path = ''] = RESPONDED.exec(line.text) ?? []

@@ -7,13 +7,16 @@ interface Definition {
   readonly line: number
 }
 
-/** Characters that one value may grow to: definitions can refer to each other. */
+/** Largest length of one value, in characters. Definitions can refer to each other. */
 const MAX_VALUE = 1024 * 1024
-/** Definitions that refer to each other in a row. */
+/** Longest chain of definitions that refer to each other. */
 const MAX_DEPTH = 32
 const USE = /\{\{([^{}\r\n]+)\}\}/g
 
-/** The variables of one file. A use means the last definition above it, else the first below: both editors' habits agree where it matters. */
+/**
+ * The variables of one file. A use takes the last definition above it, else the first definition below. Both editors agree in the relevant
+ * cases.
+ */
 export class Variables {
   private readonly file: string
   private readonly definitions: Definition[] = []
@@ -24,13 +27,14 @@ export class Variables {
     this.file = file
   }
 
-  /** In the order of the file. */
+  /** Adds a definition. Calls come in the order of the file. */
   define (name: string, value: string, line: number): void {
     this.definitions.push({ name, value, line })
   }
 
   /**
-   * @param line where `text` begins, from 1
+   * Replaces the variables of a text.
+   * @param line line where `text` begins, from 1
    * @throws RecordingError for a variable that is not defined in the file
    */
   expand (text: string, line: number): string {
@@ -74,7 +78,10 @@ export class Variables {
   }
 }
 
-/** What stands between braces in a body may be data. */
+/**
+ * Formats a variable's name for a message. Text between braces in a body may be private data, so it is shown only when it looks like a
+ * name.
+ */
 function shown (name: string): string {
   return /^[\w.$-]{1,64}$/.test(name) ? `{{${name}}}` : 'between {{ and }}'
 }

@@ -1,37 +1,40 @@
-/** One request as it was recorded, in the form it has on the wire; and what is wrong with a recording. */
+/** One recorded request in its wire form, and the errors of a recording. */
 import { isToken } from '../../wire/tokens.js'
 import type { RecordedResponse } from './recorded-response.js'
 
 export interface RecordedRequest {
   readonly name: string | null
-  /** Where it begins in the file, from 1. */
+  /** Line where the request begins in the file, from 1. */
   readonly line: number
   readonly method: string
-  /** Path and query; null for a bare JSON-RPC envelope, which names no address. */
+  /** Path and query. Null for a bare JSON-RPC envelope, which has no address. */
   readonly target: string | null
-  /** Node's flat list: name, value, name, value. Host comes first where only the URL names it. */
+  /** Node's flat list: name, value, name, value. Host comes first when only the URL names the host. */
   readonly headers: readonly string[]
   readonly body: Buffer
-  /** What the agent answered, where that is recorded. */
+  /** The recorded response of the agent, if any. */
   readonly response: RecordedResponse | null
 }
 
-/** The only error that reading a recording throws. Its message says where, what and how to mend it, and holds nothing of a body. */
+/** The only error that reading a recording throws. Its message gives the place, the problem and the fix. It contains no data of a body. */
 export class RecordingError extends Error {
-  /** @param line from 1; 0 where no line is to blame */
+  /** @param line from 1; 0 when no line is at fault */
   constructor (file: string, line: number, what: string, remedy: string) {
     super(`${line === 0 ? file : `${file}:${line}`}: ${what} (${remedy})`)
     this.name = 'RecordingError'
   }
 }
 
-/** What a recording says, before it is known to be a request that could be sent. */
+/** A recorded request before the check that a client could send it. */
 export interface RequestDraft extends Omit<RecordedRequest, 'target'> {
   /** `/path`, `http(s)://host/path` or `host/path`. */
   readonly url: string
 }
 
-/** @throws RecordingError when no HTTP client could send it */
+/**
+ * Checks and converts a draft.
+ * @throws RecordingError when no HTTP client could send the request
+ */
 export function requestOf ({ url, ...draft }: RequestDraft, file: string): RecordedRequest {
   const fail = (what: string, remedy: string): never => { throw new RecordingError(file, draft.line, what, remedy) }
   if (!isToken(draft.method)) fail('the HTTP method is not one word', 'write it as in "POST /path"')
@@ -48,6 +51,7 @@ export function requestOf ({ url, ...draft }: RequestDraft, file: string): Recor
 }
 
 /**
+ * Parses one header line.
  * @param text `Name: value`
  * @returns name and value
  * @throws RecordingError
@@ -63,7 +67,10 @@ type Address = { readonly host: string | null, readonly target: string } | { rea
 
 const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*)|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
 
-/** The URL is not normalised: a path that the gateway's guard refuses must reach it as it was recorded. */
+/**
+ * Splits a URL into host and target. The URL is not normalised: a path that the gateway's guard rejects must reach the guard as it was
+ * recorded.
+ */
 function addressOf (url: string): Address {
   if (/[^\x21-\x7e]/.test(url)) return { problem: 'the URL holds a blank or a character beyond ASCII', remedy: 'percent-encode it' }
   if (url.startsWith('/')) return { host: null, target: url }

@@ -1,4 +1,4 @@
-/** An agent's answer as it was recorded, and the forms in which a file holds one. */
+/** An agent's recorded response, and the file formats of a recorded response. */
 import { RecordingError } from './recorded-request.js'
 
 export interface RecordedResponse {
@@ -6,21 +6,21 @@ export interface RecordedResponse {
   /** Flat list: name, value, name, value. */
   readonly headers: readonly string[]
   readonly body: Buffer
-  /** What was assumed. */
+  /** Assumptions that were made. */
   readonly notes: readonly string[]
 }
 
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +(\d{3})(?:[ \t].*)?$/
 const STREAM = /^(?:\uFEFF)?(?:(?:data|event|id|retry)(?::|$)|:)/
 
-/** Whether a body looks like an event stream. */
+/** True when a body looks like an event stream. */
 export function isStream (body: Buffer): boolean {
   return STREAM.test(body.toString('latin1', 0, Math.min(body.length, 64)).trimStart())
 }
 
 /**
- * Reads an answer from a file: a status line, headers and a body, as HTTP has them; a body of JSON alone; or an event stream alone.
- * @param file how problems name it
+ * Reads a response from a file: an HTTP response with status line, headers and body; a JSON body alone; or an event stream alone.
+ * @param file name of the file in problems
  * @throws RecordingError
  */
 export function readResponse (bytes: Buffer, file: string): RecordedResponse {
@@ -32,7 +32,7 @@ export function readResponse (bytes: Buffer, file: string): RecordedResponse {
   throw new RecordingError(file, 0, 'this is no answer', 'it begins with HTTP/1.1 200 and has headers and a body, or is JSON, or an event stream')
 }
 
-/** The body is what follows the first blank line, byte by byte. */
+/** Reads a raw HTTP response. The body is everything after the first blank line, byte by byte. */
 function readRaw (bytes: Buffer, file: string): RecordedResponse {
   const text = bytes.toString('latin1')
   const blank = /\r?\n\r?\n/.exec(text)
@@ -50,8 +50,8 @@ function readRaw (bytes: Buffer, file: string): RecordedResponse {
 }
 
 /**
- * What the gateway would have received. Recorders keep bodies as they decoded them, beside the headers of before: a body that can be read is not
- * encoded, and its length is its own.
+ * Converts a recorded response to what the gateway would have received. Recorders keep decoded bodies with the original headers. A readable
+ * body is therefore not encoded, and its length is its actual length.
  */
 export function asReceived (response: RecordedResponse): RecordedResponse {
   const { body } = response

@@ -1,4 +1,4 @@
-/** Reads a file of recorded requests, of whatever kind, into what would be on the wire. */
+/** Reads a file of recorded requests in any supported format into wire form. */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { findFault } from '../../wire/json/fault.js'
@@ -12,7 +12,10 @@ export type { Recordings } from './http-file.js'
 export type { RecordedRequest } from './recorded-request.js'
 export { parseHeader, RecordingError } from './recorded-request.js'
 
-/** @throws RecordingError */
+/**
+ * Loads a recording.
+ * @throws RecordingError
+ */
 export function loadRecording (file: string): Recordings {
   let bytes: Buffer
   try {
@@ -26,8 +29,8 @@ export function loadRecording (file: string): Recordings {
 }
 
 /**
- * JSON or `.http`: the name's ending tells, else the content, which in JSON begins with a brace or bracket.
- * @param file how problems name it
+ * Reads JSON or `.http`. The suffix of the name decides; without a known suffix, a text that begins with a brace or bracket is JSON.
+ * @param file name of the file in problems
  * @throws RecordingError
  */
 export function readRecording (bytes: Buffer, file: string, read: ReadBeside): Recordings {
@@ -39,7 +42,11 @@ export function readRecording (bytes: Buffer, file: string, read: ReadBeside): R
   return found
 }
 
-/** @param wanted a request's name, or its number in the file, from 1 @throws RecordingError when there is none */
+/**
+ * Picks one request.
+ * @param wanted name of the request, or its number in the file, from 1
+ * @throws RecordingError when there is no match
+ */
 export function pickRequest (requests: readonly RecordedRequest[], wanted: string, file: string): RecordedRequest {
   const named = requests.filter(one => one.name === wanted)
   if (named.length > 1) throw new RecordingError(file, named[1]?.line ?? 0, 'two requests have this name', 'choose by number')
@@ -61,7 +68,7 @@ function jsonOf (text: string, file: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    // V8's message quotes the text.
+    // V8's error message quotes the text, so the message is not used.
     const bytes = Buffer.from(text)
     const fault = findFault(bytes)
     const line = fault === null ? 0 : bytes.subarray(0, fault.offset).toString('latin1').split('\n').length

@@ -1,4 +1,4 @@
-/** The requests of a test: composed in each version and binding, or recorded. */
+/** Builds the requests of a test: composed in each version and binding, or recorded. */
 import { join } from 'node:path'
 import type { PlainRequest } from '../../pipeline/dry-run.js'
 import { CannotExplain } from '../explain/cannot-explain.js'
@@ -12,14 +12,15 @@ import type { PolicyTest, RequestSpec } from '../policy-test/test-model.js'
 /** A request, or in words why there is none. */
 export type TestRequest = { readonly request: PlainRequest } | { readonly problem: string }
 
-/** Those that a test runs in; null for a recorded request, which has its own. */
+/** Returns the variants that a test runs in. Null for a recorded request, which has its own version and binding. */
 export function variantsOf ({ request, versions = ['0.3', '1.0'], bindings = ['JSONRPC'] }: PolicyTest): (Variant | null)[] {
   return request.http !== undefined ? [null] : versions.flatMap(version => bindings.map(binding => ({ version, binding })))
 }
 
 /**
+ * Builds the request of a test.
  * @param variant null only for a recorded request
- * @param directory that files are relative to
+ * @param directory directory that files are relative to
  */
 export function requestOf (request: RequestSpec, variant: Variant | null, agent: TestAgent, directory: string): TestRequest {
   if (request.http !== undefined) return recorded(request.http, agent, directory)
@@ -28,7 +29,10 @@ export function requestOf (request: RequestSpec, variant: Variant | null, agent:
   return typeof made === 'string' ? { problem: `${made} (in ${variant.version} over ${variant.binding})` } : { request: made }
 }
 
-/** @param name file, `file#name` or `file#number` */
+/**
+ * Loads a recorded request.
+ * @param name file, `file#name` or `file#number`
+ */
 function recorded (name: string, { config, state }: TestAgent, directory: string): TestRequest {
   const mark = name.indexOf('#')
   const file = join(directory, mark < 0 ? name : name.slice(0, mark))

@@ -1,19 +1,22 @@
-/** Where an operation's request object goes in HTTP+JSON: verb, path, query, body. Spec 0.3.0 §3.5.6, 1.0.1 §5.3. */
+/** Maps the request object of an operation to HTTP+JSON: verb, path, query, body. Spec 0.3.0 §3.5.6, 1.0.1 §5.3. */
 import type { Version } from '../../a2a/versions.js'
 import type { JsonMap, RequestSpec } from '../policy-test/test-model.js'
 
 export interface RestTarget {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below the interface's base. */
+  /** Path below the interface's base. */
   readonly path: string
   readonly query: string
-  /** Null: no body. */
+  /** Null when there is no body. */
   readonly body: JsonMap | null
 }
 
 type Named = NonNullable<RequestSpec['operation']>
 
-/** @returns the target, or in words what the request object lacks */
+/**
+ * Builds the target.
+ * @returns the target, or in words what the request object lacks
+ */
 export function restTarget (operation: Named, object: JsonMap, version: Version): RestTarget | string {
   const { method, segments, takes } = shapeOf(operation, version)
   const used = new Set<string>()
@@ -38,7 +41,7 @@ export function restTarget (operation: Named, object: JsonMap, version: Version)
 }
 
 interface Id { readonly keys: readonly string[], readonly after: string, readonly drop: boolean }
-/** `some`: a body where something is left to say. */
+/** The HTTP shape of an operation. takes `some`: the request has a body only when members are left after the path. */
 interface Shape { readonly method: RestTarget['method'], readonly segments: readonly (string | Id)[], readonly takes: 'body' | 'some' | 'query' | 'nothing' }
 
 function shapeOf (operation: Named, version: Version): Shape {

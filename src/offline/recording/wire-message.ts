@@ -7,7 +7,10 @@ import type { JsonMap, MessageSpec, PartSpec } from '../policy-test/test-model.j
 
 const MESSAGE_ID = 'a2a-gateway-test'
 
-/** @param author where the message names no role */
+/**
+ * Builds a message.
+ * @param author role when the message names none
+ */
 export function wireMessage (spec: MessageSpec, version: Version, binding: Binding, author: 'user' | 'agent' = 'user'): JsonMap {
   const rpc03 = version === '0.3' && binding === 'JSONRPC'
   const { messageId = MESSAGE_ID, role = author, parts, ...rest } = spec
@@ -36,7 +39,10 @@ function rpcPart (part: PartSpec): JsonMap {
   }
 }
 
-/** `{text}`, `{data: {data}}`, `{file: {fileWithUri|fileWithBytes}}`; metadata where the Python SDK's proto has it (the first had none). */
+/**
+ * Builds a part: `{text}`, `{data: {data}}`, `{file: {fileWithUri|fileWithBytes}}`. The metadata has the place that it has in the Python
+ * SDK's proto (the first proto had no metadata).
+ */
 function protoPart (part: PartSpec): JsonMap {
   if ('data' in part) return { data: { data: part.data }, ...tagged(part) }
   if (part.text !== undefined) return { text: part.text, ...tagged(part) }
@@ -47,12 +53,12 @@ function protoPart (part: PartSpec): JsonMap {
   }
 }
 
-/** 0.3 has no media type on a part: `metadata.mimeType` is its place by convention. */
+/** Adds media type and metadata. Version 0.3 has no media type on a part; by convention it is in `metadata.mimeType`. */
 function tagged ({ mediaType, metadata }: PartSpec): JsonMap {
   return mediaType === undefined ? defined({ metadata }) : { metadata: { ...metadata, mimeType: mediaType } }
 }
 
-/** Without members that are undefined. */
+/** Removes members that are undefined. */
 export function defined (object: JsonMap): JsonMap {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
 }

@@ -1,13 +1,13 @@
 /**
- * What an agent answers in the wire form of one version and binding: the counterpart of `wire-message.ts`.
- * 0.3 JSON-RPC: types.ts 0.3.0, told apart by `kind`. 0.3 HTTP+JSON: ProtoJSON of its proto, as the SDKs send it. 1.0: one form for both bindings.
+ * The response of an agent in the wire form of one version and binding: the counterpart of `wire-message.ts`. 0.3 JSON-RPC: types.ts 0.3.0;
+ * `kind` identifies the type. 0.3 HTTP+JSON: ProtoJSON of its proto, as the SDKs send it. 1.0: one form for both bindings.
  */
 import { isTerminal, taskStateOf } from '../../a2a/task-state.js'
 import type { Variant } from './compose.js'
 import type { ArtifactSpec, ArtifactUpdateSpec, EventSpec, JsonMap, MessageSpec, StatusSpec, StatusUpdateSpec, TaskSpec } from '../policy-test/test-model.js'
 import { defined, wireMessage, wireParts } from './wire-message.js'
 
-/** Ids of what names none of its own: an answer to a request that names a task is about that task. */
+/** Default ids. The response to a request that names a task is about that task. */
 export interface Ids { readonly task: string, readonly context: string }
 
 const MESSAGE_ID = 'a2a-gateway-test-answer'
@@ -25,7 +25,7 @@ export function wireTask ({ id, contextId, status, artifacts, history, metadata 
   })
 }
 
-/** The result of a send, or one event of a stream. */
+/** Builds the result of a send, or one event of a stream. */
 export function wireEvent (spec: EventSpec, variant: Variant, ids: Ids): unknown {
   const { task, message, statusUpdate, artifactUpdate, result } = spec
   if (task !== undefined) return wrapped('task', wireTask(task, variant, ids), variant)
@@ -39,12 +39,12 @@ function isRpc03 ({ version, binding }: Variant): boolean {
   return version === '0.3' && binding === 'JSONRPC'
 }
 
-/** 0.3 JSON-RPC has no member around the object. */
+/** Wraps an object in a named member. 0.3 JSON-RPC has no such member. */
 function wrapped (name: string, object: JsonMap, variant: Variant): JsonMap {
   return isRpc03(variant) ? object : { [name]: object }
 }
 
-/** A message of the agent belongs to the context, one that its author says belongs to a task, to that one. */
+/** Builds a message of the agent. The message belongs to the context. It belongs to a task only when the test says so. */
 function responseMessage (spec: MessageSpec, { version, binding }: Variant, ids: Ids): JsonMap {
   return wireMessage({ messageId: MESSAGE_ID, contextId: ids.context, ...spec }, version, binding, 'agent')
 }
@@ -57,13 +57,13 @@ function wireStatus ({ state = 'working', message, timestamp }: StatusSpec, vari
   })
 }
 
-/** What is no state of A2A is sent as it is written. */
+/** Returns the wire name of a state. An unknown state is sent unchanged. */
 export function wireState (state: string, variant: Variant): string {
   const known = taskStateOf(state)
   if (known === null) return state
   if (isRpc03(variant)) return known
   if (known === 'unknown') return 'TASK_STATE_UNSPECIFIED'
-  // proto 0.3.0 has two Ls.
+  // The name in proto 0.3.0 has two Ls.
   if (known === 'canceled' && variant.version === '0.3') return 'TASK_STATE_CANCELLED'
   return `TASK_STATE_${known.toUpperCase().replaceAll('-', '_')}`
 }
@@ -72,7 +72,7 @@ function wireArtifact ({ artifactId, parts, ...rest }: ArtifactSpec, { version, 
   return { artifactId: artifactId ?? ARTIFACT_ID, parts: wireParts(parts, version, binding), ...rest }
 }
 
-/** `final` is of 0.3: nothing follows in this stream. ProtoJSON leaves out what is false. */
+/** Builds a status update. `final` exists only in 0.3: no event follows in this stream. ProtoJSON omits false values. */
 function wireStatusUpdate ({ taskId, contextId, status = {}, metadata }: StatusUpdateSpec, variant: Variant, ids: Ids): JsonMap {
   const state = taskStateOf(status.state ?? 'working')
   const final = isTerminal(state) || state === 'input-required' || state === 'auth-required'

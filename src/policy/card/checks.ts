@@ -1,4 +1,4 @@
-/** What policies say of the agent's own card: the params it declares an extension with, and the card as a whole. */
+/** Checks the agent's own card against policies: the params of each declared extension, and the card as a whole. */
 import type { AgentCard } from '../../a2a/card/card.js'
 import { memberPath } from '../../a2a/fields.js'
 import type { AgentConfig, CardChecksConfig } from '../../config/model/model.js'
@@ -11,17 +11,18 @@ export interface CardFinding {
   readonly policy: string
   readonly rule: 'card-params' | 'card-schema'
   readonly mode: 'enforce' | 'observe'
-  /** The card is not to be used. */
+  /** True when the gateway must not use the card. */
   readonly rejects: boolean
   /** One sentence. */
   readonly message: string
 }
 
-/** Of one schema no more than so many violations are told. */
+/** Maximum violations of one schema in a message. */
 const SHOWN = 3
 
 /**
- * @param cards of the agent, each once: `params` are looked at in every card that declares the extension; one card that satisfies `schema` is
+ * Checks the cards of an agent.
+ * @param cards of the agent, each once. `params` are checked in every card that declares the extension. One card that satisfies `schema` is
  *   enough, because SDKs drop root keys from the card of the other version
  */
 export function checkCards (agent: AgentConfig, cards: readonly AgentCard[], cache: SchemaCache): CardFinding[] {
@@ -60,7 +61,7 @@ function validate (schema: CardChecksConfig['schema'], value: unknown, path: str
   })
 }
 
-/** `/capabilities/extensions/0` as people write it. */
+/** Writes `/capabilities/extensions/0` as a readable path. */
 function pathOf (pointer: string): string {
   return pointer.slice(1).split('/').reduce((path, step) => /^\d+$/.test(step) ? `${path}[${step}]` : memberPath(path, step), '')
 }

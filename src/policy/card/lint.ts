@@ -1,4 +1,4 @@
-/** Cards and policies held against each other: what one says and the other does not know. */
+/** Compares cards and policies, and reports what one declares and the other does not know. */
 import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
 import type { CardFinding } from '../../a2a/card/lint.js'
 import { lintCard, lintTwins, SHOWN, unknownRootKeys } from '../../a2a/card/lint.js'
@@ -13,13 +13,13 @@ export interface LintOptions {
   readonly cards: Readonly<Record<Version, AgentCard>>
   /** Policies in force for the agent, by name. */
   readonly inForce: Readonly<Record<string, PolicyConfig>>
-  /** Those of them that nobody chose: that the card does not declare their extension is no oddity. */
+  /** Policies in force by default, without an operator's choice. An undeclared extension of such a policy is not reported. */
   readonly byDefault: readonly string[]
-  /** All that could be in force: the file's and the catalogue's. */
+  /** All policies that could be in force: those of the file and of the catalogue. */
   readonly known: Readonly<Record<string, PolicyConfig>>
 }
 
-/** What people should know of an agent's cards before they meet traffic. */
+/** Reports facts about an agent's cards that an operator should know before the cards meet traffic. */
 export function lintCards (options: LintOptions): CardFinding[] {
   const { cards, inForce, byDefault } = options
   const variants = [...new Map([cards['1.0'], cards['0.3']].map(card => [card.raw, card])).values()]
@@ -35,7 +35,7 @@ export function lintCards (options: LintOptions): CardFinding[] {
   ])
 }
 
-/** The URIs of a card are compared in full where "did you mean" is asked. */
+/** The search for "did you mean" compares the URIs of a card in full, up to this length. */
 const LONGEST_URI = 300
 
 function lintUndeclared (name: string, policy: PolicyConfig, declared: ReadonlyMap<string, CardExtension>): CardFinding[] {
@@ -77,7 +77,7 @@ function lintExtension ({ uri, pointer }: CardExtension, required: boolean, { in
   return findings
 }
 
-/** A policy that gives clients nothing to do. */
+/** True for a policy that requires nothing of clients. */
 function isDataOnly ({ request = [], methods, owns, activation }: PolicyConfig): boolean {
   return activation?.required === 'never' || (request.length === 0 && methods === undefined && owns === undefined && activation?.signals === undefined)
 }

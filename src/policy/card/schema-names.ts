@@ -1,4 +1,4 @@
-/** Schemas of a card that are named by media types: `application/json;schema=order` and `/schemas/order`. */
+/** Finds schemas of a card that media types name: `application/json;schema=order` and `/schemas/order`. */
 import type { AgentCard } from '../../a2a/card/card.js'
 import type { CardFinding } from '../../a2a/card/lint.js'
 import { SHOWN } from '../../a2a/card/lint.js'
@@ -11,14 +11,14 @@ import { nearest } from '../../wire/nearest.js'
 import { identitiesOf } from '../compile/identity.js'
 import { isFromCard } from '../compile/schema-source.js'
 
-/** Where rules of one policy look for schemas by name in one card, and the media types that name them. */
+/** The places where rules of one policy search for schemas by name in one card, and the media types that name them. */
 export interface NamedSource {
   readonly patterns: readonly MediaTypePattern[]
-  /** JSON Pointers with the extension's index filled in; `{name}` stands for what a media type names. */
+  /** JSON Pointers with the extension's index filled in. `{name}` represents the name from a media type. */
   readonly templates: readonly string[]
 }
 
-/** @returns one per rule that takes a schema of the card; none where the card does not declare the extension */
+/** @returns one source per rule that uses a schema of the card; none when the card does not declare the extension */
 export function templatesOf (policy: PolicyConfig, card: AgentCard): NamedSource[] {
   const declared = new Map(card.extensions.map(extension => [extension.uri, extension]))
   return identitiesOf(policy, declared).flatMap(({ extension }) => extension === null
@@ -38,10 +38,10 @@ export function schemaNames (policy: PolicyConfig, card: AgentCard): string[] {
   return [...new Set(templatesOf(policy, card).flatMap(({ templates }) => templates.flatMap(template => namesAt(template, card).map(([name]) => name))))]
 }
 
-/** More of a kind are not looked at: a card may hold any number. */
+/** Maximum names of each kind that are reported. A card may hold any number. */
 const MANY = 100
 
-/** Names that a mode has and no schema, and schemas that no mode names. Either card of the agent may hold either. */
+/** Reports names that a mode uses and no schema has, and schemas that no mode names. Both may be in either card of the agent. */
 export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCard[]): CardFinding[] {
   const sources = cards.flatMap(card => templatesOf(policy, card).map(source => ({ ...source, card })))
   const patterns = sources.flatMap(source => source.patterns)
@@ -66,7 +66,7 @@ export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCar
   return [...undeclared, ...unused]
 }
 
-/** The names that a template's container holds, each with its pointer. */
+/** The names in a template's container, each with its pointer. */
 function namesAt (template: string, card: AgentCard): [string, string][] {
   const at = template.search(/\/\{[^}]*\}/)
   if (at < 0) return []

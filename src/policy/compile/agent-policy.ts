@@ -1,4 +1,4 @@
-/** Policies and a card, compiled once into what a request looks up. One per agent and protocol version. */
+/** Compiles policies and a card once into the tables that a request uses. One result per agent and protocol version. */
 import type { AgentCard } from '../../a2a/card/card.js'
 import { routeKey } from '../../a2a/extension-routes.js'
 import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, ResolvedPolicy, SchemaRef } from '../../config/model/model.js'
@@ -19,10 +19,13 @@ export interface CompileOptions {
   readonly agent: AgentConfig
   readonly maxExtensions: number
   readonly card: AgentCard
-  /** The agent's card in its other version, searched for schemas after `card`: the JavaScript SDK's 0.3 card drops unknown root keys. */
+  /**
+   * The agent's card in its other version. Schemas are searched in `card` first, then here, because the JavaScript SDK's 0.3 card drops
+   * unknown root keys.
+   */
   readonly otherCard: AgentCard | null
   readonly cache: SchemaCache
-  /** What injected secrets say, as JSON text. */
+  /** Returns an injected secret as JSON text. */
   readonly secretOf: (injection: InjectionConfig) => string
 }
 
@@ -47,7 +50,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const echoes = new Map<string, 'verify' | 'synthesize'>()
   const responses = agent.mode === 'off' ? 'off' : agent.responses
   const known = { ...agent.dependencies, ...Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])) }
-  /** Several policies may speak of one URI: it is asked for once, in the strictest mode. */
+  /** Several policies may name the same URI. The URI is required once, in the strictest mode. */
   const require = (extension: RequiredExtension): void => {
     const at = required.findIndex(known => known.uri === extension.uri)
     if (at < 0) required.push(extension)
@@ -69,12 +72,13 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       const one = { kind, policy: name, uri, mode, needsActive: (need ?? 'active') === 'active', schema: schema === undefined ? null : compileSource(schema, context) }
       added.set(key, [...added.get(key) ?? [], one])
     }
-    // An agent that is off is routed as ever; only nothing is judged.
+    // An agent with mode `off` is still routed, but nothing is evaluated.
     if (policy.mode !== 'off') for (const { verb, path, need, body } of policy.routes ?? []) add(routes, 'route', routeKey(verb, path), need, body)
     if (mode === 'off') return
     const demand = policy.activation?.required ?? 'card'
     const byCard = same.some(spelling => declared.get(spelling)?.required === true)
-    // The catalogue only observes its own rules; what the card requires was enforced before the policy was listed, and stays so.
+    // The catalogue only observes its own rules. The card's requirement was enforced before the catalogue listed the policy, and stays
+    // enforced.
     const demanded = demand === 'card' && from.mode === 'catalogue' ? agent.mode : mode
     if (demand === 'always' || (demand === 'card' && byCard)) require({ uri, label: name, mode: demanded, ...(policy.activation?.scope === undefined ? {} : { scope: policy.activation.scope }) })
     if (policy.activation?.default === 'inject') {

@@ -1,4 +1,4 @@
-/** What policies and a card are compiled into: the shapes that a request looks up. Immutable. */
+/** The compiled form of policies and a card, which requests use. Immutable. */
 import type { PartView } from '../../a2a/message/message.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { ErrorClass, Mode, OnUnknown, Signal } from '../../config/model/model.js'
@@ -14,12 +14,12 @@ export interface CompiledRule {
   readonly id: string
   readonly side: 'request'
   readonly mode: Mode
-  /** Null: wherever a message is, also in methods that no table knows. */
+  /** Null: every place with a message, including methods that no table knows. */
   readonly on: ReadonlySet<Operation | 'all'> | null
   readonly select: Selector
-  /** What breaks the rule is to be removed: from the body, or lines of a header. */
+  /** Target of a removal when data breaks the rule: the body, or lines of a header. Null: the rule removes nothing. */
   readonly strips: 'body' | 'headers' | null
-  /** What the platform adds of it, any of which counts towards `min` where it is added. */
+  /** Injections that add the data of this rule. An injection that applies to the request counts towards `min`. */
   readonly supply: readonly CompiledInjection[]
   readonly condition: Condition | null
   readonly min: number
@@ -29,13 +29,13 @@ export interface CompiledRule {
   readonly undeclaredClass: ErrorClass
   readonly message: string | null
   readonly reason: string | null
-  /** Whether rules for answers ask if it found something and let it pass. */
+  /** True when rules for responses depend on whether this rule found something and accepted it. */
   readonly noted: boolean
 }
 
 export interface CompiledInjection {
   readonly place: 'message' | 'params'
-  /** The name, and others under which a client may send the same. */
+  /** The name, and other names under which a client may send the same data. */
   readonly names: readonly [string, ...string[]]
   /** JSON text. */
   readonly value: Buffer
@@ -48,17 +48,17 @@ export interface CompiledInjection {
 export interface Dependency { readonly name: string, readonly uri: string, readonly counting: readonly string[], readonly exposed: boolean }
 
 export interface CompiledActivation {
-  /** Null: as soon as it is asked for; its rules run whether or not it is. */
+  /** Null: the extension is active as soon as it is requested, and its rules run even when it is not active. */
   readonly signals: ReadonlySet<Signal> | null
-  /** What belongs to the extension. */
+  /** Selects the data that belongs to the extension. */
   readonly owned: readonly Selector[]
-  /** What becomes of it in a request that does not activate the extension. */
+  /** Handling of owned data in a request that does not activate the extension. */
   readonly inactive: 'forward' | 'strip' | 'reject'
-  /** Of `owned`, those that select headers. */
+  /** The selectors of `owned` that select headers. */
   readonly ownedHeaders: ReadonlySet<Selector>
   readonly requires: readonly Dependency[]
   readonly addsMissing: boolean
-  /** Operations on which what it requires is checked; null = the agent's. */
+  /** Operations on which the required extensions are checked; null = the agent's setting. */
   readonly scope: 'messages' | 'all' | null
 }
 
@@ -73,22 +73,25 @@ export interface CompiledPolicy {
   readonly rules: readonly CompiledRule[]
   readonly inject: readonly CompiledInjection[]
   readonly verbatim: boolean
-  /** What it says of answers; null where that is nothing, `state` and `correlations` included, or the agent's answers are not read. */
+  /**
+   * Rules for responses. Null when the policy defines nothing for responses, including `state` and `correlations`, or when the gateway does
+   * not read the agent's responses.
+   */
   readonly responses: CompiledResponses | null
   readonly state: CompiledTaskState | null
   readonly correlations: readonly CompiledCorrelation[]
 }
 
-/** What one policy says of answers. */
+/** The part of one policy that applies to responses. */
 export interface CompiledResponses {
-  /** Whether what it says is done: both the policy and the agent's `responses` enforce. Otherwise it is only recorded. */
+  /** True when both the policy and the agent's `responses` enforce. Otherwise the gateway only records the results. */
   readonly acts: boolean
-  /** Whether it says nothing but what the extension owns. */
+  /** True when the policy defines nothing for responses except owned data. */
   readonly silent: boolean
   readonly rules: readonly CompiledResponseRule[]
-  /** What belongs to the extension in an answer. */
+  /** Selects the data in a response that belongs to the extension. */
   readonly owned: readonly Selector<ResultSubject>[]
-  /** Whether that is removed where the client did not activate the extension. */
+  /** True when owned data is removed if the client did not activate the extension. */
   readonly strips: boolean
   readonly redact: readonly CompiledRedaction[]
   readonly attributes: readonly { readonly name: string, readonly from: Selector<ResultSubject> }[]
@@ -97,7 +100,7 @@ export interface CompiledResponses {
 
 export interface CompiledResponseRule {
   readonly id: string
-  /** enforce: the answer is refused. What else becomes of it says `verdict`, where the policy acts. */
+  /** `enforce`: the gateway rejects the response. `verdict` defines the other effects, when the policy acts. */
   readonly mode: Mode
   readonly verdict: 'reject' | 'warn' | 'strip' | 'annotate'
   readonly side: 'response'
@@ -105,9 +108,9 @@ export interface CompiledResponseRule {
   readonly undeclaredClass: ErrorClass
   readonly on: ReadonlySet<Operation> | null
   readonly select: Selector<ResultSubject>
-  /** Of `select.event`: the results that are meant; null for all. */
+  /** Results that the rule applies to (`select.event`); null for all. */
   readonly event: 'first' | 'terminal' | 'last' | null
-  /** Of results that hold none of these places, nothing is counted. */
+  /** False for a result that holds none of the selected places. The rule does not count values in that result. */
   readonly holds: (subject: ResultSubject) => boolean
   readonly chunked: boolean
   readonly condition: Condition<ResultSubject> | null
@@ -118,7 +121,7 @@ export interface CompiledResponseRule {
   readonly reason: string | null
 }
 
-/** A member of metadata, or what pointers lead to in it. */
+/** A member of metadata, or the values below it that pointers select. */
 export interface CompiledRedaction { readonly names: readonly Glob[], readonly steps: readonly string[] }
 
 export interface CompiledMetric {
@@ -128,7 +131,7 @@ export interface CompiledMetric {
   readonly by: { readonly from: Selector<ResultSubject>, readonly values: ReadonlySet<string> } | null
 }
 
-/** Selectors over either side, for what requests and answers both move. */
+/** Selectors for either side, for data that both requests and responses contain. */
 export interface BothSides { readonly request: Selector, readonly response: Selector<ResultSubject> }
 
 export interface CompiledTaskState {
@@ -137,7 +140,7 @@ export interface CompiledTaskState {
   readonly transitions: ReadonlyMap<string, ReadonlySet<string>> | null
   readonly monotonic: BothSides | null
   readonly maxVisits: ReadonlyMap<string, number>
-  /** On requests, and on answers, whose mode is the agent's `responses` as well. */
+  /** Modes for requests and for responses. The mode for responses also depends on the agent's `responses`. */
   readonly mode: { readonly request: Mode, readonly response: Mode }
   readonly onUnknown: OnUnknown
   readonly errorClass: ErrorClass
@@ -150,7 +153,7 @@ export interface CompiledCorrelation {
   readonly remember: CompiledSide
   readonly check: CompiledSide
   readonly relation: 'subset' | 'equalSet' | 'member' | 'sameLength'
-  /** Of the checked side. */
+  /** Mode of the checked side. */
   readonly mode: Mode
   readonly condition: Condition<Subject> | null
   readonly onUnknown: OnUnknown
@@ -162,7 +165,7 @@ export interface CompiledCorrelation {
 export interface CompiledSide {
   readonly on: 'request' | 'response'
   readonly select: BothSides
-  /** Pointers, split into steps, of which `*` is one; none: the values themselves. */
+  /** Pointers, split into steps. A step may be `*`. An empty list selects the values themselves. */
   readonly pick: readonly (readonly string[])[]
   readonly first: boolean
 }
@@ -181,25 +184,28 @@ export interface CompiledAddition {
 /** One extension's claim on data. */
 export interface DataClaim {
   readonly claims: (part: PartView) => boolean
-  /** For the caller: the extension, and how its data is tagged. */
+  /** Text for the caller: the extension, and how its data is tagged. */
   readonly words: string
 }
 
-/** `scope` where the policy has one of its own. */
+/** A required extension. `scope` is set when the policy has its own scope. */
 export interface RequiredExtension { readonly uri: string, readonly label: string, readonly mode: Mode, readonly scope?: 'messages' | 'all' }
 
 /** One policy's extension in one request. */
 export interface PolicyActivity {
   readonly policy: CompiledPolicy
-  /** Path of the first thing in the request that is the extension's, or null. */
+  /** Path of the first data in the request that belongs to the extension, or null. */
   readonly evidence: string | null
   readonly active: boolean
 }
 
-/** What one agent, spoken to in one protocol version, demands of a request. Immutable. */
+/** The requirements of one agent for requests in one protocol version. Immutable. */
 export interface AgentPolicy {
   readonly mode: Mode
-  /** Of what makes a request unreadable or ambiguous: enforced as soon as anything is, for a rule judges what it could read. */
+  /**
+   * Mode for problems that make a request unreadable or ambiguous. It is `enforce` as soon as any rule enforces, because a rule evaluates
+   * only what it can read.
+   */
   readonly readMode: Mode
   readonly enforceOn: 'messages' | 'all'
   readonly unlisted: 'forward' | 'strip' | 'reject'
@@ -207,37 +213,43 @@ export interface AgentPolicy {
   readonly maxExtensions: number
   readonly declared: readonly string[]
   readonly required: readonly RequiredExtension[]
-  /** URIs that the gateway asks for on every operation. */
+  /** URIs that the gateway requests on every operation. */
   readonly injected: readonly string[]
-  /** Those of `injected` whose echo the client never sees. */
+  /** The URIs of `injected` that the client's extension header never contains. */
   readonly hidden: ReadonlySet<string>
-  /** Every URI of card or policy, with its label for metrics: the policy's name, else the URI. */
+  /** Every URI of card or policy, with its label for metrics: the policy's name, or the URI. */
   readonly labels: ReadonlyMap<string, string>
   /** Other URIs of the same extensions. */
   readonly names: ExtensionAliases
-  /** JSON-RPC methods beside those of A2A, by name. */
+  /** JSON-RPC methods besides those of A2A, by name. */
   readonly methods: ReadonlyMap<string, readonly CompiledAddition[]>
-  /** HTTP routes beside the operations of A2A, as `routeKey` names them. */
+  /** HTTP routes besides the operations of A2A, by `routeKey`. */
   readonly routes: ReadonlyMap<string, readonly CompiledAddition[]>
-  /** Policies with rules for the request, on the card's extensions. */
+  /** Policies with rules for the request, for extensions that the card declares. */
   readonly policies: readonly CompiledPolicy[]
-  /** All of `policies` in a request that asks for no extension, made once; null where that takes a look at the request. */
+  /**
+   * The activity of all `policies` in a request for no extension, created once. Null when the activity depends on the content of the
+   * request.
+   */
   readonly idle: readonly PolicyActivity[] | null
-  /** What claims DataParts; null where those that nothing claims are allowed. */
+  /** Claims on DataParts. Null when unclaimed DataParts are allowed. */
   readonly untagged: readonly DataClaim[] | null
-  /** Whether any of them can change a request; whether any can forbid it. */
+  /** True when any policy can change a request. */
   readonly edits: boolean
-  /** What becomes of what is found wrong with answers. */
+  /** Handling of violations in responses. */
   readonly responses: Mode
-  /** Whether answers can have to be read: a policy says something of them, or extensions can be asked for that anybody knows. */
+  /** True when the gateway may have to read responses: a policy applies to them, or clients can request known extensions. */
   readonly reads: boolean
-  /** Whether a policy says something of answers beyond what proves its extension active. */
+  /** True when a policy evaluates more in responses than the proof that its extension is active. */
   readonly evaluates: boolean
-  /** By URI, every spelling: the extensions of which the client's header names only those that it asked for, or those that are proven as well. */
+  /**
+   * `echo` by URI, in every spelling. For `verify`, the client's header names only extensions that were requested. For `synthesize`, the
+   * header also names extensions that are proven active.
+   */
   readonly echoes: ReadonlyMap<string, 'verify' | 'synthesize'>
-  /** Whether anything is remembered of tasks, by policies, or needed by conditions. */
+  /** True when policies remember data of tasks, or when conditions need this data. */
   readonly remembers: boolean
-  /** `policy/rule` of the request rules that `requestMatched` asks for. */
+  /** `policy/rule` of the request rules that `requestMatched` refers to. */
   readonly noted: ReadonlySet<string>
   readonly keepsVerbatim: boolean
   readonly unusable: readonly UnusableSchema[]

@@ -1,4 +1,4 @@
-/** `when` and `unless` of a rule, compiled to one function over a request or over one result of an answer. */
+/** Compiles `when` and `unless` of a rule to one function over a request or over one result of a response. */
 import { carriesMessage } from '../../a2a/operations.js'
 import type { ConditionConfig, OnUnknown } from '../../config/model/model.js'
 import { step } from '../../jsonschema/evaluation.js'
@@ -12,14 +12,15 @@ export function compileCondition (when: ConditionConfig | undefined, unless: Con
   if (when === undefined && unless === undefined) return null
   const condition = compileBoth(when, unless, context)
   if (when?.taskState === undefined && unless?.taskState === undefined) return condition
-  // A gateway that was started anew knows no task: what it cannot tell does not break a healthy call, unless the policy says so.
+  // A restarted gateway knows no task. For an unknown state the rule does not apply, so that a healthy call does not fail, unless the
+  // policy sets `onUnknown: reject`.
   return subject => (subject.taskState !== null || hasNoTask(subject) || onUnknown === 'reject') && condition(subject)
 }
 
 function compileBoth (when: ConditionConfig | undefined, unless: ConditionConfig | undefined, context: SelectContext): Condition<Subject> {
   const applies = when === undefined ? null : compileOne(when, context)
   const excepted = unless === undefined ? null : compileOne(unless, context)
-  // Where nobody can tell, the rule applies.
+  // When a condition is undecidable, the rule applies.
   return subject => (applies === null || applies(subject) !== false) && (excepted === null || excepted(subject) !== true)
 }
 
@@ -41,7 +42,7 @@ function compileOne (condition: ConditionConfig, context: SelectContext): (subje
   }
 }
 
-/** A message that names no task is about none, which is known. */
+/** True when a message names no task: the message then certainly belongs to no existing task. */
 function hasNoTask ({ operation, taskId }: Subject): boolean {
   return taskId === 'absent' && carriesMessage(operation)
 }

@@ -1,4 +1,4 @@
-/** Patterns of names in which `*` stands for any characters. No regular expression: the time is linear in the name. */
+/** Patterns of names in which `*` represents any characters. No regular expression: the time is linear in the name. */
 import { step } from '../../jsonschema/evaluation.js'
 
 export interface Glob {
@@ -7,7 +7,7 @@ export interface Glob {
   test (name: string): boolean
 }
 
-/** @param pieces the pattern, split at its `*`: so a URI put in front of the first keeps its own asterisks */
+/** @param pieces the pattern, split at its `*`. The asterisks of a URI that is prepended to the first piece stay literal */
 function fromPieces (pieces: readonly string[]): Glob {
   const head = pieces[0] ?? ''
   if (pieces.length === 1) return { literal: head, test: name => name === head }
@@ -36,8 +36,9 @@ export function compileGlob (pattern: string): Glob {
 const URI = '$uri'
 
 /**
- * A metadata key or other name of a policy: a glob, or `$uri` alone or with what follows a slash, which stands for each URI of the extension.
- * @returns one pattern per reading
+ * Compiles a metadata key or other name of a policy. The name is a glob, or `$uri`, alone or followed by a slash and more text. `$uri`
+ * represents each URI of the extension.
+ * @returns one pattern per URI
  */
 export function compileName (pattern: string, uris: readonly string[]): Glob[] {
   if (pattern !== URI && !pattern.startsWith(`${URI}/`)) return [compileGlob(pattern)]
@@ -45,13 +46,13 @@ export function compileName (pattern: string, uris: readonly string[]): Glob[] {
   return uris.map(uri => fromPieces([uri + first, ...rest]))
 }
 
-/** Steps of a key of the data that a pattern is tried on, and of a character of it. */
+/** Steps of a key of the data that a pattern is compared with, and of one character of the key. */
 const KEY = 0.2
 const CHARACTER = 1 / 100
 
 export interface NameMatch { readonly key: string, readonly exact: boolean }
 
-/** The object's own keys that any of the patterns matches; `exact` where the policy itself spells the key. */
+/** Returns the object's own keys that any of the patterns matches. `exact` is true when the policy itself contains the key. */
 export function matchingKeys (object: Readonly<Record<string, unknown>>, patterns: readonly Glob[]): NameMatch[] {
   const found: NameMatch[] = []
   const seen = new Set<string>()

@@ -1,21 +1,21 @@
-/** Which extension of a card a policy speaks of, and under which URIs clients may name it. */
+/** Determines the extension of a card that a policy applies to, and the URIs that clients may use for it. */
 import type { CardExtension } from '../../a2a/card/card.js'
 import type { Mode, PolicyConfig } from '../../config/model/model.js'
 import { compileGlob } from './glob.js'
 
-/** One extension that a policy is for. */
+/** One extension that a policy applies to. */
 export interface Identity {
-  /** As the card spells it; where the card does not declare it, as the policy does. */
+  /** The card's spelling; the policy's spelling when the card does not declare the extension. */
   readonly uri: string
   /** Every spelling of the same extension, `uri` first. */
   readonly same: readonly string[]
-  /** Other extensions that count as this one where it is required. */
+  /** Other extensions that satisfy a requirement for this one. */
   readonly satisfying: readonly string[]
-  /** Null where the card does not declare it. */
+  /** Null when the card does not declare it. */
   readonly extension: CardExtension | null
 }
 
-/** @returns one per extension: a `uriPattern` may be for several of the card's, or for none */
+/** @returns one identity per extension: a `uriPattern` may match several extensions of the card, or none */
 export function identitiesOf (policy: PolicyConfig, declared: ReadonlyMap<string, CardExtension>): Identity[] {
   if (policy.uriPattern !== undefined) {
     const pattern = compileGlob(policy.uriPattern)
@@ -33,16 +33,16 @@ export function identitiesOf (policy: PolicyConfig, declared: ReadonlyMap<string
   }]
 }
 
-/** In what mode a policy works for an agent: its own, but nothing for one that is off. */
+/** Mode of a policy for an agent: the policy's own mode, but `off` for an agent that is off. */
 export function modeOf (agent: Mode, { mode }: PolicyConfig): Mode {
   return agent === 'off' ? 'off' : mode ?? agent
 }
 
-/** The other names of an agent's extensions, looked up per request. */
+/** The other names of an agent's extensions, for look-ups per request. */
 export class ExtensionAliases {
-  /** Another spelling to the card's. */
+  /** Maps another spelling to the card's spelling. */
   private readonly canonical = new Map<string, string>()
-  /** URI to the others that count for it. */
+  /** Maps a URI to the other URIs that count for it. */
   private readonly counting = new Map<string, readonly string[]>()
 
   add ({ uri, same, satisfying, extension }: Identity, declared: ReadonlyMap<string, CardExtension>): void {
@@ -53,18 +53,18 @@ export class ExtensionAliases {
     for (const spelling of same) if (!declared.has(spelling)) this.canonical.set(spelling, uri)
   }
 
-  /** Whether a request that asks for these URIs asks for that one. */
+  /** True when a request for these URIs includes that URI. */
   includes (requested: readonly string[], uri: string): boolean {
     return requested.includes(uri) || this.counting.get(uri)?.some(other => requested.includes(other)) === true
   }
 
-  /** The URIs as the card spells them, each once; the same list where nothing differs. */
+  /** The URIs as the card spells them, each once. Returns the same list when no spelling differs. */
   canonicalize (requested: readonly string[]): readonly string[] {
     if (this.canonical.size === 0 || !requested.some(uri => this.canonical.has(uri))) return requested
     return [...new Set(requested.map(uri => this.canonical.get(uri) ?? uri))]
   }
 
-  /** Under which name the client asked for what the agent names so. */
+  /** Returns the client's name for an extension, given the agent's name. */
   asAsked (uri: string, requested: readonly string[]): string {
     if (this.canonical.size === 0 || requested.includes(uri)) return uri
     return requested.find(asked => this.canonical.get(asked) === uri) ?? uri

@@ -1,4 +1,4 @@
-/** Schemas written in the configuration itself must compile before the gateway starts; those of cards may fail one by one. */
+/** Checks schemas that the configuration contains. They must compile before the gateway starts. Schemas of cards may fail individually. */
 import { isObject, memberPath } from '../../a2a/fields.js'
 import type { Config, ResolvedPolicy, SchemaSource } from '../../config/model/model.js'
 import { compileSchema } from '../../jsonschema/schema.js'
@@ -7,14 +7,14 @@ import { isEnumFromCard, isFromCard, isSchemaRef } from './schema-source.js'
 
 /** A schema that cannot be used. */
 export interface SchemaFault {
-  /** Where the schema stands, from the root of the policy: `request`, index, `schema`. */
+  /** Place of the schema, from the root of the policy: `request`, index, `schema`. */
   readonly path: readonly (string | number)[]
   /** JSON Pointer into the schema, '' for all of it. */
   readonly pointer: string
   readonly message: string
 }
 
-/** @param policy as read, so any of it may have another shape than it should */
+/** @param policy as read: any part of it may have a wrong shape */
 export function policySchemaFaults (policy: unknown): SchemaFault[] {
   const methods = entries(at(policy, 'methods')).map(([method, one]) => ({ path: ['methods', method, 'params'], schema: at(one, 'params') }))
   const routes = list(at(policy, 'routes')).map((one, index) => ({ path: ['routes', index, 'body'], schema: at(one, 'body') }))
@@ -28,7 +28,7 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
   return [...methods, ...routes, ...card, ...rules, ...selectors, ...correlations, ...attributes, ...metrics, ...injections].flatMap(({ path, schema }) => schemaFaults(path, schema))
 }
 
-/** @param schema as read; of a type that is no schema's it is refused as such, by the configuration's own schema */
+/** @param schema as read. The configuration's own schema rejects a value whose type is not that of a schema */
 export function schemaFaults (path: SchemaFault['path'], schema: unknown): SchemaFault[] {
   if (typeof schema !== 'boolean' && !isObject(schema)) return []
   if (isSchemaRef(schema)) {
@@ -49,7 +49,7 @@ export function inlineSchemaProblems ({ extensions, agents }: { readonly extensi
   ]
 }
 
-/** What the agent's own layer says: the rest is checked where it stands. */
+/** Returns the parts of a policy from the agent's own layer. The other parts are checked where they are defined. */
 function overlaid ({ policy, from }: ResolvedPolicy): object {
   const whole = Object.entries(policy).filter(([key]) => from[key] === 'agent')
   return {
@@ -67,7 +67,7 @@ function sentences (root: string, faults: readonly SchemaFault[]): string[] {
 }
 
 const CONDITIONS: readonly (readonly string[])[] = [['when', 'match'], ['unless', 'match']]
-/** Where a rule may hold a schema. */
+/** Places in a rule that may hold a schema. */
 const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
 
 const MATCH: readonly string[] = ['part', 'match']

@@ -1,4 +1,4 @@
-/** What one policy says of answers, compiled. */
+/** Compiles the part of one policy that applies to responses. */
 import type { Mode, PolicyConfig, ResponseRuleConfig } from '../../config/model/model.js'
 import { parsePointer } from '../../wire/json/pointer.js'
 import { compileCondition } from './condition.js'
@@ -17,12 +17,12 @@ type SourceOf = (schema: NonNullable<ResponseRuleConfig['schema']>) => CompiledS
 
 const UNREAD: ResponseSide = { responses: null, state: null, correlations: [] }
 
-/** Whether a policy has nothing to say of answers. */
+/** True when a policy defines nothing for responses. */
 export function isSilent ({ response, state, correlate, observe, redact, inactive, echo }: PolicyConfig): boolean {
   return [response, state, correlate, observe, redact, inactive?.response, echo].every(one => one === undefined)
 }
 
-/** @param responses the agent's: what is not read is not judged, and nothing is remembered of it */
+/** @param responses the agent's mode: when responses are not read, nothing of them is evaluated or remembered */
 export function compileResponseSide (policy: PolicyConfig, mode: Mode, responses: Mode, context: SelectContext, source: SourceOf): ResponseSide {
   if (responses === 'off' || (isSilent(policy) && policy.owns === undefined)) return UNREAD
   const acts = mode === 'enforce' && responses === 'enforce'
@@ -82,7 +82,7 @@ function compileRedaction (text: string, { uris }: SelectContext): CompiledRedac
   return { names: compileName(key, uris), steps: at < 0 ? [] : parsePointer(text.slice(at + 1)) }
 }
 
-/** Request rules that conditions of this policy on answers ask for. */
+/** Request rules that the response conditions of this policy refer to. */
 export function notedRules ({ response = [], correlate = [] }: PolicyConfig): ReadonlySet<string> {
   return new Set([...response, ...correlate].flatMap(({ when, unless }) => [when?.requestMatched, unless?.requestMatched]).filter(id => id !== undefined))
 }

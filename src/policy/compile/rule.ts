@@ -1,4 +1,4 @@
-/** One rule of a policy, compiled. */
+/** Compiles one rule of a policy. */
 import type { InjectionConfig, Mode, RuleConfig } from '../../config/model/model.js'
 import type { CompiledInjection, CompiledRule } from './compiled.js'
 import { compileCondition } from './condition.js'
@@ -6,7 +6,10 @@ import type { CompiledSource } from './schema-source.js'
 import type { SelectContext } from '../selectors/kit.js'
 import { compileSelector } from '../selectors/select.js'
 
-/** The injections that send what a rule asks for: the same member of the same metadata, each in its own case. */
+/**
+ * Returns the injections that add the data that a rule requires: the same member of the same metadata. Each injection has its own
+ * condition.
+ */
 export function supplyOf (rule: RuleConfig, configs: readonly InjectionConfig[], compiled: readonly CompiledInjection[]): readonly CompiledInjection[] {
   const { metadata } = rule.select
   if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined || (metadata.in?.length ?? 1) > 1) return NO_SUPPLY

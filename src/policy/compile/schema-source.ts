@@ -1,4 +1,4 @@
-/** Where a rule's schema comes from: inline, from a file, or from the agent's card by JSON Pointer template. Everything is compiled here, once. */
+/** Finds and compiles the schema of a rule, once: inline, from a file, or from the agent's card by JSON Pointer template. */
 import { createHash } from 'node:crypto'
 import type { SchemaRef, SchemaSource } from '../../config/model/model.js'
 import type { CompiledSchema, CompileResult } from '../../jsonschema/schema.js'
@@ -9,23 +9,25 @@ import { compileRef } from '../../jsonschema/schema-set.js'
 import { valuesAt } from '../selectors/values-at.js'
 import { escapePointer, resolvePointer } from '../../wire/json/pointer.js'
 
-/** A schema that could not be compiled: data that names it is refused, the rest of the agent works. */
+/** A schema that could not be compiled. The gateway rejects data that names it. The rest of the agent works. */
 export interface UnusableSchema { readonly pointer: string, readonly message: string }
 
 export type SchemaEntry = { readonly usable: true, readonly schema: CompiledSchema } | ({ readonly usable: false } & UnusableSchema)
 
 export interface CompiledSource {
-  /** Names the card declares, for the refusal of an undeclared one; empty for sources without a captured name. */
+  /** Names that the card declares, for the rejection of an undeclared name. Empty for sources without a captured name. */
   readonly names: readonly string[]
   /** @returns null when the card has no schema of that name */
   find (captures: ReadonlyMap<string, string>): { readonly name: string | null, readonly entry: SchemaEntry } | null
 }
 
-/** A card to look in, with the index of the extension in its `capabilities.extensions`. */
+/** A card to search, with the index of the extension in its `capabilities.extensions`. */
 export interface CardToSearch { readonly raw: Readonly<Record<string, unknown>>, readonly self: number }
 
 export interface SourceContext {
-  /** In order: the card of the request's version, then the agent's other one, which may hold root keys that this one lost. */
+  /**
+   * In order: the card of the request's version, then the agent's other card. The other card may hold root keys that this card has lost.
+   */
   readonly cards: readonly CardToSearch[]
   /** Receives one entry per schema that cannot be used, with its pointer from the root of the card. */
   readonly report: (problem: UnusableSchema) => void
@@ -33,40 +35,40 @@ export interface SourceContext {
 }
 
 export const MAX_SCHEMAS = 256
-/** Values in all schemas that one snapshot compiles: a value takes about 0.3 ms. */
+/** Maximum number of values in all schemas that one snapshot compiles: a value takes about 0.3 ms. */
 export const MAX_VALUES = 10_000
-/** Pointers that are told of one card: it may hold any number of schemas that cannot be used. */
+/** Maximum pointers that are reported for one card. A card may hold any number of schemas that cannot be used. */
 const MAX_TOLD = 100
 
-/** A schema that is compiled, with what it counts for. */
+/** A compiled schema, with the sizes that count towards the limits. */
 export interface KnownSchema {
   readonly result: CompileResult
   readonly values: number
-  /** Those of the schema; null for a schema of the operator, whose patterns do not count. */
+  /** Patterns of the schema. Null for a schema of the operator, whose patterns do not count. */
   readonly patterns: Patterns | null
 }
 
-/** The card as a whole asks for too much. */
+/** The card as a whole exceeds a limit. */
 export class CardTooLarge extends Error {}
 
 /** A schema of the card is too large to be compiled here, and has not been compiled elsewhere. */
 export class SchemaNotReady extends Error {}
 
 export interface SchemaCacheOptions {
-  /** Of the snapshot before; what this one does not use again is forgotten with it. */
+  /** Cache of the previous snapshot. Schemas that the new snapshot does not use are dropped with it. */
   readonly previous?: SchemaCache | undefined
-  /** Compiled before, by key (`keyOf`). */
+  /** Schemas compiled before, by key (`keyOf`). */
   readonly ready?: ReadonlyMap<string, KnownSchema> | undefined
-  /** What schemas from the card may cost (`costOf`) that are compiled here and now, because everything else waits meanwhile; default: anything. */
+  /** Maximum cost (`costOf`) of card schemas that are compiled immediately, because all other work waits meanwhile. Default: no limit. */
   readonly here?: number | undefined
 }
 
-/** Compiled schemas by content, so that a card that comes back unchanged, or with other changes, compiles nothing twice. */
+/** Compiled schemas by content. A card that is loaded again, unchanged or with other changes, compiles no schema twice. */
 export class SchemaCache {
   private readonly previous: ReadonlyMap<string, KnownSchema>
   private readonly ready: ReadonlyMap<string, KnownSchema>
   private readonly current = new Map<string, KnownSchema>()
-  /** Of the card. */
+  /** Patterns of the card. */
   private readonly patterns = new Patterns(MAX_PATTERNS_SIZE)
   private valuesLeft = MAX_VALUES
   private hereLeft: number
@@ -78,7 +80,8 @@ export class SchemaCache {
   }
 
   /**
-   * @param fromCard whether the card holds it, rather than the configuration
+   * Returns the compiled schema, from the cache if possible.
+   * @param fromCard true if the card holds the schema, false for the configuration
    * @throws CardTooLarge, SchemaNotReady
    */
   compile (schema: unknown, fromCard = false): CompileResult {
@@ -98,7 +101,7 @@ export class SchemaCache {
     return made.result
   }
 
-  /** Whether the snapshot uses it. */
+  /** True when the snapshot uses the schema with this key. */
   has (key: string): boolean {
     return this.current.has(key)
   }
@@ -106,7 +109,7 @@ export class SchemaCache {
   protected make (schema: unknown, fromCard: boolean, _key: string): KnownSchema {
     const values = countValues(schema, SCHEMA_LIMITS.nodes)
     if (fromCard && this.hereLeft !== Number.POSITIVE_INFINITY && (this.hereLeft -= costOf(schema, this.hereLeft + 1)) < 0) throw new SchemaNotReady('a schema of the card is not compiled yet')
-    // A sum that is exceeded is noticed before anything large is compiled.
+    // Patterns with a limit detect an excessive sum before anything large is compiled.
     const patterns = new Patterns(fromCard ? MAX_PATTERNS_SIZE : undefined)
     return { result: compileSchema(schema, patterns), values, patterns: fromCard ? patterns : null }
   }
@@ -114,9 +117,9 @@ export class SchemaCache {
 
 const NONE_KNOWN: ReadonlyMap<string, KnownSchema> = new Map()
 
-/** Goes through a card in the place of a cache, to find what has to be compiled for it. */
+/** Replaces the cache in a walk over a card, to find the schemas that must be compiled. */
 export class SchemaCollector extends SchemaCache {
-  /** From the card and not known yet, by key. */
+  /** Schemas of the card that are not known yet, by key. */
   readonly found = new Map<string, unknown>()
 
   protected override make (schema: unknown, fromCard: boolean, key: string): KnownSchema {
@@ -129,7 +132,7 @@ const UNJUDGED: CompileResult = { ok: true, schema: { validate: () => null, matc
 
 const keys = new WeakMap<object, string>()
 
-/** By the content of a schema. */
+/** Key of a schema, from its content. */
 export function keyOf (schema: unknown): string {
   const isObject = typeof schema === 'object' && schema !== null
   let key = isObject ? keys.get(schema) : undefined
@@ -140,7 +143,7 @@ export function keyOf (schema: unknown): string {
   return key
 }
 
-/** Keeps what is told of a card's schemas within bounds. */
+/** Limits the number of reports about a card's schemas. */
 export function reportTo (unusable: UnusableSchema[]): SourceContext['report'] {
   const told = new Set<string>()
   return problem => {
@@ -155,7 +158,7 @@ function tooMuch (what: string): CompileResult {
   return { ok: false, problem: { pointer: '', message: `the card holds ${what}` } }
 }
 
-/** A schema that decides rather than judges: what it cannot tell is null. */
+/** Compiles a schema that selects values instead of validating them. The result is null when it is undecidable. */
 export function compileMatcher (schema: unknown, context: SourceContext): (value: unknown) => boolean | null {
   const entry = compileEntry(schema, '', context)
   return entry.usable ? value => entry.schema.matches(value) : () => null
@@ -195,7 +198,7 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
     find: captures => {
       const name = capture === null ? undefined : captures.get(capture)
       const entry = name === undefined ? undefined : named.get(name)
-      // A fixed schema has no name; the client's own is not repeated to it.
+      // A fixed schema has no name. The gateway does not repeat the client's own name to the client.
       if (name === undefined || entry === undefined) return fixed[0] === undefined ? null : { name: null, entry: fixed[0] }
       return { name, entry }
     }
@@ -206,7 +209,7 @@ function always (entry: SchemaEntry): CompiledSource {
   return { names: [], find: () => ({ name: null, entry }) }
 }
 
-/** One of the values that the card lists: the first of the agent's cards that lists any. */
+/** Compiles a schema for one of the values that the card lists. The first of the agent's cards that lists any values is used. */
 function compileEnum (template: string, context: SourceContext): SchemaEntry {
   for (const card of context.cards) {
     const values = valuesAt(card.raw, template.replaceAll('{self}', String(card.self)))
@@ -219,17 +222,19 @@ function searches (templates: readonly string[], cards: readonly CardToSearch[])
   return cards.flatMap(card => templates.map(template => ({ card, template })))
 }
 
-/** Tells the two kinds of source apart: `fromCard` as the only key, with a list, is not a JSON Schema anyone writes. */
+/**
+ * Distinguishes the two kinds of source. An object with `fromCard` as the only key, with a list, is not a JSON Schema that anyone writes.
+ */
 export function isFromCard (source: SchemaSource): source is { readonly fromCard: readonly string[] } {
   return typeof source === 'object' && 'fromCard' in source && Object.keys(source).length === 1 && Array.isArray(source.fromCard)
 }
 
-/** Of the card; `*` stands for every item or member, `{self}` for the index of the extension. */
+/** Pointer into the card: `*` represents every item or member, `{self}` the index of the extension. */
 export function isEnumFromCard (source: SchemaSource): source is { readonly enumFromCard: string } {
   return typeof source === 'object' && 'enumFromCard' in source && Object.keys(source).length === 1 && typeof source.enumFromCard === 'string'
 }
 
-/** No text of a configuration makes a Map. */
+/** True for a reference into a set of schemas. The Map identifies it, because no text of a configuration creates a Map. */
 export function isSchemaRef (source: unknown): source is SchemaRef {
   return typeof source === 'object' && source !== null && 'set' in source && (source.set as { documents?: unknown } | null)?.documents instanceof Map
 }

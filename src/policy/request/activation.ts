@@ -1,4 +1,4 @@
-/** Which extensions are active in a request: asked for, listed, or evident from data that is theirs. */
+/** Determines which extensions are active in a request: requested, listed, or evident from their data. */
 import type { AgentCard } from '../../a2a/card/card.js'
 import type { PolicyConfig } from '../../config/model/model.js'
 import type { AgentPolicy, CompiledActivation, CompiledPolicy, Dependency, PolicyActivity } from '../compile/compiled.js'
@@ -44,11 +44,14 @@ function dependency (name: string, policy: PolicyConfig | undefined, card: Agent
 
 export interface Activity {
   readonly policies: readonly PolicyActivity[]
-  /** Declared URIs that `message.extensions` lists, whose data is there, that are active: each as the card spells it. */
+  /**
+   * Declared URIs, as the card spells them. `listed`: in `message.extensions`. `evidenced`: the request contains data of the extension.
+   * `active`: the extension is active.
+   */
   readonly listed: readonly string[]
   readonly evidenced: readonly string[]
   readonly active: readonly string[]
-  /** What the gateway asks for itself, dependencies of active extensions included. */
+  /** URIs that the gateway requests itself, including dependencies of active extensions. */
   readonly injected: readonly string[]
   readonly unmet: readonly { readonly policy: CompiledPolicy, readonly missing: Dependency }[]
 }
@@ -57,17 +60,17 @@ const NOTHING_UNMET: Activity['unmet'] = []
 
 const NO_URIS: readonly string[] = []
 
-/** Whether nothing but asking for its extension activates a policy, and nothing follows from that. */
+/** True when a policy is activated only by a request for its extension, and the extension requires no other. */
 export function isPlain ({ signals, owned, requires }: CompiledActivation): boolean {
   return signals === null && owned.length === 0 && requires.length === 0
 }
 
-/** Of plain policies, in a request that asks for nothing. */
+/** Activity of plain policies in a request for no extension. */
 export function idle (policies: readonly CompiledPolicy[]): PolicyActivity[] {
   return policies.map(policy => ({ policy, evidence: null, active: false }))
 }
 
-/** @param mayAdd whether the gateway may ask for what active extensions require */
+/** @param mayAdd true if the gateway may request the extensions that active extensions require */
 export function activityOf (subject: RequestSubject, requested: readonly string[], injected: readonly string[], policy: AgentPolicy, mayAdd: boolean): Activity {
   const given = subject.message?.listed ?? NO_URIS
   const listed = given.length === 0 ? NO_URIS : policy.names.canonicalize(given).filter(uri => policy.declared.includes(uri))
@@ -85,7 +88,7 @@ export function activityOf (subject: RequestSubject, requested: readonly string[
   const unmet = (state: typeof seen[number]): Dependency[] => state.one.activation.requires.length === 0 || !isActive(state)
     ? []
     : state.one.activation.requires.filter(needed => !needed.counting.some(uri => asked.includes(uri)) && !seen.some(other => other.one.uri === needed.uri && isActive(other)))
-  // What is added may have requirements of its own; each URI is added once.
+  // An added extension may have its own requirements. Each URI is added once.
   const added: string[] = []
   for (let before = mayAdd ? -1 : 0; before < added.length;) {
     before = added.length
@@ -110,7 +113,7 @@ export function activityOf (subject: RequestSubject, requested: readonly string[
   }
 }
 
-/** Of plain policies: what is asked for is active, and that is all. */
+/** Activity of plain policies: an extension is active exactly when it is requested. */
 function plainActivity (policy: AgentPolicy, requested: readonly string[], injected: readonly string[], listed: readonly string[]): Activity {
   const asked = injected.length === 0 ? requested : [...requested, ...injected]
   const policies: PolicyActivity[] = []
@@ -130,10 +133,10 @@ function evidenceOf (owned: readonly Selector[], subject: RequestSubject): strin
   return null
 }
 
-/** Name of the rule under which the data of extensions that are not active is refused or removed. */
+/** Name of the rule that rejects or removes the data of inactive extensions. */
 export const INACTIVE = 'inactive'
 
-/** Takes out what belongs to an extension that the request does not activate. */
+/** Removes the data of an extension that the request does not activate. */
 export function stripInactive (policy: CompiledPolicy, subject: RequestSubject, evidence: string, edits: Edits, violations: Violation[]): void {
   const by = { policy, rule: INACTIVE }
   const { owned, ownedHeaders } = policy.activation
@@ -148,9 +151,9 @@ export function stripInactive (policy: CompiledPolicy, subject: RequestSubject, 
   }
 }
 
-/** Whether rules look at the request: an extension that is not active is judged all the same where its data is. */
+/** True when the rules of a policy evaluate the request. The rules of an inactive extension also run when its data is present. */
 export function isEvaluated ({ policy, active, evidence }: PolicyActivity): boolean {
-  // What is not active is removed, so there is nothing to judge.
+  // The data of an inactive extension is removed, so there is nothing to evaluate.
   if (policy.activation.inactive === 'strip') return active
   return policy.activation.signals === null || active || evidence !== null
 }

@@ -1,4 +1,4 @@
-/** What is asked of `decide`, and what it answers. */
+/** Input and result of `decide`. */
 import type { Call } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Settled } from './edits.js'
@@ -10,41 +10,44 @@ export interface DecisionRequest {
   readonly call: Call
   /** URIs of both header spellings, deduplicated, in order. */
   readonly requested: readonly string[]
-  /** Header name to advise the client to send: the spelling of its protocol version. */
+  /** Header name that messages recommend to the client: the spelling of its protocol version. */
   readonly headerName: string
   /** Tenant of the path prefix, percent-decoded, or null. */
   readonly pathTenant: string | null
-  /** Which route of an extension the request is for, as `routeKey` makes it; null for operations of A2A. */
+  /** Key (`routeKey`) of the extension route that the request is for; null for operations of A2A. */
   readonly extensionRoute: string | null
-  /** Of the request, as Node lists them: name, value, name, value. */
+  /** Headers of the request, as Node lists them: name, value, name, value. */
   readonly headers: readonly string[]
-  /** What is remembered of the task that the request names: null where it names none, or none is known. */
+  /** The remembered record of the task that the request names. Null when it names none, or when the task is unknown. */
   readonly record: TaskRecord | null
 }
 
-/** `edits`, `headers` and `edited` mean nothing where the request is refused. */
+/** The decision on a request. `edits`, `headers` and `edited` have no meaning when the request is rejected. */
 export interface Decision extends Settled {
   /** Null: forward. */
   readonly rejection: Rejection | null
-  /** All of them, observed ones included. */
+  /** All violations, including observed ones. */
   readonly violations: readonly Violation[]
-  /** URIs of the card, and which of them the message lists, whose data it carries, that are active: as the card spells them. */
+  /**
+   * URIs as the card spells them. `declared`: in the card. `listed`: in the message. `evidenced`: the message carries data of the
+   * extension. `active`: the extension is active.
+   */
   readonly declared: readonly string[]
   readonly listed: readonly string[]
   readonly evidenced: readonly string[]
   readonly active: readonly string[]
-  /** URIs to ask the agent for, the client's first. */
+  /** URIs to request from the agent, the client's first. */
   readonly outbound: readonly string[]
-  /** URIs that only the gateway asks for. */
+  /** URIs that only the gateway requests. */
   readonly injected: readonly string[]
-  /** Whether an active extension has the request forwarded as it was sent. */
+  /** True when an active extension requires the request to be forwarded exactly as sent. */
   readonly verbatim: boolean
-  /** Required URIs that neither client nor gateway asks for. */
+  /** Required URIs that neither client nor gateway requests. */
   readonly missing: readonly string[]
-  /** Every policy whose extension the card declares, and whether that is active. */
+  /** Every policy whose extension the card declares, and whether that extension is active. */
   readonly activity: readonly PolicyActivity[]
-  /** `policy/rule` of the rules that answers ask for, found something and let it pass. */
+  /** `policy/rule` of the request rules that responses refer to, and that found something and accepted it. */
   readonly matched: ReadonlySet<string>
-  /** What was remembered of the task, and what this request adds; null where nothing of tasks is remembered. */
+  /** The remembered data of the task, plus the data that this request adds. Null when nothing about tasks is remembered. */
   readonly memory: TaskMemory | null
 }

@@ -1,4 +1,4 @@
-/** What is to be changed of one request before it goes to the agent: collected while it is judged, settled at the end. */
+/** Collects the changes to one request during the evaluation, and settles them at the end, before the request goes to the agent. */
 import type { MessageView } from '../../a2a/message/message.js'
 import type { JsonEdit, JsonPath } from '../../wire/json/edit.js'
 import type { CompiledPolicy } from '../compile/compiled.js'
@@ -6,14 +6,14 @@ import { step } from '../../jsonschema/evaluation.js'
 import type { Violation } from '../violation.js'
 import { isFull, addViolation, violation } from '../violation.js'
 
-/** Whose change: a policy and the name of its rule. */
+/** Origin of a change: a policy and the name of its rule. */
 export interface Editor { readonly policy: CompiledPolicy, readonly rule: string }
 
 interface Change extends JsonEdit { readonly by: Editor }
 
 export interface Settled {
   readonly edits: readonly JsonEdit[]
-  /** The client's headers without those taken out, as Node lists them; null: as they came. */
+  /** The client's headers without the removed ones, as Node lists them. Null: unchanged. */
   readonly headers: readonly string[] | null
   /** `policy/rule` of every change, each once. */
   readonly edited: readonly string[]
@@ -21,15 +21,15 @@ export interface Settled {
 
 export const UNCHANGED: Settled = { edits: [], headers: null, edited: [] }
 
-/** They state what the body was when the client sent it (RFC 9530, RFC 3230, RFC 1864). */
+/** Headers that describe the body as the client sent it (RFC 9530, RFC 3230, RFC 1864). */
 const DIGESTS: ReadonlySet<string> = new Set(['content-digest', 'repr-digest', 'digest', 'content-md5'])
 
-/** Steps of a change, with what it costs to make it, and of a header. */
+/** Steps of a change, including the cost to apply it, and of a header. */
 const EDIT = 2
 const LINE = 0.2
 
 export class Edits {
-  /** The extension that wants the request to arrive as it was sent, or null. */
+  /** The extension that requires the request to arrive exactly as sent, or null. */
   readonly verbatim: CompiledPolicy | null
   private readonly changes: Change[] = []
   private readonly lines = new Map<number, Editor>()
@@ -46,12 +46,12 @@ export class Edits {
     this.changes.push({ path, value, by })
   }
 
-  /** @param line its position in the list of headers */
+  /** @param line position in the list of headers */
   removeLine (line: number, by: Editor): void {
     this.lines.set(line, by)
   }
 
-  /** @param violations gets one where no part would be left */
+  /** @param violations receives a violation when no part would be left */
   settle (message: MessageView | null, rawHeaders: readonly string[], violations: Violation[]): Settled {
     const edits = this.changes
     step(edits.length * EDIT + rawHeaders.length * LINE)
@@ -67,7 +67,7 @@ export class Edits {
   }
 }
 
-/** A message has at least one part: where all would go, the request does not. */
+/** A message has at least one part. The gateway rejects a request if its message would lose all parts. */
 function rejectEmpty (changes: readonly Change[], message: MessageView | null, violations: Violation[]): void {
   if (message === null || message.list === null || message.list.length === 0) return
   const list: JsonPath = [...message.steps, message.list.key]
@@ -78,14 +78,14 @@ function rejectEmpty (changes: readonly Change[], message: MessageView | null, v
   }
   if (removed.size < message.list.length) return
   for (const [index, { policy, rule }] of removed) {
-    // Looking for the path of each took 1 s where thirty thousand parts go.
+    // A search for the path of each part took 1 s when thirty thousand parts were removed.
     if (isFull(violations, 'enforce')) return
     const path = message.parts.find(part => part.index === index)?.path ?? message.path
     addViolation(violations, violation('enforce', 'EXTENSION_DATA_INVALID', policy.name, rule, path, 'must go, and no part of the message would be left; send one that may stay', policy.uri))
   }
 }
 
-/** What an enforced policy would have to change arrives as it was sent, or not at all. */
+/** Rejects a request that an enforced policy would have to change, but that must arrive exactly as sent. */
 export function conflict (verbatim: CompiledPolicy, { policy, rule }: Editor, path: string, violations: Violation[]): void {
   addViolation(violations, violation('enforce', 'EXTENSION_CONFLICT', policy.name, rule, path, `would be removed, but the extension ${verbatim.uri} has the request forwarded as it was sent; leave it out, or do not ask for that extension`, policy.uri))
 }

@@ -1,6 +1,6 @@
 /**
- * The centre: what becomes of one request. No clock, no I/O, no framework; the proxy and every offline tool call the same function.
- * Order: reference a2a-protocol.md §10.1. The first refusal answers the client; every violation is recorded.
+ * The core: decides about one request. No clock, no I/O, no framework. The proxy and every offline tool call the same function. Order:
+ * reference a2a-protocol.md §10.1. The client gets the first rejection. Every violation is recorded.
  */
 import type { RequestView } from '../../a2a/message/message.js'
 import { carriesMessage, inMessageScope } from '../../a2a/operations.js'
@@ -24,7 +24,10 @@ import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
 import type { Violation } from '../violation.js'
 import { callViolation, GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
 
-/** @param tracer is told each rule's verdict; null in the proxy */
+/**
+ * Decides about one request.
+ * @param tracer is notified of each rule's decision; null in the proxy
+ */
 export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null = null): Decision {
   const { requested, call } = request
   if (policy.mode === 'off') return { ...nothing(policy), rejection: null, violations: NONE, outbound: requested }
@@ -46,7 +49,7 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   if (call.problem !== null && !(call.problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || added.length > 0))) {
     const mode = UNREAD.has(call.problem.rule) ? policy.readMode : policy.mode
     violations.push(callViolation(mode, call.problem))
-    // What cannot be read cannot be judged further.
+    // A call that cannot be read cannot be evaluated further.
     if (mode === 'enforce') return { ...nothing(policy), rejection: rejectionOf(violations), violations, outbound: requested }
   }
   if (requested.some(isOdd)) {
@@ -57,7 +60,7 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   }
   if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
 
-  // Lists of URIs are compared with lists of URIs.
+  // The evaluation compares lists of URIs with lists of URIs.
   const uris = requested.length + (call.view?.message?.listed.length ?? 0)
   if (uris > 0) step(uris * (4 + policy.declared.length + policy.required.length + policy.policies.length) / 50)
   const memory = policy.remembers ? memoryOf(request, policy) : null
@@ -97,7 +100,7 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
 /** Problems of a call that leave its body unread. */
 const UNREAD: ReadonlySet<string> = new Set(['json', 'envelope', 'content-type', 'content-encoding', 'ambiguous-fields'])
 
-/** JavaScript's and Python's `trim` take away more than the blanks of HTTP. */
+/** `trim` in JavaScript and Python removes more than the blanks of HTTP. */
 function isOdd (uri: string): boolean {
   return /[^\t\x20-\x7e]/.test(uri)
 }
@@ -108,13 +111,13 @@ const NO_ACTIVITY: readonly PolicyActivity[] = []
 const NOTHING_MATCHED: ReadonlySet<string> = new Set()
 const NOTHING_ADDED: readonly CompiledAddition[] = []
 
-/** A message that names no task begins one: all that is to be known of it is known. */
+/** Creates the memory of the request's task. A message that names no task begins a new one, so everything about that task is known. */
 function memoryOf ({ call, record }: DecisionRequest, policy: AgentPolicy): TaskMemory {
   const begins = record === null && carriesMessage(call.operation) && call.view?.message?.taskId === 'absent'
   return new TaskMemory(record, begins ? policy.policies.filter(one => one.state !== null).map(one => one.name) : [])
 }
 
-/** What extensions say of the method or route, where it is one of theirs. */
+/** Additions of extensions for the method or route, when it belongs to an extension. */
 function additions ({ call, extensionRoute }: DecisionRequest, policy: AgentPolicy): readonly CompiledAddition[] {
   if (extensionRoute !== null) return policy.routes.get(extensionRoute) ?? NOTHING_ADDED
   if (call.problem?.rule !== 'unknown-method' || call.method === null) return NOTHING_ADDED
@@ -153,14 +156,14 @@ function dependencies (request: DecisionRequest, activity: Activity, agent: Agen
   }
 }
 
-/** An extension's data without the extension would be judged by nobody who knows it. */
+/** Violation for data of an inactive extension. Without the extension, no code that knows this data would check it. */
 function inactive (request: DecisionRequest, policy: CompiledPolicy, path: string): Violation {
   const { signals } = policy.activation
   const remedy = signals === null || signals.has('header') ? `send the header "${request.headerName}: ${policy.uri}"` : `list ${policy.uri} in the message's extensions`
   return violation(policy.mode, 'EXTENSION_SUPPORT_REQUIRED', policy.name, INACTIVE, path, `belongs to the extension ${policy.uri}, which the request does not activate; ${remedy}, or leave it out`, policy.uri)
 }
 
-/** Unlisted: asked for by the client, known neither to the card nor to a policy. */
+/** URIs to request from the agent. Unlisted URIs are requested by the client, but neither the card nor a policy knows them. */
 function outboundOf (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
   const requested = policy.names.canonicalize(request.requested)
   let unlisted = false

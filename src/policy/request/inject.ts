@@ -1,4 +1,4 @@
-/** What the platform adds to requests in which an extension is active. */
+/** Adds data of the platform to requests in which an extension is active. */
 import { isObject, memberPath } from '../../a2a/fields.js'
 import type { InjectionConfig, Mode } from '../../config/model/model.js'
 import type { JsonPath } from '../../wire/json/edit.js'
@@ -30,15 +30,15 @@ export function compileInjection (config: InjectionConfig, context: SelectContex
   }
 }
 
-/** Stands for every secret where nothing goes to an agent. */
+/** Replaces every secret when nothing is sent to an agent. */
 export const SECRET_HIDDEN = (): string => '"(secret)"'
 
-/** Whether it is added to this request if the extension is active in it. */
+/** True when the data is added to this request, provided that the extension is active. */
 export function isMeant ({ condition }: CompiledInjection, subject: RequestSubject): boolean {
   return subject.message !== null && (condition === null || condition(subject))
 }
 
-/** For an extension that is active. In mode `observe` what is missing is added, and what the client sent stays. */
+/** Adds the data for an active extension. In mode `observe` missing data is added, and the client's own data stays. */
 export function inject (policy: CompiledPolicy, subject: RequestSubject, edits: Edits, violations: Violation[]): void {
   for (const injection of policy.inject) {
     const [holder] = subject.holders([injection.place])

@@ -7,15 +7,15 @@ import type { MetadataPlace } from '../../config/model/model.js'
 import type { RequestSubject } from '../selectors/subject.js'
 
 export interface Holder {
-  /** Path of the metadata, whether it is there or not. */
+  /** Path of the metadata, even when it is absent. */
   readonly path: string
-  /** Undefined where it is not there. */
+  /** Undefined when it is absent. */
   readonly metadata: unknown
   /** Keys from the root of the body to the metadata, in the client's spelling. */
   steps (): JsonPath
 }
 
-/** Of a request: places that only answers have hold nothing. */
+/** Holders in a request. Places that only responses have are ignored. */
 export function requestHolders ({ call, message }: RequestSubject, places: readonly MetadataPlace[]): Holder[] {
   const found: Holder[] = []
   for (const place of places) {

@@ -1,11 +1,13 @@
-/** What extensions add beside the operations of A2A, JSON-RPC methods and HTTP routes: who may call it, and with what. */
+/**
+ * Checks the additions of extensions to the operations of A2A, JSON-RPC methods and HTTP routes: who may call them, and with which data.
+ */
 import type { Call } from '../../a2a/message/call.js'
 import type { MethodConfig } from '../../config/model/model.js'
 import type { CompiledAddition, PolicyActivity } from '../compile/compiled.js'
 import type { Violation } from '../violation.js'
 import { isFull, addViolation, violation } from '../violation.js'
 
-/** @param declared whether the card lists the extension: without it only what needs nothing is the agent's */
+/** @param declared true if the card lists the extension. Without it, the agent offers only additions with `need: none` */
 export function isOffered (need: MethodConfig['need'], declared: boolean): boolean {
   return declared || need === 'none'
 }
@@ -23,7 +25,7 @@ export function checkAddition (added: CompiledAddition, call: Call, activity: re
     addViolation(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', policy, rule, place, `cannot be accepted: the schema of the ${kind} is unusable`, uri, 'SCHEMA_UNUSABLE'))
     return
   }
-  // Most keywords let pass what is not there; a method without params is one whose params have no members.
+  // Most keywords accept a missing value. A method without params is validated as a method with empty params.
   if (kind === 'route' && value === undefined) return addViolation(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, place, 'is required; send JSON', uri))
   for (const problem of found.entry.schema.validate(value) ?? (value === undefined ? found.entry.schema.validate(NO_PARAMS) : null) ?? []) {
     if (isFull(violations, mode)) return
@@ -31,7 +33,7 @@ export function checkAddition (added: CompiledAddition, call: Call, activity: re
   }
 }
 
-/** From the root of the request: of a route that is the body itself, so `command` rather than `body.command`. */
+/** Path from the root of the request. For a route, the root is the body itself, so the path is `command` and not `body.command`. */
 function pathOf (kind: CompiledAddition['kind'], path: string): string {
   if (kind === 'method') return `params${path}`
   return path === '' ? 'body' : path.replace(/^\./, '')

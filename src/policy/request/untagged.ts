@@ -1,4 +1,7 @@
-/** `untaggedData: reject`: DataParts that no policy of the agent claims. Claimed is what an extension owns, or what one of its rules selects. */
+/**
+ * `untaggedData: reject`: finds DataParts that no policy of the agent claims. An extension claims the data that it owns, and the data that
+ * one of its rules selects.
+ */
 import { visible } from '../../a2a/fields.js'
 import type { Mode, PartSelectorConfig, PolicyConfig } from '../../config/model/model.js'
 import type { CompiledRule, DataClaim } from '../compile/compiled.js'
@@ -10,9 +13,10 @@ import type { Violation } from '../violation.js'
 import { GATEWAY, addViolation, violation } from '../violation.js'
 
 /**
- * A rule claims what it selects, whether or not its conditions hold and it looks at all of them: the policy knows such data.
- * @param rules those of the policy, compiled, in its order
- * @returns null where the policy has nothing to say of data
+ * Returns the claim of a policy on data. A rule claims all data that it selects, even when its conditions do not hold or it does not
+ * evaluate every value: the policy knows such data.
+ * @param rules the compiled rules of the policy, in its order
+ * @returns null when the policy defines nothing for data
  */
 export function dataClaim (policy: PolicyConfig, uri: string, rules: readonly CompiledRule[], context: SelectContext): DataClaim | null {
   const { mediaTypes = [], dataKeys = [] } = policy.owns ?? {}
@@ -43,7 +47,7 @@ export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { messa
   }
 }
 
-/** Names of a card are a stranger's text. */
+/** Maximum length and number of shown names. Names of a card are untrusted text. */
 const NAME = 64
 const NAMES = 20
 

@@ -1,4 +1,4 @@
-/** `integrity: verbatim`: requests of an extension, a signature's for example, that must arrive as they were sent. */
+/** `integrity: verbatim`: requests of an extension that must arrive exactly as sent, for example because of a signature. */
 import { activityOf } from './activation.js'
 import type { AgentPolicy, CompiledPolicy } from '../compile/compiled.js'
 import type { DecisionRequest } from './decision.js'
@@ -15,7 +15,7 @@ export function notInjected (request: DecisionRequest, uri: string, verbatim: Co
   return violation('observe', 'EXTENSION_CONFLICT', policy.labels.get(uri) ?? uri, 'not-injected', `header ${request.headerName}`, `does not name ${uri}, and the gateway does not add it: the extension ${verbatim.uri} has the request forwarded as it was sent`, uri)
 }
 
-/** The client's own headers go out; where one of their extensions would have to be taken out, the request does not. */
+/** Forwards the client's own headers, and records a violation when an extension in them would have to be removed. */
 export function outboundAsSent (request: DecisionRequest, verbatim: CompiledPolicy, policy: AgentPolicy, violations: Violation[]): readonly string[] {
   const { requested, headerName } = request
   if (policy.unlisted !== 'forward' && requested.some(uri => !policy.labels.has(uri))) {

@@ -1,15 +1,15 @@
-/** Which extensions an agent heeded, by what its answer shows: its header, `extensions[]`, data that an extension owns. */
+/** Determines which extensions an agent activated, from its response: the header, `extensions[]`, and data that an extension owns. */
 import type { ActivationReport } from './evaluator.js'
 import type { AgentPolicy } from '../compile/compiled.js'
 import type { Decision } from '../request/decision.js'
 
-/** Bound on the URIs that nobody knows and an agent lists all the same. */
+/** Maximum number of unknown URIs from an agent that are kept. */
 const MAX_STRANGERS = 64
 
 /**
- * What the client may see of an agent's header, in the agent's spelling: each once, nothing that only the gateway asked for and does not show, and,
- * where a policy verifies that, nothing that was not asked for or is not declared.
- * @param requested URIs as the client asked for them
+ * Returns the URIs of an agent's header that the client may see, in the agent's spelling, each once. The list omits URIs that only the
+ * gateway requested and does not expose. When a policy verifies a URI, it must also be requested and declared.
+ * @param requested URIs as the client requested them
  */
 export function shownOf (policy: AgentPolicy, requested: readonly string[], injected: readonly string[], header: readonly string[]): string[] {
   const { names, hidden, echoes, declared } = policy
@@ -24,8 +24,8 @@ export function shownOf (policy: AgentPolicy, requested: readonly string[], inje
 }
 
 /**
- * @param active URIs that are active in the request: without being asked for, by its data or always, they are no surprise
- * @param seen URIs that the answer proves, in any spelling
+ * @param active URIs that are active in the request. An extension that is active because of its data, or always, is not unexpected
+ * @param seen URIs that the response proves, in any spelling
  */
 export function activationReportOf ({ names }: AgentPolicy, outbound: readonly string[], active: readonly string[], seen: Iterable<string>): ActivationReport {
   const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
@@ -48,9 +48,9 @@ export class Activations {
   /** As the card spells them. */
   private readonly seen = new Set<string>()
   private strangers = 0
-  /** URIs asked for whose proof is still to come, of those that anybody knows. */
+  /** Known URIs that were requested and are not proven yet. */
   private readonly open: Set<string>
-  /** Those of them that the client's header is to name once they are proven. */
+  /** The URIs of `open` that the client's header must name once they are proven. */
   private readonly awaited: Set<string>
 
   constructor (policy: AgentPolicy, decision: Decision, requested: readonly string[]) {
@@ -61,12 +61,12 @@ export class Activations {
     this.awaited = policy.echoes.size === 0 ? NOTHING : new Set([...this.open].filter(uri => this.provable(uri)))
   }
 
-  /** Whether the body can still tell whether an extension was heeded that the agent was asked for. */
+  /** True when the body can still prove the activation of a requested extension. */
   get sought (): boolean {
     return this.open.size > 0
   }
 
-  /** Whether the client's header waits for proof of one. */
+  /** True when the client's header waits for the proof of an extension. */
   get holdsHead (): boolean {
     return this.awaited.size > 0
   }
@@ -85,7 +85,7 @@ export class Activations {
     this.awaited.delete(spelled)
   }
 
-  /** For the client's header, in the spelling that the client used. */
+  /** URIs for the client's header, in the client's spelling. */
   shown (): readonly string[] {
     const { policy, decision, requested, header } = this
     if (header.length === 0 && policy.echoes.size === 0) return NONE

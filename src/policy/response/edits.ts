@@ -1,4 +1,4 @@
-/** What is to be taken out of one answer before the client sees it: collected while it is judged, settled at the end. */
+/** Collects the removals from one response during the evaluation, and settles them at the end, before the client sees the response. */
 import type { JsonEdit, JsonPath } from '../../wire/json/edit.js'
 import type { CompiledPolicy } from '../compile/compiled.js'
 import { step } from '../../jsonschema/evaluation.js'
@@ -9,13 +9,13 @@ import { addViolation, violation } from '../violation.js'
 
 const NONE: readonly never[] = []
 
-/** Steps of a removal, with what it costs to make it: its path is written as text twice. */
+/** Steps of a removal, including the cost to apply it. Its path is written as text twice. */
 const EDIT = 4
 
 interface Removal extends JsonEdit { readonly policy: CompiledPolicy, readonly rule: string }
 
 export class ResponseEdits {
-  /** Of results that are done with, and of the one that is being judged. */
+  /** `settled`: removals of finished results. `removals`: those of the result under evaluation. */
   private readonly settled: Removal[] = []
   private removals: Removal[] = []
 
@@ -27,15 +27,15 @@ export class ResponseEdits {
     return this.settled
   }
 
-  /** `policy/rule` of each, each once. */
+  /** `policy/rule` of each removal, each once. */
   get edited (): readonly string[] {
     return this.settled.length === 0 ? NONE : [...new Set(this.settled.map(({ policy, rule }) => `${policy.name}/${rule}`))]
   }
 
   /**
-   * Ends a result. An object with parts has at least one: where all of them would go, the last stays.
-   * @param subjects what was taken from
-   * @param violations gets a note of what stays
+   * Ends a result. An object with parts has at least one part: if all parts would be removed, the last one stays.
+   * @param subjects the results with removals
+   * @param violations receives a violation for each part that stays
    */
   settle (subjects: readonly ResultSubject[], violations: Violation[]): void {
     const { removals } = this
@@ -51,7 +51,7 @@ export class ResponseEdits {
   }
 }
 
-/** @returns by its key, the path of the last part of everything that would be left without */
+/** @returns by its key, the path of the last part of every object that would have no part left */
 function partsToKeep (removals: readonly Removal[], subjects: readonly ResultSubject[]): ReadonlyMap<string, string> {
   const removed = new Set(removals.map(({ path }) => keyOf(path)))
   const kept = new Map<string, string>()

@@ -1,4 +1,4 @@
-/** What is asked of the review of an agent's answer, and what it says. Pure: the same bytes give the same verdict, for the proxy and for every offline tool. */
+/** Input and output of the response evaluator. Pure: the same bytes give the same decision, in the proxy and in every offline tool. */
 import type { Rejection } from '../../a2a/errors.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { Binding, Version } from '../../a2a/versions.js'
@@ -13,81 +13,85 @@ import type { Violation } from '../violation.js'
 export interface ResponseContext {
   readonly policy: AgentPolicy
   readonly decision: Decision
-  /** URIs as the client asked for them. */
+  /** URIs as the client requested them. */
   readonly requested: readonly string[]
   readonly operation: Operation
   readonly binding: Binding
   readonly version: Version
-  /** JSON-RPC id of the request as a value; null where there is none. */
+  /** JSON-RPC id of the request as a value; null when there is none. */
   readonly id: string | number | null
-  /** Of the task that the request names; null where it names none: then the first task answered is its own. */
+  /** Task that the request names. Null when it names none: then the first task in the response is its own. */
   readonly taskId: string | null
   readonly limits: JsonLimits
   readonly tracer: Tracer | null
-  /** What is known of a task by now, where that can be told at once; null where it cannot. */
+  /** Returns the current record of a task if it is available immediately; otherwise null. */
   readonly recall?: (taskId: string) => TaskRecord | null
 }
 
-/** What becomes of one whole answer, or of one event. */
+/** Decision on one whole response, or on one event. */
 export interface ResponseDecision {
   /** Null: forward. */
   readonly rejection: Rejection | null
   readonly violations: readonly Violation[]
-  /** Of the JSON that was judged; none where it is refused. */
+  /** Edits of the evaluated JSON; none when it is rejected. */
   readonly edits: readonly JsonEdit[]
   /** `policy/rule` of each edit, each once. */
   readonly edited: readonly string[]
-  /** `policy/rule` of broken rules that the caller is to be told of. */
+  /** `policy/rule` of broken rules that are reported to the caller. */
   readonly annotations: readonly string[]
   readonly attributes: readonly ObservedAttribute[]
   readonly measures: readonly Measure[]
-  /** What is to be remembered of the request's task before anyone sees the answer; null for nothing. */
+  /** Fields of the request's task that must be remembered before anyone sees the response; null for none. */
   readonly remember: { readonly taskId: string, readonly fields: TaskRecord } | null
 }
 
-/** For the span: scalars only, cut like every attribute. */
+/** An attribute for the span: scalars only, shortened like every attribute. */
 export interface ObservedAttribute { readonly name: string, readonly value: string | number | boolean }
 
-/** For the metrics; every label is from the configuration. */
+/** A value for the metrics. Every label comes from the configuration. */
 export interface Measure {
   readonly extension: string
   readonly metric: string
   readonly type: 'counter' | 'gauge'
-  /** '' where the metric is not divided. */
+  /** '' when the metric has no division. */
   readonly by: string
-  /** counter: what is added, not negative. */
+  /** counter: the amount to add, not negative. */
   readonly value: number
 }
 
-/** What is known of an extension's activation once an answer is over. */
+/** The known activation of extensions after a response. */
 export interface ActivationReport {
-  /** URIs that the agent was asked for, with proof that it heeded: the header, `extensions[]`, data that the extension owns. */
+  /**
+   * URIs that the agent was requested to activate, with proof of activation: the header, `extensions[]`, or data that the extension owns.
+   */
   readonly confirmed: readonly string[]
   readonly absent: readonly string[]
-  /** Neither asked for by client nor gateway, and there all the same. */
+  /** URIs that are present although neither client nor gateway requested them. */
   readonly unexpected: readonly string[]
 }
 
-/** Reviews one answer: a JSON body, or an event stream one event after the other. */
+/** Evaluates one response: a JSON body, or an event stream event by event. */
 export interface ResponseEvaluator {
   /**
-   * Whether bytes have to wait for their verdict: something is enforced, has to be remembered before the client can go on, or the header waits
-   * for proof. Otherwise they are forwarded as they come, and the verdict is only recorded.
+   * True when bytes have to wait for their decision: something is enforced, something must be remembered before the client continues, or
+   * the header waits for proof. Otherwise the gateway forwards bytes as they arrive, and only records the decision.
    */
   readonly holds: boolean
-  /** Whether something is enforced: then what cannot be read is refused. */
+  /** True when something is enforced. Unreadable responses are then rejected. */
   readonly enforces: boolean
-  /** Whether the header of the answer waits for the first result: `echo: synthesize`. */
+  /** True when the header of the response waits for the first result: `echo: synthesize`. */
   readonly holdsHead: boolean
-  /** Whether the body can tell anything; false once nothing is open but the activation of extensions, and the header has told that. */
+  /**
+   * True when the body can contain relevant data. False when only the activation of extensions is open and the header has already shown it.
+   */
   readonly reads: boolean
-  /** The agent's header, either spelling, as lists of URIs. Called once, before anything else. */
+  /** Takes the URIs of the agent's extension header, in either spelling. Called once, before any other method. */
   echoed (uris: readonly string[]): void
-  /** The extensions that the client's header is to name, in its own spelling, by what is known now. */
+  /** The extensions for the client's header, in the client's spelling, as known now. */
   shown (): readonly string[]
   /** @param bytes the whole body, or the data of one event */
   evaluate (bytes: Buffer, stream: boolean): ResponseDecision
-  /** A clean end of an event stream: what only the last event shows. */
+  /** Handles the regular end of an event stream: evaluates what only the last event shows. */
   end (): ResponseDecision | null
   activationReport (): ActivationReport
 }

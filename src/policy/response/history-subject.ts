@@ -1,4 +1,7 @@
-/** What the agent wrote in the history of a task, as selectors look at it: agents repeat there what they said in statuses. Only for what is taken out. */
+/**
+ * The agent's messages in the history of a task, as selectors see them. Agents repeat there the messages of earlier statuses. Used only for
+ * removals.
+ */
 import type { ContentView } from '../../a2a/message/message.js'
 import type { ContentPlace, MetadataPlace } from '../../config/model/model.js'
 import type { Holder } from '../request/metadata.js'

@@ -1,4 +1,4 @@
-/** Reviews what an agent answers, by the policies of the request it answers. */
+/** Evaluates an agent's response by the policies of the request. */
 import { viewResponse } from '../../a2a/message/read-result.js'
 import type { ResponseView, ResultView } from '../../a2a/message/result.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
@@ -25,7 +25,7 @@ import { FIELDS } from '../task/memory.js'
 import type { Violation } from '../violation.js'
 import { addViolation, violation } from '../violation.js'
 
-/** @returns null where nothing says anything of this answer: then not a byte of it is read */
+/** @returns null when nothing applies to this response: then no byte of it is read */
 export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null {
   const { policy, decision, operation, requested } = context
   if (!policy.reads || (!policy.evaluates && decision.outbound.length === 0) || !hasResults(operation)) return null
@@ -38,11 +38,11 @@ export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null
 const NONE: readonly never[] = []
 const FORWARD: ResponseDecision = { rejection: null, violations: NONE, edits: NONE, edited: NONE, annotations: NONE, attributes: NONE, measures: NONE, remember: null }
 
-/** The field; and how JSON may write any of its letters. */
+/** The field name, and the escape that JSON may use for any of its letters. */
 const LIST = Buffer.from('extensions')
 const ESCAPE = Buffer.from('\\u')
 
-/** What is done for every result, whatever the rules are. */
+/** Steps for every result, independent of the rules. */
 const RESULT_STEPS = 2
 
 class PolicyResponseEvaluator implements ResponseEvaluator {
@@ -54,14 +54,14 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private readonly annotates: boolean
   private readonly strips: boolean
   private readonly idle: boolean
-  /** Whether nothing is sought but the URIs that an answer lists. */
+  /** True when the evaluator looks only for the URIs that a response lists. */
   private readonly listsOnly: boolean
   private taskId: string | null
-  /** The result that the answer ended with, so far; kept only where a rule asks for it. */
+  /** The last result of the response so far. It is kept only when a rule needs it. */
   private readonly evaluatesLast: boolean
   private last: { readonly subject: ResultSubject, readonly evaluated: readonly Work[], readonly inexact: InexactNumbers | null } | null = null
   private first = true
-  /** Whether the memory knows whose it is. */
+  /** True when the memory is bound to its task. */
   private recalls = false
 
   constructor (context: ResponseContext, works: readonly Work[], activations: Activations) {
@@ -103,7 +103,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   }
 
   evaluate (bytes: Buffer, stream: boolean): ResponseDecision {
-    // An answer to a notification, or an event that keeps a connection open: there is nothing to act upon.
+    // The response to a notification, or an event that keeps a connection open, is empty: there is nothing to evaluate.
     if (!this.reads || bytes.length === 0 || (stream && this.showsNothing(bytes))) return FORWARD
     const outcome = new EvaluationOutcome(new ResponseEdits())
     const read = this.read(bytes, stream, outcome.violations)
@@ -115,7 +115,10 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     return outcome.decision(done ? this.memory : null)
   }
 
-  /** An event where only a list of extensions could tell anything, and there is none: so are most (reading them all costs four times what passing them on does). */
+  /**
+   * True for an event without a list of extensions, when only that list is relevant. Most events have no list (reading all of them costs
+   * four times as much as forwarding them).
+   */
   private showsNothing (bytes: Buffer): boolean {
     return this.listsOnly && !bytes.includes(LIST) && !bytes.includes(ESCAPE)
   }
@@ -131,7 +134,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     return outcome.decision(null)
   }
 
-  /** @returns whether all was judged */
+  /** @returns true when everything was evaluated */
   private withinSteps (inexact: InexactNumbers | null, outcome: EvaluationOutcome, run: () => void): boolean {
     try {
       evaluate(inexact, run)
@@ -144,7 +147,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     }
   }
 
-  /** @returns null where nothing of it is to be judged: it is none, or an error */
+  /** @returns null when there is nothing to evaluate: the bytes are not a response, or the response is an error */
   private read (bytes: Buffer, stream: boolean, violations: Violation[]): { readonly view: ResponseView, readonly inexact: InexactNumbers | null } | null {
     const { limits, binding, version, operation, id } = this.context
     const mode = this.enforces ? 'enforce' : 'observe'
@@ -183,7 +186,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
       evaluated.push(work)
       evaluateResult(work, subject, position, memory, outcome, tracer)
     }
-    // What is taken out of a history that can be read in two ways may be taken out of the wrong one.
+    // An ambiguous history is a fault: the wrong part of it could be removed.
     for (const problem of view.pastProblems) noteFault('answer-fields', this.enforces ? 'enforce' : 'observe', problem, outcome.violations)
     if (memory !== null) {
       if (view.state !== null) memory.set(FIELDS.state, view.state)
@@ -193,7 +196,10 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     if (this.evaluatesLast && position === 'within') this.last = { subject, evaluated, inexact }
   }
 
-  /** Several extensions may own the same, such as versions of one: what an active one owns as well is the client's. */
+  /**
+   * Removes the data of an inactive extension. Several extensions may own the same data, for example versions of one extension. Data that
+   * an active extension also owns stays, because it belongs to the client.
+   */
   private strip (work: Work, found: readonly Selected[], subjects: readonly ResultSubject[], outcome: EvaluationOutcome): void {
     if (found.length === 0) return
     const owned = this.works.filter(other => other.state.active && !other.strips).flatMap(({ responses }) => responses.owned)
@@ -203,7 +209,9 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     if (removed.length > 0) stripInactive(work, removed, outcome)
   }
 
-  /** Of the request's task, or where it names none of the first that is answered; other tasks are not its to remember. */
+  /**
+   * Memory of the request's task. When the request names no task, the first task of the response counts. Other tasks are not remembered.
+   */
   private memoryOf (view: ResultView): TaskMemory | null {
     if (this.memory === null || view.taskId === null) return null
     if (!this.recalls) {
@@ -216,7 +224,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   }
 }
 
-/** All of it where it is to be removed; otherwise the first is enough. */
+/** All owned data when it is to be removed; otherwise the first is enough. */
 function ownedIn ({ responses, strips }: Work, subject: ResultSubject): readonly Selected[] {
   if (strips) return responses.owned.flatMap(one => one.select(subject))
   for (const one of responses.owned) {
@@ -245,21 +253,23 @@ function evaluateResult ({ state: { policy }, responses }: Work, subject: Result
   outcome.measures.push(...measures)
 }
 
-/** What is found of one answer, or of one event. */
+/** Findings for one response, or for one event. */
 class EvaluationOutcome implements Findings {
   readonly violations: Violation[] = []
   readonly edits: ResponseEdits | null
   readonly annotations = new Set<string>()
   readonly attributes: ObservedAttribute[] = []
   readonly measures: Measure[] = []
-  /** Of the request's task, where this answer tells of it. */
+  /** The request's task, when this response contains it. */
   taskId: string | null = null
 
   constructor (edits: ResponseEdits | null) {
     this.edits = edits
   }
 
-  /** @param memory of which what is new is remembered with the answer; not with one that nobody sees */
+  /**
+   * @param memory supplies the new fields to remember with the response. Nothing is remembered of a rejected response, which nobody sees
+   */
   decision (memory: TaskMemory | null): ResponseDecision {
     const { violations, edits, attributes, measures, taskId } = this
     const rejection = responseRejection(violations)

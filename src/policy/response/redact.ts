@@ -1,4 +1,4 @@
-/** `redact`: secrets that clients sent earlier are taken out of a task's history. */
+/** `redact`: removes secrets that clients sent earlier from a task's history. */
 import { isObject, memberPath } from '../../a2a/fields.js'
 import type { JsonPath } from '../../wire/json/edit.js'
 import type { CompiledResponses, CompiledPolicy, CompiledRedaction } from '../compile/compiled.js'
@@ -16,7 +16,7 @@ import { addViolation, violation } from '../violation.js'
 /** Name of the rule under which redaction is recorded. */
 const REDACT = 'redact'
 
-/** Where it is only observed, one note tells that there is something to redact. */
+/** Removes the secrets. When the policy only observes, one violation reports that there is something to redact. */
 export function redactHistory (policy: CompiledPolicy, responses: CompiledResponses, subject: ResultSubject, { violations, edits }: Findings): void {
   for (const content of subject.result.history) {
     const holders = [new FieldsHolder(content.fields, () => content.steps), ...content.parts.map(part => new FieldsHolder(part.fields, () => partSteps(content, part)))]
@@ -44,7 +44,7 @@ function placesOf ({ names, steps }: CompiledRedaction, holder: Holder): Found[]
   return matchingKeys(metadata, names).flatMap(({ key, exact }) => below(metadata[key], steps, { at: [...holder.steps(), key], path: memberPath(holder.path, key, exact ? NAME_LIMIT : undefined) }))
 }
 
-/** `*` stands for every item or member. */
+/** `*` represents every item or member. */
 function below (value: unknown, steps: readonly string[], found: Found): Found[] {
   charge(1)
   const [name, ...rest] = steps

@@ -1,4 +1,4 @@
-/** What is wrong with an answer as such, and the refusal that takes its place. */
+/** Records faults of a response itself, and builds the rejection that replaces the response. */
 import type { FieldProblem } from '../../a2a/fields.js'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Mode } from '../../config/model/model.js'
@@ -6,16 +6,16 @@ import { BODY } from '../selectors/response.js'
 import type { Violation } from '../violation.js'
 import { GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
 
-/** Notes that an answer is none, or that clients might read it differently. */
+/** Records that the bytes are not a valid response, or that clients might read the response differently. */
 export function noteFault (rule: 'answer-json' | 'answer-envelope' | 'answer-fields' | 'answer-steps', mode: Mode, { path, message }: FieldProblem, violations: Violation[]): void {
   addViolation(violations, violation(mode, 'INVALID_AGENT_RESPONSE', GATEWAY, rule, path === '' ? BODY : path, message))
 }
 
-/** @returns null where nothing is enforced */
+/** @returns null when nothing is enforced */
 export function responseRejection (violations: readonly Violation[]): Rejection | null {
   const rejection = rejectionOf(violations)
   if (rejection === null) return null
   const what = rejection.rule.startsWith(`${GATEWAY}/`) ? 'cannot be read reliably' : `breaks the rule "${rejection.rule}"`
-  // The client cannot mend it, whatever class of error the policy names.
+  // The client cannot fix the response, whatever class of error the policy names.
   return { ...rejection, reason: 'INVALID_AGENT_RESPONSE', message: `The agent's answer ${what}: ${rejection.message}` }
 }

@@ -1,4 +1,4 @@
-/** One result of an answer, as rules look at it. */
+/** One result of a response, as rules see it. */
 import type { JsonObject } from '../../a2a/fields.js'
 import type { ContentView } from '../../a2a/message/message.js'
 import { normaliseResult } from '../../a2a/message/normalise-result.js'
@@ -15,7 +15,7 @@ export class ResultSubject implements Subject {
   readonly result: ResultView
   readonly operation: Operation
   readonly matched: ReadonlySet<string>
-  /** Whether it is the first of its answer. */
+  /** True for the first result of its response. */
   readonly first: boolean
   private shape: JsonObject | null = null
   private lists: readonly string[] | null = null
@@ -63,7 +63,7 @@ export class ResultSubject implements Subject {
     return found
   }
 
-  /** Metadata of the request's params is no answer's. */
+  /** A response has no metadata of the request's params. */
   holders (places: readonly MetadataPlace[]): readonly Holder[] {
     const { kind, fields, steps } = this.result
     const found: Holder[] = []
@@ -90,10 +90,10 @@ export class ResultSubject implements Subject {
   }
 }
 
-/** Of the extensions that they list. */
+/** The union of the extensions that the contents list. */
 function unionOf (contents: readonly ContentView[]): readonly string[] {
   const listing = contents.filter(({ listed }) => listed.length > 0)
-  // One set for all: a set for each content took 20 s where twenty thousand artifacts list an extension each.
+  // One set for all contents: a set for each content took 20 s when twenty thousand artifacts listed an extension each.
   return listing.length < 2 ? listing[0]?.listed ?? NOTHING : [...new Set(listing.flatMap(({ listed }) => listed))]
 }
 

@@ -1,4 +1,4 @@
-/** Runs one policy's response rules over one result of an answer. No extension has code of its own. */
+/** Runs one policy's response rules over one result of a response. No extension has code of its own. */
 import type { Mode } from '../../config/model/model.js'
 import type { CompiledResponses, CompiledPolicy, CompiledResponseRule } from '../compile/compiled.js'
 import { unevaluated } from '../../jsonschema/evaluation.js'
@@ -11,15 +11,18 @@ import type { Tracer } from '../trace.js'
 import type { Violation } from '../violation.js'
 import { isFull, addViolation, violation } from '../violation.js'
 
-/** What is found of one answer, or of one event. */
+/** Findings for one response, or for one event. */
 export interface Findings {
   readonly violations: Violation[]
-  /** Null where nothing can be taken out any more: after the last event. */
+  /** Null when nothing can be removed any more: after the last event. */
   readonly edits: ResponseEdits | null
   readonly annotations: Set<string>
 }
 
-/** Which results a rule of `event: last` is for: none yet, this one, this one and no other rule. */
+/**
+ * Position of a result, which selects rules. `within`: rules without `event: last`. `last`: all rules. `afterwards`: only rules with
+ * `event: last`.
+ */
 export type ResultPosition = 'within' | 'last' | 'afterwards'
 
 export function runResponseRules (policy: CompiledPolicy, responses: CompiledResponses, subject: ResultSubject, position: ResultPosition, findings: Findings, tracer: Tracer | null): void {
@@ -38,7 +41,7 @@ export function runResponseRules (policy: CompiledPolicy, responses: CompiledRes
   }
 }
 
-/** @returns null where that takes too many steps, which breaks the rule: of a rule that strips, what it was to remove would stay */
+/** @returns null when the selection takes too many steps. This breaks the rule: the data that a strip rule must remove would stay */
 function selectedBy (policy: CompiledPolicy, responses: CompiledResponses, rule: CompiledResponseRule, subject: ResultSubject, { violations }: Findings): readonly Selected[] | null {
   try {
     return rule.select.select(subject)
@@ -50,7 +53,7 @@ function selectedBy (policy: CompiledPolicy, responses: CompiledResponses, rule:
   }
 }
 
-/** Whether a rule is for answers to such requests at all. */
+/** True when a rule applies to responses of this operation at all. */
 export function isFor ({ on }: CompiledResponseRule, operation: ResultSubject['operation']): boolean {
   return on === null || on.has(operation)
 }
@@ -62,12 +65,12 @@ function whySkipped (rule: CompiledResponseRule, responses: CompiledResponses, s
   return !matters(rule, responses, subject) && isFull(violations, modeFor(rule, subject)) ? 'bound' : null
 }
 
-/** What is taken out and what the caller is told of is so however much was noted. */
+/** True for rules that remove data or notify the caller. They act even when the list of violations is full. */
 function matters (rule: CompiledResponseRule, responses: CompiledResponses, subject: ResultSubject): boolean {
   return responses.acts && (rule.verdict === 'strip' || rule.verdict === 'annotate') && !isChunk(rule, subject)
 }
 
-/** What is appended to an artifact may be a piece of something: it cannot break what holds for the whole. */
+/** True for data that is appended to an artifact. It may be only a fragment, so it cannot break a rule for the whole. */
 function isChunk (rule: CompiledResponseRule, { result }: ResultSubject): boolean {
   return rule.chunked && result.kind === 'artifactUpdate' && result.append
 }
@@ -76,7 +79,7 @@ function modeFor (rule: CompiledResponseRule, subject: ResultSubject): Mode {
   return isChunk(rule, subject) ? 'observe' : rule.mode
 }
 
-/** @returns whether the rule holds */
+/** @returns true when the rule holds */
 function evaluate (policy: CompiledPolicy, responses: CompiledResponses, rule: CompiledResponseRule, subject: ResultSubject, selected: readonly Selected[], findings: Findings): boolean {
   const { violations, edits } = findings
   const mode = modeFor(rule, subject)

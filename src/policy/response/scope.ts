@@ -1,18 +1,21 @@
-/** Which policies have work with an answer, told before a byte of it is there. */
+/** Determines which policies have work with a response, before the first byte of the response arrives. */
 import type { Operation } from '../../a2a/operations.js'
 import type { ResponseContext } from './evaluator.js'
 import type { CompiledResponses, PolicyActivity } from '../compile/compiled.js'
 import type { Decision } from '../request/decision.js'
 import { isFor } from './rules.js'
 
-/** Operations that answer with messages and tasks, methods that no table knows included: those are read where they look like it. */
+/**
+ * Operations whose responses contain messages and tasks. Methods that no table knows are included: their responses are read when they look
+ * like messages or tasks.
+ */
 const RESPONDED: ReadonlySet<Operation> = new Set<Operation>(['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'Other'])
 
 export function hasResults (operation: Operation): boolean {
   return RESPONDED.has(operation)
 }
 
-/** Whether what is remembered of a task matters to an answer: a list shows tasks as they were, in no order. */
+/** True when the memory of a task matters to a response. A list shows tasks in earlier states, and in no order. */
 export function remembersOf (operation: Operation): boolean {
   return operation !== 'ListTasks' && hasResults(operation)
 }
@@ -20,19 +23,19 @@ export function remembersOf (operation: Operation): boolean {
 export interface Work {
   readonly state: PolicyActivity
   readonly responses: CompiledResponses
-  /** Whether owned data is removed: the client did not activate the extension. */
+  /** True when owned data is removed: the client did not activate the extension. */
   readonly strips: boolean
-  /** Whether something is to be done about it: the answer refused or changed, or told to the caller. */
+  /** `enforces`: the response may be rejected or changed. `annotates`: a broken rule may be reported to the caller. */
   readonly enforces: boolean
   readonly annotates: boolean
   readonly evaluatesLast: boolean
-  /** Nothing but the extension's data is looked for, as proof that it is active. */
+  /** True when the only work is to look for the extension's data, as proof that the extension is active. */
   readonly idle: boolean
 }
 
 /**
- * Of one answer: the policies that say something of it, in order.
- * @param proves whether those count too whose data proves their extension active
+ * Returns the policies that apply to one response, in order.
+ * @param proves true if policies also count when they only prove by data that their extension is active
  */
 export function workOf ({ policy, decision, operation }: ResponseContext, proves: boolean): Work[] {
   const works: Work[] = []
@@ -66,16 +69,19 @@ function oneWork (state: PolicyActivity, responses: CompiledResponses, operation
   }
 }
 
-/** What only the gateway asks for, without showing it, the client did not activate. */
+/**
+ * True when the client activated the extension. An extension that only the gateway requests, without exposing it, is not activated by the
+ * client.
+ */
 function isActivatedByClient ({ policy, active, evidence }: PolicyActivity, { injected, listed }: Decision, hidden: ReadonlySet<string>): boolean {
   if (!active || !injected.includes(policy.uri) || !hidden.has(policy.uri)) return active
   const { signals } = policy.activation
   return signals !== null && (signals.has('always') || (signals.has('listed') && listed.includes(policy.uri)) || (signals.has('evidence') && evidence !== null))
 }
 
-/** Whether rules look at a result: an extension that is not active is judged all the same where its data is. */
+/** True when the rules of a policy evaluate a result. The rules of an inactive extension also run when its data is present. */
 export function isResponseEvaluated ({ state: { policy, active }, responses }: Work, evidence: string | null): boolean {
-  // What is not active is removed, so there is nothing to judge.
+  // The data of an inactive extension is removed, so there is nothing to evaluate.
   if (responses.strips) return active
   return policy.activation.signals === null || active || evidence !== null
 }

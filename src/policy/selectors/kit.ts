@@ -1,47 +1,50 @@
-/** What selectors of every kind share. */
+/** Shared by selectors of every kind. */
 import { isObject, memberPath } from '../../a2a/fields.js'
 import type { InlineSchema } from '../../config/model/model.js'
 import type { JsonPath } from '../../wire/json/edit.js'
 import type { RequestSubject, Subject } from './subject.js'
 
-/** One value a rule looks at. */
+/** One value that a rule evaluates. */
 export interface Selected {
   readonly path: string
-  /** Path of the media type by which it was selected, or null. */
+  /** Path of the media type that selected the value, or null. */
   readonly typePath: string | null
   readonly value: unknown
   /** Values captured by `name=*` parameters, by name. */
   readonly captures: ReadonlyMap<string, string>
-  /** Set where different readers would not select the same: the reason, in words for the caller. */
+  /** Set when different readers would select different values: the reason, as text for the caller. */
   readonly ambiguous: string | null
-  /** Where it lies: keys from the root of the body, of a part where parts are selected; for a header the position of its line. Empty unless the selector was compiled to tell. */
+  /**
+   * Place of the value: keys from the root of the body to the value, or to the part when parts are selected. For a header, the position of
+   * its line. Empty unless the selector was compiled with `located`.
+   */
   readonly at: JsonPath
 }
 
-/** Over requests, unless it says otherwise. */
+/** A selector, over requests by default. */
 export interface Selector<S extends Subject = RequestSubject> {
   select (subject: S): readonly Selected[]
-  /** Whether there is nothing to judge where the request carries no message. */
+  /** True when there is nothing to evaluate in a request without a message. */
   readonly needsMessage: boolean
-  /** Path of the one value that it can select, or null where there may be several. */
+  /** Path of the only value that the selector can select, or null when there may be several. */
   readonly missing: ((subject: S) => string) | null
 }
 
-/** @returns null where nobody can tell: the caller judges as if the value were meant */
+/** @returns null when the match is undecidable: the caller then treats the value as matching */
 export type Matcher = (value: unknown) => boolean | null
 
 export interface SelectContext {
-  /** Every URI that stands for the extension; the policy's own first. */
+  /** Every URI of the extension; the policy's own first. */
   readonly uris: readonly string[]
   /** Name of the policy. */
   readonly policy: string
   readonly matcher: (schema: InlineSchema) => Matcher
 }
 
-/** Of selectors that need not tell where values lie. */
+/** Place for selectors that do not report places. */
 export const NOWHERE: JsonPath = []
 export const NO_CAPTURES: ReadonlyMap<string, string> = new Map()
-/** Characters of a name that the policy spells out, in a path. */
+/** Maximum characters, in a path, of a name that the policy contains. */
 export const NAME_LIMIT = 512
 
 export function plain (path: string, value: unknown, at: JsonPath, ambiguous: string | null = null): Selected {
@@ -50,7 +53,7 @@ export function plain (path: string, value: unknown, at: JsonPath, ambiguous: st
 
 const INDEX = /^(?:0|[1-9]\d{0,8})$/
 
-/** @returns undefined for what is not there */
+/** @returns undefined when the member does not exist */
 export function step (value: unknown, name: string): unknown {
   if (Array.isArray(value)) return INDEX.test(name) ? (value[Number(name)] as unknown) : undefined
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined

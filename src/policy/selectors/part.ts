@@ -1,4 +1,4 @@
-/** Parts by kind, media type, keys of their data and schema. */
+/** Selects parts by kind, media type, keys of their data and schema. */
 import type { ContentView, MediaTypePlace, PartView, StatedMediaType } from '../../a2a/message/message.js'
 import { statedTypes } from '../../a2a/message/message.js'
 import { isObject, memberPath } from '../../a2a/fields.js'
@@ -26,8 +26,8 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
         const matched = matchesPart(part)
         if (matched === null) continue
         const { byType, values } = matched
-        // An agent that reads only one of the places, and compares text, takes the first part that states its type there and plainly: each
-        // part that could be some agent's first is judged.
+        // An agent may read only one of the places and compare plain text. That agent takes the first part that states its type there
+        // plainly. The gateway evaluates each part that could be the first one for some agent.
         if (places !== null) {
           if (found.length > 0 && byType.places.every(place => places.has(place))) continue
           for (const place of byType.plainPlaces) places.add(place)
@@ -49,7 +49,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
 
 const MESSAGE = ['message'] as const
 
-/** Whether a part is one that the selector is for, the first or not. */
+/** Returns a test for the parts that the selector matches, without regard to `take: first`. */
 export function compilePartTest (config: PartSelectorConfig, context: SelectContext): (part: PartView) => boolean {
   const matchesPart = compileMatch(config, context)
   return part => matchesPart(part) !== null
@@ -61,7 +61,7 @@ export function partSteps (content: ContentView, part: PartView): JsonPath {
 }
 
 const WHOLE = [null] as const
-/** Steps of a part, of a value that is found, of a media type that is read for the first time, and of a character of it. */
+/** Steps of a part, of a value that is found, of a media type that is parsed for the first time, and of one character of it. */
 const PART = 0.3
 const FOUND = 0.5
 const TYPE = 2
@@ -69,7 +69,7 @@ const CHARACTER = 1 / 20
 
 interface MatchedPart {
   readonly byType: Match
-  /** The keys of its data that are meant; null stands for all of it. */
+  /** The selected keys of its data; null represents all of the data. */
   readonly values: readonly ({ readonly key: string, readonly exact: boolean } | null)[]
 }
 
@@ -94,13 +94,16 @@ interface Match {
   readonly ambiguous: string | null
   readonly typePath: string | null
   readonly places: readonly MediaTypePlace[]
-  /** Those of `places` where the type is written as the pattern is, which the simplest reader finds too. */
+  /** The places of `places` whose text equals the plain form of the pattern, which the simplest reader finds too. */
   readonly plainPlaces: readonly MediaTypePlace[]
 }
 
 const UNTYPED: Match = { captures: NO_CAPTURES, ambiguous: null, typePath: null, places: [], plainPlaces: [] }
 
-/** A part may state its media type in several places; one that matches selects it, and they must then all say the same. */
+/**
+ * Matches the media types of a part. A part may state its media type in several places. One match selects the part, and all places must
+ * then state the same type.
+ */
 function byMediaType (part: PartView, types: TypeReader): Match | null {
   const statements = statedTypes(part)
   if (statements.length === 0) return null
@@ -126,14 +129,16 @@ function byMediaType (part: PartView, types: TypeReader): Match | null {
   return { captures: captures ?? NO_CAPTURES, ambiguous, typePath, places, plainPlaces }
 }
 
-/** What a stated media type is to the patterns of one selector; `malformed`: to some reader it may be one of theirs. */
+/** Result of a stated media type for the patterns of one selector. `malformed`: some reader may take it for one of the types. */
 type TypeReading = 'other' | 'malformed' | { readonly captures: ReadonlyMap<string, string>, readonly plain: boolean }
 
-/** Texts kept, and characters of one: agents name a handful of types, and strangers must not fill the memory. */
+/**
+ * Maximum texts that are kept, and maximum characters of one text. Agents use few types, and untrusted clients must not fill the memory.
+ */
 const TYPES_KEPT = 64
 const TYPE_LENGTH = 256
 
-/** Each text is read once: the types that an agent's clients state are few. */
+/** Parses each text once, because the clients of an agent state few types. */
 class TypeReader {
   private readonly patterns: readonly MediaTypePattern[]
   private readonly known = new Map<string, TypeReading>()
@@ -162,7 +167,7 @@ class TypeReader {
   }
 }
 
-/** Lower case, no blanks, no quotes, no parameters beside those captured: `application/json;schema=order`. */
+/** True for text in lower case without blanks, quotes or parameters besides the captured ones: `application/json;schema=order`. */
 function isPlain (text: string, type: MediaType, captured: number): boolean {
   if (type.parameters.size !== captured) return false
   let plain = type.essence

@@ -17,7 +17,7 @@ export function compilePointer (pointer: string, located: boolean): Selector {
       if (request === null) return []
       const found: Selected[] = []
       const at: JsonPath = request.path === '' ? [] : [request.path]
-      // What an extension adds has names of its own.
+      // Methods and routes of an extension have their own field names.
       const isProtocol = operation !== 'Other' && operation !== 'Extension'
       walk(subject, steps, 0, { path: request.path, value: request.object, at, isProtocol, ambiguous: null }, located, found)
       return found
@@ -32,12 +32,12 @@ interface Place {
   readonly path: string
   readonly value: unknown
   readonly at: JsonPath
-  /** Whether its members are fields of the protocol, which agents know by several names; false in data of the client's own. */
+  /** True when the members are fields of the protocol, which agents know by several names. False in the client's own data. */
   readonly isProtocol: boolean
   readonly ambiguous: string | null
 }
 
-/** Down from one place, by every key that some agent takes for the name. */
+/** Descends from one place, through every key that some agent treats as the name. */
 function walk (subject: RequestSubject, steps: readonly string[], depth: number, place: Place, located: boolean, found: Selected[]): void {
   charge(1)
   const name = steps[depth]
@@ -65,7 +65,7 @@ function isKnownKey (subject: RequestSubject, place: Place, name: string, key: s
   return !place.isProtocol || isSpelling(key, name) || readAs(subject, place.value, name)?.[0] === key
 }
 
-/** Each a way to the field: mostly one key. */
+/** Returns the ways to the field. Each way is a list of keys, usually with one key. */
 function waysOf (subject: RequestSubject, { value, isProtocol }: Place, name: string): readonly (readonly string[])[] {
   const read = readAs(subject, value, name)
   if (read !== null) return [read]
@@ -76,7 +76,7 @@ function waysOf (subject: RequestSubject, { value, isProtocol }: Place, name: st
   return keys.filter(key => isSameField(key, name)).map(key => [key])
 }
 
-/** How the message view has read a field, or null where it does not know of it. */
+/** Returns the keys through which the message view has read a field, or null when the view does not know the field. */
 function readAs ({ call, message }: RequestSubject, object: unknown, name: string): readonly string[] | null {
   const { view } = call
   if (view === null) return null

@@ -1,4 +1,4 @@
-/** Selectors over one result of an answer, and over requests and answers alike. */
+/** Selectors over one result of a response, and over both requests and responses. */
 import { isTerminal } from '../../a2a/task-state.js'
 import type { ResponseSelectorConfig, ContentPlace, MetadataPlace } from '../../config/model/model.js'
 import type { BothSides } from '../compile/compiled.js'
@@ -10,10 +10,10 @@ import { compilePart } from './part.js'
 import { compileMetadata, compileSelector } from './select.js'
 import type { RequestSubject, Subject } from './subject.js'
 
-/** Where answers have parts. */
+/** Places of a response that have parts. */
 export const RESPONSE_CONTENTS: readonly ContentPlace[] = ['message', 'status', 'artifact']
 
-/** @param located whether the selector is to tell where in the answer the values lie, for edits */
+/** @param located true if the selector must report the places of the values in the response, for edits */
 export function compileResponseSelector (config: ResponseSelectorConfig, context: SelectContext, located = false): Selector<ResultSubject> {
   if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
   if (config.event !== undefined) return compileEvent(config.event, located)
@@ -24,7 +24,7 @@ export function compileResponseSelector (config: ResponseSelectorConfig, context
 /** Path of the body itself. */
 export const BODY = 'body'
 
-/** Of `last` every result: which one that was shows at the end. */
+/** Compiles `event`. For `last` every result is selected, because only the end shows which result was the last. */
 function compileEvent (event: NonNullable<ResponseSelectorConfig['event']>, located: boolean): Selector<ResultSubject> {
   return {
     needsMessage: false,
@@ -33,7 +33,7 @@ function compileEvent (event: NonNullable<ResponseSelectorConfig['event']>, loca
   }
 }
 
-/** Whether `event` means this result, as far as it shows by itself. */
+/** True when `event` selects this result, as far as the result itself shows. */
 export function isMeantBy (event: NonNullable<ResponseSelectorConfig['event']>, { first, result }: ResultSubject): boolean {
   if (event === 'first') return first
   return event === 'last' || result.kind === 'message' || isTerminal(result.state)
@@ -41,7 +41,7 @@ export function isMeantBy (event: NonNullable<ResponseSelectorConfig['event']>, 
 
 const MESSAGE: readonly MetadataPlace[] = ['message']
 
-/** Whether a result has one of the places that are selected from. */
+/** True when a result has one of the selected places. */
 export function compilePlaces ({ metadata, part, event }: ResponseSelectorConfig): (subject: ResultSubject) => boolean {
   if (event !== undefined) return () => true
   if (metadata !== undefined) return subject => subject.holders(metadata.in ?? MESSAGE).length > 0
@@ -50,7 +50,7 @@ export function compilePlaces ({ metadata, part, event }: ResponseSelectorConfig
 
 const NOTHING: Selector = { needsMessage: true, missing: null, select: () => [] }
 
-/** Places that one side does not have are passed over there. */
+/** Compiles a selector for both sides. Each side ignores places that it does not have. */
 export function compileBothSides (config: ResponseSelectorConfig, context: SelectContext): BothSides {
   const { part, metadata } = config
   return {
@@ -59,7 +59,7 @@ export function compileBothSides (config: ResponseSelectorConfig, context: Selec
   }
 }
 
-/** The subject of a side is of that side's class. */
+/** Selects on one side. The caller passes a subject of the matching class. */
 export function selectOn (select: BothSides, subject: Subject, side: Side): readonly Selected[] {
   return side === 'request' ? select.request.select(subject as RequestSubject) : select.response.select(subject as ResultSubject)
 }

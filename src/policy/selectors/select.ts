@@ -1,4 +1,4 @@
-/** Selectors of the policy vocabulary, compiled to functions over a request or over one result of an answer. */
+/** Compiles selectors of the policy vocabulary to functions over a request or over one result of a response. */
 import { isObject, memberPath } from '../../a2a/fields.js'
 import type { MetadataSelectorConfig, SelectorConfig } from '../../config/model/model.js'
 import { isInexact, NOT_EXACT, step as charge } from '../../jsonschema/evaluation.js'
@@ -12,7 +12,7 @@ import { compilePointer } from './pointer.js'
 import type { Subject } from './subject.js'
 import { parsePointer } from '../../wire/json/pointer.js'
 
-/** @param located whether the selector is to tell where in the request the values lie, for edits */
+/** @param located true if the selector must report the places of the values in the request, for edits */
 export function compileSelector (config: SelectorConfig, context: SelectContext, located = false): Selector {
   if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
   if (config.header !== undefined) return compileHeader(config.header)
@@ -71,7 +71,7 @@ function compileHeader (header: string): Selector {
 /** Keys, and numbers for indexes. */
 type Steps = (string | number)[]
 
-/** @param at gets the steps taken */
+/** @param at receives the steps */
 function descend (value: unknown, steps: readonly string[], at: Steps | null): unknown {
   let found = value
   for (const name of steps) {

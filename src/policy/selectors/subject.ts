@@ -1,4 +1,4 @@
-/** What the rules of a policy look at: a request, or one result of an answer. Read once. */
+/** The data that the rules of a policy evaluate: a request, or one result of a response. Read once. */
 import type { Call } from '../../a2a/message/call.js'
 import type { JsonObject } from '../../a2a/fields.js'
 import type { ContentView, MessageView } from '../../a2a/message/message.js'
@@ -12,20 +12,20 @@ import { requestHolders } from '../request/metadata.js'
 
 export interface Subject {
   readonly operation: Operation
-  /** Whether the message names a task, a context; of an answer, whether the result does. */
+  /** `present` when the message names a task or a context. In a response: when the result names it. */
   readonly taskId: 'present' | 'absent'
   readonly contextId: 'present' | 'absent'
-  /** Extensions that the message lists; of an answer, all that its contents list. */
+  /** Extensions that the message lists. In a response: all extensions that its contents list. */
   readonly listed: readonly string[]
-  /** Of the task that it is about; null where nobody can tell. */
+  /** State of the task; null when it is unknown. */
   readonly taskState: TaskState | null
-  /** `policy/rule` of the request rules that found something and let it pass; empty for a request. */
+  /** `policy/rule` of the request rules that found something and accepted it; empty for a request. */
   readonly matched: ReadonlySet<string>
-  /** The same shape for both generations and bindings; made when a `match` first asks for it. */
+  /** The same shape for both generations and bindings. Created when a `match` first needs it. */
   readonly normalised: JsonObject
-  /** What has parts, at these places. */
+  /** Objects with parts, at these places. */
   contents (places: readonly ContentPlace[]): readonly ContentView[]
-  /** What may carry metadata, at these places. */
+  /** Objects that may carry metadata, at these places. */
   holders (places: readonly MetadataPlace[]): readonly Holder[]
 }
 
@@ -38,7 +38,7 @@ export class RequestSubject implements Subject {
   readonly matched: ReadonlySet<string> = NONE
   private envelope: JsonObject | null = null
 
-  /** @param taskState the last one seen of the task that the message names */
+  /** @param taskState the last known state of the task that the message names */
   constructor (call: Call, rawHeaders: readonly string[], taskState: TaskState | null = null) {
     this.call = call
     this.message = call.view?.message ?? null
@@ -76,8 +76,9 @@ export class RequestSubject implements Subject {
   }
 
   /**
-   * Positions in `rawHeaders` of a header's lines, each a value: readers differ on whether they take the first, the last or all of them together.
-   * A line whose name has `_` for `-` is one too: to a CGI-like agent the two are one. What the header Connection takes away does not count.
+   * Positions in `rawHeaders` of a header's lines. Each line is a value, because readers differ: some use the first line, some the last,
+   * some all of them joined. A line whose name has `_` instead of `-` counts too, because a CGI-like agent does not distinguish the two.
+   * Lines that the header Connection removes do not count.
    */
   lines (name: string): number[] {
     const found: number[] = []

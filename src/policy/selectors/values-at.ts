@@ -1,8 +1,8 @@
-/** Every scalar that a JSON Pointer with `*` for any item or member leads to. */
+/** Collects every scalar that a JSON Pointer selects. `*` in the pointer represents any item or member. */
 
 import { parsePointer } from '../../wire/json/pointer.js'
 
-/** More than this is cut: a list of so many values is no list to choose from. */
+/** Maximum number of values; the rest is cut. A list of more values is not a list to choose from. */
 const MAX_VALUES = 1_000
 
 /** @returns strings, numbers and booleans, each once */

@@ -1,8 +1,8 @@
 /**
- * What a later message of a task must have in common with an earlier one.
+ * Compares a later message of a task with an earlier one.
  *
- * What is remembered is what was said last: a result or request in which the selector finds something replaces it, also with nothing, where
- * `pick` leads nowhere. Nothing is checked where the selector finds nothing.
+ * The memory holds the latest values. A result or request in which the selector finds something replaces them. When `pick` leads nowhere,
+ * the new list is empty. Nothing is checked when the selector finds nothing.
  */
 import type { CorrelationConfig, CorrelationSide, Mode } from '../../config/model/model.js'
 import { memberPath } from '../../a2a/fields.js'
@@ -25,7 +25,7 @@ import { FIELDS } from './memory.js'
 import type { Violation } from '../violation.js'
 import { isFull, addViolation, violation } from '../violation.js'
 
-/** @param responses of the agent */
+/** @param responses mode of the agent */
 export function compileCorrelation (config: CorrelationConfig, policyMode: Mode, responses: Mode, context: SelectContext): CompiledCorrelation {
   const modes = sideModes(policyMode, responses)
   const mode = config.check.on === 'request' ? modes.request : modes.response
@@ -48,7 +48,7 @@ function compileSide ({ on, select, pick, first }: CorrelationSide, context: Sel
   return { on, select: compileBothSides(select, context), pick: pointers.map(parsePointer), first: first === true }
 }
 
-/** Checks one request or result, then remembers what it says. Conditions are of the check. */
+/** Checks one request or result, then remembers its values. Conditions apply only to the check. */
 export function correlate (policy: CompiledPolicy, subject: Subject, side: Side, memory: TaskMemory, violations: Violation[]): void {
   for (const one of policy.correlations) {
     if (one.mode === 'off') continue
@@ -85,16 +85,16 @@ function check (policy: CompiledPolicy, correlation: CompiledCorrelation, subjec
   const values = picked(correlation.check, selected)
   const problem = compared(relation, values, before, WHOSE[correlation.remember.on])
   if (problem?.fault === true) return add(problem.at?.path ?? first.path, problem.message, true)
-  // It may have been said over another connection.
+  // The value may have been sent over another connection.
   const other = problem === null ? null : memory.elsewhere(field)
   if (other !== null && problemOf(relation, values, readValues(other), WHOSE[correlation.remember.on]) === null) return
   if (problem !== null) add((problem.at ?? first).path, problem.message)
 }
 
-/** For whoever reads the refusal. */
+/** Text for the reader of the rejection. */
 const WHOSE = { request: 'the client sent earlier in this task', response: 'the agent sent earlier in this task' } as const
 
-/** Steps of a value that a pointer comes through, its path included. */
+/** Steps of a value that a pointer passes, including its path. */
 const VALUE = 1
 
 interface Picked { readonly path: string, readonly value: unknown }
@@ -112,7 +112,7 @@ function compared (relation: CompiledCorrelation['relation'], values: readonly P
   }
 }
 
-/** @returns null where the relation holds */
+/** @returns null when the relation holds */
 function problemOf (relation: CompiledCorrelation['relation'], values: readonly Picked[], before: Remembered, whose: string): Problem | null {
   if (relation === 'sameLength') {
     return values.length === before.length ? null : { at: null, message: `must hold as many values as what ${whose}: ${before.length}` }
@@ -132,7 +132,7 @@ function problemOf (relation: CompiledCorrelation['relation'], values: readonly 
   return { at: null, message: `leaves out ${missing} of the values that ${whose}; send each exactly once` }
 }
 
-/** The values meant, in order; of each value selected, what the pointers lead to. */
+/** The selected values, in order, or the values that the pointers lead to in each of them. */
 function picked ({ pick, first }: CompiledSide, selected: readonly Selected[]): readonly Picked[] {
   if (pick.length === 0) return selected
   const found: Picked[] = []
@@ -146,7 +146,7 @@ function picked ({ pick, first }: CompiledSide, selected: readonly Selected[]): 
   return found
 }
 
-/** `*` stands for every item or member. */
+/** `*` represents every item or member. */
 function walk (one: Picked, steps: readonly string[], depth: number, found: Picked[]): void {
   charge(VALUE)
   const name = steps[depth]
@@ -165,7 +165,7 @@ function walkTo (one: Picked, key: string, steps: readonly string[], depth: numb
   if (value !== undefined) walk({ path: pathTo(one, key), value }, steps, depth + 1, found)
 }
 
-/** Keys of a stranger stay short. */
+/** Shortens keys, because they are untrusted. */
 function pathTo ({ path, value }: Picked, key: string): string {
   return Array.isArray(value) ? `${path}[${key}]` : memberPath(path, key)
 }

@@ -1,9 +1,9 @@
-/** What is remembered of one task while a request and its answer are judged: what a store told, and what is new. */
+/** The memory of one task during the evaluation of a request and its response: the record from the store, and new fields. */
 
-/** What a store keeps of a task: fields and their values, both short strings. */
+/** The record of a task in a store: fields and their values, both short strings. */
 export type TaskRecord = ReadonlyMap<string, string>
 
-/** The fields of a record. Names of policies hold neither ":" nor "/". */
+/** The fields of a record. Names of policies contain neither ":" nor "/". */
 export const FIELDS = {
   /** Names of the policies that have followed the task from its beginning, joined by ":". */
   begun: 'b',
@@ -11,18 +11,18 @@ export const FIELDS = {
   state: 'state',
   /** The last substate, as `stored` writes it. */
   substate: (policy: string): string => `s:${policy}`,
-  /** How often a substate was entered. */
+  /** Number of times that a substate was entered. */
   visits: (policy: string, substate: string): string => `v:${policy}:${substate}`,
   /** The greatest number sent. */
   monotonic: (policy: string): string => `m:${policy}`,
-  /** What a correlation remembers, as `remembered-values.ts` writes it. */
+  /** The values of a correlation, as `remembered-values.ts` writes them. */
   correlation: (policy: string, id: string): string => `c:${policy}/${id}`,
-  /** What a metric has counted. */
+  /** The amount that a metric has counted. */
   counted: (policy: string, metric: string): string => `o:${policy}/${metric}`
 } as const
 
 export class TaskMemory {
-  /** Null: the store does not know the task, or cannot be asked. */
+  /** Null: the store does not know the task, or is not available. */
   private record: TaskRecord | null
   private begun: string | null
   private recall: (() => TaskRecord | null) | null = null
@@ -30,8 +30,9 @@ export class TaskMemory {
   private taken: Map<string, string> | null = null
 
   /**
-   * @param record null where nothing is known of the task
-   * @param policies that follow the task from its beginning, where it begins here
+   * Creates the memory of a task.
+   * @param record null when nothing is known of the task
+   * @param policies that follow the task from its beginning, if the task begins here
    */
   constructor (record: TaskRecord | null, policies: readonly string[] = []) {
     this.record = record
@@ -39,8 +40,8 @@ export class TaskMemory {
   }
 
   /**
-   * Whether the policy has followed the task from its beginning: then a field that is not there is known not to be. Of a task first seen later,
-   * after a restart or a write that was lost, a record tells what is in it and nothing else.
+   * True when the policy has followed the task from its beginning. A missing field is then known to be unset. For a task that was first
+   * seen later, after a restart or a lost write, a record proves only the fields that it contains.
    */
   knows (policy: string): boolean {
     return (this.begun ?? this.record?.get(FIELDS.begun))?.split(':').includes(policy) ?? false
@@ -51,9 +52,9 @@ export class TaskMemory {
   }
 
   /**
-   * Called when the task is known, before anything is taken. An agent may go on with a task that the request does not name: then it does not
-   * begin here.
-   * @param recall what the store knows of the task by now, as far as it can tell at once
+   * Called when the task is known, before any field is taken. An agent may continue a task that the request does not name. That task does
+   * not begin here.
+   * @param recall returns what the store knows of the task now, as far as it is available immediately
    */
   recallBy (recall: () => TaskRecord | null): void {
     this.recall = recall
@@ -63,7 +64,7 @@ export class TaskMemory {
     this.begun = null
   }
 
-  /** What is known by now from other requests of the task, where that is something else than here; null for nothing. */
+  /** Value that other requests of the task have set meanwhile, when it differs from the value here; null for none. */
   elsewhere (field: string): string | null {
     const value = this.recall?.()?.get(field) ?? null
     return value === this.get(field) ? null : value
@@ -75,7 +76,7 @@ export class TaskMemory {
     this.changed.set(field, value)
   }
 
-  /** Fields set since it was last asked, for the store; null for none. They are still remembered here. */
+  /** Fields set since the last call, for the store; null for none. They also stay in this memory. */
   take (): TaskRecord | null {
     const { changed } = this
     if (changed === null) return null

@@ -1,13 +1,13 @@
-/** Lists of values as a record keeps them: their number, and a digest of each. */
+/** Lists of values in the form of a record: their number, and a digest of each. */
 import { InexactNumber } from '../../jsonschema/evaluation.js'
 import { jsonDigest } from '../../jsonschema/digest.js'
 
-/** Digests that are kept, and values that are compared; of longer lists only the length is known. */
+/** Maximum digests that are kept, and maximum values that are compared. For longer lists only the length is known. */
 export const MAX_VALUES = 1_000
 
 export interface Remembered {
   readonly length: number
-  /** Null where there were more than are kept. */
+  /** Null when the list was longer than the maximum. */
   readonly digests: ReadonlySet<string> | null
 }
 
@@ -16,7 +16,7 @@ export function writeValues (values: readonly unknown[]): string {
   return `${values.length}:${values.length > MAX_VALUES ? '' : values.map(digestOf).join(',')}`
 }
 
-/** No digest is like it, so nothing is ever equal to a number that cannot be compared exactly. */
+/** Never equals a digest, so nothing is ever equal to a number that cannot be compared exactly. */
 const UNEQUAL = 'inexact'
 
 function digestOf (value: unknown): string {

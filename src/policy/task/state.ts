@@ -1,8 +1,8 @@
 /**
- * How a task moves through the states of an extension, its substates, over requests and answers.
+ * Checks how a task moves through the states of an extension, its substates, over requests and responses.
  *
- * The same substate once more is no move: updates repeat what they say, and reads show it again. So it breaks no `transitions`, and enters
- * nothing that `maxVisits` counts. What breaks a rule that is enforced is not remembered: sent again, it is refused again.
+ * A repeated substate is not a transition, because updates repeat it and reads show it again. It breaks no `transitions`, and `maxVisits`
+ * does not count it. Data that breaks an enforced rule is not remembered: if it is sent again, it is rejected again.
  */
 import type { Mode, TaskStateConfig } from '../../config/model/model.js'
 import type { CompiledPolicy, CompiledTaskState } from '../compile/compiled.js'
@@ -19,10 +19,10 @@ import { FIELDS } from './memory.js'
 import type { Violation } from '../violation.js'
 import { addViolation, violation } from '../violation.js'
 
-/** Name of the rule under which all of `state` is recorded. */
+/** Name of the rule under which all violations of `state` are recorded. */
 const STATE = 'state'
 
-/** @param responses of the agent */
+/** @param responses mode of the agent */
 export function compileTaskState (config: TaskStateConfig, mode: Mode, responses: Mode, context: SelectContext): CompiledTaskState {
   const modes = sideModes(mode, responses)
   const act = config.onViolation === 'reject'
@@ -48,7 +48,7 @@ function sets (lists: Readonly<Record<string, readonly string[]>>, keyOf: (subst
   return new Map(Object.entries(lists).map(([substate, list]) => [keyOf(substate), new Set(list)]))
 }
 
-/** Judges one request or result, and remembers where it leads. */
+/** Evaluates one request or result, and remembers the resulting state. */
 export function checkTaskState (policy: CompiledPolicy, subject: Subject, side: Side, memory: TaskMemory, violations: Violation[]): void {
   const { state } = policy
   if (state === null) return
@@ -108,7 +108,8 @@ class Check {
     if (before === null) return onUnknown === 'allow' || this.broken(path, 'cannot be judged: nothing is known of this task; begin a new one')
     const next = transitions.get(before)
     if (next === undefined || next.has(substate)) return true
-    // The task may have moved on over another connection; what is behind there is judged by what was said here.
+    // The task may have changed on another connection. A substate that is behind the state there is checked against the state that is known
+    // here.
     const other = this.memory.elsewhere(FIELDS.substate(this.policy.name))
     if (other !== null && (other === stored(substate) || transitions.get(other)?.has(substate) !== false)) return true
     const first = before === ''
@@ -128,8 +129,8 @@ class Check {
   }
 
   /**
-   * Of one request or result the greatest number counts, for a task shows all its artifacts again. The number that was the greatest before
-   * may come again: a read shows the last one.
+   * Checks the greatest number of one request or result, because a task shows all its artifacts again. The previous greatest number may be
+   * sent again, because a read shows the last one.
    */
   monotonic (selected: readonly Selected[]): void {
     const { memory } = this
@@ -148,18 +149,18 @@ class Check {
     if (before === null && !memory.knows(this.policy.name) && this.state.onUnknown === 'reject') this.broken(greatest.path, 'cannot be judged: nothing is known of this task; begin a new one')
     else if (before !== null && isLess(greatest.text, before)) this.broken(greatest.path, 'must not be less than what the task said before; send numbers that grow')
     else return memory.set(field, greatest.text)
-    // Where it is only observed, the greatest stays: each number below it is one that did not grow.
+    // When the policy only observes, the greatest number stays: each number below it did not grow.
     if (this.mode !== 'enforce' && before === null) memory.set(field, greatest.text)
   }
 
-  /** A rule of the policy is broken: its own words, where it has some. */
+  /** Records that a rule of the policy is broken, with the policy's own message if it has one. */
   private broken (path: string, message: string): false {
     const { state } = this
     this.add(path, state.message ?? message, state.reason, state.message !== null)
     return false
   }
 
-  /** What was sent cannot be judged: the policy's words for a broken rule would mislead. */
+  /** Records that the data cannot be evaluated. The policy's message for a broken rule would be misleading. */
   private fault (path: string, message: string): void {
     this.add(path, message, null, false)
   }
@@ -170,15 +171,15 @@ class Check {
   }
 }
 
-/** Characters of a substate that are kept as they are. */
+/** Maximum characters of a substate that is stored unchanged. */
 const KEPT = 128
 
-/** What is remembered of a substate: long ones by their digest. */
+/** The stored form of a substate: a digest for long ones. */
 export function stored (substate: string): string {
   return substate.length <= KEPT && !substate.startsWith('#') ? substate : `#${jsonDigest(substate)}`
 }
 
-/** Of the configuration, which may be long all the same. */
+/** Maximum number of names in a message. The lists come from the configuration, but may still be long. */
 const SHOWN = 20
 
 function listed (names: ReadonlySet<string>): string {

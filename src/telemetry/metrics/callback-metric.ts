@@ -2,10 +2,12 @@ import { clipLabel } from './labelled-values.js'
 
 interface Sample { readonly metricName: string, readonly labels: Record<string, string>, readonly value: number }
 
-/** What one sample is asked for: its labels, and its value, null = no sample. */
+/** One sample: its labels and its value. A null value means no sample. */
 export type LabelledSample = readonly [Readonly<Record<string, string>>, number | null]
 
-/** A metric that is learnt at each scrape. A prom-client Registry can collect it as it does a Distribution: `get()` is all that it asks for. */
+/**
+ * A metric whose values are read at each scrape. A prom-client Registry collects it like a Distribution: the registry needs only `get()`.
+ */
 export class CallbackMetric {
   readonly name: string
   readonly help: string

@@ -1,29 +1,29 @@
 /**
- * What there is to measure: every metric of the gateway with its labels, and what their values may be. Metrics are made of this table, and docs/metrics.md
- * is written from it.
+ * Every metric of the gateway, with its labels and their values. The metrics are created from this table, and docs/metrics.md is generated
+ * from it.
  */
 import type { Operation } from '../../a2a/operations.js'
 
-/** Where the values of a label come from: a closed set, or words that say what bounds them. */
+/** Values of a label: a closed set, or words that state what bounds them. */
 export type LabelValues = readonly string[] | string
 
 export interface MetricDefinition {
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** The help of the exposition: one sentence. */
+  /** The help text of the exposition: one sentence. */
   readonly help: string
-  /** What else a reader of its numbers must know, for the documentation. Markdown. */
+  /** Further information about the numbers, for the documentation. Markdown. */
   readonly more?: string
-  /** In the order in which they are given. */
+  /** Labels, in the order in which values are passed. */
   readonly labels: Readonly<Record<string, LabelValues>>
-  /** Upper bounds, of histograms. */
+  /** Upper bounds of the buckets, for histograms. */
   readonly buckets?: readonly number[]
-  /** When there is a sample at all, where that is not once something has been counted. */
+  /** Condition under which a sample exists; omitted if a sample exists once something has been counted. */
   readonly present?: string
 }
 
 /** How a request ended. */
 export const OUTCOMES = ['forwarded', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
-/** Why a connection of a client brought no request, or was given up. */
+/** Reason why a connection of a client brought no request, or was closed. */
 export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout'] as const
 export const PHASES = ['request', 'response', 'card'] as const
 export const VIOLATION_MODES = ['enforce', 'observe'] as const
@@ -38,7 +38,7 @@ export const FAILURE_KINDS = [
   'refused', 'dns', 'connect_timeout', 'tls', 'reset', 'headers_timeout', 'body_timeout', 'queue_timeout', 'total_timeout', 'protocol', 'too_large', 'redirect', 'resources', 'other'
 ] as const
 
-/** Operations of A2A, and what else a request can be for. An operation without an entry does not compile. */
+/** Operations of A2A, and other purposes of a request. An operation without an entry does not compile. */
 const OPERATIONS: Readonly<Record<Operation | 'AgentCard' | 'Passthrough' | 'Preflight', true>> = {
   SendMessage: true,
   SendStreamingMessage: true,
@@ -280,7 +280,7 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS
 
-/** One of the table, by name. */
+/** Returns the definition of a metric by its name. */
 export function definitionOf (name: MetricName): MetricDefinition {
   return METRICS[name]
 }

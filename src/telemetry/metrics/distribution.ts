@@ -3,7 +3,7 @@ import type { Labels } from './labelled-values.js'
 
 interface Sample { readonly metricName: string, readonly labels: Record<string, string | number>, readonly value: number }
 
-/** Counts of one label combination. `counts` is per bucket, not cumulative; what exceeds the last bound is in `count` only. */
+/** Counts of one label combination. `counts` is per bucket, not cumulative. Values above the last bound are only in `count`. */
 export class DistributionCell {
   readonly labels: Labels
   readonly counts: number[]
@@ -19,7 +19,7 @@ export class DistributionCell {
     this.bounds = bounds
   }
 
-  /** Adds one observation. What is not a number is ignored, what is below zero counts as zero: a clock must never break a call. */
+  /** Adds one observation. A value that is not finite is ignored, and a negative value counts as zero: a clock must never break a call. */
   observe (value: number): void {
     if (!Number.isFinite(value)) return
     const seconds = value > 0 ? value : 0
@@ -36,8 +36,8 @@ export class DistributionCell {
 }
 
 /**
- * A Prometheus histogram that a prom-client Registry can collect: it has the `get()` the registry asks of every metric, and
- * none of prom-client's cost per observation (see cells.ts).
+ * A Prometheus histogram that a prom-client Registry can collect. It has the `get()` that the registry calls on every metric, without
+ * prom-client's cost per observation (see labelled-values.ts).
  */
 export class Distribution {
   readonly name: string

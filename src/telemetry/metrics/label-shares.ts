@@ -1,16 +1,16 @@
-/** Label values that come from cards: so many for each agent, so that no agent turns the labels of another into `other`. */
+/** Label values that come from cards. Each agent has its own quota, so that no agent turns the labels of another agent into `other`. */
 import { clipLabel } from './labelled-values.js'
 
 export class LabelShares {
   private readonly size: number
-  /** By agent; agents come from the configuration, which bounds them. */
+  /** Values by agent. The configuration bounds the number of agents. */
   private readonly shares = new Map<string, Set<string>>()
 
   constructor (size: number) {
     this.size = size
   }
 
-  /** The value to expose: the first ones of each agent as they are, then `other`. */
+  /** Returns the value to expose: the first values of each agent unchanged, then `other`. */
   label (agent: string, text: string): string {
     const value = clipLabel(text)
     let share = this.shares.get(agent)

@@ -1,8 +1,8 @@
 /**
- * Where numbers accumulate between two scrapes: one cell per label combination, found by walking nested maps.
+ * Accumulates numbers between two scrapes: one cell per label combination, found through nested maps.
  *
- * prom-client's bound children rebuild and hash the label string on every call (counter 0.55 µs, histogram 0.65 µs measured on
- * Node 20.20); a walk and an addition is a tenth of that. The values are handed to prom-client when it collects.
+ * prom-client's bound children rebuild and hash the label string on every call (counter 0.55 µs, histogram 0.65 µs measured on Node 20.20).
+ * A lookup in the maps and an addition take a tenth of that. prom-client gets the values when it collects.
  */
 
 /** Longest label value, in UTF-16 code units. */
@@ -32,7 +32,7 @@ export class LabelledValues<T> {
     this.root = new Map()
   }
 
-  /** The cell of these label values, given in the order of the metric's label names. */
+  /** Returns the cell of these label values, given in the order of the metric's label names. */
   at (...values: string[]): T {
     const last = this.names.length - 1
     let branch = this.root
@@ -62,7 +62,7 @@ export class LabelledValues<T> {
   }
 }
 
-/** A number and its labels. A counter's cell holds what was added since the last scrape, a gauge's the value itself. */
+/** A number and its labels. The cell of a counter holds the increase since the last scrape; the cell of a gauge holds the value itself. */
 export class NumberCell {
   readonly labels: Labels
   value: number

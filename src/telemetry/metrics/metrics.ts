@@ -1,6 +1,6 @@
 /**
- * The Prometheus metrics of design 2.5. The only file that imports prom-client: the package was renamed after 15.1.3, so a
- * later swap is one line. Nothing is registered globally; every `Metrics` has its own registry.
+ * The Prometheus metrics of the gateway. Only this file imports prom-client: the package was renamed after 15.1.3, so a later swap is one
+ * line. Nothing is registered globally; every `Metrics` has its own registry.
  */
 import { createRequire } from 'node:module'
 import type * as Prometheus from 'prom-client'
@@ -13,7 +13,7 @@ import { DECISION_BUCKETS, definitionOf } from './definitions.js'
 import type { MetricName } from './definitions.js'
 import { Vitals } from './vitals.js'
 
-// Required: Node 20 reads a CommonJS package that is imported for its names first (measured: 7 of 53 ms of processor time).
+// Loaded with `require`: Node 20 first reads an imported CommonJS package for its export names (measured: 7 of 53 ms of processor time).
 const prometheus = createRequire(import.meta.url)('prom-client') as typeof Prometheus
 
 type One<List extends readonly string[]> = List[number]
@@ -21,26 +21,35 @@ type One<List extends readonly string[]> = List[number]
 export type Outcome = One<typeof Definitions.OUTCOMES>
 export type ClientError = One<typeof Definitions.CLIENT_ERRORS>
 
-/** Distinct `extension` label values of one agent in one process; the rest is `other`. Each agent has its own: its card names them. */
+/**
+ * Distinct `extension` label values of one agent in one process; the rest is `other`. The limit is per agent, because the agent's card
+ * names the extensions.
+ */
 const EXTENSIONS = 256
-/** Distinct `rule` label values of refusals by policies of one agent in one process; the rest is `other`. The gateway's own are few, and always told apart. */
+/**
+ * Distinct `rule` label values of rejections by policies of one agent in one process; the rest is `other`. The gateway's own rules are few,
+ * and are always exposed.
+ */
 const RULES = 1_024
 export const PREFIX = 'a2a_gateway_'
 
-/** What one process counts, as it travels to another. */
+/** The metrics of one process, in the form that is sent to another process. */
 export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
 
-/** What was counted so far under one agent, and of requests one outcome: in order of creation, and never fewer. */
+/** Counts so far of one agent, and of one outcome for requests. Entries are in order of creation, and are never removed. */
 export interface Counted {
   readonly labels: Readonly<Record<string, string>>
   readonly count: number
   /** Seconds. */
   readonly sum: number
-  /** By bucket, not cumulative. */
+  /** Counts by bucket, not cumulative. */
   readonly counts: readonly number[]
 }
 
-/** How several processes' samples become one, where the sum says nothing. What prom-client leaves out is the first process's. */
+/**
+ * How samples of several processes are merged when a sum makes no sense. For metrics that prom-client omits, the first process's sample is
+ * used.
+ */
 const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
   [`${PREFIX}card_age_seconds`]: 'first',
   [`${PREFIX}card_max_stale_seconds`]: 'first',
@@ -52,7 +61,7 @@ const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
   [`${PREFIX}observed_value`]: 'max'
 }
 
-/** One for all: counters, distributions and what is open now are summed; of process metrics, prom-client says how. */
+/** Merges snapshots: sums counters, distributions and gauges of open items. For process metrics, prom-client defines the aggregation. */
 export function mergeSnapshots (snapshots: readonly MetricsSnapshot[]): { snapshot (): Promise<MetricsSnapshot>, text (): Promise<string> } {
   const told = snapshots.map(metrics => metrics.map(metric => {
     const aggregator = TOGETHER[metric.name] ?? (metric.aggregator === 'omit' ? 'first' : metric.aggregator)
@@ -62,7 +71,7 @@ export function mergeSnapshots (snapshots: readonly MetricsSnapshot[]): { snapsh
   return { snapshot: () => registry.getMetricsAsJSON(), text: () => registry.metrics() }
 }
 
-/** Of a process that is gone: what it has counted stays true, what was so at its last moment does not. */
+/** Keeps the metrics of an ended process that stay valid: its counts, but not its last gauge values. */
 export function lasting (snapshot: MetricsSnapshot): MetricsSnapshot {
   return snapshot.filter(({ type }) => String(type) === 'counter' || String(type) === 'histogram')
 }
@@ -98,8 +107,8 @@ export class Metrics {
   private remembered: () => number | null = () => null
 
   /**
-   * `process: false` leaves out Node's process metrics, whose observers cannot be stopped again: for tests. `serves: false` is for a
-   * process that passes no calls.
+   * `process: false` omits Node's process metrics, whose observers cannot be stopped: for tests. `serves: false` is for a process that
+   * handles no calls.
    */
   constructor (options: { readonly process?: boolean, readonly serves?: boolean } = {}) {
     const registry = new prometheus.Registry()
@@ -139,7 +148,7 @@ export class Metrics {
     if (options.process !== false) prometheus.collectDefaultMetrics({ register: registry })
   }
 
-  /** One request that has ended, `seconds` after its head arrived. */
+  /** Records one request that ended `seconds` after its head arrived. */
   request (agent: string, operation: string, binding: string, version: string, outcome: Outcome, seconds: number): void {
     this.requests.at(agent, operation, binding, version, outcome).value++
     this.durations.tree.at(agent, operation, outcome).observe(seconds)
@@ -154,18 +163,21 @@ export class Metrics {
     this.clientErrors.at(kind).value++
   }
 
-  /** Says how to learn how many calls each agent has under way. Asked at every scrape; agents that are not there have no sample. */
+  /**
+   * Sets the functions that return the number of calls in flight for each agent. They are called at every scrape. Other agents have no
+   * sample.
+   */
   requestsActive (agents: ReadonlyMap<string, () => number>): void {
     this.active.clear()
     for (const [agent, count] of agents) this.active.set(clipLabel(agent), count)
   }
 
-  /** One decision, refused or not. */
+  /** Records the duration of one decision, whether it rejects or not. */
   decision (agent: string, seconds: number): void {
     this.decisions.tree.at(agent).observe(seconds)
   }
 
-  /** The agent's response headers are in, `seconds` after the call was dialled. */
+  /** Records the agent's response headers, which arrived `seconds` after the call was dialled. */
   upstream (agent: string, operation: string, seconds: number): void {
     this.upstreams.tree.at(agent, operation).observe(seconds)
   }
@@ -191,14 +203,14 @@ export class Metrics {
   }
 
   /**
-   * Says how to learn the age of an agent's card. Asked at every scrape; null = no sample. Calling again for the same agent
-   * replaces the function.
+   * Sets the function that returns the age of an agent's card. It is called at every scrape; null = no sample. A second call for the same
+   * agent replaces the function.
    */
   cardAge (agent: string, secondsSinceFetch: () => number | null): void {
     this.ages.set(clipLabel(agent), secondsSinceFetch)
   }
 
-  /** As {@link cardAge} for all agents there are; others have no sample any more. */
+  /** Sets the functions of {@link cardAge} for all current agents. Other agents no longer have a sample. */
   cardAges (agents: ReadonlyMap<string, () => number | null>): void {
     this.ages.clear()
     for (const [agent, age] of agents) this.cardAge(agent, age)
@@ -213,7 +225,7 @@ export class Metrics {
     this.vitals.reloaded = outcome === 'ok'
   }
 
-  /** The configuration now in force. Only the last hash given is exposed. */
+  /** Sets the configuration in force. Only the last hash is exposed. */
   configInfo (hash: string): void {
     this.info.reset()
     this.info.set({ hash: clipLabel(hash) }, 1)
@@ -223,7 +235,7 @@ export class Metrics {
     this.errors.at(agent, kind).value++
   }
 
-  /** The store was asked for a task that a request names. */
+  /** Records a lookup of a task that a request names. */
   taskLookup (agent: string, outcome: One<typeof Definitions.LOOKUP_OUTCOMES>): void {
     this.lookups.at(agent, outcome).value++
   }
@@ -232,12 +244,15 @@ export class Metrics {
     this.writes.at(agent, outcome).value++
   }
 
-  /** Says how to learn how many tasks this process remembers. Asked at every scrape; null = no sample, where a server holds them. */
+  /**
+   * Sets the function that returns the number of tasks in this process. It is called at every scrape; null = no sample, when a server holds
+   * the tasks.
+   */
   tasksRemembered (count: () => number | null): void {
     this.remembered = count
   }
 
-  /** @param by '' where the policy does not divide the metric. Numbers that are not finite, and counters that would fall, are left out. */
+  /** @param by '' if the policy does not divide the metric. Numbers that are not finite, and negative values of counters, are ignored. */
   observed (agent: string, extension: string, metric: string, type: 'counter' | 'gauge', by: string, value: number): void {
     if (!Number.isFinite(value) || (type === 'counter' && value < 0)) return
     const label = this.extensions.label(agent, extension)
@@ -249,7 +264,7 @@ export class Metrics {
     this.unread.at(agent, reason).value++
   }
 
-  /** For a gateway of several processes: how many serve now, and how often one was put in another's place. */
+  /** Adds the metrics of a gateway of several processes: the number of serving workers, and the number of replaced workers. */
   workers (serving: () => number, replaced: () => number): void {
     const gauge: Gauge = new prometheus.Gauge({ ...described('workers'), registers: [this.registry], collect () { gauge.set(serving()) } })
     const counter: Counter = new prometheus.Counter({
@@ -262,25 +277,27 @@ export class Metrics {
     })
   }
 
-  /** For who looks every few seconds, which a scrape is too much for: requests that ended, and decisions. */
+  /**
+   * Counts of ended requests and of decisions, for a reader that polls every few seconds. A full scrape would be too expensive for that.
+   */
   get counted (): { readonly ended: readonly Counted[], readonly decided: readonly Counted[] } {
     return { ended: this.durations.tree.cells, decided: this.decisions.tree.cells }
   }
 
-  /** Seconds, the upper bounds of the buckets of decisions; what takes longer is in none. */
+  /** Upper bounds of the buckets of decisions, in seconds. Longer decisions are in no bucket. */
   readonly decisionBounds: readonly number[] = DECISION_BUCKETS
 
-  /** For another process, which adds up several. */
+  /** Returns the metrics for another process, which merges several snapshots. */
   snapshot (): Promise<MetricsSnapshot> {
     return this.registry.getMetricsAsJSON()
   }
 
-  /** The exposition, in Prometheus text format 0.0.4. */
+  /** Returns the exposition, in Prometheus text format 0.0.4. */
   text (): Promise<string> {
     return this.registry.metrics()
   }
 
-  /** Forgets every metric. Numbers recorded afterwards go nowhere. */
+  /** Removes every metric. Numbers recorded afterwards are lost. */
   close (): void {
     this.ages.clear()
     this.active.clear()
@@ -318,7 +335,7 @@ export class Metrics {
   private distribution (metric: MetricName): Distribution {
     const { name, help, labelNames } = described(metric)
     const distribution = new Distribution(name, help, labelNames, definitionOf(metric).buckets ?? [])
-    // The registry only ever calls get(), the one method a collectable metric needs.
+    // The registry calls only get(), the one method that a collectable metric needs.
     this.registry.registerMetric(distribution as unknown as Metric<string>)
     return distribution
   }
@@ -336,7 +353,7 @@ export class Metrics {
     })
   }
 
-  /** One sample per agent, learnt at each scrape. */
+  /** Adds a gauge with one sample per agent, read at each scrape. */
   private askingGauge (name: MetricName, agents: ReadonlyMap<string, () => number | null>): void {
     const gauge: Gauge = new prometheus.Gauge({
       ...described(name),
@@ -352,13 +369,13 @@ export class Metrics {
   }
 }
 
-/** As prom-client takes it. */
+/** Options of a metric in the form that prom-client expects. */
 function described (name: MetricName): { readonly name: string, readonly help: string, readonly labelNames: string[] } {
   const { help, labels } = definitionOf(name)
   return { name: PREFIX + name, help, labelNames: Object.keys(labels) }
 }
 
-/** What cannot be told, the age of a card for example, must not take the whole scrape with it. */
+/** Reads a value; null when it cannot be read. A value that fails, for example the age of a card, must not fail the whole scrape. */
 function readOrNull (read: () => number | null): number | null {
   try {
     const told = read()

@@ -1,4 +1,6 @@
-/** What says how the gateway itself fares, and how far it is from its limits. Nothing here is touched by a request. */
+/**
+ * Metrics about the state of the gateway itself and the distance to its limits. They are read at each scrape and not updated per request.
+ */
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { packageVersion } from '../../config/paths.js'
@@ -7,19 +9,19 @@ import { CallbackMetric } from './callback-metric.js'
 import type { MetricName } from './definitions.js'
 import { definitionOf } from './definitions.js'
 
-/** What is asked about an agent. */
+/** Data about an agent that the metrics read. */
 export interface AgentVitals {
-  /** How much it may have under way in one process. */
+  /** Maximum number of calls and streams in flight in one process. */
   readonly limits: { readonly requests: number, readonly streams: number }
-  /** How old its card may become, s. */
+  /** Maximum age of the card, s. */
   readonly maxStale: number
-  /** Whether it has a card to decide by. */
+  /** True when the agent has a card in force. */
   readonly hasCard: () => boolean
 }
 
 export class Vitals {
   readonly metrics: readonly CallbackMetric[]
-  /** Whether the last configuration that came is in force. */
+  /** True when the last reload succeeded. */
   reloaded = true
   private readonly prefix: string
   private agentsNow: ReadonlyMap<string, AgentVitals> = new Map()
@@ -27,7 +29,7 @@ export class Vitals {
   private spans = 0
   private auditLines = 0
 
-  /** @param serves false for a process that passes no calls: limits are told by those that keep them */
+  /** @param serves false for a process that handles no calls: the processes that apply the limits report them */
   constructor (prefix: string, serves: boolean) {
     this.prefix = prefix
     this.metrics = [
@@ -50,22 +52,22 @@ export class Vitals {
     ]
   }
 
-  /** The agents in force. Others have no sample. */
+  /** Sets the agents in force. Other agents have no sample. */
   agents (agents: ReadonlyMap<string, AgentVitals>): void {
     this.agentsNow = agents
   }
 
-  /** Says how to learn how many bytes of bodies are held, and how many may be. */
+  /** Sets the functions that return the held bytes of bodies and their limit. */
   heldBytes (bytes: () => number, limit: () => number): void {
     this.held = { bytes, limit }
   }
 
-  /** The collector did not take them. */
+  /** Counts spans that were lost. */
   spansLost (n: number): void {
     this.spans += n
   }
 
-  /** Nobody will read it. */
+  /** Counts an audit line that was lost. */
   auditLineLost (): void {
     this.auditLines++
   }
@@ -84,7 +86,7 @@ export class Vitals {
   }
 }
 
-/** @returns null where nothing bounds it: Node says 0 then, or a number beyond all memory there is */
+/** @returns null without a memory limit: Node then returns 0, or a number above the total memory */
 function memoryLimit (): number | null {
   const limit = process.constrainedMemory()
   return limit > 0 && limit < totalmem() ? limit : null

@@ -4,9 +4,9 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
 
 /** One span as a line, under the names of its members. */
 interface SpanLine {
-  /** Tells it from log and audit. */
+  /** Distinguishes the line from log and audit lines. */
   readonly span: true
-  /** When it began: ISO 8601, UTC. */
+  /** Start of the span: ISO 8601, UTC. */
   readonly time: string
   readonly trace_id: string
   readonly span_id: string
@@ -14,7 +14,7 @@ interface SpanLine {
   readonly name: string
   readonly kind: string | undefined
   readonly duration_ms: number
-  /** `UNSET`, or `ERROR`. */
+  /** `UNSET` or `ERROR`. */
   readonly status: string | undefined
   readonly attributes: ReadableSpan['attributes']
 }
@@ -22,7 +22,7 @@ interface SpanLine {
 /** Bytes that may wait for a slow reader before spans are dropped. */
 const BACKLOG = 4 * 1024 * 1024
 
-/** `OTEL_TRACES_EXPORTER=console`: one JSON line per span as it ends, for a look without a collector. */
+/** `OTEL_TRACES_EXPORTER=console`: writes one JSON line per span when the span ends, to inspect spans without a collector. */
 export class LineExporter implements SpanExporter {
   private readonly stream: Writable
   private readonly onLost: (spans: number) => void
@@ -59,7 +59,7 @@ function lineOf (span: ReadableSpan): SpanLine {
   }
 }
 
-/** OpenTelemetry's pair of seconds and nanoseconds. */
+/** Converts OpenTelemetry's pair of seconds and nanoseconds to milliseconds. */
 function milliseconds ([seconds, nanoseconds]: ReadableSpan['startTime']): number {
   return seconds * 1_000 + nanoseconds / 1e6
 }

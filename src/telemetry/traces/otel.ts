@@ -1,6 +1,6 @@
 /**
- * Tracing with the OpenTelemetry SDK. Loaded by `import()` from tracing.ts only when tracing is on. Contexts are passed by
- * hand and nothing is registered globally, so several gateways can live in one process.
+ * Tracing with the OpenTelemetry SDK. tracing.ts loads this module by `import()` only when tracing is on. Contexts are passed explicitly
+ * and nothing is registered globally, so that several gateways can run in one process.
  */
 import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
@@ -13,15 +13,15 @@ import { SpanQueue } from './span-queue.js'
 import type { ExporterProtocol, Tracing, TracingOptions } from './span.js'
 
 const SERVICE_NAME = 'a2a-extension-gateway'
-/** Milliseconds a stop waits for the collector. */
+/** Milliseconds that a stop waits for the collector. */
 const SHUTDOWN_TIMEOUT = 5_000
-/** Spans sent at once, unless OTEL_BSP_MAX_EXPORT_BATCH_SIZE says otherwise. While a batch is written down no call goes on (docs/performance.md). */
+/** Spans per batch, unless OTEL_BSP_MAX_EXPORT_BATCH_SIZE is set. Serializing a batch blocks all calls (docs/performance.md). */
 const BATCH = 128
-/** Spans that wait, unless OTEL_BSP_MAX_QUEUE_SIZE says otherwise; the SDK's own default. */
+/** Maximum number of waiting spans, unless OTEL_BSP_MAX_QUEUE_SIZE is set. Equal to the SDK's default. */
 const QUEUE = 2_048
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio', 'parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio']
 
-/** Starts the SDK: batches to OTLP, or lines; configured by the standard `OTEL_*` variables. */
+/** Starts the SDK, which sends batches to OTLP or writes lines. The standard `OTEL_*` variables configure it. */
 export async function createRecorder (options: TracingOptions, protocol: ExporterProtocol): Promise<Tracing> {
   const { log, env } = options
   checkSampler(env, log)
@@ -34,7 +34,7 @@ export async function createRecorder (options: TracingOptions, protocol: Exporte
   }
 }
 
-/** @returns how to make it, where the environment can be lent */
+/** @returns a function that creates the processor, to be called while `process.env` is replaced (see withEnvironment) */
 async function processorFor (protocol: ExporterProtocol, { log, env, stream = process.stdout, onLost }: TracingOptions): Promise<() => SpanProcessor> {
   if (protocol === 'console') {
     const { LineExporter } = await import('./line-exporter.js')
@@ -46,7 +46,7 @@ async function processorFor (protocol: ExporterProtocol, { log, env, stream = pr
   return () => new SpanQueue(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log, onLost), { size: queueSize(env), batch: batchSize(env), log, onLost })
 }
 
-/** What the SDK says of itself, then our name and version, then OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */
+/** Merges the SDK's own attributes, then the gateway's name and version, then OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */
 function resource (options: TracingOptions): Resource {
   const detected = detectResources({ detectors: [envDetector] })
   const given = Object.keys(detected.attributes).length - (options.env.OTEL_SERVICE_NAME ? 1 : 0)
@@ -58,7 +58,7 @@ function resource (options: TracingOptions): Resource {
     .merge(detected)
 }
 
-/** @returns undefined where the SDK reads it from the environment */
+/** @returns undefined when the SDK reads the value from the environment */
 function batchSize (env: NodeJS.ProcessEnv): number | undefined {
   return env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE?.trim() ? undefined : BATCH
 }
@@ -68,7 +68,7 @@ function queueSize (env: NodeJS.ProcessEnv): number {
   return Number.isInteger(size) && size > 0 ? size : QUEUE
 }
 
-/** The SDK falls back to its default without a word where nobody listens to its diagnostics. */
+/** Warns about an unknown sampler. The SDK falls back to its default without a warning, unless its diagnostics have a listener. */
 function checkSampler (env: NodeJS.ProcessEnv, log: Log): void {
   const sampler = env.OTEL_TRACES_SAMPLER?.trim()
   if (sampler && !SAMPLERS.includes(sampler)) {
@@ -76,7 +76,7 @@ function checkSampler (env: NodeJS.ProcessEnv, log: Log): void {
   }
 }
 
-/** The SDK reads `process.env` in its constructors and offers no other way: lend it `env` for that long. */
+/** Replaces `process.env` by `env` while `make` runs. The SDK reads `process.env` in its constructors and offers no other way. */
 function withEnvironment<T> (env: NodeJS.ProcessEnv, make: () => T): T {
   if (env === process.env) return make()
   const own = process.env

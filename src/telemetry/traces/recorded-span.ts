@@ -8,17 +8,17 @@ import type { Attribute, Attributes, RequestSpan, TraceHeaders } from './span.js
 
 const STRING_LENGTH = 256
 const ARRAY_LENGTH = 64
-/** Until the operation is known. */
+/** Name of the span until the operation is known. */
 const UNNAMED = 'request'
 
-/** A request that OpenTelemetry records. */
+/** The span of a request that OpenTelemetry records. */
 export class RecordedSpan implements RequestSpan {
   readonly traceId: string
   private readonly tracer: Tracer
   private readonly server: Span
   /**
-   * Epoch milliseconds minus `performance.now()`, read once: the spans of a request share one clock, which unlike the
-   * SDK's own fallback has better than millisecond resolution and does not jump.
+   * Epoch milliseconds minus `performance.now()`, read once. All spans of a request share this clock. Unlike the SDK's own fallback, the
+   * clock has better than millisecond resolution and does not jump.
    */
   private readonly offset: number
   private client: Span | null
@@ -62,7 +62,7 @@ export class RecordedSpan implements RequestSpan {
   upstreamEnded (statusCode: number | null, error?: Error): void {
     if (this.client === null || !this.clientOpen) return
     this.clientOpen = false
-    // The kind of the error only: messages may quote what the agent or the client wrote.
+    // Only the kind of the error: messages may quote text of the agent or the client.
     const kind = error === undefined ? null : errorKind(error)
     if (statusCode !== null) this.client.setAttribute('http.response.status_code', statusCode)
     if (kind !== null) fail(this.client, kind)
@@ -91,7 +91,7 @@ export class RecordedSpan implements RequestSpan {
   }
 }
 
-/** The caller's span as our parent, or the root where it sent none that is valid. */
+/** Returns the context with the caller's span as parent, or the root when the caller sent no valid one. */
 function callerContext (headers: IncomingHttpHeaders): Context {
   const parent = parseTraceParent(headers.traceparent)
   if (parent === null) return ROOT_CONTEXT

@@ -4,7 +4,7 @@ import { LossReport } from '../loss-report.js'
 
 type Done = Parameters<SpanExporter['export']>[1]
 
-/** Says in our log what the SDK would only tell its global diagnostics: spans that could not be delivered. */
+/** Logs spans that could not be delivered. The SDK would report them only to its global diagnostics. */
 export class ReportingExporter implements SpanExporter {
   private readonly inner: SpanExporter
   private readonly log: Log

@@ -1,4 +1,7 @@
-/** Every attribute that the gateway's own code sets on a span. docs/traces.md is written from it; one that is not here does not compile. */
+/**
+ * Every attribute that the gateway's own code sets on a span. docs/traces.md is generated from this table. An attribute that is not in the
+ * table does not compile.
+ */
 import type { Described } from '../described.js'
 
 export interface DescribedAttribute extends Described {
@@ -32,7 +35,7 @@ export const SPAN_ATTRIBUTES = {
 
 export type SpanAttribute = keyof typeof SPAN_ATTRIBUTES
 
-/** What spans are called. */
+/** Names of spans. */
 export const SPAN_NAMES = {
   'the operation, such as `SendMessage`': 'one request; the call to the agent has the same name',
   AgentCard: 'a request for a card',

@@ -6,23 +6,23 @@ import type { Log } from '../log.js'
 import { LossReport } from '../loss-report.js'
 
 export interface SpanQueueOptions {
-  /** Spans that may wait. */
+  /** Maximum number of waiting spans. */
   readonly size: number
-  /** Spans that go out at once; undefined: what OTEL_BSP_MAX_EXPORT_BATCH_SIZE says. */
+  /** Spans per batch; undefined: OTEL_BSP_MAX_EXPORT_BATCH_SIZE decides. */
   readonly batch: number | undefined
   readonly log: Log
   readonly onLost?: ((spans: number) => void) | undefined
 }
 
 /**
- * The SDK's queue, in front of which we count: a span that finds no room is lost, and the SDK tells nobody but its global diagnostics.
- * It has as much room as we say, and is given no more than that.
+ * Wraps the SDK's queue and counts its spans. A span that finds no room is lost, and the SDK reports that only to its global diagnostics.
+ * The wrapper sets the size of the SDK's queue, and never passes more spans than that.
  */
 export class SpanQueue implements SpanProcessor {
   private readonly size: number
   private readonly losses: LossReport
   private readonly queue: BatchSpanProcessor
-  /** Given to the SDK, and not yet to the exporter. */
+  /** Spans passed to the SDK, and not yet to the exporter. */
   private waiting = 0
 
   constructor (exporter: SpanExporter, options: SpanQueueOptions) {

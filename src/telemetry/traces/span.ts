@@ -8,35 +8,35 @@ import type { SpanAttribute } from './span-attributes.js'
 export type Attribute = string | number | boolean | string[]
 export type Attributes = Readonly<Partial<Record<SpanAttribute, Attribute>>>
 
-/** Trace headers for the agent. A null `tracestate` means: send none, even where the client sent one. */
+/** Trace headers for the agent. A null `tracestate` means: send none, even if the client sent one. */
 export interface TraceHeaders { readonly traceparent: string, readonly tracestate: string | null }
 
 /**
- * The trace of one request: a SERVER span, and a CLIENT span below it while the agent is called. Records only what it is
- * given: never pass part contents, metadata values or credentials.
+ * The trace of one request: a SERVER span, and below it a CLIENT span during the call to the agent. The span records every value that it
+ * gets: never pass part contents, metadata values or credentials.
  */
 export interface RequestSpan {
-  /** The trace this request belongs to, for logs: ours when tracing, else the client's, else null. */
+  /** The trace id of this request, for logs: the gateway's when tracing is on, else the client's, else null. */
   readonly traceId: string | null
   /** Names the span after the operation, e.g. `SendMessage`. */
   name (operation: string): void
   set (key: SpanAttribute, value: Attribute): void
-  /** An attribute that a policy names. */
+  /** Sets an attribute that a policy names. */
   observed (key: string, value: Attribute): void
-  /** The agent is being dialled: opens the CLIENT span. */
+  /** Opens the CLIENT span. Called when the gateway dials the agent. */
   upstreamStarted (attributes: Attributes): void
-  /** The agent answered with this status, or null with the error that prevented it: closes the CLIENT span. */
+  /** Closes the CLIENT span. Called with the status of the agent's response, or with null and the error that prevented a response. */
   upstreamEnded (statusCode: number | null, error?: Error): void
-  /** Headers to send to the agent, or null: let the client's own pass through unchanged. */
+  /** Returns headers to send to the agent, or null: the client's own headers pass through unchanged. */
   outgoing (): TraceHeaders | null
-  /** Closes everything. Calls after the first do nothing. */
+  /** Closes all spans. Calls after the first do nothing. */
   end (outcome: Outcome, statusCode: number): void
 }
 
 export interface Tracing {
-  /** `at`: when the request head arrived, milliseconds on the clock of `performance.now()`. */
+  /** `at`: time when the request head arrived, in milliseconds on the clock of `performance.now()`. */
   startRequest (headers: IncomingHttpHeaders, at: number): RequestSpan
-  /** Sends what is left, for at most 5 seconds. Never rejects. */
+  /** Sends the remaining spans, for at most 5 seconds. Never rejects. */
   shutdown (): Promise<void>
 }
 
@@ -44,14 +44,14 @@ export interface TracingOptions {
   readonly enabled: boolean
   /** The gateway's version, for `service.version`. */
   readonly version: string
-  /** Where the standard `OTEL_*` variables are read from. */
+  /** Environment with the standard `OTEL_*` variables. */
   readonly env: NodeJS.ProcessEnv
   readonly log: Log
-  /** Where lines go when the environment asks for spans as lines; default stdout. */
+  /** Destination of span lines when the environment selects them; default stdout. */
   readonly stream?: Writable | undefined
-  /** So many spans were not taken by the collector. */
+  /** Called with a number of spans that were lost. */
   readonly onLost?: (spans: number) => void
 }
 
-/** How spans leave: to a collector, or as lines. */
+/** How spans are exported: to a collector, or as lines. */
 export type ExporterProtocol = 'http/protobuf' | 'http/json' | 'console'

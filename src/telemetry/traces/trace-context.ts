@@ -1,4 +1,4 @@
-/** Where a caller's trace stands: the parts of a valid W3C `traceparent`. */
+/** The position in a caller's trace: the parts of a valid W3C `traceparent`. */
 export interface TraceParent {
   /** 32 lower-case hex digits. */
   readonly traceId: string
@@ -7,14 +7,14 @@ export interface TraceParent {
   readonly sampled: boolean
 }
 
-// https://www.w3.org/TR/trace-context/#traceparent-header: lower case only, version ff and all-zero ids are invalid.
+// https://www.w3.org/TR/trace-context/#traceparent-header: lower case only; version ff and all-zero ids are invalid.
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const ZERO_TRACE = '0'.repeat(32)
 const ZERO_SPAN = '0'.repeat(16)
 
 /**
- * Reads a `traceparent` header, or null where the specification says to start a new trace. Repeated headers arrive joined
- * by a comma and are invalid. Versions above 00 may carry more after the flags, which is ignored.
+ * Parses a `traceparent` header. Returns null when the specification requires a new trace. Repeated headers arrive joined by a comma and
+ * are invalid. Versions above 00 may have further data after the flags, which is ignored.
  */
 export function parseTraceParent (header: string | string[] | undefined): TraceParent | null {
   if (typeof header !== 'string' || header.length < 55 || header.length > 512) return null
@@ -26,7 +26,7 @@ export function parseTraceParent (header: string | string[] | undefined): TraceP
   return { traceId, parentId, sampled: (parseInt(flags, 16) & 1) === 1 }
 }
 
-/** Writes a `traceparent` header, version 00. */
+/** Formats a `traceparent` header, version 00. */
 export function formatTraceParent (traceId: string, spanId: string, sampled: boolean): string {
   return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`
 }

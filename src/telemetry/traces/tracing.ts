@@ -4,8 +4,8 @@ import { parseTraceParent } from './trace-context.js'
 export type { Attribute, Attributes, RequestSpan, TraceHeaders, Tracing, TracingOptions } from './span.js'
 
 /**
- * Tracing as configured. The OpenTelemetry packages are loaded only when it is on; `OTEL_SDK_DISABLED=true` turns it off
- * as everywhere else. Throws an Error that names the legal values when the environment asks for an exporter we do not carry.
+ * Creates tracing as configured. The OpenTelemetry packages are loaded only when tracing is on; `OTEL_SDK_DISABLED=true` turns it off.
+ * Throws an Error that names the legal values when the environment selects an unsupported exporter.
  */
 export async function createTracing (options: TracingOptions): Promise<Tracing> {
   if (!options.enabled) return SILENT

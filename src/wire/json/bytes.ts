@@ -1,6 +1,6 @@
 /**
- * Steps over the bytes of JSON text, shared by everything in this folder that reads JSON without parsing it.
- * UTF-8 is safe to read byte by byte here: no byte of a multi-byte character is below 0x80.
+ * Helpers that step over the bytes of JSON text. All code in this folder that reads JSON without parsing uses them.
+ * Reading UTF-8 byte by byte is safe here: every byte of a multi-byte character is 0x80 or higher.
  */
 
 export const QUOTE = 0x22
@@ -12,10 +12,10 @@ export const CLOSE_ARRAY = 0x5d
 export const OPEN_OBJECT = 0x7b
 export const CLOSE_OBJECT = 0x7d
 
-/** Bytes of a string looked at one by one before the native search, whose call costs about as much, takes over. */
+/** Number of string bytes to check one by one before the native search starts. One native call costs about as much as these checks. */
 const SHORT = 32
 
-/** RFC 8259 §2: blank, tab, line feed, carriage return. */
+/** True for JSON white space (RFC 8259 §2): space, tab, line feed, carriage return. */
 export function isSpace (byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
@@ -28,7 +28,7 @@ export function skipSpace (bytes: Buffer, at: number): number {
 }
 
 /**
- * Steps over a string. Escapes are stepped over, not checked.
+ * Steps over a string. The function skips escapes and does not validate them.
  * @param open offset of the opening quote
  * @returns the offset after the closing quote, or -1 when there is none
  */
@@ -44,8 +44,8 @@ export function skipString (bytes: Buffer, open: number): number {
 }
 
 /**
- * The rest of a long string. A quote that turns out to be escaped sends the search back to the byte loop, so that a
- * string made of escaped quotes costs a native call for every 32 bytes and not for every two.
+ * Steps over the rest of a long string. When a found quote is escaped, the search returns to the byte loop. A string made of escaped quotes
+ * therefore costs one native call per 32 bytes, not one per two bytes.
  */
 function skipLongString (bytes: Buffer, at: number): number {
   const length = bytes.length
@@ -108,7 +108,7 @@ function scalarEnd (bytes: Buffer, start: number): number {
 }
 
 /**
- * What a string token says, escapes undone.
+ * Reads the text of a string token and decodes its escapes.
  * @param start offset of its opening quote
  * @param end offset after its closing quote
  */

@@ -3,22 +3,22 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE
 export interface Duplicate {
   /** Offset of the second member's name. */
   readonly offset: number
-  /** Its name, clipped and in printable ASCII. */
+  /** The name of the member, clipped and in printable ASCII. */
   readonly name: string
-  /** Where the object is: `the root object`, `params.message.parts[0]`. */
+  /** Path of the object: `the root object`, `params.message.parts[0]`. */
   readonly place: string
 }
 
-/** Characters of one name, and steps of one path, that a message shows. */
+/** Maximum number of characters of one name, and of steps of one path, that a message shows. */
 const NAME = 40
 const STEPS = 12
 
 /**
- * Finds the first object with two members of one name, in the order of the text. Slow and exact: only for text that is
- * known to be valid JSON and to have a duplicate.
+ * Finds the first object with two members of the same name, in the order of the text. The search is slow and exact. Use it only for valid
+ * JSON that is known to have a duplicate.
  */
 export function findDuplicate (bytes: Buffer): Duplicate | null {
-  // One entry for each open container: the names seen (null for an array), and the name or index read last.
+  // One entry for each open container. `names` holds the names seen (null for an array); `steps` holds the name or index read last.
   const names: (Set<string> | null)[] = []
   const steps: (string | number)[] = []
   let nameDue = false
@@ -80,7 +80,7 @@ function printPath (steps: readonly (string | number)[]): string {
   return steps.length > STEPS ? `${path}...` : path
 }
 
-/** A client's name, made fit for a log line or a header: printable ASCII, the rest as JSON escapes, clipped. */
+/** Makes a client's name safe for a log line or a header: printable ASCII, all other characters as JSON escapes, clipped. */
 function printable (name: string): string {
   let text = ''
   for (let i = 0; i < name.length && i < NAME; i++) {

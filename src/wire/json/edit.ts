@@ -3,18 +3,18 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, readName, sk
 export type JsonPath = readonly (string | number)[]
 
 /**
- * One change of a document: the value at `path` is removed (`value` null) or set to these JSON bytes. Steps are member names, compared
- * after escapes, and indexes of elements; all indexes are those of the document as it was.
+ * One change of a document: removes the value at `path` (`value` null), or sets the value to these JSON bytes. Steps are member names,
+ * compared after decoding escapes, and indexes of elements. All indexes refer to the document before the edits.
  */
 export interface JsonEdit { readonly path: JsonPath, readonly value: Buffer | null }
 
 /**
- * Changes a document at the spot: every byte that is not part of an edit stays, white space, digits, escapes and order included.
+ * Edits a document in place: every byte outside the edits stays the same, including white space, digits, escapes and order.
  *
- * The order of the edits does not matter, except that of two values set at one path the later counts. Removals come first: what is set at or below a
- * removed member stands in its place. A set member that is missing is appended, and objects on the way to it that are missing or null
- * are made. Nothing happens where a path leads nowhere: through a scalar, to an element that is not there, into an element that is removed
- * or a value that is itself set. The whole document can be set but not removed.
+ * The order of the edits does not matter, with one exception: of two values set at the same path, the later one wins. Removals come first:
+ * a value that is set at or below a removed member replaces that member. A set member that is missing is appended. Objects on its path that
+ * are missing or null are created. An edit does nothing when its path leads nowhere: through a scalar, to a missing element, into a removed
+ * element, or into a value that is set itself. The whole document can be set but not removed.
  * @param bytes valid JSON without duplicate members, as `parseStrict` accepts it
  * @returns the same buffer when nothing changes
  */
@@ -27,7 +27,7 @@ export function editJson (bytes: Buffer, edits: readonly JsonEdit[]): Buffer {
   return editor.result()
 }
 
-/** What is to become of one value and of what is in it. */
+/** The edits of one value and of the values inside it. */
 class Target {
   value: Buffer | null = null
   removed = false
@@ -44,7 +44,7 @@ class Target {
     else target.value = value
   }
 
-  /** Text of the value where there is none yet: what is set at it, or an object of what is set below it. Null for neither. */
+  /** Text of the value when the document has none yet: the value set here, or an object of the values set below. Null for neither. */
   made (): Buffer | null {
     if (this.value !== null) return this.value
     const members = madeMembers(this.inner)
@@ -62,11 +62,11 @@ function madeMembers (targets: ReadonlyMap<string | number, Target>): Buffer | n
   return pieces.length === 0 ? null : Buffer.concat(pieces)
 }
 
-/** Steps over the document once and keeps what stays, in pieces. */
+/** Steps over the document once and collects the bytes to keep, in pieces. */
 class Editor {
   readonly #bytes: Buffer
   readonly #pieces: Buffer[] = []
-  /** Offset after the last byte that was kept or left out. */
+  /** Offset after the last byte that was kept or removed. */
   #at = 0
 
   constructor (bytes: Buffer) {
@@ -98,7 +98,10 @@ class Editor {
     return skipValue(this.#bytes, start)
   }
 
-  /** Members of an object, or elements of an array. A run of removed ones goes with the comma before it; at the front, with the one after it. */
+  /**
+   * Visits the members of an object or the elements of an array. A run of removed items goes with the comma before it. At the front, the
+   * run goes with the comma after it.
+   */
   #visitItems (open: number, { inner }: Target, closer: number): number {
     const bytes = this.#bytes
     const absent = new Map(inner)

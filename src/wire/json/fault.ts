@@ -1,15 +1,15 @@
 import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE, skipSpace } from './bytes.js'
 
 export interface Fault {
-  /** First byte that cannot continue the text; the length when the text ends too early. */
+  /** First byte that cannot continue the text; the length of the text when the text ends too early. */
   readonly offset: number
-  /** What would have been right there, in words. */
+  /** The expected input at this offset, in words. */
   readonly expected: string
 }
 
 /**
- * Finds where a text stops being JSON (RFC 8259). `JSON.parse` decides; this names the place without quoting the text,
- * which V8's own messages do. Runs on refused texts only.
+ * Finds the offset at which a text stops being JSON (RFC 8259). `JSON.parse` makes the decision. This function names the place without
+ * quoting the text; V8's own messages quote the text. The function runs on rejected texts only.
  * @returns null when the text is JSON
  */
 export function findFault (bytes: Buffer): Fault | null {
@@ -17,7 +17,7 @@ export function findFault (bytes: Buffer): Fault | null {
   return reader.readText() ? null : { offset: reader.at, expected: reader.expected }
 }
 
-/** Methods return false at a fault and leave `at` and `expected` on it. */
+/** Reads JSON step by step. Each method returns false at a fault, and leaves `at` and `expected` at the fault. */
 class Reader {
   at = 0
   expected = ''
@@ -44,7 +44,7 @@ class Reader {
       } else if (!this.#readScalar(byte)) {
         return false
       }
-      // A value is complete: close what it ends, up to the comma before the next value.
+      // A value is complete: close the containers that end here, up to the comma before the next value.
       for (;;) {
         const next = this.#skipSpace()
         const closer = open[open.length - 1]

@@ -12,7 +12,7 @@ const PLAIN = 0
 const OPEN = 1
 const CLOSE = 2
 const NUMBER = 3
-/** What the scan does at each byte; one look-up where a chain of comparisons takes seven. */
+/** Kind of each byte for the scan. One table look-up replaces a chain of seven comparisons. */
 const KINDS = new Uint8Array(256)
 KINDS[QUOTE] = QUOTE
 KINDS[COLON] = COLON
@@ -22,9 +22,9 @@ KINDS[CLOSE_OBJECT] = KINDS[CLOSE_ARRAY] = CLOSE
 for (const character of '-0123456789') KINDS[character.charCodeAt(0)] = NUMBER
 
 export interface JsonLimits {
-  /** Objects and arrays open at once; `[]` has depth 1. */
+  /** Maximum number of objects and arrays open at once; `[]` has depth 1. */
   readonly depth: number
-  /** Object members and array elements, together, in the whole text. */
+  /** Maximum number of object members and array elements, together, in the whole text. */
   readonly members: number
 }
 
@@ -32,30 +32,30 @@ export interface JsonProblem {
   readonly kind: 'empty' | 'encoding' | 'bom' | 'depth' | 'members' | 'syntax' | 'duplicate'
   /** Bytes from the start of the text, or null when the problem has no single place. */
   readonly offset: number | null
-  /** Plain words without a full stop. Holds nothing of the client's values; of its names only those of a duplicate's path. */
+  /** A plain sentence without a full stop. The message holds no values of the client, and only the names in the path of a duplicate. */
   readonly message: string
 }
 
-/** `inexact` where a number of the text may be another than its double. */
+/** `inexact` is set when a number of the text may differ from its double. */
 export type JsonResult = { readonly ok: true, readonly value: unknown, readonly inexact?: InexactNumbers } | { readonly ok: false, readonly problem: JsonProblem }
 
 /**
- * Reads JSON that no other parser may read differently: RFC 8259 in UTF-8 without byte order mark, within the limits,
- * and without two members of one name in an object (compared after escapes, as RFC 8259 §4 advises). Whatever it accepts
- * equals what `JSON.parse` makes of it; whatever `JSON.parse` refuses it refuses.
+ * Parses JSON that no other parser may read differently: RFC 8259 in UTF-8 without byte order mark, within the limits, and without two
+ * members of the same name in an object (compared after decoding escapes, as RFC 8259 §4 advises). For accepted text, the value equals the
+ * result of `JSON.parse`. Text that `JSON.parse` rejects is rejected here too.
  *
- * Duplicates cost next to nothing: in valid JSON the colons outside strings are the members, so a duplicate shows as
- * fewer keys in the parsed value. Only then is the text read again to name the place.
+ * The check for duplicates costs next to nothing. In valid JSON the number of colons outside strings is the number of members, so a
+ * duplicate shows as fewer keys in the parsed value. Only then does the parser read the text again to name the place.
  *
- * @param bytes must not change while the value is used: strings longer than `long` bytes are read from it when somebody asks for them
+ * @param bytes must not change while the value is used: strings longer than `long` bytes are decoded from it at their first read
  */
 export function parseStrict (bytes: Bytes, limits: JsonLimits, long = LONG): JsonResult {
   return Buffer.isBuffer(bytes) ? parse(bytes, bytes, limits, long) : withContiguous(bytes, lent => parse(lent, bytes, limits, long))
 }
 
 /**
- * @param bytes may be lent: nothing of them is kept
- * @param kept the same, for what is read later
+ * @param bytes may be a temporary view: the parser keeps no reference to it
+ * @param kept the same bytes, for later reads
  */
 function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): JsonResult {
   const ascii = isAscii(bytes)
@@ -86,7 +86,7 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): J
       i = end
     } else if (kind === OPEN) {
       if (++depth > limits.depth) return reject('depth', i, `the JSON is nested deeper than ${limits.depth} levels`)
-      // Members are the commas, and one more for each container that is not empty.
+      // Each comma counts as one member. Each container that is not empty adds one more.
       i = skipSpace(bytes, i + 1)
       if (bytes[i] !== CLOSE_OBJECT && bytes[i] !== CLOSE_ARRAY) members++
     } else {
@@ -116,7 +116,7 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): J
     }
     value = JSON.parse(bytes.toString(encoding))
   } catch {
-    return syntaxProblem(bytes) // V8's message quotes the text, so it is not used
+    return syntaxProblem(bytes) // V8's message quotes the text, so the gateway does not use that message
   }
   return colons === countKeys(value, null) ? accepted(value, kept, tokens) : duplicateProblem(bytes)
 }
@@ -126,9 +126,9 @@ function accepted (value: unknown, bytes: Bytes, tokens: readonly number[] | nul
 }
 
 /**
- * Keys of all objects in a value made by JSON.parse, which makes even `__proto__` an own key.
- * `for in` is four times as fast as `Object.values`; what it would inherit, JSON.parse never gives.
- * @param unread is shown every string where some were left out
+ * Counts the keys of all objects in a value made by JSON.parse, which makes even `__proto__` an own key.
+ * `for in` is four times as fast as `Object.values`. JSON.parse never makes objects with inherited enumerable keys.
+ * @param unread receives every string of the value when some strings were replaced by marks
  */
 function countKeys (root: unknown, unread: LazyString | null): number {
   let count = 0

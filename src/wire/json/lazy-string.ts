@@ -1,22 +1,23 @@
 /**
- * Long strings of JSON, read only when somebody asks for them: files and prose that no rule looks at are most of a large body, and making
- * texts of them is most of what parsing it costs.
+ * Long JSON strings that are decoded at their first read. Files and prose that no rule reads are most of a large body. Decoding them would
+ * be most of the cost of parsing the body.
  *
- * They are left out of the text that is parsed. In the value each is a property that becomes, when it is first read, the string that `JSON.parse`
- * would have made. Readers cannot tell the difference; `isUnread` asks without reading.
+ * The parser replaces each long string by a short mark in the text. The parsed value holds a property in its place. At the first read, the
+ * property becomes the string that `JSON.parse` would have made. Readers cannot see the difference; `isUnread` checks a property without
+ * reading it.
  */
 import { isAscii } from 'node:buffer'
 import { BACKSLASH } from './bytes.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { part } from '../chunked-buffer.js'
 
-/** Bytes from which a string is left out: a shorter one is parsed in less time than that takes. */
+/** Minimum length in bytes of a string that is replaced. Parsing a shorter string takes less time than replacing it. */
 export const LONG = 4_096
 
-/** Offsets of what is between the quotes. */
+/** Offsets of the text between the quotes. */
 export interface LongString { readonly start: number, readonly end: number, readonly escapes: boolean }
 
-/** Characters that may follow a backslash, but `u` (RFC 8259 §7). */
+/** Characters that may follow a backslash, except `u` (RFC 8259 §7). */
 const ESCAPED = new Uint8Array(256)
 for (const character of '"\\/bfnrt') ESCAPED[character.charCodeAt(0)] = 1
 const LETTER_U = 0x75
@@ -27,13 +28,13 @@ const HIGH_BITS = 0x80808080
 const NO_WORDS = new Int32Array(0)
 const FOUR_DIGITS = /^[\dA-Fa-f]{4}$/
 
-/** @returns null where `JSON.parse` would refuse it, for a control character or an escape that is none */
+/** @returns null when `JSON.parse` would reject the string: a control character, or an invalid escape */
 export function longString (bytes: Buffer, start: number, end: number): LongString | null {
   const escapes = bytes.subarray(start, end).includes(BACKSLASH)
   return (escapes ? isEscaped(bytes, start, end) : isPlain(bytes, start, end)) ? { start, end, escapes } : null
 }
 
-/** Four bytes at once, and one after the other where one of them is odd. */
+/** Checks four bytes at once. When one of the four bytes is special, checks these four bytes one by one. */
 function isEscaped (bytes: Buffer, start: number, end: number): boolean {
   const first = nextWord(bytes, start, end)
   const words = wordsOf(bytes, first, (end - first) >> 2)
@@ -49,7 +50,7 @@ function isEscaped (bytes: Buffer, start: number, end: number): boolean {
   return i !== -1 && pastBytes(bytes, Math.max(i, rest), end) === end
 }
 
-/** @returns the offset after what begins before `to`, which may be within an escape; -1 where something is wrong */
+/** @returns the offset after the last character or escape that begins before `to`; -1 at an error. `to` may lie within an escape. */
 function pastBytes (bytes: Buffer, from: number, to: number): number {
   let i = from
   while (i < to) {
@@ -63,7 +64,7 @@ function pastBytes (bytes: Buffer, from: number, to: number): number {
   return i
 }
 
-/** Sixteen bytes at once: 0.2 ms for 1 MB, where four at once take 0.37. */
+/** Checks sixteen bytes at once: 0.2 ms for 1 MB. Four bytes at once take 0.37 ms. */
 function isPlain (bytes: Buffer, start: number, end: number): boolean {
   const first = nextWord(bytes, start, end)
   const words = wordsOf(bytes, first, ((end - first) >> 4) << 2)
@@ -73,7 +74,7 @@ function isPlain (bytes: Buffer, start: number, end: number): boolean {
     const b = words[at + 1] as number
     const c = words[at + 2] as number
     const d = words[at + 3] as number
-    // A high bit is set where any byte of the word is below 0x20, and only then.
+    // A high bit is set exactly when a byte of the word is below 0x20.
     below |= ((a - CONTROLS) & ~a) | ((b - CONTROLS) & ~b) | ((c - CONTROLS) & ~c) | ((d - CONTROLS) & ~d)
   }
   return (below & HIGH_BITS) === 0 && !hasControls(bytes, start, first) && !hasControls(bytes, first + words.length * 4, end)
@@ -84,7 +85,7 @@ function hasControls (bytes: Buffer, from: number, to: number): boolean {
   return false
 }
 
-/** Typed arrays begin at multiples of their elements' size only. */
+/** Returns the first offset at which a typed array may begin: typed arrays begin only at multiples of the size of their elements. */
 function nextWord ({ byteOffset }: Buffer, start: number, end: number): number {
   return Math.min(end, start + (-(byteOffset + start) & 3))
 }
@@ -93,10 +94,10 @@ function wordsOf ({ buffer, byteOffset }: Buffer, first: number, length: number)
   return length === 0 ? NO_WORDS : new Int32Array(buffer, byteOffset + first, length)
 }
 
-/** What stands for a string in the text that is parsed; its number follows. */
+/** Text that replaces a string in the parsed text. The number of the string follows. */
 const MARK = 'left out '
 
-/** The text with a mark in the place of each string. */
+/** Replaces each string in the text by a mark. */
 export function withoutLong (bytes: Buffer, left: readonly LongString[], encoding: 'latin1' | 'utf8'): string {
   let text = ''
   let at = 0
@@ -109,29 +110,30 @@ export function withoutLong (bytes: Buffer, left: readonly LongString[], encodin
 }
 
 /**
- * Where an object that has such properties keeps what they are read from. A closure for each that holds the bytes would do, but survives every young
- * collection until a full one comes, and the bytes with it (measured, 1 MB: a full collection every 25 calls, which was a third of what a call cost).
+ * Key under which an object with such properties stores the source of their values. A closure per property that holds the bytes would also
+ * work. But the closures survive every young collection until the next full collection, and so do the bytes (measured, 1 MB: a full
+ * collection every 25 calls, which was a third of the cost of a call).
  */
 const LEFT = Symbol('left out')
 
 interface Left { readonly bytes: Bytes, readonly strings: Map<string | number, LongString> }
 interface Holder { readonly [LEFT]?: Left }
 
-/** Puts properties in the place of the marks. */
+/** Replaces the marks in a parsed value by properties. */
 export class LazyString {
   private readonly bytes: Bytes
-  /** Null once its mark is found. */
+  /** An entry becomes null when its mark is found. */
   private readonly left: (LongString | null)[]
   private found = 0
   private strange = false
 
-  /** @param bytes must stay what they are */
+  /** @param bytes must not change afterwards */
   constructor (bytes: Bytes, left: readonly LongString[]) {
     this.bytes = bytes
     this.left = [...left]
   }
 
-  /** For every string of the value: member of an object, or element of an array. */
+  /** Call this for every string of the value: each member of an object and each element of an array. */
   restore (holder: object, key: string | number, text: string): void {
     if (!text.startsWith(MARK)) return
     const number = Number(text.slice(MARK.length))
@@ -149,13 +151,16 @@ export class LazyString {
     Object.defineProperty(holder, key, { configurable: true, enumerable: true, get: reader(key) })
   }
 
-  /** False where a mark shows twice, because the client sent its very words, or not at all: the value is of no use then. */
+  /**
+   * False when a mark occurs twice, because the client sent the text of a mark, or when a mark does not occur. The parsed value is then
+   * unusable.
+   */
   get whole (): boolean {
     return !this.strange && this.found === this.left.length
   }
 }
 
-/** @returns a getter that knows nothing but the key */
+/** @returns a getter that holds only the key */
 function reader (key: string | number): () => string {
   return function (this: Required<Holder>) {
     const { bytes, strings } = this[LEFT]
@@ -171,12 +176,12 @@ function textOf (bytes: Bytes, { start, end, escapes }: LongString): string {
   return plain.toString(isAscii(plain) ? 'latin1' : 'utf8')
 }
 
-/** Whether the object has, or had, members that are such strings: where it has none, `isUnread` need not be asked. */
+/** True when the object has, or had, members that are such strings. When false, the caller need not call `isUnread`. */
 export function hasUnread (object: object): boolean {
   return (object as Holder)[LEFT] !== undefined
 }
 
-/** Whether a member is a string that nobody has read yet. */
+/** True when a member is a string that nobody has read yet. */
 export function isUnread (object: object, key: string): boolean {
   return (object as Holder)[LEFT] !== undefined && Object.getOwnPropertyDescriptor(object, key)?.get !== undefined
 }

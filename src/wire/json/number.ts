@@ -1,34 +1,40 @@
 /**
- * Numbers that no double holds exactly: integers beyond 2^53, decimals of more digits than a double keeps, exponents beyond its range. `JSON.parse`
- * makes the nearest double of them, while readers with integers of any length or with decimals execute what was written (RFC 8259 §6).
+ * Numbers that no double holds exactly: integers beyond 2^53, decimals with more digits than a double keeps, exponents beyond its range.
+ * `JSON.parse` returns the nearest double. Readers with integers of any length or with decimals use the written number (RFC 8259 §6).
  */
 import type { Bytes } from '../chunked-buffer.js'
 import { withContiguous } from '../chunked-buffer.js'
 
-/** Every decimal of so many digits is the shortest one of its double, so no shorter token needs a look (IEEE 754: DBL_DIG). */
+/**
+ * Maximum number of characters of a token that is always exact. Every decimal of up to 15 digits is the shortest decimal of its double, so
+ * shorter tokens need no check (IEEE 754: DBL_DIG).
+ */
 export const ALWAYS_EXACT = 15
 
-/** What a token is made of beside its digits: 1 for what only lengthens it, 2 for what scales it. */
+/** Class of each character of a number token: 1 for a character that only lengthens the token, 2 for a character that scales the number. */
 export const NUMERIC = new Uint8Array(256)
 for (const character of '0123456789.+-') NUMERIC[character.charCodeAt(0)] = 1
 for (const character of 'eE') NUMERIC[character.charCodeAt(0)] = 2
 
-/** The doubles of a document that stand for other numbers. Told when it is first asked: most documents hold none, and most rules look at none. */
+/**
+ * The doubles of a document that stand for other numbers. The set is computed at the first query: most documents hold no such number, and
+ * most rules query none.
+ */
 export class InexactNumbers {
   private readonly bytes: Bytes
   private readonly tokens: readonly number[]
   private known: Set<number> | null = null
 
   /**
-   * @param bytes must stay what they are
-   * @param tokens offsets of those that may be inexact: beginning, end, beginning, end
+   * @param bytes must not change afterwards
+   * @param tokens offsets of the tokens that may be inexact: beginning, end, beginning, end
    */
   constructor (bytes: Bytes, tokens: readonly number[]) {
     this.bytes = bytes
     this.tokens = tokens
   }
 
-  /** Whether a token of the document stands for another number than this double, which it was made. */
+  /** True when `JSON.parse` made this double from a token of the document that stands for another number. */
   has (value: number): boolean {
     this.known ??= this.look()
     return this.known.has(value)
@@ -47,7 +53,7 @@ export class InexactNumbers {
   }
 }
 
-/** Whether a double says what the token says: the shortest decimal that makes the double is the same number. `1.10` and `1e3` are. */
+/** True when the double equals the token as a number: the shortest decimal of the double is the same number. `1.10` and `1e3` are exact. */
 export function isExact (token: string): boolean {
   const value = Number(token)
   const text = String(value)
@@ -58,7 +64,10 @@ export function isExact (token: string): boolean {
 
 const PARTS = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-/** Digits without zeros at either end, and the power of ten of the last one. The sign is the same for both. */
+/**
+ * Normalizes a number: its digits without zeros at either end, and the power of ten of the last digit. The result ignores the sign, because
+ * the sign is the same for both numbers.
+ */
 function normal (token: string): string {
   const [, whole = '', fraction = '', exponent = '0'] = PARTS.exec(token) ?? []
   const digits = whole + fraction

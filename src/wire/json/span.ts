@@ -1,12 +1,12 @@
 import { BACKSLASH, CLOSE_ARRAY, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE, skipSpace, skipString, skipValue } from './bytes.js'
 
-/** A range of bytes, the end excluded. */
+/** A range of bytes; `end` is exclusive. */
 export interface Span { readonly start: number, readonly end: number }
 
 /**
- * Finds the bytes of the value at a path, as they were written: all digits of a number, all escapes of a string.
- * @param bytes valid JSON without duplicate members, as `parseStrict` accepts it; on anything else the answer means nothing
- * @param path member names, compared after escapes, and array indexes; empty for the whole value
+ * Finds the bytes of the value at a path, as written: all digits of a number, all escapes of a string.
+ * @param bytes valid JSON without duplicate members, as `parseStrict` accepts it; for other input the result is meaningless
+ * @param path member names, compared after decoding escapes, and array indexes; empty for the whole value
  * @returns null when there is nothing at the path
  */
 export function memberSpan (bytes: Buffer, path: readonly (string | number)[]): Span | null {
@@ -51,7 +51,7 @@ function findElement (bytes: Buffer, array: number, index: number | undefined): 
   return i
 }
 
-/** Whether the string token says the name. Plain ASCII is compared in place; escapes and other letters are decoded. */
+/** True when the string token equals the name. Plain ASCII is compared in place; escapes and other characters are decoded first. */
 function isName (bytes: Buffer, start: number, end: number, name: string): boolean {
   const stop = end - 1
   for (let i = start + 1, at = 0; i < stop; i++, at++) {

@@ -1,62 +1,65 @@
-/** Finds the lines of an event stream and what they are (HTML Living Standard §9.2.6), in bytes cut anywhere. */
+/** Finds the lines of an event stream and their kinds (HTML Living Standard §9.2.6), in bytes cut anywhere. */
 const LF = 0x0a
 const CR = 0x0d
 const COLON = 0x3a
 const NAME = Buffer.from('data')
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 const NONE = Buffer.alloc(0)
-/** Line ends nearer than this are found by looking at each byte: a native search costs more to call. */
+/** Distance in bytes up to which the scan checks each byte for a line end: a native search costs more per call. */
 const NEAR = 24
 
-/** Kinds of lines. Between BLANK and DATA: how much of the name `data` has been read. */
+/** Kinds of lines. A number between BLANK and DATA counts the letters of the name `data` read so far. */
 export const BLANK = 0
 const NAMED = 4
 export const DATA = 5
-/** Begins with a colon. */
+/** A line that begins with a colon. */
 export const COMMENT = 6
 /** Any other field, known or unknown. */
 const FIELD = 7
 /** Not a line: the byte order mark at the beginning of the stream. */
 export const MARK = 8
 
-/** Looks at one chunk after the other: `begin`, then `next` until it says no. Holds on to no chunk once that is read. */
+/**
+ * Scans one chunk after the other. Call `begin`, then call `next` until `next` returns false. The scan keeps no reference to a chunk after
+ * its end.
+ */
 export class SseScan {
   /** BLANK, COMMENT, DATA, FIELD or MARK. */
   kind = BLANK
-  /** Where the line begins in the chunk; the chunk's beginning if it began in an earlier one. */
+  /** Offset of the line in the chunk; the beginning of the chunk when the line began in an earlier chunk. */
   start = 0
-  /** Where its line end begins. */
+  /** Offset of the line end. */
   end = 0
-  /** Where the next line begins. The LF of a CRLF that is cut belongs to no line of the next chunk. */
+  /** Offset of the next line. The LF of a cut CRLF belongs to no line of the next chunk. */
   after = 0
-  /** Whether the line began in an earlier chunk. */
+  /** True when the line began in an earlier chunk. */
   continued = false
   private chunk: Buffer = NONE
-  /** The next LF and CR of the chunk as far as they have been looked for; its length when there is none. */
+  /** Offsets of the next LF and CR found in the chunk; -1 before the first search, the length of the chunk when there is none. */
   private lf = -1
   private cr = -1
-  /** What is known of the line that is not ended: BLANK if none is begun, else a kind or a count of letters of `data`. */
+  /** State of the unfinished line: BLANK when no line has begun, otherwise a kind or the number of letters of `data` read. */
   private state = BLANK
   private afterCr = false
-  /** Bytes of the byte order mark that have been seen; -1 when it is past. */
+  /** Number of bytes of the byte order mark seen so far; -1 after the mark. */
   private mark: number
 
-  /** @param atStart whether a byte order mark may come first */
+  /** @param atStart true when a byte order mark may come first */
   constructor (atStart = true) {
     this.mark = atStart ? 0 : -1
   }
 
-  /** Whether the bytes seen end within a line, or within a byte order mark. */
+  /** True when the bytes seen end within a line, or within a byte order mark. */
   get midLine (): boolean {
     return this.state !== BLANK || this.mark > 0
   }
 
-  /** Whether they end within a comment. */
+  /** True when the bytes seen end within a comment. */
   get midComment (): boolean {
     return this.state === COMMENT
   }
 
-  /** What the unfinished line is if nothing follows. */
+  /** Kind of the unfinished line if no more bytes follow. */
   get unfinished (): number {
     return this.mark > 0 ? FIELD : kindOf(this.state)
   }
@@ -70,7 +73,10 @@ export class SseScan {
     if (chunk[0] === LF) this.after = 1
   }
 
-  /** @returns whether there was another whole line, or a byte order mark; if not, `start` and `continued` are those of what is left */
+  /**
+   * @returns true when there is another whole line or a byte order mark. When false, `start` and `continued` describe the rest of the
+   *   chunk.
+   */
   next (): boolean {
     const { chunk } = this
     const { length } = chunk
@@ -134,7 +140,7 @@ export class SseScan {
     return false
   }
 
-  /** @returns the next line end at or after an offset. Each byte is looked at once for LF and once for CR. */
+  /** @returns the offset of the next line end at or after `from`. Each byte is searched once for LF and once for CR. */
   private lineEnd (from: number): number {
     const { chunk } = this
     if (this.lf < from) this.lf = found(chunk.indexOf(LF, from), chunk)

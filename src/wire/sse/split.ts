@@ -5,65 +5,74 @@ const SPACE = 0x20
 const NONE = Buffer.alloc(0)
 
 export type SsePiece =
-  /** Nothing that a client would dispatch: comments, blank lines, blocks without data, the rest of an event that was too large. */
+  /** Bytes that no client would dispatch: comments, blank lines, blocks without data, the rest of an event that was too large. */
   | { readonly kind: 'pass', readonly bytes: Buffer }
   /**
-   * From the first field of a block through its blank line; the LF of a blank line's CRLF that is cut comes later and passes.
-   * data = the values of its `data` lines, joined by LF. complete = false: the stream ended before the blank line, which some clients dispatch.
+   * From the first field of a block through its blank line. When the CRLF of the blank line is cut, the LF comes later in a `pass` piece.
+   * data = the values of the `data` lines, joined by LF. complete = false: the stream ended before the blank line; some clients dispatch
+   * the event.
    */
   | { readonly kind: 'event', readonly bytes: Buffer, readonly data: Buffer, readonly complete: boolean }
-  /** What there is of an event that is above a limit. What follows of it passes. */
+  /** The bytes so far of an event that exceeds a limit. The rest of the event passes. */
   | { readonly kind: 'overflow', readonly bytes: Buffer }
 
 export interface SseLimits {
-  /** Of one block of lines, without its blank line. */
+  /** Maximum bytes of one block of lines, without its blank line. */
   readonly bytes: number
   readonly lines: number
 }
 
 /**
- * Takes an event stream apart into pieces whose bytes, one after the other, are exactly those fed, cut anywhere (HTML Living Standard
- * §9.2.6; line ends LF, CR, CRLF). An event is held until its blank line; comments between events pass at once, finished or not.
- * Pieces are parts of the chunks where they can be: a chunk that was fed must not be written to afterwards. Whether an event is above
- * the limits does not depend on where the stream was cut. Never holds more than `limits.bytes`.
+ * Splits an event stream into pieces. The bytes of all pieces, in order, are exactly the bytes fed. The input may be cut anywhere (HTML
+ * Living Standard §9.2.6; line ends LF, CR, CRLF). The splitter holds an event until its blank line. Comments between events pass at once,
+ * finished or not. A piece is a part of a chunk where possible, so the caller must not write to a chunk after feeding it. The cuts of the
+ * stream do not affect whether an event exceeds the limits. The splitter never holds more than `limits.bytes`.
  */
 export class SseSplitter {
   private readonly limits: SseLimits
   private readonly scan = new SseScan()
   private chunk: Buffer = NONE
   private pieces: SsePiece[] = []
-  /** How much of the chunk has been given. */
+  /** Number of bytes of the chunk that are already in pieces. */
   private given = 0
-  /** Whether a block is begun that is held; where it begins in the chunk, 0 if in an earlier one. */
+  /**
+   * `open` is true while a block is held. `blockAt` is the offset of the block in the chunk; 0 when the block began in an earlier chunk.
+   */
   private open = false
   private blockAt = 0
-  /** Its bytes from earlier chunks: the first `heldLength` of `held`, which has room for more if it is the splitter's own. */
+  /**
+   * Bytes of the block from earlier chunks: the first `heldLength` bytes of `held`. `held` has room for more only when the splitter
+   * allocated it.
+   */
   private held: Buffer = NONE
   private heldLength = 0
   private lines = 0
-  /** Offsets in the block: of the current line, of the first `data` line, of that line's end. */
+  /** Offsets in the block: the current line, the first `data` line, and the end of the first `data` line. */
   private lineAt = 0
   private dataAt = 0
   private dataEnd = 0
   private dataLines = 0
-  /** Whether the rest of a block passes that was too large. */
+  /** True while the rest of a block that was too large passes. */
   private skipping = false
 
   constructor (limits: SseLimits) {
     this.limits = limits
   }
 
-  /** Whether the bytes fed end between two events, at the beginning of a line. */
+  /** True when the bytes fed end between two events, at the beginning of a line. */
   get atBoundary (): boolean {
     return !this.open && !this.skipping && !this.scan.midLine
   }
 
-  /** Whether the bytes of all pieces do: also while an event is held, of which nothing has been given. */
+  /**
+   * True when the bytes of all pieces end between two events. Also true while an event is held, because none of its bytes are in a piece
+   * yet.
+   */
   get releasedAtBoundary (): boolean {
     return !this.skipping && (this.open || !this.scan.midLine)
   }
 
-  /** @returns what can be given now, in order */
+  /** @returns the pieces that are ready, in order */
   feed (chunk: Buffer): SsePiece[] {
     const { scan } = this
     this.chunk = chunk
@@ -77,7 +86,7 @@ export class SseSplitter {
     return this.handOver()
   }
 
-  /** The stream has ended. @returns what was held: an event that is not complete if it has a `data` line */
+  /** Ends the stream. @returns the held bytes: an event with `complete` false when the block has a `data` line */
   end (): SsePiece[] {
     if (!this.open) return []
     this.given = this.blockAt = 0
@@ -116,7 +125,7 @@ export class SseSplitter {
     this.lines = this.dataLines = this.lineAt = 0
   }
 
-  /** @returns the offset in the block of an offset in the chunk */
+  /** Converts an offset in the chunk to an offset in the block. */
   private offset (at: number): number {
     return this.heldLength + at - this.blockAt
   }
@@ -142,7 +151,7 @@ export class SseSplitter {
     this.pieces.push({ kind: 'overflow', bytes: this.take(end) })
   }
 
-  /** Gives what comes before the block. @returns the block up to an offset in the chunk */
+  /** Passes the bytes before the block. @returns the block up to an offset in the chunk */
   private take (end: number): Buffer {
     let bytes: Buffer
     if (this.heldLength > 0) {
@@ -171,7 +180,7 @@ export class SseSplitter {
     this.given = end
   }
 
-  /** Keeps the rest of the chunk, which is of the block. */
+  /** Holds the rest of the chunk, which belongs to the block. */
   private hold (): void {
     const { scan, chunk } = this
     const size = this.offset(chunk.length)
@@ -187,7 +196,10 @@ export class SseSplitter {
     this.heldLength = this.held.length
   }
 
-  /** Adds the chunk up to an offset to what is held. Room grows by doubling: the bytes copied are a small multiple of the event's. */
+  /**
+   * Appends the chunk, up to an offset, to the held bytes. The buffer grows by doubling, so the copied bytes are a small multiple of the
+   * bytes of the event.
+   */
   private append (end: number, room: number): void {
     const size = this.heldLength + end
     if (size > this.held.length) {
@@ -211,13 +223,16 @@ export class SseSplitter {
   }
 }
 
-/** @returns where the value of the `data` line begins: after the colon and one space */
+/** @returns the offset of the value of the `data` line: after the colon and one space */
 function valueAt (bytes: Buffer, lineAt: number, lineEnd: number): number {
   const at = lineAt + 5
   return Math.min(bytes[at] === SPACE ? at + 1 : at, lineEnd)
 }
 
-/** @returns the values of all `data` lines from an offset on, which is the first one's */
+/**
+ * @returns the values of all `data` lines, joined by LF
+ * @param from offset of the first `data` line
+ */
 function joined (block: Buffer, from: number): Buffer {
   const bytes = block.subarray(from)
   const data = Buffer.allocUnsafe(bytes.length)

@@ -1,4 +1,7 @@
-/** A hand-made agent that answers what it is told to, official clients of it with and without a real gateway between, and the gateway's own judgement of the same bytes. */
+/**
+ * A hand-made agent that sends the given responses, official clients of this agent with and without a real gateway between, and the
+ * gateway's own evaluation of the same bytes.
+ */
 import type { ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import type { ResponseView } from '../../../src/a2a/message/result.js'
@@ -24,7 +27,7 @@ import type { OddAnswer } from './corpus.js'
 import { RPC_ID } from './words.js'
 
 const URI = 'https://e.test/ext'
-/** Everything is judged, and nothing is found. */
+/** The rule evaluates everything and finds nothing. */
 const POLICY = [
   'extensions:',
   '  ext:',
@@ -37,7 +40,7 @@ export interface AnswerSeen {
   readonly client: ClientReading
   readonly direct: ClientReading
   readonly judgement: ResponseDryRun
-  /** What the gateway read of the whole answer, or of each event that says something. */
+  /** The gateway's view of the whole response, or of each event with data. */
   readonly views: readonly ResponseView[]
 }
 
@@ -109,14 +112,14 @@ export async function answerBench (t: Test): Promise<AnswerBench> {
       staged = given
       const client = await pair.through.read(given.call)
       const seen = judged(pair.through.sent(), given)
-      // A whole answer that is refused has nothing to be compared with.
+      // A whole response that the gateway rejects has no counterpart to compare with.
       const direct = seen.judgement.rejection !== null && client.results.length === 0 ? client : await pair.direct.read(given.call)
       return { client, direct, ...seen }
     }
   }
 }
 
-/** Of the request; null over HTTP+JSON. */
+/** The id of the request; null over HTTP+JSON. */
 function idOf (body: string): string | number | null {
   return body.includes('"jsonrpc"') ? (JSON.parse(body) as { id: number }).id : null
 }
@@ -125,7 +128,7 @@ function bytesOf ({ body, encoding }: OddAnswer, request: string): Buffer {
   return Buffer.from(body.replaceAll(RPC_ID, String(idOf(request))), encoding)
 }
 
-/** The data of events that say something. */
+/** The data of events that have data. */
 function eventsOf (body: Buffer): Buffer[] {
   const splitter = new SseSplitter({ bytes: 1_000_000, lines: 10_000 })
   return [...splitter.feed(body), ...splitter.end()].flatMap(piece => piece.kind === 'event' && piece.data.length > 0 ? [piece.data] : [])

@@ -1,4 +1,4 @@
-/** Official SDK clients, and what they read of an answer. */
+/** Official SDK clients, and the results that they read from a response. */
 import type { ResultKind } from '../../../src/a2a/message/result.js'
 import type { AgentClient, ClientKind } from '../../helpers/sdk-clients.js'
 import { connect } from '../../helpers/sdk-clients.js'
@@ -18,9 +18,9 @@ export interface Sent {
 }
 
 export interface ClientReading {
-  /** Results in order, as far as they were read. */
+  /** Results in order, as far as the client read them. */
   readonly results: readonly ResultReading[]
-  /** Why no more was read; null where the answer was read to its end. */
+  /** The reason why the client stopped reading; null when the client read the response to its end. */
   readonly error: string | null
 }
 
@@ -36,12 +36,12 @@ const STATES = ['unknown', 'submitted', 'working', 'completed', 'failed', 'cance
 const ROLES: Readonly<Record<string, string>> = { 1: 'user', 2: 'agent' }
 
 const READER_1_0: Reader = { role: value => ROLES[String(value)], state: value => STATES[value as number], part: partOf10 }
-/** An application goes by the texts that the SDK's types have for them. */
+/** An application uses the texts that the SDK's types define for roles and states. */
 const READER_0_3: Reader = { role: value => value === 'user' || value === 'agent' ? value : undefined, state: value => STATES.find(one => one === value), part: partOf03 }
 
 const KINDS: Readonly<Record<string, ResultKind>> = { task: 'task', message: 'message', 'status-update': 'statusUpdate', 'artifact-update': 'artifactUpdate' }
 
-/** @param cardUrl of the agent's own card or the gateway's */
+/** @param cardUrl URL of the agent's own card or of the gateway's */
 export async function readingClient (kind: ClientKind, form: Form, cardUrl: string, extension: string): Promise<ReadingClient> {
   let last: Sent | null = null
   const listening: typeof fetch = (input, init) => {
@@ -83,13 +83,13 @@ async function * answersOf (client: AgentClient, call: CallName): AsyncIterable<
 function results10 (call: CallName, value: unknown): ResultReading[] {
   if (call === 'list') return (value as { tasks: unknown[] }).tasks.map(task => resultOf(READER_1_0, 'task', task))
   if (call === 'get' || call === 'cancel') return [resultOf(READER_1_0, 'task', value)]
-  // As the SDK itself tells them apart.
+  // The SDK itself uses the same criterion to distinguish a message from a task.
   if (call === 'send') return [resultOf(READER_1_0, 'messageId' in (value as object) ? 'message' : 'task', value)]
   const { payload } = value as { readonly payload?: { readonly $case: ResultKind, readonly value: unknown } }
   return [resultOf(READER_1_0, payload?.$case ?? null, payload?.value)]
 }
 
-/** Over JSON-RPC this client hands on what it gets: the application goes by `kind`, but where only a task can be. */
+/** Over JSON-RPC this client passes on what it receives. The application uses `kind`, except where only a task is possible. */
 function results03 ({ binding }: Form): typeof results10 {
   return (call, value) => {
     const kind = typeof value === 'object' && value !== null ? (value as { readonly kind?: unknown }).kind : undefined

@@ -1,4 +1,4 @@
-/** Holds what the gateway read of an answer against what a client read. */
+/** Compares the gateway's reading of a response with a client's reading. */
 import { isDeepStrictEqual } from 'node:util'
 import type { PartReading } from '../oracle.js'
 import type { Same } from '../same.js'
@@ -7,11 +7,11 @@ import type { ContentReading, ResultReading } from './reading.js'
 import { NO_CONTENT } from './reading.js'
 
 export interface Mismatch {
-  /** `artifacts[0].parts[1].value` */
+  /** Such as `artifacts[0].parts[1].value`. */
   readonly path: string
   readonly gateway: unknown
   readonly client: unknown
-  /** The client's part, where it is about one. */
+  /** The client's part, when the mismatch concerns a part. */
   readonly clientPart: PartReading | null
   /** The whole result as both read it. */
   readonly results: { readonly gateway: ResultReading, readonly client: ResultReading }
@@ -25,7 +25,7 @@ export function compareResults (gateway: ResultReading, client: ResultReading): 
   for (const name of ['kind', 'taskId', 'contextId', 'state', 'append', 'metadata'] as const) same(name, gateway[name], client[name])
   for (const name of ['message', 'status'] as const) {
     const theirs = client[name]
-    // What the gateway takes for no message must hold nothing.
+    // When the gateway reads no message, the client's message must be empty.
     if (theirs !== null) contents(name, gateway[name] ?? NO_CONTENT, theirs, same)
   }
   for (const name of ['artifacts', 'history'] as const) {
@@ -36,7 +36,7 @@ export function compareResults (gateway: ResultReading, client: ResultReading): 
 
 function contents (path: string, gateway: ContentReading, client: ContentReading, same: Same): void {
   for (const name of ['id', 'taskId', 'contextId', 'metadata', 'extensions'] as const) same(`${path}.${name}`, gateway[name], client[name])
-  // A client that knows no such role has none.
+  // A client without this role has no role at all.
   if (client.role === 'user' || client.role === 'agent') same(`${path}.role`, gateway.role, client.role)
   for (let i = 0; i < client.parts.length; i++) sameParts(`${path}.parts[${i}]`, gateway.parts[i] ?? NO_PART, client.parts[i] ?? NO_PART, same)
 }

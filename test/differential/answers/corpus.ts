@@ -1,4 +1,7 @@
-/** The corpus of answers that are odd but parse, a file per family. Most are written once and made for every binding, version and place. */
+/**
+ * The corpus of responses that are odd but parse, one file for each family. Most entries are written once and expanded to every binding,
+ * version and place.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -20,12 +23,14 @@ export interface OddAnswer {
   readonly encoding: BufferEncoding
 }
 
-/** What stands in the place of something healthy. Texts are JSON as it is sent; words in capitals stand for what is healthy in the form (`words.ts`). */
+/**
+ * The replacement for a healthy element. Texts are JSON as sent. Words in capitals stand for the healthy element of the form (`words.ts`).
+ */
 export interface Entry {
   readonly name: string
   /** Default: all four. */
   readonly forms?: readonly FormName[]
-  /** Where parts and members go. Default: a message, the artifact of a task, and the message of a status update. */
+  /** Places for parts and members. Default: a message, the artifact of a task, and the message of a status update. */
   readonly places?: readonly PlaceName[]
   /** Parts of the message or artifact. */
   readonly parts?: readonly string[]
@@ -33,17 +38,17 @@ export interface Entry {
   readonly members?: string
   /** The whole message or artifact. */
   readonly content?: string
-  /** More members of the task, or of the update, around it. */
+  /** More members of the task or update that contains the content. */
   readonly around?: string
-  /** The call that is answered with `result`, `body` or `events`. Default: send, and stream for events. */
+  /** The calls that get `result`, `body` or `events` as the response. Default: send, or stream for events. */
   readonly calls?: readonly CallName[]
-  /** The whole result, as the binding has it: within the JSON-RPC envelope, or by itself. */
+  /** The whole result in the format of the binding: within the JSON-RPC envelope, or by itself. */
   readonly result?: string
   readonly body?: string
-  /** A stream, as it is sent. ANSWER is the whole healthy answer, ANSWER(...) one with this result. */
+  /** A stream, as sent. ANSWER is the whole healthy response. ANSWER(...) is a response with the given result. */
   readonly events?: string
   readonly status?: number
-  /** `Name: value`, in place of the content type. */
+  /** `Name: value`, instead of the content type. */
   readonly headers?: readonly string[]
   readonly encoding?: BufferEncoding
 }
@@ -65,7 +70,7 @@ interface Placed { readonly call: CallName, readonly result: string }
 const task = (form: Form, members: string): string => `{${isKindForm(form) ? '"kind":"task",' : ''}"id":"t","contextId":"c"${members}}`
 const update = (form: Form, kind: string, members: string): string => `{${isKindForm(form) ? `"kind":"${kind}",` : ''}"taskId":"t","contextId":"c"${members}}`
 
-/** Around a message or an artifact. */
+/** The context of a message or an artifact. */
 const PLACES = {
   message: (form: Form, content: string): Placed => ({ call: 'send', result: wrapped(form, 'message', content) }),
   status: (form: Form, content: string, around: string): Placed => ({ call: 'send', result: wrapped(form, 'task', task(form, `,"status":{"state":WORKING,"message":${content}}${around}`)) }),
@@ -93,7 +98,7 @@ export function answersOf (family: string, entry: Entry): OddAnswer[] {
   for (const name of entry.forms ?? Object.keys(FORM_NAMES) as FormName[]) {
     const form = FORMS[FORM_NAMES[name]] as Form
     for (const { call, text, place } of textsOf(form, entry)) {
-      // Lists came with 1.0.
+      // Version 0.3 has no lists of tasks; they were added in 1.0.
       if (call === 'list' && form.version === '0.3') continue
       found.push({
         name: `${family}: ${entry.name} (${name}, ${place})`,
@@ -127,7 +132,10 @@ function contentOf (form: Form, place: PlaceName, { parts = ['TEXT'], members = 
   return `{${isKindForm(form) ? '"kind":"message",' : ''}"messageId":"m","role":AGENT,"${listName(form)}":[${parts.join(',')}]${members}}`
 }
 
-/** A healthy event comes before, and one after, so that readers that stop are seen to. */
+/**
+ * The response with this result. In a stream, a healthy event comes before the result and another one after it, so that the test detects
+ * readers that stop.
+ */
 function answered (form: Form, call: CallName, result: string): string {
   const whole = (one: string): string => form.binding === 'JSONRPC' ? `{"jsonrpc":"2.0","id":${RPC_ID},"result":${one}}` : one
   return isStream(call) ? `data: ${whole('RESULT')}\n\ndata: ${whole(result)}\n\ndata: ${whole('RESULT')}\n\n` : whole(result)

@@ -1,4 +1,4 @@
-/** What is wrong with one answer, in words; nothing where gateway and client agree. */
+/** Describes the faults of one response in words. The list is empty when gateway and client agree. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ResultView } from '../../../src/a2a/message/result.js'
 import type { AnswerSeen, ReadingPair } from './bench.js'
@@ -13,7 +13,7 @@ import { NO_RESULT } from './reading.js'
 
 const LONE_CR = /\r(?!\n)/
 
-/** @param used gets the reason of every justified difference that was met */
+/** @param used receives the reason of every justified difference that was found */
 export function answerFaults (pair: Pick<ReadingPair, 'kind' | 'form'>, answer: OddAnswer, { client, direct, judgement, views }: AnswerSeen, used: Set<string>): string[] {
   const found: string[] = []
   const { rejection: refusal, results } = judgement
@@ -22,22 +22,23 @@ export function answerFaults (pair: Pick<ReadingPair, 'kind' | 'form'>, answer: 
   if (refusal === null) {
     if (!isDeepStrictEqual(through, without)) found.push(`without the gateway the client reads ${shown(direct)}, with it ${shown(client)}`)
   } else {
-    // What comes before a refusal in a stream is the agent's.
+    // The events before a rejection in a stream are the agent's.
     const most = results.filter(({ decision: verdict }) => verdict.rejection === null).length
     if (through.length > most) found.push(`the gateway lets ${most} events through, and the client read ${shown(client)}`)
-    // The clients do not know CR for a line's end: where the agent's last one is such, they miss the refusal, and so what it makes of their last event.
+    // The clients do not know CR as a line end. When the agent's last line ends with CR, the clients miss the rejection, and also its
+    // effect on their last event.
     if (!LONE_CR.test(answer.body) && !isDeepStrictEqual(through, without.slice(0, through.length))) found.push(`before the refusal the client reads ${shown(client)}, without the gateway ${shown(direct)}`)
   }
   const judged = views.flatMap(view => answer.call === 'list' || view.results.length < 2 ? view.results : [])
   return [...found, ...misread(pair, judged, views.some(({ isError }) => isError), through, used)]
 }
 
-/** What the client found nothing in that it knows is nothing. */
+/** The results without those whose kind the client does not know. */
 function known ({ results }: ClientReading): ResultReading[] {
   return results.filter(({ kind }) => kind !== null)
 }
 
-/** The gateway may have judged more than the client read, but in the same order. */
+/** The gateway may have evaluated more results than the client read, but in the same order. */
 function misread (pair: Pick<ReadingPair, 'kind' | 'form'>, judged: readonly ResultView[], isError: boolean, readings: readonly ResultReading[], used: Set<string>): string[] {
   let next = 0
   for (const reading of readings) {

@@ -1,4 +1,4 @@
-/** What the gateway read of an answer: everything that rules, activation, memory and redaction look at. */
+/** The gateway's reading of a response: all data that rules, activation, memory and redaction use. */
 import type { ContentView } from '../../../src/a2a/message/message.js'
 import { normaliseResult } from '../../../src/a2a/message/normalise-result.js'
 import { roleOf } from '../../../src/a2a/message/normalise.js'

@@ -1,4 +1,4 @@
-/** What somebody reads of an agent's answer: an official client, or the gateway. */
+/** A reader's view of an agent's response. The reader is an official client or the gateway. */
 import type { PartReading } from '../oracle.js'
 import { elementsOf } from '../same.js'
 import type { ResultKind } from '../../../src/a2a/message/result.js'
@@ -7,7 +7,7 @@ export type { PartReading }
 
 /** A message or an artifact. */
 export interface ContentReading {
-  /** Of a message; undefined for an artifact. */
+  /** Role of a message; undefined for an artifact. */
   readonly role: unknown
   /** `artifactId`; undefined for a message. */
   readonly id: unknown
@@ -15,7 +15,7 @@ export interface ContentReading {
   readonly contextId: unknown
   readonly metadata: unknown
   readonly extensions: unknown
-  /** Null: nothing that could be a part. */
+  /** Null: the entry cannot be a part. */
   readonly parts: ReadonlyArray<PartReading | null>
 }
 
@@ -26,7 +26,7 @@ export interface ResultReading {
   readonly contextId: unknown
   readonly state: unknown
   readonly append: unknown
-  /** Of a task or an update. */
+  /** Metadata of a task or an update. */
   readonly metadata: unknown
   readonly message: ContentReading | null
   /** `status.message` */
@@ -40,7 +40,7 @@ export const NO_RESULT: ResultReading = { kind: null, taskId: undefined, context
 
 type Members = Readonly<Record<string, unknown>>
 
-/** How one reader's objects are read: the names are those of both SDKs' types. */
+/** The properties of one reader's objects. The names are those of both SDKs' types. */
 export interface Reader {
   readonly role: (value: unknown) => unknown
   readonly state: (value: unknown) => unknown

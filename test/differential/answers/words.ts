@@ -1,17 +1,17 @@
-/** Words of the corpus, which stand for what is healthy in a binding and version. */
+/** Words of the corpus, which stand for healthy elements of a binding and version. */
 import type { Form } from '../../security/kit.js'
 import { dataPart, textPart } from '../../security/kit.js'
 
 /** In a body: the id of the request. */
 export const RPC_ID = '\u0001'
 
-/** Whether objects say what they are: 0.3 over JSON-RPC. Everything else is ProtoJSON. */
+/** True when objects state their kind: 0.3 over JSON-RPC. All other forms use ProtoJSON. */
 export const isKindForm = ({ binding, version }: Form): boolean => version === '0.3' && binding === 'JSONRPC'
 
-/** Of a message; artifacts always have `parts`. */
+/** Name of a message's list of parts. Artifacts always have `parts`. */
 export const listName = ({ binding, version }: Form): string => version === '0.3' && binding === 'HTTP+JSON' ? 'content' : 'parts'
 
-/** @param member of the wrapper: `task`, `statusUpdate` */
+/** @param member member name in the wrapper: `task`, `statusUpdate` */
 export function wrapped (form: Form, member: string, object: string): string {
   return isKindForm(form) ? object : `{"${member}":${object}}`
 }
@@ -34,10 +34,10 @@ const WORDS: Readonly<Record<string, (form: Form) => string>> = {
   ARTIFACT_UPDATE: form => `{${isKindForm(form) ? '"kind":"artifact-update",' : ''}"taskId":"t","contextId":"c","artifact":ARTIFACT}`,
   /** A healthy result of a call that sends. */
   RESULT: form => wrapped(form, 'task', 'TASK'),
-  /** The beginning and the end of an answer around its result. */
+  /** The beginning of a response before its result, and the end after the result. */
   OPEN: form => form.binding === 'JSONRPC' ? '{"jsonrpc":"2.0","id":ID,"result":' : '',
   CLOSE: form => form.binding === 'JSONRPC' ? '}' : '',
-  /** Another one than RESULT, which nobody may read unjudged. */
+  /** A result different from RESULT, which no client may read without evaluation. */
   EVIL: form => `OPEN ${wrapped(form, 'message', isKindForm(form) ? '{"kind":"message","messageId":"evil","role":AGENT,"parts":[TEXT]}' : '{"messageId":"evil","role":AGENT,"LIST":[TEXT]}')} CLOSE`,
   ANSWER: () => 'OPEN RESULT CLOSE',
   LONG: () => 'x'.repeat(5_000)
@@ -47,7 +47,7 @@ const WORD = new RegExp(`\\b(?:${Object.keys(WORDS).join('|')})\\b`, 'g')
 
 export function filled (form: Form, text: string): string {
   let now = text
-  // Words stand for texts with words.
+  // The texts of words contain words themselves.
   for (let depth = 0; depth < 6; depth++) now = now.replace(WORD, word => WORDS[word]?.(form) ?? word)
   return now
 }

@@ -1,29 +1,30 @@
-/** Which of our own code has run, and how often, as V8 itself counts it. */
+/** Reports which functions of the project's code have run, and how often, from V8's own counters. */
 import { Session } from 'node:inspector'
 import type { Profiler } from 'node:inspector'
 
-/** Counts that count as different: once, twice, three times, ... as AFL has them. As a bit; none for never. */
+/** Maps a count to its bucket (once, twice, three times, ... as in AFL), as a bit. The result is 0 for no run. */
 function bucket (count: number): number {
   return count === 0 ? 0 : 1 << (count < 4 ? count - 1 : count < 8 ? 3 : count < 16 ? 4 : count < 32 ? 5 : count < 128 ? 6 : 7)
 }
 
 /**
- * Must begin before the code that it watches is imported. Asking takes from half a millisecond to tens of them, so that it is asked for many inputs at once.
+ * Measures coverage. Create the object before the import of the watched code. A query takes from half a millisecond to tens of
+ * milliseconds, so one query covers many inputs.
  *
- * V8 tells of blocks, but leaves out those that ran as often as the block around them: which blocks a run has depends on the run. So it is kept by the
- * character of each function's source whether that has run, and in which numbers.
+ * V8 reports blocks, but leaves out blocks that ran as often as the enclosing block, so the reported blocks depend on the run. The class
+ * therefore records for each character of a function's source if it has run, and in which count buckets.
  */
 export class Coverage {
   readonly #session = new Session()
   readonly #own: (url: string) => boolean
-  /** By script, start and end of a function: the buckets of each character. */
+  /** The buckets of each character, by script, start and end of a function. */
   readonly #seen = new Map<string, Uint8Array>()
   #scratch = new Uint8Array(1024)
-  /** Characters of code that have run, and of those that ran in several numbers each number. */
+  /** `covered`: the number of characters of code that have run. `features`: the number of buckets over these characters. */
   covered = 0
   features = 0
 
-  /** @param own whether a script is watched, by its URL */
+  /** @param own true for the URL of a script to watch */
   constructor (own: (url: string) => boolean) {
     this.#own = own
     this.#session.connect()
@@ -31,18 +32,21 @@ export class Coverage {
     this.#post('Profiler.startPreciseCoverage', { detailed: true, callCount: true })
   }
 
-  /** Forgets what has run since it was last asked. */
+  /** Discards the counts since the last query. */
   reset (): void {
     this.#post('Profiler.takePreciseCoverage')
   }
 
-  /** @returns whether something has run since it was last asked that never had. Of a batch of inputs, counts say nothing; nothing is kept of it. */
+  /**
+   * @returns true when code has run since the last query that never ran before. The result is not recorded, because the counts of a batch
+   *   of inputs have no meaning.
+   */
   isNew (): boolean {
     for (const [seen, now, length] of this.#functions()) for (let i = 0; i < length; i++) if (seen[i] === 0 && now[i] !== 0) return true
     return false
   }
 
-  /** Takes in what has run since it was last asked. @returns whether it is new, in itself or in how often it ran */
+  /** Records the code that has run since the last query. @returns true when the code or its count is new */
   take (): boolean {
     const before = this.features
     for (const [seen, now, length] of this.#functions()) {
@@ -62,7 +66,10 @@ export class Coverage {
     this.#session.disconnect()
   }
 
-  /** What was seen of each function that has run, and what is now; the latter only until the next is asked for. */
+  /**
+   * The recorded buckets and the current buckets of each function that has run. The current buckets are valid only until the next
+   * iteration.
+   */
   * #functions (): Generator<readonly [seen: Uint8Array, now: Uint8Array, length: number]> {
     const { result } = this.#post('Profiler.takePreciseCoverage') as Profiler.TakePreciseCoverageReturnType
     for (const { url, functions } of result) {
@@ -73,7 +80,7 @@ export class Coverage {
         const { startOffset, endOffset } = whole
         const length = endOffset - startOffset
         if (this.#scratch.length < length) this.#scratch = new Uint8Array(length * 2)
-        // Blocks come after those that they are in.
+        // Inner blocks come after the blocks that enclose them.
         for (const range of ranges) this.#scratch.fill(bucket(range.count), range.startOffset - startOffset, range.endOffset - startOffset)
         const key = `${url} ${startOffset} ${endOffset}`
         let seen = this.#seen.get(key)
@@ -83,7 +90,7 @@ export class Coverage {
     }
   }
 
-  /** Of the same thread: the answer comes before the call returns. */
+  /** The session is in the same thread, so the callback runs before the call returns. */
   #post (method: string, parameters?: object): unknown {
     let answer: unknown
     this.#session.post(method, parameters, (error, result) => {

@@ -1,10 +1,10 @@
-/** Inputs on disk: one file each, named by what is in it. */
+/** Inputs on disk: one file for each input, named by its content. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../../src/config/paths.js'
 
-/** corpus: inputs that reach far, found by earlier runs. regressions: inputs that broke a promise once. */
+/** corpus: inputs of earlier runs that reach much code. regressions: inputs that once broke a promise. */
 export type Kind = 'corpus' | 'regressions'
 
 export interface InputFile { readonly name: string, readonly bytes: Buffer }
@@ -13,14 +13,14 @@ export function directoryOf (kind: Kind, target: string): string {
   return join(packageRoot(), 'test', 'fuzz', kind, target)
 }
 
-/** In the order of their names. None where there is no directory. */
+/** The inputs in the order of their names. The list is empty without the directory. */
 export function readInputs (kind: Kind, target: string): InputFile[] {
   const directory = directoryOf(kind, target)
   if (!existsSync(directory)) return []
   return readdirSync(directory).toSorted().map(name => ({ name, bytes: readFileSync(join(directory, name)) }))
 }
 
-/** @returns its path */
+/** @returns the path of the file */
 export function saveInput (kind: Kind, target: string, bytes: Buffer): string {
   const directory = directoryOf(kind, target)
   mkdirSync(directory, { recursive: true })

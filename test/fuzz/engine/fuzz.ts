@@ -1,4 +1,4 @@
-/** The loop: take an input that found something new, change it, see whether the promise holds, keep it if it reaches new code. */
+/** The main loop: takes an input that found something new, changes it, checks the promise, and keeps the input if it reaches new code. */
 import type { Coverage } from './coverage.js'
 import { minimise, signature } from './minimise.js'
 import { mutate } from './mutate.js'
@@ -7,13 +7,13 @@ import type { Finding, Target } from './target.js'
 
 export interface FuzzOptions {
   readonly seed: number
-  /** Inputs beside those of the target. */
+  /** Inputs in addition to those of the target. */
   readonly corpus: readonly Buffer[]
-  /** Null: blind, one input is as good as the next. */
+  /** Null: blind, so that all inputs are equally good. */
   readonly coverage: Coverage | null
-  /** Asked now and then whether to stop. */
+  /** Called from time to time; true stops the run. */
   readonly done: (progress: Progress) => boolean
-  /** Told of each input before it is tried. */
+  /** Called with each input before its check. */
   readonly before?: (bytes: Buffer) => void
 }
 
@@ -21,25 +21,25 @@ export interface Progress {
   readonly executions: number
   readonly corpus: number
   readonly findings: number
-  /** As `Coverage` has them; 0 for blind runs. */
+  /** As in `Coverage`; 0 for blind runs. */
   readonly covered: number
   readonly features: number
 }
 
 export interface FuzzResult extends Progress {
   readonly found: readonly Finding[]
-  /** All inputs that reached something new, in the order they were found. */
+  /** All inputs that reached something new, in the order of their discovery. */
   readonly kept: readonly Buffer[]
 }
 
-/** Inputs for which coverage is asked at once: more where asking costs more than trying. */
+/** Number of inputs for one coverage query. The number grows when a query costs more than the checks. */
 const SMALLEST_BATCH = 16
 const LARGEST_BATCH = 512
-/** Every so many batches some inputs are looked at alone, for how often code runs. */
+/** After this many batches, the engine runs some inputs one by one, to measure how often code runs. */
 const ROUNDS = 16
-/** Different findings after which a run ends. */
+/** Number of different findings that ends a run. */
 const ENOUGH = 5
-/** Blind runs keep some of what they make, to move away from the seeds. */
+/** Blind runs keep some of the generated inputs, to move away from the seeds. */
 const BLIND_KEEPS = 40
 
 export function fuzz (target: Target, options: FuzzOptions): FuzzResult {
@@ -64,7 +64,7 @@ export function fuzz (target: Target, options: FuzzOptions): FuzzResult {
     run(bytes)
     if (coverage?.take() === true) kept.push(bytes)
   }
-  /** Looks for those of a batch that ran something new, by halves. */
+  /** Searches a batch by halves for the inputs that ran new code. */
   const search = (inputs: readonly Buffer[]): void => {
     if (inputs.length === 1) return alone(inputs[0] as Buffer)
     const middle = Math.ceil(inputs.length / 2)
@@ -74,7 +74,7 @@ export function fuzz (target: Target, options: FuzzOptions): FuzzResult {
     }
   }
   const progress = (): Progress => ({ executions, corpus: kept.length, findings: found.size, covered: coverage?.covered ?? 0, features: coverage?.features ?? 0 })
-  /** The newest are where there may be more to find. */
+  /** Prefers the newest inputs, because they probably lead to more findings. */
   const choose = (): Buffer => kept[random.chance(2) ? kept.length - 1 - random.below(Math.ceil(kept.length / 4)) : random.below(kept.length)] as Buffer
 
   coverage?.reset()

@@ -1,10 +1,10 @@
-/** Makes an input that breaks a promise as small as it can be and still break the same one. */
+/** Minimises an input that breaks a promise. The smaller input still breaks the same promise. */
 import type { Coverage } from './coverage.js'
 import type { Finding, Target } from './target.js'
 
 const TRIES = 1500
 
-/** What tells one finding from another: the kind and the place of what was thrown, without numbers and quoted text. */
+/** Identifies a finding by the kind and the place of the thrown error, without numbers and quoted text. */
 export function signature (error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const place = /at .*?([\w-]+\.[jt]s:\d+)/.exec(error.stack ?? '')?.[1] ?? ''
@@ -12,7 +12,7 @@ export function signature (error: unknown): string {
   return `${error.name} ${words} ${place}`
 }
 
-/** @param before is told of each input that is tried */
+/** @param before called with each input before it is tried */
 export function minimise (target: Target, bytes: Buffer, error: unknown, before: ((bytes: Buffer) => void) | undefined): Finding {
   const wanted = signature(error)
   let smallest = bytes
@@ -40,10 +40,10 @@ export function minimise (target: Target, bytes: Buffer, error: unknown, before:
   return { bytes: smallest, message: last instanceof Error ? last.stack ?? last.message : String(last) }
 }
 
-/** Most inputs of a corpus that is kept. */
+/** Maximum number of inputs in a stored corpus. */
 const KEPT = 50
 
-/** Few and small inputs that together reach all the code that many do. Those that break a promise are none of them. */
+/** Selects few and small inputs that together reach all the code of the given inputs. Inputs that break a promise are left out. */
 export function smallestCover (target: Target, inputs: readonly Buffer[], coverage: Coverage): Buffer[] {
   const kept: Buffer[] = []
   for (const bytes of inputs.toSorted((a, b) => a.length - b.length)) {

@@ -1,4 +1,4 @@
-/** Numbers that follow from a seed: every run can be made again. */
+/** Numbers from a seed, so that every run can be repeated. */
 export class Random {
   #state: number
 
@@ -7,14 +7,14 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** @param bytes from whose content the numbers follow: a target can draw choices without reading them from its input */
+  /** @param bytes content that determines the numbers: a target can make choices without reading them from its input */
   static of (bytes: Buffer): Random {
     let hash = 0x811c9dc5 // FNV-1a
     for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193)
     return new Random(hash)
   }
 
-  /** From 0 to limit - 1; 0 for a limit of 0. Mulberry32. */
+  /** An integer from 0 to limit - 1; 0 for a limit of 0. Mulberry32. */
   below (limit: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = this.#state

@@ -1,19 +1,19 @@
-/** What is fuzzed: one promise of the code, put to any bytes. */
+/** A subject of fuzzing: one promise of the code, checked with any bytes. */
 export interface Target {
   readonly name: string
-  /** Inputs to begin with. */
+  /** Initial inputs. */
   readonly seeds: readonly (string | Buffer)[]
-  /** Pieces that mutations put into inputs. */
+  /** Pieces that mutations insert into inputs. */
   readonly dictionary: readonly string[]
-  /** Longest input, bytes. */
+  /** Length of the longest input, in bytes. */
   readonly maxBytes: number
-  /** Throws where the code under test breaks its promise. Bytes that say nothing to it are fine. */
+  /** Throws when the code under test breaks its promise. Bytes without a meaning for the target are valid inputs. */
   check (bytes: Buffer): void
 }
 
 /** An input that broke a promise. */
 export interface Finding {
   readonly bytes: Buffer
-  /** Of what was thrown, or that it did not end. */
+  /** Message of the thrown error, or the text that the input did not end. */
   readonly message: string
 }

@@ -1,11 +1,11 @@
-/** The same JSON in other bytes: other white space, escapes and order of members; numbers keep their digits. */
+/** Writes the same JSON in other bytes: other white space, escapes and order of members. Numbers keep their digits. */
 import type { Random } from '../engine/random.js'
 import type { Node } from './slow-json.js'
 
 const SPACES = ['', '', '', ' ', '\n', '\t ', '\r\n']
 const SHORT: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '/': '\\/', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
-/** @param bytes that the node was read from */
+/** @param bytes the bytes from which the node was parsed */
 export function respell (node: Node, bytes: Buffer, random: Random): Buffer {
   const space = (): string => random.pick(SPACES)
   const list = (open: string, inner: readonly string[], close: string): string => `${open}${space()}${inner.join(`${space()},${space()}`)}${space()}${close}`

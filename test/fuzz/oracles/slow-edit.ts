@@ -1,9 +1,9 @@
-/** Edits of JSON on the tree of what was read, by the words of `editJson`; and whether bytes are those of such a tree. */
+/** Applies edits to a parsed JSON tree, by the rules of `editJson`, and checks if bytes match such a tree. */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import type { JsonEdit } from '../../../src/wire/json/edit.js'
 import type { Member, Node } from './slow-json.js'
 
-/** What is to be there: a value as it was, given bytes, or a container some of whose contents changed. */
+/** The expected content: an unchanged value, given bytes, or a container with some changed contents. */
 export type Expected =
   | { readonly kind: 'as-it-was', readonly node: Node }
   | { readonly kind: 'bytes', readonly bytes: Buffer }
@@ -66,7 +66,7 @@ function made (plan: Plan): Expected | null {
   return members.length === 0 ? null : { kind: 'object', members }
 }
 
-/** Throws where they are not. */
+/** Throws when the bytes do not match. */
 export function sameBytes (expected: Expected, node: Node, before: Buffer, after: Buffer): void {
   const raw = after.subarray(node.start, node.end)
   switch (expected.kind) {

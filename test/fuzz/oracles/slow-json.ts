@@ -1,6 +1,6 @@
 /**
- * JSON as RFC 8259 says it, read the plain way: one rule of its grammar after the other, every value with the bytes it was written in. Slow, recursive, and
- * of nothing in src/wire, so that it can be wrong only by itself.
+ * A simple parser of JSON as RFC 8259 defines it: one function after another for the rules of the grammar, and every value with its
+ * original bytes. The parser is slow and recursive, and uses nothing from src/wire, so that it has no faults in common with src/wire.
  */
 export type Node =
   | { readonly kind: 'object', readonly start: number, readonly end: number, readonly members: readonly Member[] }
@@ -11,17 +11,17 @@ export type Node =
 export interface Member { readonly name: string, readonly nameStart: number, readonly nameEnd: number, readonly value: Node }
 
 export interface SlowJson {
-  /** Null where the bytes are no JSON. */
+  /** Null when the bytes are not JSON. */
   readonly root: Node | null
-  /** Where they stop being JSON: the first byte after which nothing could make them JSON. */
+  /** Offset of the fault: the first byte after which no continuation can be JSON. */
   readonly fault: number
   readonly utf8: boolean
   readonly mark: boolean
-  /** Containers open at once. */
+  /** Maximum number of containers open at once. */
   readonly depth: number
-  /** Object members and array elements. */
+  /** Number of object members and array elements. */
   readonly members: number
-  /** Offsets of names that their object has had already, in the order of the text. */
+  /** Offsets of names that their object already contains, in the order of the text. */
   readonly duplicates: readonly number[]
 }
 
@@ -40,7 +40,7 @@ export function readSlowly (bytes: Buffer): SlowJson {
   return { root, fault, utf8, mark, depth: reader.deepest, members: reader.members, duplicates: reader.duplicates.sort((a, b) => a - b) }
 }
 
-/** The value of a node, made without JSON.parse but for numbers. */
+/** The value of a node. JSON.parse is used only for numbers. */
 export function valueOf (node: Node, bytes: Buffer): unknown {
   switch (node.kind) {
     case 'object': return Object.fromEntries(node.members.map(({ name, value }) => [name, valueOf(value, bytes)]))

@@ -1,4 +1,4 @@
-/** What views and verdicts say, in a form that two of them can be compared in: whatever depends on the order of members is sorted. */
+/** A comparable form of views and decisions: everything that depends on the order of members is sorted. */
 import type { FieldProblem } from '../../../src/a2a/fields.js'
 import { MAX_PROBLEMS } from '../../../src/a2a/fields.js'
 import type { ContentView, PartView } from '../../../src/a2a/message/message.js'
@@ -7,7 +7,7 @@ import { normaliseMessage } from '../../../src/a2a/message/normalise.js'
 import type { ResultView } from '../../../src/a2a/message/result.js'
 import { normaliseResult } from '../../../src/a2a/message/normalise-result.js'
 
-/** Of more problems than are noted, which ones are depends on the order. */
+/** When there are more problems than the recorded maximum, the order of members decides which problems are recorded. */
 export function spokenProblems (problems: readonly FieldProblem[]): readonly string[] | number {
   return problems.length >= MAX_PROBLEMS ? problems.length : problems.map(({ path, message }) => `${path} ${message.replaceAll(/"(?:text|raw|url|data|file)" and "(?:text|raw|url|data|file)"/g, 'two')}`).sort()
 }

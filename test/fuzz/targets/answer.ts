@@ -1,4 +1,7 @@
-/** Answers: whatever JSON an agent sends, there is a view; the same JSON in other bytes has the same one; paths lead to what they name. */
+/**
+ * Responses. Every JSON response of an agent has a view. The same JSON in other bytes has the same view. Paths lead to the values that they
+ * name.
+ */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import type { Operation } from '../../../src/a2a/operations.js'
 import { viewResponse } from '../../../src/a2a/message/read-result.js'

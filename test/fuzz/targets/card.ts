@@ -1,4 +1,7 @@
-/** Cards: whatever an agent serves, loading ends with a card or a plain sentence; what is served names the gateway's own addresses only, and is a card again. */
+/**
+ * Cards. Loading any served bytes ends with a card or a plain sentence. The card that the gateway serves names only the gateway's own
+ * addresses, and is a valid card again.
+ */
 import { equal, ok } from 'node:assert'
 import { CHECKS } from '../../../src/cli/configuration.js'
 import { loadCatalogue, parseConfig } from '../../../src/config/load.js'

@@ -1,4 +1,4 @@
-/** The configuration: whatever the file holds, loading ends with a configuration or with problems that each have a place in the file and words. */
+/** The configuration. Loading any file ends with a configuration, or with problems that each have a place in the file and a message. */
 /* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
 import { deepStrictEqual as same, ok } from 'node:assert'
 import { CHECKS } from '../../../src/cli/configuration.js'
@@ -45,6 +45,6 @@ function placed (problem: Diagnostic, lines: readonly string[]): void {
     ok(/^(?:the file is empty|the file is larger than 1 MiB|\d+ more problems not shown)$/.test(message), `no place: ${message}`)
     return
   }
-  // The end of the file is a place too.
+  // The end of the file is a valid place too.
   ok(line >= 1 && line <= lines.length && col >= 1 && col <= (lines[line - 1] as string).length + 2, `${line}:${col} is not in the file: ${message}`)
 }

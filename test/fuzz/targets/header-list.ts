@@ -1,4 +1,7 @@
-/** Headers: lists read as RFC 9110 says and come back as they were written; what is copied is what may be, and both HTTP libraries take it. */
+/**
+ * Headers. Lists are parsed as RFC 9110 defines them and written back unchanged. The gateway copies only permitted headers, and both HTTP
+ * libraries accept them.
+ */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { forwardedHeaders } from '../../../src/wire/forwarded.js'
@@ -7,7 +10,7 @@ import type { Target } from '../engine/target.js'
 
 const NAMES = ['a2a-extensions', 'x-a2a-extensions']
 const NOTHING: ReadonlySet<string> = new Set()
-/** src/wire/headers.ts says why each may come once only. */
+/** src/wire/headers.ts explains why each of these headers may appear only once. */
 const ONCE = ['host', 'content-type', 'content-length', 'authorization', 'a2a-version', 'transfer-encoding', 'traceparent']
 const KEPT = /^(?:authorization|content-encoding|content-length|content-type|cookie|host|forwarded|x-real-ip|traceparent|tracestate|www-authenticate|a2a-.*|x-a2a-.*|x-forwarded-.*)$/s
 const ABOUT_ORIGIN = /^(?:x-forwarded-.*|forwarded|x-real-ip)$/s

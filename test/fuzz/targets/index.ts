@@ -1,6 +1,8 @@
 import type { Target } from '../engine/target.js'
 
-/** By name; each in a module of its own, imported when it is asked for: coverage must have begun before. */
+/**
+ * The targets by name. Each target is in a module of its own, which is imported on demand, because coverage must start before the import.
+ */
 export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
   json: async () => (await import('./json.js')).json,
   'json-edit': async () => (await import('./json-edit.js')).jsonEdit,

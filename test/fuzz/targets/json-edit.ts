@@ -1,4 +1,4 @@
-/** Edits at the spot: the result is the edited value, every byte outside the edits is the one that was there, and spans are those of the values. */
+/** Edits in place. The result is the edited value, every byte outside of the edits is unchanged, and spans match the values. */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { editJson } from '../../../src/wire/json/edit.js'
 import type { JsonEdit, JsonPath } from '../../../src/wire/json/edit.js'

@@ -1,4 +1,7 @@
-/** Strict JSON: accepts what RFC 8259 and JSON.parse accept, without duplicate names, within limits, in UTF-8; anything else it refuses for what is wrong with it. */
+/**
+ * Strict JSON. The parser accepts what RFC 8259 and JSON.parse accept, without duplicate names, within limits, in UTF-8. The parser rejects
+ * everything else with the correct reason.
+ */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import type { JsonLimits, JsonProblem } from '../../../src/wire/json/json.js'
 import { parseStrict } from '../../../src/wire/json/json.js'
@@ -26,7 +29,7 @@ export const json: Target = {
       if (result.ok) {
         same(result.value, JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)))
         same(result.value, slow.root === null ? undefined : valueOf(slow.root, bytes))
-        // Everything that can be left out is, and read when it is compared.
+        // The parser leaves out everything that it may leave out, and the comparison reads these values later.
         same(parseStrict(bytes, limits, 0), result)
       } else {
         reason(result.problem, slow, limits, bytes)
@@ -36,7 +39,7 @@ export const json: Target = {
   }
 }
 
-/** What it says is true of the bytes. */
+/** Checks that the reported reason is true for the bytes. */
 function reason ({ kind, offset, message }: JsonProblem, slow: SlowJson, limits: JsonLimits, bytes: Buffer): void {
   ok(/^[\x20-\x7e]+$/.test(message), 'a message in printable ASCII')
   ok(offset === null || (offset >= 0 && offset <= bytes.length))

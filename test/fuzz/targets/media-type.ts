@@ -1,10 +1,10 @@
-/** Media types: exactly what the grammar of RFC 9110 §8.3.1 derives, with each parameter once. */
+/** Media types: exactly the texts of the grammar in RFC 9110 §8.3.1, with each parameter once. */
 import { deepStrictEqual as same, equal, ok, throws } from 'node:assert'
 import { compileMediaTypePattern, isJsonContentType, isUtf8Of, parseMediaType } from '../../../src/wire/media-type.js'
 import type { Target } from '../engine/target.js'
 
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+"
-// quoted-string of §5.6.4: qdtext and quoted-pair, obs-text included.
+// quoted-string of §5.6.4: qdtext and quoted-pair, including obs-text.
 const QUOTED = '"(?:[\\t !\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t \\x21-\\x7e\\x80-\\xff])*"'
 const PARAMETER = new RegExp(`[ \\t]*;[ \\t]*(?:(${TOKEN})=(${TOKEN}|${QUOTED}))?`, 'gy')
 const WHOLE = new RegExp(`^(${TOKEN}/${TOKEN})((?:[ \\t]*;[ \\t]*(?:${TOKEN}=(?:${TOKEN}|${QUOTED}))?)*)$`)

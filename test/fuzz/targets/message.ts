@@ -1,4 +1,7 @@
-/** Requests: whatever the bytes, there is a call or a plain reason; the same JSON in other bytes is the same call; no data of a part goes unseen. */
+/**
+ * Requests. Any bytes give a call or a plain reason. The same JSON in other bytes gives the same call. The gateway sees the data of every
+ * part.
+ */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { readCall } from '../../../src/a2a/message/call.js'
 import type { Call } from '../../../src/a2a/message/call.js'
@@ -55,7 +58,7 @@ export const message: Target = {
   }
 }
 
-/** A refused envelope keeps its id in the answer only. */
+/** The id of a call. A rejected envelope has its id only in the response. */
 function idOf (call: Call): unknown {
   return JSON.parse(call.id())
 }
@@ -82,7 +85,10 @@ type Json = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const own = (value: unknown, key: string): unknown => isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 
-/** Data that any SDK of the version would read, by the letters of its JSON, is in a part of the view, or the request is reported as ambiguous. */
+/**
+ * Checks that all data that any SDK of the version would read, by the exact names in its JSON, is in a part of the view, or that the
+ * request is reported as ambiguous.
+ */
 function seesData ({ request, view, version }: Call): void {
   const parts = own(own(request?.object, 'message'), 'parts')
   if (view === null || !Array.isArray(parts)) return

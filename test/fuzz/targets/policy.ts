@@ -1,4 +1,7 @@
-/** Rules: the same request in other bytes has the same decision, what must be refused is refused, and what goes on is JSON that differs where it was edited. */
+/**
+ * Rules. The same request in other bytes gets the same decision. The gateway rejects the requests that it must reject. A forwarded request
+ * is JSON that differs only in the edited places.
+ */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { CHECKS } from '../../../src/cli/configuration.js'
 import { formatDiagnostic, loadCatalogue, parseConfig } from '../../../src/config/load.js'
@@ -58,7 +61,7 @@ interface Agent { readonly config: AgentConfig, readonly state: AgentState, read
 
 let agents: readonly Agent[] | null = null
 
-/** One with policies of every kind of edit, and one with what the catalogue says, told to enforce it. */
+/** Two agents: one with policies of every kind of edit, and one with the policies of the catalogue in mode enforce. */
 function all (): readonly Agent[] {
   if (agents !== null) return agents
   const catalogue = loadCatalogue()
@@ -148,7 +151,7 @@ function spokenViolations (violations: readonly Violation[]): readonly string[] 
 function spoken ({ kind, rejection: refusal, evaluation: ruling, forwarded }: DryRun): unknown {
   const decision = ruling?.decision
   const violations = spokenViolations(decision?.violations ?? [])
-  // Which of several reasons comes first may depend on the order of members, as may which are left out.
+  // With several reasons, the order of members may decide which reason comes first and which reasons are left out.
   const reason = Array.isArray(violations) && violations.length < 2 ? refusal?.reason : refusal !== null
   return { kind, reason, violations, active: decision?.active, listed: decision?.listed, evidenced: decision?.evidenced, outbound: decision?.outbound, missing: decision?.missing, edited: [...decision?.edited ?? []].sort(), headers: forwarded?.headers }
 }
@@ -156,7 +159,7 @@ function spoken ({ kind, rejection: refusal, evaluation: ruling, forwarded }: Dr
 type Json = Readonly<Record<string, unknown>>
 const own = (value: unknown, key: string): unknown => typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Json)[key] : undefined
 
-/** Plain cases, found without any of the code that is judged. */
+/** Simple cases of required rejections, detected without any of the code under test. */
 function mustRefuse (judged: DryRun, { rpc, v1 }: Kind, asks: readonly string[], body: unknown): void {
   const method = own(body, 'method')
   if (rpc && method !== (v1 ? 'SendMessage' : 'message/send')) return

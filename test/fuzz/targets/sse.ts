@@ -1,4 +1,7 @@
-/** Event streams: the bytes given are those fed, the events those that eventsource-parser finds, and neither depends on where the stream is cut. */
+/**
+ * Event streams. The output bytes are the input bytes, the events are the events of eventsource-parser, and neither depends on the places
+ * where the stream is cut.
+ */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { createParser } from 'eventsource-parser'
 import { SseCounter } from '../../../src/wire/sse/count.js'
@@ -45,7 +48,7 @@ export const sse: Target = {
   }
 }
 
-/** Of each event, and of what is none but too large, whether it is above a limit. */
+/** For each event, and for each oversized block that is not an event: true when it is above a limit. */
 function limited (text: string): boolean[] {
   return blocksOf(text).flatMap(({ data, bytes, lines }) => bytes > TIGHT.bytes || lines > TIGHT.lines ? [true] : data === null ? [] : [false])
 }
@@ -81,7 +84,7 @@ function feed (chunks: readonly Buffer[], limits: SseLimits) {
   }
 }
 
-/** One byte at a time, and at some places that follow from the content. */
+/** Cuts the stream into single bytes, and at some places that are derived from the content. */
 function cuts (bytes: Buffer): Buffer[][] {
   const random = Random.of(bytes)
   const many = Array.from({ length: 3 }, () => {
@@ -91,21 +94,24 @@ function cuts (bytes: Buffer): Buffer[][] {
   return [Array.from(bytes, (_, i) => bytes.subarray(i, i + 1)), ...many]
 }
 
-/** It wants the byte order mark taken off by the decoder, and takes a CR at the very end for one that may yet be a CRLF. */
+/**
+ * The events of eventsource-parser. The parser expects that the decoder removes the byte order mark, and treats a CR at the very end as the
+ * first half of a possible CRLF.
+ */
 function parsed (text: string): Event[] {
   const events: Event[] = []
   const parser = createParser({ onEvent: ({ event, id, data }) => { events.push({ event, id, data }) } })
   const bare = text.startsWith('\xef\xbb\xbf') ? text.slice(3) : text
-  // Nor may what follows look like a second mark to it.
+  // The text after the mark must not look like a second mark to the parser.
   parser.feed(bare.startsWith('\xef\xbb\xbf') ? `x${bare}` : bare.replace(/\r$/, '\r\n'))
   return events
 }
 
-/** As the parser is given it. */
+/** The text in the encoding that the parser gets. */
 const inLatin1 = (text: string): string => Buffer.from(text).toString('latin1')
 const onLf = (text: string): string => text.replace(/\r\n|\r/g, '\n')
 
-/** An event with other data is the same event otherwise. */
+/** Checks that new data changes only the data of an event. */
 function rewritten ({ bytes, complete }: SsePiece & { kind: 'event' }, text: string): void {
   if (!complete) return
   const [before] = parsed(bytes.toString('latin1'))
@@ -116,7 +122,7 @@ function rewritten ({ bytes, complete }: SsePiece & { kind: 'event' }, text: str
   }
 }
 
-/** What is written is one event or none, whatever the text. */
+/** Checks that written text is one event or none, whatever the text. */
 function written (text: string): void {
   const [event, ...others] = parsed(eventBytes(Buffer.from(text), text).toString('latin1'))
   equal(others.length, 0)

@@ -1,4 +1,7 @@
-/** Request targets: what passes has the same segments for WHATWG URL, node:path and whoever decodes again, and stays below the path it is appended to. */
+/**
+ * Request targets. An accepted target has the same segments for WHATWG URL, node:path and readers that decode again, and stays below the
+ * path that it is appended to.
+ */
 import { equal, ok } from 'node:assert'
 import { posix } from 'node:path'
 import { checkTarget, joinPath, splitTarget } from '../../../src/wire/target.js'
@@ -32,7 +35,7 @@ export const target: Target = {
   }
 }
 
-/** Escapes undone where they are escapes, bytes as latin1. */
+/** Decodes valid escapes, with bytes as latin1. */
 function once (text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)))
 }

@@ -1,19 +1,19 @@
-/** The agent's answer cannot be had, or none that could be forwarded. */
+/** Handles an agent that sends no response, or no response that can be forwarded. */
 import type { FailureKind } from '../../../upstream/failure.js'
 import { failureRejection } from '../../../upstream/failure.js'
 import type { Exchange } from '../exchange.js'
 
-/** Ends the exchange with a gateway-made answer, or a broken connection when the agent's has begun. */
+/** Ends the exchange with a response of the gateway, or breaks the connection when the agent's response has begun. */
 export function agentFailed (exchange: Exchange, kind: FailureKind): void {
   exchange.forwarding?.abort()
   exchange.services.metrics.upstreamError(exchange.agentName, kind)
   exchange.reject(failureRejection(kind, exchange.services.overload.retryAfter), 'upstream_error')
 }
 
-/** Of an error page that is replaced, what clients act upon. */
+/** Headers of a replaced error page that clients act upon. */
 const KEPT: readonly string[] = ['www-authenticate', 'retry-after']
 
-/** An error page of the agent's framework may hold a stack trace: its place takes a gateway-made answer with the same status. */
+/** Replaces an error page of the agent's framework, which may hold a stack trace, with a response of the gateway with the same status. */
 export function pageReplaced (exchange: Exchange, status: number, headers: readonly string[]): void {
   exchange.forwarding?.abort()
   exchange.services.metrics.upstreamError(exchange.agentName, 'protocol')

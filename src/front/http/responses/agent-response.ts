@@ -1,4 +1,4 @@
-/** Passes an agent's answer on to the client: the agent's bytes, less what belongs to one connection or to the gateway. */
+/** Forwards an agent's response to the client: the agent's bytes, without headers that belong to one connection or to the gateway. */
 import { OF_THE_GATEWAY, replacedFor, valueOf } from '../../../pipeline/response-head.js'
 import type { EchoPlan } from '../../../pipeline/echo.js'
 import type { Receiver } from '../../../upstream/forward.js'
@@ -11,28 +11,28 @@ import type { ExtendedCardPlan } from './extended-card.js'
 import { pickBody } from './pick.js'
 import type { EvaluationPlan } from './enforcement.js'
 
-/** What is to be done with an answer beside passing it on. */
+/** Steps to take with a response in addition to forwarding it. */
 export interface ResponsePlan {
-  /** Null leaves the extension headers of the answer as they are. */
+  /** Null: the extension headers of the response stay unchanged. */
   readonly echo: EchoPlan | null
-  /** Of an extended card. */
+  /** Plan for an extended card. */
   readonly card: ExtendedCardPlan | null
-  /** Null: nothing of it is read. Needs `echo`. */
+  /** Null: the gateway does not read the response. Needs `echo`. */
   readonly evaluator: EvaluationPlan | null
-  /** Redirects and HTML error pages are what they are: no A2A client asked. */
+  /** True: redirects and HTML error pages are forwarded unchanged, because the caller is no A2A client. */
   readonly anyPage: boolean
 }
 
-/** Nothing but passed on. */
+/** Forwards the response and does nothing else. */
 export const RELAYED: ResponsePlan = { echo: null, card: null, evaluator: null, anyPage: false }
-/** The same for what is no operation of A2A. */
+/** Like RELAYED, for requests that are no A2A operation. */
 export const PLAIN: ResponsePlan = { echo: null, card: null, evaluator: null, anyPage: true }
 
 export class AgentResponse implements Receiver {
   private readonly exchange: Exchange
   private readonly plan: ResponsePlan
   private readonly dispatchedAt: number
-  /** Null before the head, and where the gateway answers in the agent's place. */
+  /** Null before the head of the response, and when the gateway responds in the agent's place. */
   private body: ResponseBody | null = null
 
   constructor (exchange: Exchange, plan: ResponsePlan) {

@@ -1,12 +1,12 @@
-/** What becomes of the body of an answer, once its head has said what it is. */
+/** Handles the body of a response, once the head of the response is known. */
 export interface ResponseBody {
-  /** @returns false to stop the agent until the exchange's forwarding is resumed */
+  /** @returns false to pause the agent until the exchange's forwarding is resumed */
   data (chunk: Buffer): boolean
-  /** The agent's answer is whole. */
+  /** Called when the agent's response is complete. */
   end (): void
   /**
-   * The agent's connection broke.
-   * @param tell ends the exchange accordingly; called once, at once or when what came before it has gone out
+   * Called when the agent's connection breaks.
+   * @param tell ends the exchange accordingly; called once, either at once or when all earlier data has been sent
    */
   failed (tell: () => void): void
 }

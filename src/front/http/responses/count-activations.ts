@@ -1,10 +1,10 @@
-/** Counts which extensions were asked for, and whether the agent heeded. */
+/** Counts the requested extensions, and whether the agent activated them. */
 import type { EchoPlan } from '../../../pipeline/echo.js'
 import { activationReportOf } from '../../../policy/response/activation-report.js'
 import type { ActivationReport } from '../../../policy/response/evaluator.js'
 import type { Exchange } from '../exchange.js'
 
-/** Counts what was asked for by what the header alone proves. */
+/** Counts activations from the echo header alone. */
 export function countEcho (exchange: Exchange, plan: EchoPlan, echoed: readonly string[]): void {
   countActivations(exchange, plan, activationReportOf(plan.policy, plan.outbound, plan.active, echoed))
 }

@@ -1,4 +1,4 @@
-/** One answer and its review, on the gateway's side: verdicts are recorded, what they say of the task is remembered, and the header tells what is known. */
+/** Connects one response with its evaluation: records decisions, stores task state, and sets the extension header. */
 import { responseTooLarge, ambiguousStream, encoded, eventTooLarge, noMemoryForResponse, notJson } from '../../../pipeline/response-problems.js'
 import type { UnreadableReason } from '../../../pipeline/response-problems.js'
 import type { EchoPlan } from '../../../pipeline/echo.js'
@@ -16,13 +16,13 @@ import { ResponseRecord } from './response-telemetry.js'
 
 export interface EvaluationPlan {
   readonly evaluator: ResponseEvaluator
-  /** Bytes of an answer that is read whole, and of one event. */
+  /** Maximum bytes of a response that is read whole, and of one event. */
   readonly limits: { readonly response: number, readonly event: number }
-  /** @returns a promise, which never rejects, where that takes time */
+  /** @returns a promise, which never rejects, when storing takes time */
   readonly remember: (taskId: string, fields: TaskRecord) => Promise<unknown> | null
 }
 
-/** The rule of reviews for what is no JSON. */
+/** The rule for a response that is not JSON. */
 const NOT_JSON = 'answer-json'
 
 const FORWARD: ResponseDecision = { rejection: null, violations: [], edits: [], edited: [], annotations: [], attributes: [], measures: [], remember: null }
@@ -35,7 +35,7 @@ export class ResponseEnforcement {
   private readonly echo: EchoPlan
   private readonly record: ResponseRecord
 
-  /** @param echoed the agent's header */
+  /** @param echoed extensions in the agent's header */
   constructor (exchange: Exchange, plan: EvaluationPlan, echo: EchoPlan, echoed: readonly string[]) {
     this.exchange = exchange
     this.evaluator = plan.evaluator
@@ -72,17 +72,20 @@ export class ResponseEnforcement {
     return this.recorded(() => this.evaluator.evaluate(bytes, stream))
   }
 
-  /** At the clean end of a stream. */
+  /** Evaluates the clean end of a stream. */
   dryRunEnd (): ResponseDecision {
     return this.recorded(() => this.evaluator.end() ?? FORWARD)
   }
 
-  /** Before anybody sees the answer. @returns what that has to wait for */
+  /** Stores the task state of a decision. Called before the client gets the response. @returns a promise to wait for, or null */
   remember ({ remember }: ResponseDecision): Promise<unknown> | null {
     return remember === null ? null : this.remembers(remember.taskId, remember.fields)
   }
 
-  /** Forwarded, or refused where that is enforced, because it cannot be read. @returns whether it was refused */
+  /**
+   * Handles a response that the gateway cannot read: records the reason, and rejects the response if a policy enforces. @returns true when
+   * evaluation is enforced, so that the caller must not forward the response
+   */
   unread (reason: UnreadableReason | 'no_memory', event = false): boolean {
     const { exchange, evaluator } = this
     exchange.services.metrics.answerUnread(exchange.agentName, reason)
@@ -98,7 +101,10 @@ export class ResponseEnforcement {
     this.exchange.rejectResponse(rejection, rejection.reason === 'INTERNAL_ERROR' ? 'gateway_error' : 'rejected')
   }
 
-  /** A review that fails is a fault of the gateway: what is enforced is not let through for that. */
+  /**
+   * Runs an evaluation and records its decision. An evaluation that throws is a fault of the gateway: an enforced response is then
+   * rejected, not forwarded.
+   */
   private recorded (evaluate: () => ResponseDecision): ResponseDecision {
     try {
       const decision = evaluate()
@@ -133,7 +139,7 @@ export class ResponseEnforcement {
   }
 }
 
-/** What tells the caller of rules that the answer breaks and that it was forwarded all the same. */
+/** Notices for the caller about rules that the response violates, when the response is forwarded all the same. */
 export function noticesOf ({ annotations }: ResponseDecision): string[] {
   return annotations.map(rule => decisionHeader(rule, 'warn'))
 }

@@ -1,6 +1,6 @@
 /**
- * The extended card: an answer that is a card, so its interface URLs are rewritten like the public card's. It is the caller's own:
- * read for this request only, never kept, never shared.
+ * The extended card. The response is a card, so the gateway rewrites its interface URLs like those of the public card. The card belongs to
+ * the caller: the gateway reads it for this request only, and never keeps or shares it.
  */
 import { rewriteCard } from '../../../a2a/card/rewrite.js'
 import type { RewriteOptions } from '../../../a2a/card/rewrite.js'
@@ -50,14 +50,14 @@ export class ExtendedCardBody extends WholeBody {
     this.exchange.respond(this.status, headers, body)
   }
 
-  /** @returns null when this is no card that could be rewritten: served as it is, it would lead past the gateway */
+  /** @returns null when the response is no card that can be rewritten; an unchanged card would lead clients past the gateway */
   private rewritten (bytes: Buffer): Buffer | null {
     const parsed = parseStrict(bytes, this.plan.json)
     if (!parsed.ok || !isObject(parsed.value)) return null
     const { rewrite } = this.plan
     if (this.exchange.binding === 'HTTP+JSON') return Buffer.from(JSON.stringify(rewriteCard(parsed.value, rewrite)))
     const card = own(parsed.value, 'result')
-    // A JSON-RPC error, which rides on HTTP 200.
+    // A JSON-RPC error has HTTP status 200.
     if (card === undefined) return Object.hasOwn(parsed.value, 'error') ? bytes : null
     const span = memberSpan(bytes, ['result'])
     if (!isObject(card) || span === null) return null

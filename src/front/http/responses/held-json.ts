@@ -1,4 +1,4 @@
-/** A JSON answer that waits for its verdict: collected, judged, remembered, and then forwarded, edited or refused. */
+/** A JSON response that waits for its decision: collect, evaluate, store task state, then forward, edit or reject. */
 import type { ResponseDecision } from '../../../policy/response/evaluator.js'
 import { editJson } from '../../../wire/json/edit.js'
 import type { Exchange } from '../exchange.js'
@@ -14,7 +14,7 @@ export class HeldJson extends WholeBody {
   private readonly status: number
   private readonly headers: string[]
   private readonly enforcement: ResponseEnforcement
-  /** Set when there is more than is read. */
+  /** Set when the body exceeds what the gateway reads. */
   private relay: RelayedBody | null = null
 
   constructor (exchange: Exchange, status: number, headers: string[], enforcement: ResponseEnforcement) {
@@ -55,7 +55,7 @@ export class HeldJson extends WholeBody {
   private act (decision: ResponseDecision, bytes: Buffer): void {
     const { exchange, enforcement, chunks } = this
     this.chunks = []
-    // The client may have left meanwhile.
+    // The client may have disconnected.
     if (exchange.response.destroyed) return
     if (decision.rejection !== null) return enforcement.reject(decision.rejection)
     const edited = decision.edits.length === 0 ? bytes : editJson(bytes, decision.edits)

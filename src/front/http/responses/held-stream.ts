@@ -1,4 +1,7 @@
-/** An event stream whose events wait for their verdicts, one at a time and in order; what is no event goes on at once when none waits. */
+/**
+ * An event stream whose events wait for their decisions, one at a time and in order. Other pieces are forwarded at once when no event
+ * waits.
+ */
 import { EVENT_LINES } from '../../../pipeline/response-problems.js'
 import type { ResponseDecision } from '../../../policy/response/evaluator.js'
 import { editJson } from '../../../wire/json/edit.js'
@@ -14,9 +17,9 @@ import { StreamOut } from './stream-out.js'
 
 type Event = Extract<SsePiece, { kind: 'event' }>
 
-/** Blank lines and a byte order mark say nothing, and do not make the header go out. */
+/** Matches blank lines and a byte order mark. They carry no data, and do not trigger sending the header. */
 const NOTHING = /^[\r\n\u00ef\u00bb\u00bf]*$/
-/** Of that, so many bytes wait. */
+/** Maximum bytes of such pieces that wait for the header. */
 const AHEAD = 64
 
 export class HeldStream implements ResponseBody {
@@ -28,13 +31,13 @@ export class HeldStream implements ResponseBody {
   private readonly ambiguity = new SseAmbiguity()
   /** Null while the header waits. */
   private out: StreamOut | null = null
-  /** What came before anything that the header waits for. */
+  /** Pieces without data that came before the header was sent. */
   private ahead = Buffer.alloc(0)
   private queue: SsePiece[] = []
   private at = 0
-  /** Whether an event waits until it is remembered. */
+  /** True while an event waits until its task state is stored. */
   private waiting = false
-  /** Whether the agent is done, well or not; what is left to do then. */
+  /** The step that is left to do when the agent has ended, well or not. */
   private last: (() => void) | null = null
   private over = false
 
@@ -58,7 +61,7 @@ export class HeldStream implements ResponseBody {
     this.run()
   }
 
-  /** What is held of an event that is not whole is never sent. */
+  /** An incomplete event that is held is never sent. */
   failed (tell: () => void): void {
     this.last = () => {
       this.over = true
@@ -72,7 +75,7 @@ export class HeldStream implements ResponseBody {
     else this.queue.push(...pieces)
   }
 
-  /** Goes on as far as nothing has to be waited for. @returns whether the agent may */
+  /** Handles the queue until a step has to wait. @returns true when the agent may continue */
   private run (): boolean {
     while (!this.waiting && !this.over) {
       const piece = this.queue[this.at++]
@@ -105,7 +108,7 @@ export class HeldStream implements ResponseBody {
     this.waiting = true
     written.then(() => {
       this.waiting = false
-      // The client may have left meanwhile.
+      // The client may have disconnected.
       if (this.exchange.response.destroyed) this.over = true
       else this.act(decision, event)
       if (this.run()) this.exchange.forwarding?.resume()

@@ -1,4 +1,4 @@
-/** A JSON answer that waits for nothing: it goes on as it comes, and a copy is judged when it is whole. */
+/** A JSON response that does not wait: the gateway forwards it as it comes, and evaluates a copy when it is complete. */
 import { joined } from '../body.js'
 import type { Exchange } from '../exchange.js'
 import { schedule } from '../../../gateway/event-loop-batch.js'
@@ -11,7 +11,7 @@ export class ObservedJson implements ResponseBody {
   private readonly exchange: Exchange
   private readonly relay: RelayedBody
   private readonly enforcement: ResponseEnforcement
-  /** Null when there is more than is read. */
+  /** Null when the body exceeds what the gateway reads. */
   private chunks: Buffer[] | null = []
   private size = 0
 

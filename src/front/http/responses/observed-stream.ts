@@ -1,4 +1,4 @@
-/** An event stream that waits for nothing: its bytes go on as they come, and a copy is judged event by event. */
+/** An event stream that does not wait: the gateway forwards its bytes as they come, and evaluates a copy event by event. */
 import { EVENT_LINES } from '../../../pipeline/response-problems.js'
 import { SseAmbiguity } from '../../../wire/sse/ambiguity.js'
 import type { SsePiece } from '../../../wire/sse/split.js'

@@ -1,4 +1,4 @@
-/** What becomes of an answer's body, by its status and content type. */
+/** Picks the handler of a response body from its status and content type. */
 import type { UnreadableReason } from '../../../pipeline/response-problems.js'
 import { isEncoded, unreadByHeader } from '../../../pipeline/response-problems.js'
 import type { Exchange } from '../exchange.js'
@@ -17,7 +17,7 @@ import { RelayedBody } from './relay.js'
 import { ResponseEnforcement } from './enforcement.js'
 import { UntypedBody } from './untyped.js'
 
-/** @returns null where the answer is not taken: the gateway has answered */
+/** @returns null when the agent's response is not used, because the gateway has responded */
 export function pickBody (exchange: Exchange, plan: ResponsePlan, status: number, headers: string[]): ResponseBody | null {
   const { echo, evaluator } = plan
   const success = status >= 200 && status <= 299
@@ -27,7 +27,7 @@ export function pickBody (exchange: Exchange, plan: ResponsePlan, status: number
     pushEcho(headers, echo, shownEcho(echo, echoed))
     if (status < 400) countEcho(exchange, echo, echoed)
   }
-  // Errors of the agent are passed on as they are.
+  // Errors of the agent are forwarded unchanged.
   if (plan.card === null || !success) return relayed(exchange, status, headers)
   if (!isEncoded(headers)) return new ExtendedCardBody(exchange, status, headers, plan.card)
   agentFailed(exchange, 'protocol')
@@ -50,7 +50,7 @@ function unreadable (headers: readonly string[], stream: boolean, { limits }: Re
   return Number(valueOf(headers, 'content-length') ?? 0) > limits.response ? 'too_large' : null
 }
 
-/** Forwarded, with the header that is shown by what the agent's header alone proves. */
+/** Forwards the response without evaluation. The extension header follows from the agent's header alone. */
 function unlooked (exchange: Exchange, enforcement: ResponseEnforcement, status: number, headers: string[]): ResponseBody {
   enforcement.pushEcho(headers)
   return relayed(exchange, status, headers)

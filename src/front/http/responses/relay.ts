@@ -1,4 +1,4 @@
-/** An answer that nothing looks at: the same bytes, as they come. */
+/** A response without evaluation: forwards the same bytes as they come. */
 import { valueOf } from '../../../pipeline/response-head.js'
 import type { Exchange } from '../exchange.js'
 import { schedule } from '../../../gateway/event-loop-batch.js'
@@ -8,11 +8,11 @@ import { StreamOut } from './stream-out.js'
 export class RelayedBody implements ResponseBody {
   private readonly exchange: Exchange
   private readonly stream: StreamOut | null
-  /** Bytes of the body, where the head says so. */
+  /** Bytes of the body according to the head; -1 if unknown. */
   private readonly length: number
   private whole: Buffer | null = null
 
-  /** Begins the answer. */
+  /** Begins the response. */
   constructor (exchange: Exchange, status: number, headers: string[], eventStream: boolean) {
     this.exchange = exchange
     this.stream = eventStream ? new StreamOut(exchange, status, headers) : null
@@ -22,7 +22,7 @@ export class RelayedBody implements ResponseBody {
 
   data (chunk: Buffer): boolean {
     if (this.stream !== null) return this.stream.write(chunk)
-    // All there is: it goes out with the end.
+    // The chunk is the whole body. It is sent together with the end.
     if (chunk.length === this.length) {
       this.whole = chunk
       return true
@@ -42,7 +42,7 @@ export class RelayedBody implements ResponseBody {
 
   private finish (rest: Buffer | null): void {
     const { exchange, exchange: { response } } = this
-    // The client may have left meanwhile.
+    // The client may have disconnected.
     if (response.destroyed) return
     exchange.settle('forwarded')
     if (rest === null) response.end()

@@ -1,10 +1,12 @@
-/** Tells metrics, audit and span what was found in an answer. Names, paths and what policies observe, never other data. */
+/**
+ * Reports the findings of a response to metrics, audit and span. Reports names, paths and values that policies observe, never other data.
+ */
 import type { ActivationReport, ResponseDecision } from '../../../policy/response/evaluator.js'
 import type { AuditEntry } from '../../../telemetry/audit.js'
 import type { Exchange } from '../exchange.js'
 import { auditEntry, countViolations } from '../../../gateway/request-telemetry.js'
 
-/** Audit lines of one answer: each event of a stream may have one. */
+/** Maximum audit lines of one response. Each event of a stream may cause a line. */
 const LINES = 20
 
 const BECOMES = ['forward', 'observe', 'edit', 'reject'] as const
@@ -12,10 +14,10 @@ const BECOMES = ['forward', 'observe', 'edit', 'reject'] as const
 export class ResponseRecord {
   private readonly exchange: Exchange
   private lines = 0
-  /** Lines that were left out, and the last of them. */
+  /** Number of audit lines that were left out, and the last of these lines. */
   private omitted = 0
   private lastOmitted: AuditEntry | null = null
-  /** Index in BECOMES: the worst so far. */
+  /** Index in BECOMES: the most severe decision so far. */
   private becomes = 0
   private readonly edited = new Set<string>()
 

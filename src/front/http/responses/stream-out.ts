@@ -1,4 +1,4 @@
-/** An event stream on its way to the client: begun, its events counted, and known for where it stands. */
+/** An event stream to the client: begins the response, counts the events, and tracks event boundaries. */
 import { SseCounter } from '../../../wire/sse/count.js'
 import type { Exchange } from '../exchange.js'
 import { valueOf } from '../../../pipeline/response-head.js'
@@ -7,7 +7,7 @@ export class StreamOut {
   private readonly exchange: Exchange
   private readonly counter = new SseCounter()
 
-  /** Sends the head at once: clients wait for it before the first event. */
+  /** Sends the head at once, because clients wait for it before the first event. */
   constructor (exchange: Exchange, status: number, headers: string[]) {
     this.exchange = exchange
     exchange.stream = this
@@ -26,7 +26,7 @@ export class StreamOut {
     return exchange.write(chunk)
   }
 
-  /** Whether the client has whole events only, so that something may follow. */
+  /** True when the client has only complete events, so that another event may follow. */
   get atBoundary (): boolean {
     return this.counter.atBoundary
   }

@@ -1,4 +1,4 @@
-/** An answer of a type that is not read, where that is enforced: refused, unless it turns out to be empty. */
+/** A response with a content type that the gateway does not read, under enforcement: rejected unless the body is empty. */
 import type { Exchange } from '../exchange.js'
 import type { ResponseBody } from './body.js'
 import { RelayedBody } from './relay.js'
@@ -22,13 +22,13 @@ export class UntypedBody implements ResponseBody {
     return true
   }
 
-  /** Such as what acknowledges a notification. */
+  /** Forwards an empty body, for example the acknowledgement of a notification. */
   end (): void {
     this.enforcement.pushEcho(this.headers)
     new RelayedBody(this.exchange, this.status, this.headers, false).end()
   }
 
-  /** Nothing has gone out. */
+  /** The gateway has sent nothing yet, so nothing is waited for. */
   failed (tell: () => void): void {
     tell()
   }

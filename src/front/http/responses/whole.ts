@@ -1,9 +1,9 @@
-/** An answer that is read whole before anything of it goes to the client. */
+/** A response that is read whole before any part goes to the client. */
 import { joined } from '../body.js'
 import type { Exchange } from '../exchange.js'
 import type { ResponseBody } from './body.js'
 
-/** Why no more of it is kept. */
+/** The reason why the gateway keeps no more of the body. */
 export type Exceeded = 'too_large' | 'no_memory'
 
 export abstract class WholeBody implements ResponseBody {
@@ -29,12 +29,12 @@ export abstract class WholeBody implements ResponseBody {
     this.whole(joined(this.chunks, this.size))
   }
 
-  /** Nothing has gone out, so nothing is waited for. */
+  /** The gateway has sent nothing yet, so nothing is waited for. */
   failed (tell: () => void): void {
     tell()
   }
 
-  /** There is more than is kept. @returns as `data` */
+  /** Called when the body exceeds the limit or the memory budget. @returns as `data` */
   protected abstract exceeded (why: Exceeded): boolean
 
   protected abstract whole (bytes: Buffer): void

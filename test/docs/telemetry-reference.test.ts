@@ -1,6 +1,7 @@
 /**
- * docs/metrics.md, docs/logs.md and docs/traces.md name what there is. Traffic of every kind goes through gateways; whatever they tell is in the tables, and whatever
- * the tables name was told, or is told in another test that is named here.
+ * docs/metrics.md, docs/logs.md and docs/traces.md list the real telemetry. The test sends traffic of every kind through gateways. The
+ * tables contain everything that the gateways report. The gateways report everything in the tables, or another test that is named here
+ * covers the entry.
  */
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
