@@ -7,11 +7,11 @@
 import type { Exchange } from '../front/http/exchange.js'
 
 /** Kinds of work, in the order in which they run: responses first, then decisions about requests, then work that no client waits for. */
-export type Kind = 'answer' | 'decide' | 'review' | 'record'
+export type Kind = 'respond' | 'decide' | 'evaluate' | 'record'
 
 interface Job { readonly exchange: Exchange, readonly run: () => void }
 
-const waiting: Record<Kind, Job[]> = { answer: [], decide: [], review: [], record: [] }
+const waiting: Record<Kind, Job[]> = { respond: [], decide: [], evaluate: [], record: [] }
 let armed = false
 
 /**
@@ -30,9 +30,9 @@ export function schedule (kind: Kind, exchange: Exchange, run: () => void): void
 }
 
 function doAll (): void {
-  doKind('answer')
+  doKind('respond')
   doKind('decide')
-  doKind('review')
+  doKind('evaluate')
 }
 
 function record (): void {

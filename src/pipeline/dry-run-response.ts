@@ -1,21 +1,16 @@
-/**
- * Takes an agent's whole response and returns everything that the gateway would make of it. The counterpart of `dry-run.ts`, for the
- * offline tools.
- */
-import type { CallProblem } from '../a2a/message/call.js'
+/** Drives the response machine from a recording: all that the gateway would do with an agent's whole response, for the offline tools. */
 import type { Rejection } from '../a2a/errors.js'
-import type { Limits } from '../config/model/model.js'
 import type { ActivationReport, ResponseDecision } from '../policy/response/evaluator.js'
-import { callViolation, rejectionOf } from '../policy/violation.js'
 import { copyResponseHeaders } from '../wire/headers.js'
-import { isEventStream, OF_THE_GATEWAY, replacedFor, valueOf } from './response-head.js'
-import type { UnreadableReason } from './response-problems.js'
-import { responseTooLarge, encoded, notJson, unreadByHeader } from './response-problems.js'
-import type { ClientResponse } from './client-response.js'
-import { rejectedResponse, streamResponse, wholeResponse } from './client-response.js'
-import { shownEcho, takeEcho } from './echo.js'
 import type { DryRun } from './dry-run.js'
-import { dryRunEvents } from './dry-run-events.js'
+import { takeEcho } from './echo.js'
+import type { RejectionResponse } from './rejection-response.js'
+import { rejectionEvent, rejectionResponse } from './rejection-response.js'
+import type { ResponseDriver, Unusable } from './response/driver.js'
+import { ResponseMachine } from './response.js'
+import { PLAIN } from './response/driver.js'
+import { isEventStream, OF_THE_GATEWAY, streamHeaders, valueOf } from './response-head.js'
+import type { UnreadableReason } from './response-problems.js'
 
 export interface PlainResponse {
   readonly status: number
@@ -24,109 +19,185 @@ export interface PlainResponse {
   readonly body: Buffer
 }
 
-/** Reason why the response, or a part of it, was not evaluated. */
+/** Reasons for a response, or a part of it, that is not evaluated. */
 export type NotEvaluatedReason =
   | 'not-an-operation' | 'redirect' | 'page' | 'error-status' | 'extended-card' | 'nothing-to-say' | 'known-by-header' | 'empty'
   | UnreadableReason
 
-/** Result of one whole response, or of one event of a stream. */
+/** The evaluation of a whole response, or of one event of a stream. */
 export interface EvaluatedResult {
   /** From 1; null for a whole response, 0 for the end of a stream. */
   readonly event: number | null
   readonly decision: ResponseDecision
 }
 
+/** The client's response. Every response has Date and Connection besides. */
+export interface ClientResponse extends RejectionResponse {
+  /** The body is the agent's, byte by byte. */
+  readonly unchanged: boolean
+}
+
 export interface ResponseDryRun {
   readonly stream: boolean
-  /** Number of events, up to the rejected event; 0 when the response is not a stream. */
+  /** Number of events, up to the rejected one; 0 without a stream. */
   readonly events: number
-  /** Null: the response is evaluated. */
+  /** Null: evaluated. */
   readonly notEvaluated: NotEvaluatedReason | null
   readonly results: readonly EvaluatedResult[]
-  /** Null: the response is forwarded. */
+  /** Null: forwarded. */
   readonly rejection: Rejection | null
-  /** Number of the rejected event, from 1; null when no event is rejected. */
+  /** The rejected event, from 1; null when no event is rejected. */
   readonly rejectedEvent: number | null
-  /** Activation of extensions as known at the end; null when nobody requests it. */
-  readonly truth: ActivationReport | null
-  /** URIs of the header that the client gets. */
+  /** The activations at the end; null when nothing needs them. */
+  readonly activationReport: ActivationReport | null
+  /** URIs of the extension header that the client gets. */
   readonly shown: readonly string[]
   readonly client: ClientResponse
 }
 
 /**
- * Evaluates one response.
- * @param dryRun of the request, which is forwarded; its evaluator serves only one response
- * @param at receives the number of the event before its evaluation, from 1; null for a whole response
+ * @param dryRun of the request, which is forwarded; its plan is used up
+ * @param before is called before an event is evaluated, with its number from 1; null for a whole response
  */
-export function dryRunResponse (dryRun: DryRun, response: PlainResponse, limits: Limits, at: (event: number | null) => void = () => {}): ResponseDryRun {
-  const { evaluation, caller, call } = dryRun
-  const received: string[] = []
-  copyResponseHeaders(response.headers, OF_THE_GATEWAY, received)
-  const type = valueOf(received, 'content-type')
-  const stream = isEventStream(type)
-  if (evaluation === null || call === null || dryRun.route?.kind !== 'operation') return { ...nothing(stream, 'not-an-operation'), client: asReceived(response, received, stream) }
-  const extension = dryRun.route.extensionRoute !== null
-  const replaced = extension ? null : replacedFor(response.status, type)
-  if (replaced !== null) return { ...nothing(false, replaced), client: REPLACED }
-
-  const off = evaluation.policy.mode === 'off'
-  const unechoed = [...received]
-  const echoed = takeEcho(unechoed)
-  const headers = off ? received : unechoed
-  const withEcho = (uris: readonly string[]): string[] => off || uris.length === 0 ? headers : [...headers, evaluation.headerName, uris.join(',')]
-  const success = response.status >= 200 && response.status <= 299
-  const card = success && isCard(dryRun)
-  const evaluator = success ? dryRun.evaluator : null
-  if (evaluator === null) {
-    const uris = off ? echoed : shownEcho({ ...evaluation, injected: evaluation.decision.injected }, echoed)
-    const why = extension ? 'not-an-operation' : card ? 'extended-card' : success ? 'nothing-to-say' : 'error-status'
-    return { ...nothing(stream, why), shown: uris, client: asReceived(response, withEcho(uris), stream) }
-  }
-  evaluator.echoed(echoed)
-  const unlooked = (why: NotEvaluatedReason): ResponseDryRun => {
-    const uris = evaluator.shown()
-    return { ...nothing(stream, why), truth: evaluator.activationReport(), shown: uris, client: asReceived(response, withEcho(uris), stream) }
-  }
-  if (!evaluator.reads) return unlooked('known-by-header')
-  if (response.status === 204 || response.status === 205 || response.body.length === 0) return unlooked('empty')
-  const unread = problemOf(response, received, stream, limits)
-  if (unread !== null) {
-    const rejection = evaluator.enforces ? rejectionOf([callViolation('enforce', unread.problem)]) : null
-    return rejection === null ? unlooked(unread.why) : { ...nothing(stream, unread.why), rejection, truth: evaluator.activationReport(), client: rejectedResponse(rejection, caller) }
-  }
-  if (stream) {
-    const { begun, bytes, ...evaluated } = dryRunEvents(evaluator, response.body, caller, limits, at)
-    const client = evaluated.rejection !== null && !begun ? rejectedResponse(evaluated.rejection, caller) : streamResponse(response.status, withEcho(evaluated.shown), bytes, response.body)
-    return { stream, ...evaluated, truth: evaluator.activationReport(), client }
-  }
-  const early = evaluator.holds ? null : evaluator.shown()
-  at(null)
-  const decision = evaluator.evaluate(response.body, false)
-  const evaluated = { ...nothing(false, null), results: [{ event: null, decision }], truth: evaluator.activationReport() }
-  if (decision.rejection !== null) return { ...evaluated, rejection: decision.rejection, client: rejectedResponse(decision.rejection, caller) }
-  const uris = early ?? evaluator.shown()
-  return { ...evaluated, shown: uris, client: wholeResponse(response, withEcho(uris), decision) }
+export function dryRunResponse (dryRun: DryRun, response: PlainResponse, before: (event: number | null) => void = () => {}): ResponseDryRun {
+  const driver = new RecordingDriver(dryRun, response, before)
+  const machine = new ResponseMachine(dryRun.plan ?? PLAIN, driver)
+  machine.onHead(response.status, response.headers)
+  if (response.body.length > 0) machine.onChunk(response.body)
+  machine.onEnd()
+  return driver.result()
 }
 
-/** Placeholder for the gateway's own response, which replaces a response that no A2A client can read. Policies do not apply to it. */
+/** The gateway's own response in place of one that no A2A client can read; its text is no matter of policies. */
 const REPLACED: ClientResponse = { status: 502, phrase: '', headers: [], body: Buffer.alloc(0), unchanged: false }
 
-function nothing (stream: boolean, notEvaluated: NotEvaluatedReason | null): Omit<ResponseDryRun, 'client'> {
-  return { stream, events: 0, notEvaluated, results: [], rejection: null, rejectedEvent: null, truth: null, shown: [] }
-}
+class RecordingDriver implements ResponseDriver {
+  readonly gone = false
+  readonly blocked = false
+  readonly retryAfter = 0
+  readonly before: (event: number | null) => void
+  private readonly dryRun: DryRun
+  private readonly response: PlainResponse
+  private readonly received: string[] = []
+  private readonly results: EvaluatedResult[] = []
+  private readonly out: Buffer[] = []
+  private head: { readonly status: number, readonly headers: string[], readonly shown: readonly string[] } | null = null
+  private unread: UnreadableReason | null = null
+  private replaced: 'redirect' | 'page' | null = null
+  private rejection: Rejection | null = null
+  private events = 0
+  private report: (() => ActivationReport) | null = null
 
-function asReceived ({ status, body }: PlainResponse, headers: readonly string[], stream: boolean): ClientResponse {
-  return stream ? streamResponse(status, headers, body, body) : { status, phrase: '', headers, body, unchanged: true }
-}
+  constructor (dryRun: DryRun, response: PlainResponse, before: (event: number | null) => void) {
+    this.dryRun = dryRun
+    this.response = response
+    this.before = event => {
+      this.events = event ?? 0
+      before(event)
+    }
+    copyResponseHeaders(response.headers, OF_THE_GATEWAY, this.received)
+  }
 
-/** The gateway reads the extended card only to rewrite it, not to evaluate it. */
-function isCard ({ call }: DryRun): boolean {
-  return call?.operation === 'GetExtendedAgentCard'
-}
+  begin (status: number, headers: string[], stream: boolean, shown: readonly string[]): void {
+    this.head = { status, headers: stream ? streamHeaders(headers) : headers, shown }
+  }
 
-function problemOf ({ body }: PlainResponse, headers: readonly string[], stream: boolean, limits: Limits): { readonly why: UnreadableReason, readonly problem: CallProblem } | null {
-  const why = unreadByHeader(headers, stream)
-  if (why !== null) return { why, problem: why === 'encoding' ? encoded : notJson }
-  return stream || body.length <= limits.response ? null : { why: 'too_large', problem: responseTooLarge(limits.response) }
+  write (bytes: Buffer): boolean {
+    this.out.push(bytes)
+    return true
+  }
+
+  finish (rest: readonly Buffer[]): void {
+    this.out.push(...rest)
+  }
+
+  reject (rejection: Rejection): void {
+    this.rejection ??= rejection
+    if (this.head !== null) this.out.push(rejectionEvent(rejection, this.dryRun.caller))
+  }
+
+  unusable (why: Unusable): void {
+    this.replaced = why === 'redirect' ? 'redirect' : 'page'
+  }
+
+  remember (): null {
+    return null
+  }
+
+  resume (): void {}
+
+  hold (): boolean {
+    return true
+  }
+
+  schedule (_kind: unknown, run: () => void): void {
+    run()
+  }
+
+  echoed (): void {}
+
+  evaluating (report: () => ActivationReport): void {
+    this.report = report
+  }
+
+  evaluated (decision: ResponseDecision, event: number | null): void {
+    if (event !== null && event > 0) this.events = event
+    // A decision that only says why the response cannot be read is the rejection itself.
+    if (this.unread === null || decision.rejection === null || event === 0) this.results.push({ event, decision })
+  }
+
+  unreadable (reason: UnreadableReason | 'no_memory'): void {
+    this.unread = reason === 'no_memory' ? 'too_large' : reason
+  }
+
+  fault (error: unknown): void {
+    throw error
+  }
+
+  abort (error: unknown): void {
+    throw error
+  }
+
+  result (): ResponseDryRun {
+    const { response, rejection, head } = this
+    const stream = this.replaced === null && isEventStream(valueOf(this.received, 'content-type'))
+    return {
+      stream,
+      events: stream ? this.events : 0,
+      notEvaluated: this.notEvaluated(),
+      results: this.results,
+      rejection,
+      rejectedEvent: rejection !== null && stream && this.events > 0 ? this.events : null,
+      activationReport: this.report?.() ?? null,
+      shown: this.shown(),
+      client: this.replaced !== null
+        ? REPLACED
+        : head === null
+          ? { ...rejectionResponse(rejection as Rejection, this.dryRun.caller), unchanged: false }
+          : this.sent(head.status, head.headers, response.body)
+    }
+  }
+
+  private sent (status: number, headers: string[], received: Buffer): ClientResponse {
+    const body = Buffer.concat(this.out)
+    return { status, phrase: '', headers, body, unchanged: body.equals(received) }
+  }
+
+  /** The extension header of a response that keeps its own names the agent's URIs. */
+  private shown (): readonly string[] {
+    const { head, dryRun: { plan } } = this
+    if (head === null) return []
+    return plan !== null && plan.echo === null ? takeEcho([...this.received]) : head.shown
+  }
+
+  private notEvaluated (): NotEvaluatedReason | null {
+    const { response: { status, body }, dryRun: { plan } } = this
+    if (plan === null) return 'not-an-operation'
+    if (this.replaced !== null) return this.replaced
+    if (this.unread !== null) return this.unread
+    const success = status >= 200 && status <= 299
+    if (plan.evaluation === null || !success) return plan.anyPage ? 'not-an-operation' : success ? plan.card === null ? 'nothing-to-say' : 'extended-card' : 'error-status'
+    if (!plan.evaluation.evaluator.reads && this.results.length === 0) return 'known-by-header'
+    return status === 204 || status === 205 || body.length === 0 ? 'empty' : null
+  }
 }

@@ -7,7 +7,6 @@ import type { Caller, Rejection } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
 import { taskIdOf } from '../a2a/task-id.js'
 import type { AgentConfig, Limits } from '../config/model/model.js'
-import type { ResponseEvaluator } from '../policy/response/evaluator.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { Tracer } from '../policy/trace.js'
 import { TrustedProxies } from '../wire/forwarded.js'
@@ -19,7 +18,8 @@ import { headOf } from './request-head.js'
 import * as rejections from './rejections.js'
 import type { AgentState } from './agent-snapshot.js'
 import type { Asked, OperationRoute, RequestEvaluation } from './request.js'
-import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsResponse, evaluatorFor, ruleOn, versionProblem } from './request.js'
+import { askedVersion, bodyOf, callOf, forwardedHead, echoOf, extendedCardOf, negotiated, evaluatorFor, ruleOn, versionProblem } from './request.js'
+import type { ResponsePlan } from './response/driver.js'
 import type { Negotiated } from './upstream-headers.js'
 import { upstreamHeaders } from './upstream-headers.js'
 
@@ -58,8 +58,8 @@ export interface DryRun {
   /** Null: not rejected. */
   readonly rejection: Rejection | null
   readonly forwarded: Forwarded | null
-  /** Evaluator of the response; null when the gateway reads nothing of the response. It serves only one response. */
-  readonly evaluator: ResponseEvaluator | null
+  /** The work on the response; null unless an operation is forwarded. For one response. */
+  readonly plan: ResponsePlan | null
 }
 
 const EMPTY = Buffer.alloc(0)
@@ -80,7 +80,7 @@ export function dryRunRequest (agent: { readonly config: AgentConfig, readonly s
   const head = headOf(method, request.rawHeaders)
   const asked = askedVersion(head, query)
   const target = checkTarget(joinPath('', path) + query)
-  const unrouted: DryRun = { kind: 'refused', route: null, caller: callerOf(null, null, asked, head), call: null, evaluation: null, rejection: null, forwarded: null, evaluator: null }
+  const unrouted: DryRun = { kind: 'refused', route: null, caller: callerOf(null, null, asked, head), call: null, evaluation: null, rejection: null, forwarded: null, plan: null }
   if (target !== null) return { ...unrouted, rejection: rejections.badTarget(target) }
   const route = state.router.match(method, path, asked.version)
   const found: DryRun = { ...unrouted, route, caller: callerOf(route, null, asked, head) }
@@ -101,11 +101,12 @@ export function dryRunRequest (agent: { readonly config: AgentConfig, readonly s
   const evaluation = ruleOn(state, route, call, head, taskId === null ? null : recall(taskId), tracer)
   const { rejection } = evaluation.decision
   const caller = callerOf(route, call, asked, head)
-  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, evaluator: null }
-  const card = readsResponse(state, call)
-  const evaluator = card ? null : evaluatorFor(route, call, evaluation, taskId, limits, tracer)
-  const forwarded = forwardedOf(config, { ...request, body: bodyOf(evaluation, body) }, forwardedHead(evaluation, head), route.upstreamPath, negotiated(route, asked, problem, evaluation, card || evaluator?.enforces === true))
-  return { kind: 'operation', route, caller, call, evaluation, rejection: null, forwarded, evaluator }
+  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }
+  const card = extendedCardOf(state, route, call, limits)
+  const evaluator = card === null ? evaluatorFor(route, call, evaluation, taskId, limits, tracer) : null
+  const forwarded = forwardedOf(config, { ...request, body: bodyOf(evaluation, body) }, forwardedHead(evaluation, head), route.upstreamPath, negotiated(route, asked, problem, evaluation, card !== null || evaluator?.enforces === true))
+  const plan = { echo: echoOf(evaluation), card, evaluation: evaluator === null ? null : { evaluator, limits }, anyPage: route.extensionRoute !== null }
+  return { kind: 'operation', route, caller, call, evaluation, rejection: null, forwarded, plan }
 }
 
 function callerOf (route: Route | null, call: Call | null, asked: Asked, head: RequestHead): Caller {

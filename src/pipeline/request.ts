@@ -3,6 +3,8 @@
  * `dry-run.ts` runs all of them. Pure: no clock, no I/O.
  */
 import type { Call, CallProblem } from '../a2a/message/call.js'
+import type { EchoPlan } from './echo.js'
+import type { ExtendedCardPlan } from './extended-card.js'
 import { readCall } from '../a2a/message/call.js'
 import { unclearName } from '../a2a/message/named.js'
 import type { Route } from '../a2a/route.js'
@@ -121,15 +123,21 @@ export function evaluatorFor (route: OperationRoute, call: Call, { policy, decis
   })
 }
 
-/** True when the gateway reads and rewrites the response: an extended card contains addresses. */
-export function readsResponse (state: AgentState, call: Call): boolean {
-  return call.operation === 'GetExtendedAgentCard' && state.rewrite.signature === 'strip'
+/** The work on a response that is an extended card; null for other responses, and where cards keep their bytes. */
+export function extendedCardOf (state: AgentState, route: OperationRoute, call: Call, limits: Limits): ExtendedCardPlan | null {
+  if (call.operation !== 'GetExtendedAgentCard' || state.rewrite.signature !== 'strip') return null
+  return { rewrite: state.rewrite, binding: route.binding, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } }
+}
+
+/** The work on the agent's extension header; null leaves the header as it is. */
+export function echoOf ({ decision, policy, headerName, requested }: RequestEvaluation): EchoPlan | null {
+  return policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
 }
 
 /**
  * Returns the version and extension headers of a forwarded request. Null leaves them as the client sent them.
  * @param problem of `versionProblem`
- * @param read true when the gateway must be able to read the response: `readsResponse` is true, or an evaluator enforces
+ * @param read true when the gateway must be able to read the response: an extended card, or an evaluator that enforces
  */
 export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>, problem: CallProblem | null, evaluation: RequestEvaluation, read: boolean): Negotiated | null {
   if (evaluation.policy.mode === 'off' && !read) return null

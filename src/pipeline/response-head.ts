@@ -43,3 +43,10 @@ export function isEventStream (type: string | null): boolean {
 export function isEmpty (status: number, headers: readonly string[]): boolean {
   return status === 204 || status === 205 || valueOf(headers, 'content-length') === '0'
 }
+
+/** Adds the headers of an event stream that the agent has left out: caches and buffering proxies would delay events. */
+export function streamHeaders (headers: string[]): string[] {
+  if (valueOf(headers, 'cache-control') === null) headers.push('cache-control', 'no-cache')
+  if (valueOf(headers, 'x-accel-buffering') === null) headers.push('x-accel-buffering', 'no')
+  return headers
+}

@@ -22,6 +22,12 @@ let lentTo = 0
 let busy = false
 let last = 0
 
+/** @param size bytes of all chunks. @returns a single chunk as it is, without a copy */
+export function joined (chunks: readonly Buffer[], size: number): Buffer {
+  const [first] = chunks
+  return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size)
+}
+
 export class ChunkedBuffer {
   readonly chunks: readonly Buffer[]
   readonly length: number

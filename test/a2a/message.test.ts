@@ -94,6 +94,7 @@ t.test('what gateway and agent might read differently is a problem, said as a pr
     ['two members', current(parts({ text: 'a', data: 1 })), FIRST, 'holds both "text" and "data"; a part has exactly one of text, raw, url, data'],
     ['two members, 0.3', old(parts({ kind: 'data', data: {}, file: {} })), FIRST, 'holds both "file" and "data"; a part has exactly one of text, file, data'],
     ['kind contradicts', old(parts({ kind: 'text', data: {} })), FIRST, 'says kind "text" and carries "data"; make them agree'],
+    ['kind text with a file of 1.0', old(parts({ kind: 'text', url: 'https://f.test/a' })), FIRST, 'says kind "text" and carries a file of A2A 1.0; make them agree'],
     ['kind contradicts the other way', old(parts({ kind: 'data', text: '' })), FIRST, 'says kind "data" and carries "text"; make them agree'],
     ['parts and content', old({ message: { parts: [], content: [] } }), 'params.message.content', 'stands beside "parts"; send only the one that this binding defines'],
     ['message and request', oldRest({ message: {}, request: {} }), 'request', 'stands beside "message", another spelling of the same field; send only "message"'],

@@ -93,7 +93,7 @@ t.test('every kind of request', async t => {
     const { path, query } = splitTarget(target)
     const plain: PlainRequest = { method, path: path.slice('/shop'.length), query, rawHeaders: ['Host', new URL(gateway.url).host, ...headers], body: body === null ? null : Buffer.from(body) }
     const judgement = dryRunRequest({ config, state }, plain, limits)
-    t.equal(judgement.evaluator === null, judgement.rejection !== null || judgement.kind !== 'operation' || !headers.some(value => value.includes(URI)), `${name}: its answer shows whether the extension is active`)
+    t.equal((judgement.plan?.evaluation ?? null) === null, judgement.rejection !== null || judgement.kind !== 'operation' || !headers.some(value => value.includes(URI)), `${name}: its answer shows whether the extension is active`)
     if (judgement.rejection !== null) {
       t.equal(arrived, undefined, `${name}: does not reach the agent`)
       const told = rejectionResponse(judgement.rejection, judgement.caller)

@@ -24,18 +24,18 @@ t.test('kind by kind, each in the order in which it came, and nothing before the
   const done: string[] = []
   const { one } = exchanges()
   const job = (kind: Kind, name: string): void => { schedule(kind, one(name), () => { done.push(`${kind} ${name}`) }) }
-  for (const name of ['a', 'b']) for (const kind of ['record', 'review', 'decide', 'answer'] as const) job(kind, name)
+  for (const name of ['a', 'b']) for (const kind of ['record', 'evaluate', 'decide', 'respond'] as const) job(kind, name)
   await Promise.resolve()
   await new Promise<void>(resolve => { process.nextTick(resolve) })
   t.same(done, [])
   await turn()
-  t.same(done, ['answer a', 'answer b', 'decide a', 'decide b', 'review a', 'review b', 'record a', 'record b'])
+  t.same(done, ['respond a', 'respond b', 'decide a', 'decide b', 'evaluate a', 'evaluate b', 'record a', 'record b'])
 })
 
 t.test('what the end of an answer brings about is recorded in the same turn', async t => {
   const done: string[] = []
   const { one } = exchanges()
-  schedule('answer', one('a'), () => {
+  schedule('respond', one('a'), () => {
     done.push('answered')
     // As Node tells of a response that is closed.
     process.nextTick(() => { schedule('record', one('a'), () => { done.push('recorded') }) })
@@ -50,11 +50,11 @@ t.test('work that brings work: of a later kind at once, of the same in the same 
   schedule('decide', one('a'), () => {
     done.push('decided')
     schedule('decide', one('a'), () => { done.push('again') })
-    schedule('review', one('a'), () => { done.push('reviewed') })
+    schedule('evaluate', one('a'), () => { done.push('reviewed') })
   })
   schedule('record', one('a'), () => {
     done.push('recorded')
-    schedule('answer', one('b'), () => { done.push('next turn') })
+    schedule('respond', one('b'), () => { done.push('next turn') })
   })
   await turn()
   t.same(done, ['decided', 'reviewed', 'again', 'recorded'])

@@ -16,7 +16,7 @@ import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/respo
 import type { TaskRecord } from '../../src/policy/task/memory.js'
 import type { Violation } from '../../src/policy/violation.js'
 import { rejectionOf, violation } from '../../src/policy/violation.js'
-import { AgentResponse } from '../../src/front/http/responses/agent-response.js'
+import { AgentResponse } from '../../src/front/http/agent-response.js'
 import { Exchange } from '../../src/front/http/exchange.js'
 import type { Services } from '../../src/front/http/exchange.js'
 import { InFlight } from '../../src/gateway/in-flight.js'
@@ -101,9 +101,9 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
     exchange.forwarding = forward({ dispatcher, method: 'POST', path: '/', headers: [], body: null }, new AgentResponse(exchange, {
       echo,
       card: null,
-      evaluator: { evaluator: options.review(), limits: { response: options.response ?? 1_000_000, event: options.event ?? 1_000_000 }, remember: options.remember ?? (() => null) },
+      evaluation: { evaluator: options.review(), limits: { response: options.response ?? 1_000_000, event: options.event ?? 1_000_000 } },
       anyPage: false
-    }))
+    }, options.remember))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

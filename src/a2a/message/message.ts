@@ -200,8 +200,7 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
     // A text part without its member is an empty text: writers omit empty members. With members of 1.0, a reader of 1.0 finds a file.
     else if (kind === 'text' && FILE_OF_1_0.some(member => own(part.object, member) !== undefined && own(part.object, member) !== null)) {
       addProblem(problems, path, 'says kind "text" and carries a file of A2A 1.0; make them agree')
-    }
-    else if (kind === 'file' || (kind === 'data' && part.key('data') === null)) addProblem(problems, path, `says kind "${kind}" and carries none; add the member "${kind}"`)
+    } else if (kind === 'file' || (kind === 'data' && part.key('data') === null)) addProblem(problems, path, `says kind "${kind}" and carries none; add the member "${kind}"`)
   }
   const isData = present === 'data' || (present === null && part.key('data') !== null)
   if (!isData) {

@@ -1,7 +1,7 @@
 /** Reads a request body, bounded in bytes and in time. */
 import type { IncomingMessage } from 'node:http'
 import type { Bytes } from '../../wire/chunked-buffer.js'
-import { ChunkedBuffer } from '../../wire/chunked-buffer.js'
+import { ChunkedBuffer, joined } from '../../wire/chunked-buffer.js'
 
 export type BodyResult = { readonly ok: true, readonly bytes: Bytes } | { readonly ok: false, readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
 
@@ -32,11 +32,6 @@ export function readBody (request: IncomingMessage, limits: BodyLimits, done: (r
 /** Combines the chunks of a body. Most bodies come in one chunk, which is not copied. Large bodies stay in chunks. */
 export function collected (chunks: readonly Buffer[], size: number): Bytes {
   return chunks.length > 1 && size > SMALL ? new ChunkedBuffer(chunks, size) : joined(chunks, size)
-}
-
-export function joined (chunks: readonly Buffer[], size: number): Buffer {
-  const [first] = chunks
-  return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size)
 }
 
 class BodyReader {

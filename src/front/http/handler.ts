@@ -9,10 +9,9 @@ import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
-import { askedVersion, bodyOf, callOf, forwardedHead, negotiated, readsResponse, evaluatorFor, ruleOn, versionProblem } from '../../pipeline/request.js'
+import { askedVersion, bodyOf, callOf, forwardedHead, echoOf, extendedCardOf, negotiated, evaluatorFor, ruleOn, versionProblem } from '../../pipeline/request.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import type { Limits } from '../../config/model/model.js'
-import type { ResponseEvaluator } from '../../policy/response/evaluator.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import type { TaskKey } from '../../state/store.js'
 import { forward } from '../../upstream/forward.js'
@@ -21,8 +20,8 @@ import type { Bytes } from '../../wire/chunked-buffer.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import { joinPath } from '../../wire/target.js'
 import type { Agent } from '../../gateway/agent.js'
-import { AgentResponse, RELAYED } from './responses/agent-response.js'
-import type { EvaluationPlan } from './responses/enforcement.js'
+import { AgentResponse } from './agent-response.js'
+import { RELAYED } from '../../pipeline/response/driver.js'
 import { readBody } from './body.js'
 import { serveCard } from '../../gateway/card.js'
 import type { Exchange } from './exchange.js'
@@ -159,15 +158,16 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
   const { arrived, call, task } = read
   const { route } = arrived
   const { request, span } = exchange
-  const { decision, policy, headerName, requested } = evaluation
+  const { policy } = evaluation
   const { limits } = options
   const body = bodyOf(evaluation, arrived.bytes)
-  const echo = policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
-  const card = readsResponse(state, call) ? { rewrite: state.rewrite, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } } : null
+  const card = extendedCardOf(state, route, call, limits)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
-  const evaluator = card === null ? evaluatorFor(route, call, evaluation, task?.taskId ?? null, limits, null, taskId => exchange.services.tasks.now(keyOf(taskId))) : null
-  const response = new AgentResponse(exchange, { echo, card, evaluator: evaluator === null ? null : evaluationPlan(exchange, evaluator, keyOf, limits), anyPage: route.extensionRoute !== null })
+  const { tasks } = exchange.services
+  const evaluator = card === null ? evaluatorFor(route, call, evaluation, task?.taskId ?? null, limits, null, taskId => tasks.now(keyOf(taskId))) : null
+  const plan = { echo: echoOf(evaluation), card, evaluation: evaluator === null ? null : { evaluator, limits }, anyPage: route.extensionRoute !== null }
+  const response = new AgentResponse(exchange, plan, (taskId, fields) => tasks.write(keyOf(taskId), fields))
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
   exchange.forwarding = forward({
     dispatcher: agent.pools.main,
@@ -178,10 +178,6 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
     headers: upstreamHeaders(forwardedHead(evaluation, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, evaluation, card !== null || evaluator?.enforces === true)),
     body: body.length === 0 ? null : body
   }, response)
-}
-
-function evaluationPlan (exchange: Exchange, evaluator: ResponseEvaluator, keyOf: (taskId: string) => TaskKey, limits: Limits): EvaluationPlan {
-  return { evaluator, limits, remember: (taskId, fields) => exchange.services.tasks.write(keyOf(taskId), fields) }
 }
 
 /**

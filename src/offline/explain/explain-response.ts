@@ -3,7 +3,7 @@ import type { ResponseDryRun, NotEvaluatedReason } from '../../pipeline/dry-run-
 import { dryRunResponse } from '../../pipeline/dry-run-response.js'
 import type { DryRun } from '../../pipeline/dry-run.js'
 import { rejectionEvent } from '../../pipeline/rejection-response.js'
-import type { AgentConfig, Limits } from '../../config/model/model.js'
+import type { AgentConfig } from '../../config/model/model.js'
 import type { ResponseExplanation } from './response-explanation.js'
 import type { ExchangeTraces } from './response-trace.js'
 import type { RejectionShown } from './explanation.js'
@@ -16,9 +16,9 @@ import { compareHeaders } from '../shown.js'
  * @param traces the tracer of that dry run
  * @returns null when the request is not forwarded to an agent
  */
-export function explainResponse (recorded: RecordedResponse, dryRun: DryRun, config: AgentConfig, limits: Limits, traces: ExchangeTraces): ResponseExplanation | null {
+export function explainResponse (recorded: RecordedResponse, dryRun: DryRun, config: AgentConfig, traces: ExchangeTraces): ResponseExplanation | null {
   if (dryRun.forwarded === null) return null
-  const evaluated = dryRunResponse(dryRun, recorded, limits, traces.at)
+  const evaluated = dryRunResponse(dryRun, recorded, traces.at)
   const { rejection, results, client, stream } = evaluated
   const ruled = traces.ruled()
   const names = (list: readonly string[]): string[] => [...new Set(list)]
@@ -38,7 +38,7 @@ export function explainResponse (recorded: RecordedResponse, dryRun: DryRun, con
       path: found.path,
       message: found.message
     }))),
-    activation: evaluated.truth,
+    activation: evaluated.activationReport,
     shown: evaluated.shown,
     edited: rejection === null || stream ? names(results.flatMap(({ decision }) => decision.edited)) : [],
     annotations: rejection === null || stream ? names(results.flatMap(({ decision }) => decision.annotations)) : [],
@@ -67,12 +67,12 @@ function rejectionOf (evaluated: ResponseDryRun, { caller }: DryRun): RejectionS
   return { status: client.status, phrase: client.phrase === '' ? 'OK' : client.phrase, headers: pairs, body: client.body.toString() }
 }
 
-function whyOf ({ notEvaluated }: ResponseDryRun, { evaluator, evaluation }: DryRun, { responses }: AgentConfig): string {
+function whyOf ({ notEvaluated }: ResponseDryRun, { plan, evaluation }: DryRun, { responses }: AgentConfig): string {
   if (notEvaluated === 'nothing-to-say') {
     if (evaluation?.policy.mode === 'off') return 'the agent\'s mode is off'
     return responses === 'off' ? 'the agent\'s responses are off' : 'no policy says anything of this answer'
   }
-  return notEvaluated === null ? evaluator?.enforces === true ? 'policies act on it' : 'policies observe it' : WHY[notEvaluated]
+  return notEvaluated === null ? plan?.evaluation?.evaluator.enforces === true ? 'policies act on it' : 'policies observe it' : WHY[notEvaluated]
 }
 
 const WHY: Readonly<Record<Exclude<NotEvaluatedReason, 'nothing-to-say'>, string>> = {

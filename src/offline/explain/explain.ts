@@ -85,7 +85,7 @@ export async function explainRequest (recorded: RecordedRequest, place: { readon
     verbatim: rejection === null && decision?.verbatim === true,
     forwarded: forwardedShown(dryRun, config, plain),
     refusal: rejection === null ? null : rejectionShown(rejection, caller, recorded.method),
-    answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, options.config.limits, traces)
+    answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, traces)
   }
 }
 

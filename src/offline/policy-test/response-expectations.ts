@@ -28,7 +28,7 @@ export function responseMismatches (expect: ResponseExpectation, response: Respo
   const set = (key: string, expected: readonly string[] | undefined, got: readonly string[]): void => {
     if (expected !== undefined) compareSets(`answer.${key}`, expected, got, found)
   }
-  const { rejection, results, client, truth } = response
+  const { rejection, results, client, activationReport } = response
   const decision = rejection === null ? 'forward' : 'reject'
   compare('decision', expect.decision, decision)
   if (decision !== expect.decision) return found
@@ -43,7 +43,7 @@ export function responseMismatches (expect: ResponseExpectation, response: Respo
   set('violations', expect.violations, responseViolations(response).map(nameOf))
   set('edited', expect.edited, results.flatMap(({ decision }) => decision.edited))
   set('annotations', expect.annotations, results.flatMap(({ decision }) => decision.annotations))
-  for (const key of ['confirmed', 'absent', 'unexpected'] as const) set(key, expect[key], truth?.[key] ?? [])
+  for (const key of ['confirmed', 'absent', 'unexpected'] as const) set(key, expect[key], activationReport?.[key] ?? [])
   set('shown', expect.shown, response.shown)
   if (expect.body !== undefined) {
     const result = clientResult(response, binding)

@@ -54,7 +54,7 @@ export function exchange (agent: TestAgent, request: PlainRequest, spec: Respons
   if (spec === undefined || dryRun.forwarded === null) return { dryRun, received: null, response: null }
   const received = spec.http === undefined ? composed(spec, dryRun) : recorded(join(directory, spec.http))
   if (typeof received === 'string') return received
-  const response = dryRunResponse(dryRun, received, agent.limits)
+  const response = dryRunResponse(dryRun, received)
   memory.keep(response)
   return { dryRun, received, response }
 }

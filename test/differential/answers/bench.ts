@@ -95,7 +95,7 @@ export async function answerBench (t: Test): Promise<AnswerBench> {
     const request = dryRunRequest({ config: config as NonNullable<typeof config>, state }, { method: sent.method, path, query, rawHeaders: headers, body: sent.body === null ? null : Buffer.from(sent.body) }, limits)
     if (request.rejection !== null || request.call === null) throw new Error(`the request is refused: ${JSON.stringify(request.rejection)}`)
     const body = bytesOf(given, sent.body ?? '')
-    const judgement = dryRunResponse(request, { status: given.status, headers: given.headers, body }, limits)
+    const judgement = dryRunResponse(request, { status: given.status, headers: given.headers, body })
     const { operation } = request.call
     const { binding, version } = given.form
     const id = idOf(sent.body ?? '')

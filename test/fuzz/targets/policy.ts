@@ -188,15 +188,16 @@ function edited (agent: Agent, before: unknown, sent: Buffer): void {
   same(removed(valueOf(after.root, sent)), removed(before), 'nothing but what a policy names is changed')
 }
 
-function reviewed ({ evaluator: review, call }: DryRun, answer: Buffer, limits: Limits, anew: () => DryRun): void {
+function reviewed ({ plan, call }: DryRun, answer: Buffer, limits: Limits, anew: () => DryRun): void {
   const slow = readSlowly(answer)
+  const review = plan?.evaluation?.evaluator ?? null
   if (review === null || call === null) return
   const verdict = review.evaluate(answer, false)
   if (slow.root === null || slow.duplicates.length > 0) {
     ok(verdict.rejection !== null || !review.enforces, 'what is not JSON is refused')
     return
   }
-  const again = anew().evaluator?.evaluate(respell(slow.root, answer, Random.of(answer)), false)
+  const again = anew().plan?.evaluation?.evaluator.evaluate(respell(slow.root, answer, Random.of(answer)), false)
   const words = (one: typeof verdict | undefined): unknown => ({ refused: one?.rejection != null, violations: spokenViolations(one?.violations ?? []), edited: [...one?.edited ?? []].sort(), annotations: [...one?.annotations ?? []].sort(), remember: one?.remember })
   same(words(again), words(verdict), 'the same verdict')
   if (verdict.rejection !== null) return

@@ -1,17 +1,18 @@
 /**
  * Reports the findings of a response to metrics, audit and span. Reports names, paths and values that policies observe, never other data.
  */
-import type { ActivationReport, ResponseDecision } from '../../../policy/response/evaluator.js'
-import type { AuditEntry } from '../../../telemetry/audit.js'
-import type { Exchange } from '../exchange.js'
-import { auditEntry, countViolations } from '../../../gateway/request-telemetry.js'
+import type { EchoPlan } from '../../pipeline/echo.js'
+import type { ActivationReport, ResponseDecision } from '../../policy/response/evaluator.js'
+import type { AuditEntry } from '../../telemetry/audit.js'
+import type { Exchange } from './exchange.js'
+import { auditEntry, countViolations } from '../../gateway/request-telemetry.js'
 
 /** Maximum audit lines of one response. Each event of a stream may cause a line. */
 const LINES = 20
 
 const BECOMES = ['forward', 'observe', 'edit', 'reject'] as const
 
-export class ResponseRecord {
+export class ResponseTelemetry {
   private readonly exchange: Exchange
   private lines = 0
   /** Number of audit lines that were left out, and the last of these lines. */
@@ -54,5 +55,16 @@ export class ResponseRecord {
       if (truth[kind].length > 0) span.set(`a2a.extension.${kind}`, truth[kind] as string[])
     }
     if (this.lastOmitted !== null) services.audit.record({ ...this.lastOmitted, violations: [], lines_omitted: this.omitted })
+  }
+}
+
+/** Counts the extensions that the agent confirmed, did not confirm, or confirmed without a request. */
+export function countActivations (exchange: Exchange, plan: EchoPlan, report: ActivationReport): void {
+  const { metrics } = exchange.services
+  const { labels } = plan.policy
+  for (const echo of ['confirmed', 'absent', 'unexpected'] as const) {
+    for (const uri of report[echo]) {
+      metrics.activation(exchange.agentName, labels.get(uri) ?? 'other', echo !== 'unexpected' && plan.injected.includes(uri) ? 'gateway' : 'client', echo)
+    }
   }
 }

@@ -1,7 +1,7 @@
 /** An event stream to the client: begins the response, counts the events, and tracks event boundaries. */
-import { SseCounter } from '../../../wire/sse/count.js'
-import type { Exchange } from '../exchange.js'
-import { valueOf } from '../../../pipeline/response-head.js'
+import { SseCounter } from '../../wire/sse/count.js'
+import type { Exchange } from './exchange.js'
+import { streamHeaders } from '../../pipeline/response-head.js'
 
 export class StreamOut {
   private readonly exchange: Exchange
@@ -12,9 +12,7 @@ export class StreamOut {
     this.exchange = exchange
     exchange.stream = this
     exchange.services.metrics.streamOpened(exchange.agentName)
-    if (valueOf(headers, 'cache-control') === null) headers.push('cache-control', 'no-cache')
-    if (valueOf(headers, 'x-accel-buffering') === null) headers.push('x-accel-buffering', 'no')
-    exchange.begin(status, headers)
+    exchange.begin(status, streamHeaders(headers))
     exchange.response.flushHeaders()
   }
 

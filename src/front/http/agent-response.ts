@@ -1,0 +1,156 @@
+/** Drives the response machine from an agent's connection: its bytes go to the client, its facts to telemetry. */
+import type { EchoPlan } from '../../pipeline/echo.js'
+import type { ResponseDriver, ResponsePlan, Unusable } from '../../pipeline/response/driver.js'
+import { ResponseMachine } from '../../pipeline/response.js'
+import type { UnreadableReason } from '../../pipeline/response-problems.js'
+import type { ActivationReport, ResponseDecision } from '../../policy/response/evaluator.js'
+import { activationReportOf } from '../../policy/response/activation-report.js'
+import type { TaskRecord } from '../../policy/task/memory.js'
+import { GATEWAY } from '../../policy/violation.js'
+import type { Rejection } from '../../a2a/errors.js'
+import { failureKind } from '../../upstream/failure.js'
+import type { Receiver } from '../../upstream/forward.js'
+import { schedule } from '../../gateway/event-loop-batch.js'
+import { agentFailed, pageReplaced } from './agent-failure.js'
+import type { Exchange } from './exchange.js'
+import { countActivations, ResponseTelemetry } from './response-telemetry.js'
+import { StreamOut } from './stream-out.js'
+
+/** Stores fields of a task. @returns a promise, which never rejects, when that takes time */
+export type Remember = (taskId: string, fields: TaskRecord) => Promise<unknown> | null
+
+const NO_MEMORY: Remember = () => null
+/** The rule of evaluators for a response that is not JSON. */
+const NOT_JSON = 'answer-json'
+
+export class AgentResponse implements Receiver, ResponseDriver {
+  readonly remember: Remember
+  private readonly exchange: Exchange
+  private readonly plan: ResponsePlan
+  private readonly machine: ResponseMachine
+  private readonly dispatchedAt = performance.now()
+  /** Set when an event stream has started. */
+  private stream: StreamOut | null = null
+  /** Set when rules read the response. */
+  private telemetry: ResponseTelemetry | null = null
+
+  constructor (exchange: Exchange, plan: ResponsePlan, remember = NO_MEMORY) {
+    this.exchange = exchange
+    this.plan = plan
+    this.remember = remember
+    this.machine = new ResponseMachine(plan, this)
+  }
+
+  head (status: number, rawHeaders: readonly Buffer[]): void {
+    const { exchange } = this
+    exchange.services.metrics.upstream(exchange.agentName, exchange.label, (performance.now() - this.dispatchedAt) / 1_000)
+    exchange.span.upstreamEnded(status)
+    this.machine.onHead(status, rawHeaders)
+  }
+
+  data (chunk: Buffer): boolean {
+    return this.machine.onChunk(chunk)
+  }
+
+  end (): void {
+    this.machine.onEnd()
+  }
+
+  failed (error: Error): void {
+    const { exchange } = this
+    const kind = failureKind(error)
+    exchange.span.upstreamEnded(null, error)
+    exchange.services.log.warn({ agent: exchange.agentName, kind, err: error, request_id: exchange.id }, 'the agent failed')
+    this.machine.onFailure(() => { agentFailed(exchange, kind) })
+  }
+
+  begin (status: number, headers: string[], stream: boolean): void {
+    if (stream) this.stream = new StreamOut(this.exchange, status, headers)
+    else this.exchange.begin(status, headers)
+  }
+
+  write (bytes: Buffer): boolean {
+    return this.stream === null ? this.exchange.write(bytes) : this.stream.write(bytes)
+  }
+
+  finish (rest: readonly Buffer[]): void {
+    const { exchange, exchange: { response } } = this
+    if (response.destroyed) return
+    exchange.settle('forwarded')
+    const last = rest.length - 1
+    for (let i = 0; i < last; i++) response.write(rest[i])
+    response.end(rest[last])
+  }
+
+  reject (rejection: Rejection): void {
+    this.exchange.rejectResponse(rejection, rejection.reason === 'INTERNAL_ERROR' ? 'gateway_error' : 'rejected')
+  }
+
+  unusable (why: Unusable, status: number, headers: readonly string[]): void {
+    if (why === 'page') pageReplaced(this.exchange, status, headers)
+    else agentFailed(this.exchange, why)
+  }
+
+  resume (): void {
+    this.exchange.forwarding?.resume()
+  }
+
+  hold (bytes: number): boolean {
+    return this.exchange.hold(bytes)
+  }
+
+  schedule (kind: 'evaluate' | 'respond', run: () => void): void {
+    schedule(kind, this.exchange, run)
+  }
+
+  get gone (): boolean {
+    return this.exchange.response.destroyed
+  }
+
+  get blocked (): boolean {
+    return this.exchange.response.writableNeedDrain
+  }
+
+  get retryAfter (): number {
+    return this.exchange.services.overload.retryAfter
+  }
+
+  /** Counts activations by the header alone. */
+  echoed (plan: EchoPlan, echoed: readonly string[]): void {
+    countActivations(this.exchange, plan, activationReportOf(plan.policy, plan.outbound, plan.active, echoed))
+  }
+
+  evaluating (report: () => ActivationReport): void {
+    const { exchange, plan: { echo } } = this
+    const telemetry = new ResponseTelemetry(exchange)
+    this.telemetry = telemetry
+    exchange.atEnd = () => {
+      try {
+        const activations = report()
+        telemetry.end(activations)
+        if (echo !== null) countActivations(exchange, echo, activations)
+      } catch (error) {
+        this.fault(error)
+      }
+    }
+  }
+
+  before (): void {}
+
+  evaluated (decision: ResponseDecision): void {
+    this.telemetry?.decision(decision)
+    if (decision.violations.some(found => found.extension === GATEWAY && found.rule === NOT_JSON)) this.unreadable('malformed')
+  }
+
+  unreadable (reason: UnreadableReason | 'no_memory'): void {
+    this.exchange.services.metrics.answerUnread(this.exchange.agentName, reason)
+  }
+
+  fault (error: unknown): void {
+    this.exchange.services.log.error({ err: error, request_id: this.exchange.id }, 'an answer could not be judged')
+  }
+
+  abort (error: unknown): void {
+    this.exchange.failed(error)
+  }
+}
