@@ -7,7 +7,7 @@
  * Folders whose files run in groups: one process for each group, because the start of a process costs more CPU than most of these files.
  */
 const UNIT_GROUPS = {
-  protocol: ['a2a', 'agent', 'catalogue', 'state', 'helpers'],
+  protocol: ['a2a', 'pipeline', 'catalogue', 'state', 'helpers'],
   config: ['config', 'console', 'deploy'],
   policy: ['policy'],
   offline: ['offline', 'docs'],
