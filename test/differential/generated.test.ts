@@ -67,7 +67,8 @@ for (const kind of ['v1', 'dual', 'v03'] as const satisfies readonly AgentKind[]
         request,
         headers
       }))
-      await checkAsync(`differential/generated/${kind}-${nameOf(form).replaceAll(/\W+/g, '-')}`, fc.asyncProperty(whole, async request => {
+      const slug = nameOf(form).replaceAll(/\W+/g, '-')
+      await checkAsync(`differential/generated/${kind}-${slug}`, fc.asyncProperty(whole, async request => {
         const seen = await bench.run(request)
         if (seen.through !== null) read++
         const [fault] = faultsOf(bench, request, seen, new Set())
