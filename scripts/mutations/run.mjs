@@ -3,7 +3,7 @@
  * suite that finds each fault. The script restores the compiled file after each fault. A fault that no suite finds is an error.
  *
  * To save time, the script runs the files that most likely find a fault before the whole suite: first the files with the name of the
- * source, then the files of its folder.
+ * source, then the files of its folder and of its top folder.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -26,10 +26,14 @@ async function bundle (mutated) {
   if (!run('dist/scripts/bundle/main.js')) throw new Error('the bundle cannot be built')
 }
 
+/** Folders of tests for folders of sources with another name. */
+const TESTED_IN = { jsonschema: 'policy', front: 'gateway' }
+
 /** The suite of the first test that fails. The script runs the files near the source first, then whole suites. */
 function finder (file, hint) {
   const [folder, name] = [dirname(file), basename(file, '.ts')]
-  for (const prefix of [...hint === undefined ? [] : [hint], `${folder}/${name}`, `${folder}/`]) {
+  const [top] = folder.split('/')
+  for (const prefix of [...hint === undefined ? [] : [hint], `${folder}/${name}`, `${folder}/`, `${TESTED_IN[top] ?? top}/`]) {
     for (const suite of ['unit', 'integration']) {
       const near = tests.filter(test => suiteOf(test) === suite && test.startsWith(prefix))
       if (near.length > 0 && !run('scripts/test.mjs', '--bail', ...near.map(test => `test/${test}.test.ts`))) return suite

@@ -80,6 +80,20 @@ t.test('compiling takes no more than its memory, and the next card is compiled',
   t.equal(small.started, 2)
 })
 
+t.test('the thread adds the compiled form of the code; code with a form that V8 rejects works as well', async t => {
+  const schema = { type: 'object', properties: { a: { $ref: '#/$defs/n' } }, required: ['a'], $defs: { n: { type: 'integer', pattern: '^x' } } }
+  const { code, ...rest } = (await compiler.write(new Map([['a', schema]]))).get('a') ?? { code: { ok: false } }
+  if (!code.ok) throw new Error('the schema does not compile')
+  t.ok((code.quick.compiled?.length ?? 0) > 1_000 && (code.full.compiled?.length ?? 0) > 1_000)
+  const broken = { code: code.quick.code, compiled: Buffer.from(code.quick.compiled ?? []).fill(0) }
+  for (const quick of [code.quick, broken, { code: code.quick.code, compiled: null }]) {
+    const ready = (await readySchemas(new Map([['a', { ...rest, code: { ...code, quick } } as never]]))).get('a')?.result
+    t.match(ready, { ok: true })
+    if (ready?.ok !== true) continue
+    t.same([{ a: 1 }, { a: 1.5 }, {}, 7].map(value => ready.schema.matches(value)), [true, false, false, false])
+  }
+})
+
 t.test('a job that nobody wants any more ends; others go on; a thread without work ends', async t => {
   const one = new CardCompiler({ idle: 10 })
   t.teardown(() => one.close())
