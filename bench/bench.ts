@@ -71,7 +71,13 @@ export interface Subject<T> { readonly name: string, readonly of: T }
  * Measures every subject once in each round, one after another. A subject with wrong responses is not measured again and has no figures.
  * @param measure throws WrongAnswer
  */
-export async function interleave<T> (bench: Bench, title: string, subjects: ReadonlyArray<Subject<T>>, measure: (one: T) => Promise<Sample>, rounds = bench.rounds): Promise<Row[]> {
+export async function interleave<T> (
+  bench: Bench,
+  title: string,
+  subjects: ReadonlyArray<Subject<T>>,
+  measure: (one: T) => Promise<Sample>,
+  rounds = bench.rounds
+): Promise<Row[]> {
   const samples = new Map<string, Sample[]>(subjects.map(({ name }) => [name, []]))
   const broken = new Map<string, string>()
   for (let round = 0; round < rounds; round++) {

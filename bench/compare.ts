@@ -20,7 +20,7 @@ import type { Party } from './parties/party.js'
 
 const HELP = `npm run bench:compare -- [COMMIT] [COMMIT] [--rounds=N] [--seconds=S]
 
-Builds both commits in temporary worktrees, measures their gateways by turns, and prints how the second compares with the first.
+Builds both commits in temporary worktrees, measures their gateways alternately, and prints how the second compares with the first.
 With one commit the second is the working tree. With none the working tree is compared with HEAD, or HEAD with its parent where nothing is changed.
 The dependencies of the working tree are used for both.
 `
@@ -28,7 +28,8 @@ The dependencies of the working tree are used for both.
 /** A gateway to build. Without a commit: the working tree with its current build. */
 interface Side { readonly name: string, readonly commit: string | null }
 
-const git = (...args: string[]): string => execFileSync('git', args, { cwd: packageRoot(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
+const git = (...args: string[]): string =>
+  execFileSync('git', args, { cwd: packageRoot(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
 
 async function main (args: readonly string[]): Promise<number> {
   const { values, positionals } = parsed(args)
@@ -49,7 +50,8 @@ async function main (args: readonly string[]): Promise<number> {
   try {
     for (const [i, side] of [before, after].entries()) {
       say(`building ${side.name}`)
-      const main = side.commit === null ? join(packageRoot(), 'dist/src/main.js') : build(side.commit, join(directory, String(i)), worktrees, say)
+      const main =
+        side.commit === null ? join(packageRoot(), 'dist/src/main.js') : build(side.commit, join(directory, String(i)), worktrees, say)
       parties.push({ ...await startGateway(place, { name: `side-${i}`, main }), name: side.name })
     }
     console.log(await versus(bench, parties[0] as Party, parties[1] as Party))
@@ -64,7 +66,11 @@ async function main (args: readonly string[]): Promise<number> {
 
 function parsed (args: readonly string[]): { values: { rounds?: string, seconds?: string, help?: boolean }, positionals: string[] } {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { rounds: { type: 'string' }, seconds: { type: 'string' }, help: { type: 'boolean', short: 'h' } } })
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { rounds: { type: 'string' }, seconds: { type: 'string' }, help: { type: 'boolean', short: 'h' } }
+    })
   } catch (error) {
     throw new UsageError((error as Error).message)
   }
@@ -94,10 +100,17 @@ function build (commit: string, directory: string, worktrees: string[], say: (li
   const root = packageRoot()
   git('worktree', 'add', '--detach', '--force', directory, commit)
   worktrees.push(directory)
-  if (readFileSync(join(directory, 'package-lock.json'), 'utf8') !== readFileSync(join(root, 'package-lock.json'), 'utf8')) say(`${commit.slice(0, 9)} has other dependencies; it is measured with those of the working tree`)
+  if (readFileSync(join(directory, 'package-lock.json'), 'utf8') !== readFileSync(join(root, 'package-lock.json'), 'utf8')) {
+    say(`${commit.slice(0, 9)} has other dependencies; it is measured with those of the working tree`)
+  }
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
-  if (!existsSync(join(directory, 'tsconfig.build.json'))) copyFileSync(join(root, 'tsconfig.build.json'), join(directory, 'tsconfig.build.json'))
-  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', '--noCheck'], { cwd: directory, stdio: 'inherit' })
+  if (!existsSync(join(directory, 'tsconfig.build.json'))) {
+    copyFileSync(join(root, 'tsconfig.build.json'), join(directory, 'tsconfig.build.json'))
+  }
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', '--noCheck'], {
+    cwd: directory,
+    stdio: 'inherit'
+  })
   // Generates the validators that are compiled ahead: this is a part of the build, and the measurement of the start depends on it.
   const generate = join(directory, 'dist/scripts/generate.js')
   if (existsSync(generate)) execFileSync(process.execPath, [generate], { cwd: directory, stdio: 'inherit' })

@@ -41,10 +41,12 @@ const capacity = (name: string, work: string, party: string, than: string) => (r
 }
 
 /** A measure of two rows, combined round by round. */
-const times = (name: string, measure: string, party: string, than: string, combine: (a: number, b: number) => number) => (results: Results): Measurement | null => {
-  const [ours, theirs] = [rowOfCase(results, name, party), rowOfCase(results, name, than)]
-  return ours === null || theirs === null ? null : spread(pairwise(figures(ours, measure), figures(theirs, measure), combine))
-}
+const times =
+  (name: string, measure: string, party: string, than: string, combine: (a: number, b: number) => number) =>
+    (results: Results): Measurement | null => {
+      const [ours, theirs] = [rowOfCase(results, name, party), rowOfCase(results, name, than)]
+      return ours === null || theirs === null ? null : spread(pairwise(figures(ours, measure), figures(theirs, measure), combine))
+    }
 
 const milliseconds = (a: number, b: number): number => difference(a, b) / 1_000
 
@@ -60,18 +62,95 @@ function rowOfCase (results: Results, name: string, party: string): Row | null {
 }
 
 export const GOALS: readonly Goal[] = [
-  { work: 'calls of 400 B', against: 'bare `@fastify/http-proxy`', kind: 'at least', bound: 1.6, unit: '×', measure: capacity('throughput', '400 B', 'gateway', 'fastify-proxy') },
-  { work: 'calls of 400 B', against: 'bare `node:http` and undici', kind: 'at least', bound: 0.95, unit: '×', measure: capacity('throughput', '400 B', 'gateway', 'node-proxy') },
-  { work: 'calls of 400 B', against: 'nginx with checks in njs', kind: 'at least', bound: 0.6, unit: '×', measure: capacity('throughput', '400 B', 'gateway', 'nginx-njs') },
-  { work: 'calls of 50 kB', against: 'nginx with checks in njs', kind: 'at least', bound: 1.5, unit: '×', measure: capacity('throughput', '50 kB', 'gateway', 'nginx-njs') },
-  { work: 'calls of 1 MB', against: 'bare `node:http` and undici', kind: 'at least', bound: 0.7, unit: '×', measure: capacity('throughput', '1 MB', 'gateway', 'node-proxy') },
-  { work: 'latency added at 1,000 calls per second, p50', against: 'direct', kind: 'at most', bound: 0.3, unit: 'ms', measure: times('latency', 'p50', 'gateway', 'direct', milliseconds) },
-  { work: 'latency added at 1,000 calls per second, p99', against: 'direct', kind: 'at most', bound: 1.5, unit: 'ms', measure: times('latency', 'p99', 'gateway', 'direct', milliseconds) },
-  { work: 'tracing every call, p99', against: 'tracing off', kind: 'at most', bound: 1.5, unit: '×', measure: times('latency', 'p99', 'gateway-traced', 'gateway', ratio) },
-  { work: 'first event of a stream, added p50', against: 'direct', kind: 'at most', bound: 1, unit: 'ms', measure: times('first-event', 'p50', 'gateway', 'direct', milliseconds) },
+  {
+    work: 'calls of 400 B',
+    against: 'bare `@fastify/http-proxy`',
+    kind: 'at least',
+    bound: 1.6,
+    unit: '×',
+    measure: capacity('throughput', '400 B', 'gateway', 'fastify-proxy')
+  },
+  {
+    work: 'calls of 400 B',
+    against: 'bare `node:http` and undici',
+    kind: 'at least',
+    bound: 0.95,
+    unit: '×',
+    measure: capacity('throughput', '400 B', 'gateway', 'node-proxy')
+  },
+  {
+    work: 'calls of 400 B',
+    against: 'nginx with checks in njs',
+    kind: 'at least',
+    bound: 0.6,
+    unit: '×',
+    measure: capacity('throughput', '400 B', 'gateway', 'nginx-njs')
+  },
+  {
+    work: 'calls of 50 kB',
+    against: 'nginx with checks in njs',
+    kind: 'at least',
+    bound: 1.5,
+    unit: '×',
+    measure: capacity('throughput', '50 kB', 'gateway', 'nginx-njs')
+  },
+  {
+    work: 'calls of 1 MB',
+    against: 'bare `node:http` and undici',
+    kind: 'at least',
+    bound: 0.7,
+    unit: '×',
+    measure: capacity('throughput', '1 MB', 'gateway', 'node-proxy')
+  },
+  {
+    work: 'latency added at 1,000 calls per second, p50',
+    against: 'direct',
+    kind: 'at most',
+    bound: 0.3,
+    unit: 'ms',
+    measure: times('latency', 'p50', 'gateway', 'direct', milliseconds)
+  },
+  {
+    work: 'latency added at 1,000 calls per second, p99',
+    against: 'direct',
+    kind: 'at most',
+    bound: 1.5,
+    unit: 'ms',
+    measure: times('latency', 'p99', 'gateway', 'direct', milliseconds)
+  },
+  {
+    work: 'tracing every call, p99',
+    against: 'tracing off',
+    kind: 'at most',
+    bound: 1.5,
+    unit: '×',
+    measure: times('latency', 'p99', 'gateway-traced', 'gateway', ratio)
+  },
+  {
+    work: 'first event of a stream, added p50',
+    against: 'direct',
+    kind: 'at most',
+    bound: 1,
+    unit: 'ms',
+    measure: times('first-event', 'p50', 'gateway', 'direct', milliseconds)
+  },
   { work: 'memory per open stream', against: '', kind: 'at most', bound: 40, unit: 'kB', measure: alone('memory', 'rss', 1_000) },
-  { work: '1,000 agents, calls of 400 B', against: 'one agent', kind: 'at least', bound: 0.95, unit: '×', measure: capacity('size', '400 B', '1,000 agents', 'one agent') },
-  { work: '1,000 rules on other agents, calls of 400 B', against: 'one agent', kind: 'at least', bound: 0.95, unit: '×', measure: capacity('size', '400 B', '1,000 rules on other agents', 'one agent') },
+  {
+    work: '1,000 agents, calls of 400 B',
+    against: 'one agent',
+    kind: 'at least',
+    bound: 0.95,
+    unit: '×',
+    measure: capacity('size', '400 B', '1,000 agents', 'one agent')
+  },
+  {
+    work: '1,000 rules on other agents, calls of 400 B',
+    against: 'one agent',
+    kind: 'at least',
+    bound: 0.95,
+    unit: '×',
+    measure: capacity('size', '400 B', '1,000 rules on other agents', 'one agent')
+  },
   { work: 'start to ready', against: '', kind: 'at most', bound: 500, unit: 'ms', measure: alone('start', 'milliseconds', 1) }
 ]
 
@@ -80,5 +159,7 @@ export function verdict ({ kind, bound }: Goal, figure: number): string {
   const reached = kind === 'at least' ? figure / bound : bound / Math.max(figure, Number.EPSILON)
   const percent = Math.round((kind === 'at least' ? figure / bound - 1 : 1 - figure / bound) * 100)
   if (percent >= 0 && reached >= 1) return `met, by ${percent}%`
-  return reached < 0.5 ? `**missed**: ${Math.round(1 / reached).toLocaleString('en-US')} times ${kind === 'at least' ? 'too little' : 'too much'}` : `**missed**, by ${Math.max(1, -percent)}%`
+  return reached < 0.5
+    ? `**missed**: ${Math.round(1 / reached).toLocaleString('en-US')} times ${kind === 'at least' ? 'too little' : 'too much'}`
+    : `**missed**, by ${Math.max(1, -percent)}%`
 }

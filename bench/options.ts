@@ -32,7 +32,7 @@ const DEFAULTS = { full: { rounds: 5, seconds: 1 }, quick: { rounds: 2, seconds:
 
 export const HELP = `npm run bench -- [flags]
 
-Measures this gateway side by side with other proxies, in about 12 minutes. Nothing else should run on the machine meanwhile.
+Measures this gateway and other proxies, in about 12 minutes. Run nothing else on the machine at the same time.
 
   --quick          2 rounds, fewer bodies and streams: under 3 minutes
   --only=CASE,...  these cases only
@@ -41,7 +41,7 @@ Measures this gateway side by side with other proxies, in about 12 minutes. Noth
   --seconds=S      of one measurement, default ${DEFAULTS.full.seconds}; wrk counts whole seconds
   --out=DIR        write RESULTS.md and results.json there
 
-A whole run writes bench/RESULTS.md and bench/results.json. One with --quick, --only or --parties prints what it finds.
+A complete run writes bench/RESULTS.md and bench/results.json. A run with --quick, --only or --parties only prints its results.
 
 Cases:
 ${CASES.map(({ name, about }) => `  ${name.padEnd(16)} ${about}`).join('\n')}
@@ -68,10 +68,29 @@ export function benchOptions (args: readonly string[], ownDirectory: string): Be
   }
 }
 
-function flags (args: readonly string[]): { quick?: boolean, help?: boolean, only?: string, parties?: string, rounds?: string, seconds?: string, out?: string } {
+function flags (args: readonly string[]): {
+  quick?: boolean
+  help?: boolean
+  only?: string
+  parties?: string
+  rounds?: string
+  seconds?: string
+  out?: string
+} {
   const text = { type: 'string' } as const
   try {
-    return parseArgs({ args: [...args], options: { quick: { type: 'boolean' }, help: { type: 'boolean', short: 'h' }, only: text, parties: text, rounds: text, seconds: text, out: text } }).values
+    return parseArgs({
+      args: [...args],
+      options: {
+        quick: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+        only: text,
+        parties: text,
+        rounds: text,
+        seconds: text,
+        out: text
+      }
+    }).values
   } catch (error) {
     throw new UsageError((error as Error).message)
   }

@@ -75,7 +75,10 @@ export async function listening (child: ChildProcess, what: string): Promise<Lis
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(() => { reject(new Error(`${what} does not listen after 60 s`)) }, 60_000)
-    child.once('exit', code => { clearTimeout(timer); reject(new Error(`${what} stopped with exit code ${code ?? 'none'} before it listened`)) })
+    child.once('exit', code => {
+      clearTimeout(timer)
+      reject(new Error(`${what} stopped with exit code ${code ?? 'none'} before it listened`))
+    })
     lines.on('line', line => {
       if (!line.includes('"listening"')) return
       clearTimeout(timer)

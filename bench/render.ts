@@ -17,8 +17,8 @@ export function resultsPage (): string {
 export function render (results: Results): string {
   return `${[
     '<!-- Made by bench/render.ts from bench/results.json. Run "npm run bench". -->',
-    '# What the benchmarks found',
-    'Medians of rounds, quartiles in parentheses. How it is measured: [docs/performance.md](../docs/performance.md). Figures of two runs must not be compared with each other, ratios of one run may.',
+    '# Benchmark results',
+    'Medians of rounds, quartiles in parentheses. Method: [docs/performance.md](../docs/performance.md). Do not compare figures of two runs; compare ratios of one run.',
     ...conditions(results),
     '## Goals',
     goals(results),
@@ -29,9 +29,12 @@ export function render (results: Results): string {
 function conditions ({ conditions: c, parties }: Results): string[] {
   const absent = parties.filter(({ version }) => version === null)
   return [
-    `Run of ${c.at.slice(0, 10)}, commit ${c.commit}: Node ${c.node}, Linux ${c.kernel}, ${c.cores} cores (${c.cpu}), ${c.pinned === null ? 'not pinned' : `proxy on core ${c.pinned.proxy}, load and agent on ${c.pinned.load}`}; ${c.tool}, ${c.rounds} rounds of ${c.seconds} s, ${Math.round(c.took / 60)} minutes in all. Load of the machine before: ${c.loadBefore.toFixed(2)}.${c.loadBefore > 0.5 ? ' **Others used the machine meanwhile: these figures are no measure.**' : ''}`,
-    table(['party', 'what it is', 'version'], parties.filter(one => !absent.includes(one)).map(({ name, title, version }) => [name, title, version ?? ''])),
-    ...absent.length === 0 ? [] : [`Not installed, and so not measured: ${absent.map(({ name }) => name).join(', ')}.`]
+    `Run of ${c.at.slice(0, 10)}, commit ${c.commit}: Node ${c.node}, Linux ${c.kernel}, ${c.cores} cores (${c.cpu}), ${c.pinned === null ? 'not pinned' : `proxy on core ${c.pinned.proxy}, load and agent on ${c.pinned.load}`}; ${c.tool}, ${c.rounds} rounds of ${c.seconds} s, ${Math.round(c.took / 60)} minutes in all. Load of the machine before: ${c.loadBefore.toFixed(2)}.${c.loadBefore > 0.5 ? ' **Other work used the machine during the run: these figures are not reliable.**' : ''}`,
+    table(
+      ['party', 'what it is', 'version'],
+      parties.filter(one => !absent.includes(one)).map(({ name, title, version }) => [name, title, version ?? ''])
+    ),
+    ...(absent.length === 0 ? [] : [`Not measured, because not installed: ${absent.map(({ name }) => name).join(', ')}.`])
   ]
 }
 
@@ -39,7 +42,13 @@ function goals (results: Results): string {
   return table(['work', 'against', 'goal', 'measured', ''], GOALS.map(goal => {
     const found = goal.measure(results)
     const bound = `${goal.kind === 'at least' ? '≥' : '≤'} ${goal.bound}${goal.unit === '×' ? '×' : ` ${goal.unit}`}`
-    return [goal.work, goal.against, bound, found === null ? 'not measured' : measurement(found, goal.unit), found === null ? '' : verdict(goal, found.median)]
+    return [
+      goal.work,
+      goal.against,
+      bound,
+      found === null ? 'not measured' : measurement(found, goal.unit),
+      found === null ? '' : verdict(goal, found.median)
+    ]
   }))
 }
 
@@ -47,11 +56,20 @@ function sections (measured: readonly Measured[]): string[] {
   return [...new Set(measured.map(one => one.case))].flatMap(name => {
     const tables = measured.filter(one => one.case === name)
     const about = tables[0]?.about ?? ''
-    return [`## ${name}`, `${about[0]?.toUpperCase() ?? ''}${about.slice(1)}.`, ...tables.flatMap(one => [`### ${one.work}`, (TABLES[name] ?? capacityTable)(one)])]
+    return [
+      `## ${name}`,
+      `${about[0]?.toUpperCase() ?? ''}${about.slice(1)}.`,
+      ...tables.flatMap(one => [`### ${one.work}`, (TABLES[name] ?? capacityTable)(one)])
+    ]
   })
 }
 
-const TABLES: Readonly<Record<string, (measured: Measured) => string>> = { latency: timeTable, 'first-event': timeTable, memory: memoryTable, start: startTable }
+const TABLES: Readonly<Record<string, (measured: Measured) => string>> = {
+  latency: timeTable,
+  'first-event': timeTable,
+  memory: memoryTable,
+  start: startTable
+}
 
 /** The first row is the baseline for the others. */
 function capacityTable ({ rows, case: name }: Measured): string {
@@ -60,28 +78,53 @@ function capacityTable ({ rows, case: name }: Measured): string {
   const compared = who === 'party' ? `${base?.party ?? ''} against it` : 'against the first'
   return table([who, compared, 'calls per second', 'CPU µs per call', 'core used'], rows.map(row => withFigures(row, 4, () => {
     const proxy = figures(row, 'busy').length > 0
-    const against = base === undefined || base.broken !== undefined || row === base || !proxy ? '' : measurement(who === 'party' ? capacityRatio(base, row) : capacityRatio(row, base), '×')
-    return [against, short(spread(figures(row, 'perSecond'))), proxy ? short(spread(figures(row, 'cpuPerCall'))) : '', proxy ? `${Math.round(spread(figures(row, 'busy')).median * 100)}%` : '']
+    const against =
+      base === undefined || base.broken !== undefined || row === base || !proxy
+        ? ''
+        : measurement(who === 'party' ? capacityRatio(base, row) : capacityRatio(row, base), '×')
+    return [
+      against,
+      short(spread(figures(row, 'perSecond'))),
+      proxy ? short(spread(figures(row, 'cpuPerCall'))) : '',
+      proxy ? `${Math.round(spread(figures(row, 'busy')).median * 100)}%` : ''
+    ]
   })))
 }
 
 /** Times in microseconds, shown as milliseconds, as an addition to the times of `direct`. */
 function timeTable ({ rows }: Measured): string {
   const direct = rows.find(row => row.party === 'direct')
-  return table(['party', 'added p50, ms', 'added p99, ms', 'p50, ms', 'p99, ms', 'longest, ms', 'sent late p99, ms'], rows.map(row => withFigures(row, 6, () => {
-    const added = (measure: string): string => direct === undefined || row === direct ? '' : short(spread(pairwise(figures(row, measure), figures(direct, measure), difference).map(thousandth)))
-    const own = (measure: string): string => short(spread(figures(row, measure).map(thousandth)))
-    return [added('p50'), added('p99'), own('p50'), own('p99'), own('max'), own('late99')]
-  })))
+  return table(
+    ['party', 'added p50, ms', 'added p99, ms', 'p50, ms', 'p99, ms', 'longest, ms', 'sent late p99, ms'],
+    rows.map(row =>
+      withFigures(row, 6, () => {
+        const added = (measure: string): string =>
+          direct === undefined || row === direct
+            ? ''
+            : short(spread(pairwise(figures(row, measure), figures(direct, measure), difference).map(thousandth)))
+        const own = (measure: string): string => short(spread(figures(row, measure).map(thousandth)))
+        return [added('p50'), added('p99'), own('p50'), own('p99'), own('max'), own('late99')]
+      })
+    )
+  )
 }
 
 function memoryTable ({ rows }: Measured): string {
   const kilobytes = (row: Row, measure: string): string => short(spread(figures(row, measure).map(thousandth)))
   const [base] = rows
-  return table(['party', `${base?.party ?? ''} against it`, 'resident, kB', 'heap, kB', 'buffers, kB'], rows.map(row => withFigures(row, 4, () => [
-    base === undefined || base.broken !== undefined || row === base ? '' : measurement(spread(pairwise(figures(base, 'rss'), figures(row, 'rss'), ratio)), '×'),
-    kilobytes(row, 'rss'), kilobytes(row, 'heap'), kilobytes(row, 'external')
-  ])))
+  return table(
+    ['party', `${base?.party ?? ''} against it`, 'resident, kB', 'heap, kB', 'buffers, kB'],
+    rows.map(row =>
+      withFigures(row, 4, () => [
+        base === undefined || base.broken !== undefined || row === base
+          ? ''
+          : measurement(spread(pairwise(figures(base, 'rss'), figures(row, 'rss'), ratio)), '×'),
+        kilobytes(row, 'rss'),
+        kilobytes(row, 'heap'),
+        kilobytes(row, 'external')
+      ])
+    )
+  )
 }
 
 function startTable ({ rows }: Measured): string {
@@ -91,7 +134,15 @@ function startTable ({ rows }: Measured): string {
 const thousandth = (figure: number): number => figure / 1_000
 
 function withFigures (row: Row, columns: number, cells: () => string[]): string[] {
-  return [row.party, ...row.broken === undefined ? cells() : [`**wrong answers**: ${row.broken.replaceAll('|', '\\|').replaceAll('\n', ' ')}`, ...Array.from({ length: columns - 1 }, () => '')]]
+  return [
+    row.party,
+    ...(row.broken === undefined
+      ? cells()
+      : [
+          `**wrong responses**: ${row.broken.replaceAll('|', '\\|').replaceAll('\n', ' ')}`,
+          ...Array.from({ length: columns - 1 }, () => '')
+        ])
+  ]
 }
 
 function measurement (found: Measurement, unit: string): string {
@@ -104,7 +155,13 @@ function short ({ median, low, high }: Spread): string {
 
 function amount (figure: number): string {
   const size = Math.abs(figure)
-  return size >= 1_000 ? Math.round(figure).toLocaleString('en-US') : size >= 100 ? figure.toFixed(0) : size >= 10 ? figure.toFixed(1) : figure.toFixed(2)
+  return size >= 1_000
+    ? Math.round(figure).toLocaleString('en-US')
+    : size >= 100
+      ? figure.toFixed(0)
+      : size >= 10
+        ? figure.toFixed(1)
+        : figure.toFixed(2)
 }
 
 export function table (head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {

@@ -22,7 +22,10 @@ export async function run (options: RunOptions, say: (line: string) => void): Pr
   const { only, rounds, seconds, quick, rate, pin = true, tool = toolInstalled() } = options
   const begin = performance.now()
   const loadBefore = await coresInUse()
-  const kinds = KINDS.filter(({ name }) => options.parties === null || options.parties.includes(name)).map(kind => ({ kind, version: kind.version() }))
+  const kinds = KINDS.filter(({ name }) => options.parties === null || options.parties.includes(name)).map(kind => ({
+    kind,
+    version: kind.version()
+  }))
   const infos: PartyInfo[] = kinds.map(({ kind: { name, title }, version }) => ({ name, title, version }))
   const { place, tearDown } = await setUp({ pin })
   const parties: Party[] = []
@@ -34,13 +37,20 @@ export async function run (options: RunOptions, say: (line: string) => void): Pr
       else parties.push(await kind.start(place))
     }
     for (const { name, about, run } of CASES) {
-      if (only === null || only.includes(name)) measured.push(...(await run(bench, parties)).map(table => ({ case: name, about, ...table })))
+      if (only === null || only.includes(name)) {
+        measured.push(...(await run(bench, parties)).map(table => ({ case: name, about, ...table })))
+      }
     }
   } finally {
     await Promise.all(parties.map(party => party.stop()))
     await tearDown()
   }
-  return { version: 1, conditions: conditions(bench, place.cores, loadBefore, (performance.now() - begin) / 1_000), parties: infos, measured: measured.map(rounded) }
+  return {
+    version: 1,
+    conditions: conditions(bench, place.cores, loadBefore, (performance.now() - begin) / 1_000),
+    parties: infos,
+    measured: measured.map(rounded)
+  }
 }
 
 /**
@@ -48,7 +58,14 @@ export async function run (options: RunOptions, say: (line: string) => void): Pr
  * just ended.
  */
 async function coresInUse (): Promise<number> {
-  const spent = (): { busy: number, all: number } => cpus().reduce(({ busy, all }, { times: { user, nice, sys, idle, irq } }) => ({ busy: busy + user + nice + sys + irq, all: all + user + nice + sys + irq + idle }), { busy: 0, all: 0 })
+  const spent = (): { busy: number; all: number } =>
+    cpus().reduce(
+      ({ busy, all }, { times: { user, nice, sys, idle, irq } }) => ({
+        busy: busy + user + nice + sys + irq,
+        all: all + user + nice + sys + irq + idle
+      }),
+      { busy: 0, all: 0 }
+    )
   const before = spent()
   await sleep(1_000)
   const after = spent()
@@ -74,7 +91,8 @@ function conditions ({ tool, rounds, seconds }: Bench, pinned: Cores | null, loa
 
 /** Commit of the working tree, or `unknown` without git. */
 function commit (): string {
-  const git = (...args: string[]): string => execFileSync('git', args, { cwd: packageRoot(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: packageRoot(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
   try {
     return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--untracked-files=no') === '' ? '' : '+')
   } catch {
@@ -84,5 +102,13 @@ function commit (): string {
 
 /** Rounds figures to six digits, which is more than the precision of any measurement here. */
 function rounded (measured: Measured): Measured {
-  return { ...measured, rows: measured.rows.map(row => ({ ...row, samples: row.samples.map(sample => Object.fromEntries(Object.entries(sample).map(([name, figure]) => [name, Number(figure.toPrecision(6))]))) })) }
+  return {
+    ...measured,
+    rows: measured.rows.map(row => ({
+      ...row,
+      samples: row.samples.map(sample =>
+        Object.fromEntries(Object.entries(sample).map(([name, figure]) => [name, Number(figure.toPrecision(6))]))
+      )
+    }))
+  }
 }

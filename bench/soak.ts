@@ -23,11 +23,11 @@ writeFileSync(join(packageRoot(), 'bench/soak.json'), `${JSON.stringify(report, 
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(2)} MiB`
 const { counts, trends, descriptors } = report
 const rows: readonly (readonly [string, string | number])[] = [
-  ['own answers', counts.own],
-  ['refused by the gateway, as promised', counts.refused],
-  ['told of a fault while it was on', counts.told],
-  ['visibly cut off while a fault was on', counts.cut],
-  ['clients that left', counts.left],
+  ['own responses', counts.own],
+  ['rejected by the gateway, as expected', counts.refused],
+  ['errors reported during a fault', counts.told],
+  ['visibly interrupted during a fault', counts.cut],
+  ['clients that disconnected', counts.left],
   ['lost', counts.lost],
   ['crossed', counts.crossed],
   ['faults', report.faults],
@@ -36,6 +36,8 @@ const rows: readonly (readonly [string, string | number])[] = [
   ['resident, second half: mean, rise', `${mib(trends.rss.mean)}, ${mib(trends.rss.rise)}`],
   ['descriptors: before, after', `${descriptors.before}, ${descriptors.after}`]
 ]
-console.log(`\n${minutes} min, seed ${seed}, Node ${process.version}\n\n| | |\n|---|---|\n${rows.map(([what, value]) => `| ${what} | ${value} |`).join('\n')}\n`)
+console.log(
+  `\n${minutes} min, seed ${seed}, Node ${process.version}\n\n| | |\n|---|---|\n${rows.map(([what, value]) => `| ${what} | ${value} |`).join('\n')}\n`
+)
 for (const line of report.broken) console.log(`BROKEN: ${line}`)
 process.exit(report.broken.length === 0 ? 0 : 1)

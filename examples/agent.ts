@@ -15,4 +15,15 @@ if (!Object.hasOwn(AGENTS, name)) {
 }
 const agent = await AGENTS[name as keyof typeof AGENTS]({ host: HOST, port: Number(PORT), ...(url === undefined ? {} : { url }) })
 console.log(`${name} listens on ${HOST}:${PORT}; its card names ${agent.url}`)
-for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => { agent.close().then(() => { process.exit(0) }, () => { process.exit(1) }) })
+for (const signal of ['SIGTERM', 'SIGINT']) {
+  process.once(signal, () => {
+    agent.close().then(
+      () => {
+        process.exit(0)
+      },
+      () => {
+        process.exit(1)
+      }
+    )
+  })
+}

@@ -21,13 +21,21 @@ const agents = [await startEightball({ port: 0 }), await startFight({ port: 0 })
 /** True when the environment configures the destination of spans. The default destination would be a collector that does not exist. */
 const collects = Object.keys(process.env).some(name => name.startsWith('OTEL_EXPORTER_'))
 
-const gateway = spawn(process.execPath, [
-  'dist/src/main.js', 'serve', '--config', 'config/demo.yaml', '--listen', `${HOST}:${port}`, '--admin', `${HOST}:${adminPort}`
-], {
-  cwd: root,
-  stdio: ['ignore', 'inherit', 'inherit'],
-  env: { A2A_GATEWAY_LOG_LEVEL: 'warn', ...(collects ? {} : { OTEL_TRACES_EXPORTER: 'none' }), ...process.env, EIGHTBALL_URL: agents[0].url, FIGHT_URL: agents[1].url }
-})
+const gateway = spawn(
+  process.execPath,
+  ['dist/src/main.js', 'serve', '--config', 'config/demo.yaml', '--listen', `${HOST}:${port}`, '--admin', `${HOST}:${adminPort}`],
+  {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: {
+      A2A_GATEWAY_LOG_LEVEL: 'warn',
+      ...(collects ? {} : { OTEL_TRACES_EXPORTER: 'none' }),
+      ...process.env,
+      EIGHTBALL_URL: agents[0].url,
+      FIGHT_URL: agents[1].url
+    }
+  }
+)
 const exited = once(gateway, 'exit')
 
 const stopping = new AbortController()
@@ -62,7 +70,7 @@ async function ready (): Promise<boolean> {
     await sleep(100)
   }
   if (!stopping.signal.aborted) {
-    console.error(`The gateway did not become ready within 15 s; ask ${adminUrl}/readyz why.`)
+    console.error(`The gateway did not become ready within 15 s; ${adminUrl}/readyz shows the reason.`)
     await stop(0)
   }
   return false
@@ -77,7 +85,7 @@ async function claim (variable: string, fallback: number): Promise<number> {
   probe.listen(wanted, HOST)
   await once(probe, 'listening').catch((error: NodeJS.ErrnoException) => {
     fail(error.code === 'EADDRINUSE'
-      ? `Port ${wanted} is taken. Choose another one with ${variable}, for example: ${variable}=${wanted + 10} npm start`
+      ? `Port ${wanted} is already in use. Choose another one with ${variable}, for example: ${variable}=${wanted + 10} npm start`
       : `Cannot listen on ${HOST}:${wanted}: ${error.message}. Choose another port with ${variable}.`)
   })
   const { port } = probe.address() as AddressInfo
@@ -93,7 +101,12 @@ function fail (message: string): never {
 
 function help (): string {
   const send = (agent: string, part: object, extension?: string): string => {
-    const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { messageId: 'm1', role: 'ROLE_USER', parts: [part] } } }
+    const body = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'SendMessage',
+      params: { message: { messageId: 'm1', role: 'ROLE_USER', parts: [part] } }
+    }
     return [
       `curl -s ${gatewayUrl}/agents/${agent}/a2a/jsonrpc`,
       "-H 'Content-Type: application/json' -H 'A2A-Version: 1.0'",

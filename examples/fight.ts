@@ -15,7 +15,7 @@ export const RESPONSE = 'application/json;schema=fightResponse'
  * The card as the agent serves it, for both protocol generations at once. The card is written by hand because `schemas` is a root key that
  * the SDK's card type does not know: the SDK's 0.3 card handler would drop this key.
  */
-export function fightCard (url: string) {
+export function fightCard (url: string): Record<string, unknown> {
   const supportedInterfaces = interfaces(url)
   return {
     name: 'Fight comparison',

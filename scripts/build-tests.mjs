@@ -25,8 +25,15 @@ function files (folders, pattern) {
 /** SHA-256 of the names and contents of all files that the build of `dist/src` reads. */
 export function sourcesDigest () {
   const hash = createHash('sha256')
-  for (const file of [...files(['src', 'scripts', 'examples', 'config', 'bench'], /\.(ts|mjs|js|css|html|svg|yaml)$/), 'package.json', 'package-lock.json']) {
-    hash.update(`${file}\0`).update(readFileSync(join(ROOT, file))).update('\0')
+  for (const file of [
+    ...files(['src', 'scripts', 'examples', 'config', 'bench'], /\.(ts|mjs|js|css|html|svg|yaml)$/),
+    'package.json',
+    'package-lock.json'
+  ]) {
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(ROOT, file)))
+      .update('\0')
   }
   return hash.digest('hex')
 }
@@ -37,7 +44,17 @@ export function stampSources () {
 }
 
 async function compile (entryPoints) {
-  await build({ entryPoints, absWorkingDir: ROOT, outdir: 'dist', outbase: '.', format: 'esm', platform: 'node', target: 'node20', sourcemap: true, logLevel: 'warning' })
+  await build({
+    entryPoints,
+    absWorkingDir: ROOT,
+    outdir: 'dist',
+    outbase: '.',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    logLevel: 'warning'
+  })
 }
 
 function run (...args) {

@@ -39,7 +39,10 @@ All policies except \`object-schemas\` start in mode \`observe\`. Specifications
 what its own clients send. Each page lists the differences. An extension that the card requires stays required, in the agent's mode.`
 
 function index (catalogue: readonly (readonly [string, PolicyConfig])[]): string {
-  const rows = catalogue.map(([name, policy]) => `| [${policy.about?.title ?? name}](${name}.md) | \`${name}\` | ${uriOf(policy)} | ${checks(policy)} | ${policy.mode ?? 'the agent\'s'} |`)
+  const rows = catalogue.map(
+    ([name, policy]) =>
+      `| [${policy.about?.title ?? name}](${name}.md) | \`${name}\` | ${uriOf(policy)} | ${checks(policy)} | ${policy.mode ?? "the agent's"} |`
+  )
   return `${made('config/extensions/')}\n\n${INTRO}\n\n| extension | policy | URI | what is checked | mode |\n|---|---|---|---|---|\n${rows.join('\n')}\n`
 }
 
@@ -52,18 +55,39 @@ function checks (policy: PolicyConfig): string {
   const { request = [], response = [], methods = {}, activation = {}, inactive } = policy
   const words = [
     ...request.map(({ id }) => `\`${id}\``),
-    ...response.length === 0 ? [] : [`responses: ${response.map(({ id }) => `\`${id}\``).join(', ')}`],
-    ...Object.keys(methods).length === 0 ? [] : [`parameters of ${Object.keys(methods).length === 1 ? 'a method' : `${Object.keys(methods).length} methods`}`],
-    ...inactive?.request === 'reject' ? ['no data without activation'] : [],
-    ...activation.requires === undefined ? [] : [`with \`${activation.requires.join('`, `')}\``],
-    ...policy.card === undefined ? [] : ['the card'],
-    ...Object.keys(policy).filter(key => !WORDED.has(key)).map(key => `\`${key}\``)
+    ...(response.length === 0 ? [] : [`responses: ${response.map(({ id }) => `\`${id}\``).join(', ')}`]),
+    ...(Object.keys(methods).length === 0
+      ? []
+      : [`parameters of ${Object.keys(methods).length === 1 ? 'a method' : `${Object.keys(methods).length} methods`}`]),
+    ...(inactive?.request === 'reject' ? ['no data without activation'] : []),
+    ...(activation.requires === undefined ? [] : [`with \`${activation.requires.join('`, `')}\``]),
+    ...(policy.card === undefined ? [] : ['the card']),
+    ...Object.keys(policy)
+      .filter(key => !WORDED.has(key))
+      .map(key => `\`${key}\``)
   ]
-  return words.length === 0 ? activation.default === 'inject' ? 'nothing; the gateway requests it for the client' : 'nothing' : words.join(', ')
+  return words.length === 0
+    ? activation.default === 'inject'
+      ? 'nothing; the gateway requests it for the client'
+      : 'nothing'
+    : words.join(', ')
 }
 
 /** Keys of a policy that a page describes in words. The page shows all other keys as YAML. */
-const WORDED = new Set(['uri', 'uriPattern', 'aliases', 'about', 'mode', 'owns', 'inactive', 'activation', 'methods', 'request', 'response', 'card'])
+const WORDED = new Set([
+  'uri',
+  'uriPattern',
+  'aliases',
+  'about',
+  'mode',
+  'owns',
+  'inactive',
+  'activation',
+  'methods',
+  'request',
+  'response',
+  'card'
+])
 
 function page (name: string, policy: PolicyConfig): string {
   const { about = {}, aliases = [], request = [], response = [], methods = {} } = policy
@@ -71,15 +95,34 @@ function page (name: string, policy: PolicyConfig): string {
   const sections = [
     `${made(`config/extensions/${name}.yaml and ${name}.test.yaml`)}\n\n# ${about.title ?? name}`,
     `${about.summary ?? ''}${about.source === undefined ? '' : `\n\nSpecification: <${about.source}>`}`,
-    ['| URI | |', '|---|---|', `| ${uriOf(policy)} | ${policy.uriPattern === undefined ? 'its own' : '`*` stands for any characters'} |`, ...aliases.map(({ uri, relation }) => `| \`${uri}\` | ${relation === 'same' ? 'the same' : 'fulfils the requirement'} |`)].join('\n'),
-    `To enable the policy, list it in an agent's \`extensions\`:\n\n${yamlBlock({ extensions: ['object-schemas', ...name === 'object-schemas' ? [] : [{ [name]: { mode: 'enforce' } }]] })}`,
+    [
+      '| URI | |',
+      '|---|---|',
+      `| ${uriOf(policy)} | ${policy.uriPattern === undefined ? 'its own' : '`*` matches any characters'} |`,
+      ...aliases.map(({ uri, relation }) => `| \`${uri}\` | ${relation === 'same' ? 'the same' : 'fulfils the requirement'} |`)
+    ].join('\n'),
+    `To enable the policy, list it in an agent's \`extensions\`:\n\n${yamlBlock({ extensions: ['object-schemas', ...(name === 'object-schemas' ? [] : [{ [name]: { mode: 'enforce' } }])] })}`,
     `## When it is active\n\n${active(policy)}`,
     ...list('Differences between specification and implementations', about.drift),
     ...list('Notes', about.notes),
     ...cardWords(policy.card),
-    ...request.length === 0 ? [] : ['## Rules', ...request.map(rule => ruleWords(rule))],
-    ...response.length === 0 ? [] : ['## Rules for responses', 'They reject and change responses if the agent has `responses: enforce`. Otherwise violations are only recorded.', ...response.map(rule => responseRuleWords(rule))],
-    ...Object.keys(methods).length === 0 ? [] : ['## Methods', ...Object.entries(methods).map(([method, { need = 'active', params }]) => `### ${method}\n\n${NEEDS[need]}${params === undefined ? '' : ` Its \`params\` must match:\n\n${yamlBlock(params)}`}`)],
+    ...(request.length === 0 ? [] : ['## Rules', ...request.map(rule => ruleWords(rule))]),
+    ...(response.length === 0
+      ? []
+      : [
+          '## Rules for responses',
+          'They reject and change responses if the agent has `responses: enforce`. Otherwise violations are only recorded.',
+          ...response.map(rule => responseRuleWords(rule))
+        ]),
+    ...(Object.keys(methods).length === 0
+      ? []
+      : [
+          '## Methods',
+          ...Object.entries(methods).map(
+            ([method, { need = 'active', params }]) =>
+              `### ${method}\n\n${NEEDS[need]}${params === undefined ? '' : ` Its \`params\` must match:\n\n${yamlBlock(params)}`}`
+          )
+        ]),
     ...rest.map(([key, value]) => `## ${TITLES[key] ?? `\`${key}\``}\n\n${yamlBlock({ [key]: value })}`),
     ...examples(name)
   ]
@@ -88,7 +131,14 @@ function page (name: string, policy: PolicyConfig): string {
 
 /** Titles of the keys that a page shows as YAML. */
 const TITLES: Readonly<Record<string, string>> = {
-  routes: 'HTTP routes', inject: 'Added by the gateway', redact: 'Secrets', integrity: 'Forwarding', state: 'States of a task', correlate: 'From one message to the next', observe: 'Reported values', echo: 'The echo'
+  routes: 'HTTP routes',
+  inject: 'Added by the gateway',
+  redact: 'Secrets',
+  integrity: 'Forwarding',
+  state: 'States of a task',
+  correlate: 'From one message to the next',
+  observe: 'Reported values',
+  echo: 'The echo'
 }
 
 function cardWords (card: PolicyConfig['card']): string[] {
@@ -102,18 +152,41 @@ function cardWords (card: PolicyConfig['card']): string[] {
   ]
 }
 
-const NEEDS = { active: 'The client must request the extension.', declared: 'The card must declare the extension.', none: 'Any client may call it.' }
-const SIGNALS = { header: 'the client requests it', listed: '`message.extensions` lists it', evidence: 'the request contains its data', always: 'the card declares it' }
-const REQUIRED = { card: 'Clients must request it if the card requires it.', always: 'Clients must request it.', never: 'Clients do not have to request it, even if the card requires it.' }
+const NEEDS = {
+  active: 'The client must request the extension.',
+  declared: 'The card must declare the extension.',
+  none: 'Any client may call it.'
+}
+const SIGNALS = {
+  header: 'the client requests it',
+  listed: '`message.extensions` lists it',
+  evidence: 'the request contains its data',
+  always: 'the card declares it'
+}
+const REQUIRED = {
+  card: 'Clients must request it if the card requires it.',
+  always: 'Clients must request it.',
+  never: 'Clients do not have to request it, even if the card requires it.'
+}
 
 function active ({ activation = {}, inactive, owns = {}, request = [] }: PolicyConfig): string {
   const { signals, required = 'card', scope, requires, onMissing } = activation
-  const owned = Object.entries(owns).flatMap(([kind, names]) => (names ?? []).map(one => `- \`${one}\` (${KINDS[kind as keyof typeof KINDS]})`))
+  const owned = Object.entries(owns).flatMap(([kind, names]) =>
+    (names ?? []).map(one => `- \`${one}\` (${KINDS[kind as keyof typeof KINDS]})`)
+  )
   return [
-    `${signals === undefined ? request.length === 0 ? 'It has no rules for requests.' : 'Its rules apply to every request, with or without activation.' : `The extension is active if ${signals.map(signal => SIGNALS[signal]).join(', or ')}.`} ${activation.default === 'inject' ? `The gateway requests it for the client${activation.expose === true ? ', and the client gets the agent\'s echo' : ''}.` : REQUIRED[required]}`,
-    ...scope === undefined ? [] : [`This is checked for ${scope === 'all' ? 'all operations' : 'operations that carry a message'}.`],
-    ...requires === undefined ? [] : [`It requires ${requires.map(one => `[\`${one}\`](${one}.md)`).join(', ')}; ${onMissing === 'add' ? 'the gateway requests missing ones' : 'otherwise the request is rejected'}.`],
-    ...owned.length === 0 ? [] : [`The extension owns${owned.some(one => one.includes('$uri')) ? ' (`$uri` stands for each of its URIs)' : ''}:\n\n${owned.join('\n')}\n\nIf a request contains one of them, the rules also run without activation.${inactive?.request === undefined || inactive.request === 'forward' ? '' : ` Without activation, \`${inactive.request}\` applies to them.`}${inactive?.response === 'strip' ? ' They are removed from responses to clients that did not activate the extension.' : ''}`]
+    `${signals === undefined ? (request.length === 0 ? 'It has no rules for requests.' : 'Its rules apply to every request, with or without activation.') : `The extension is active if ${signals.map(signal => SIGNALS[signal]).join(', or ')}.`} ${activation.default === 'inject' ? `The gateway requests it for the client${activation.expose === true ? ", and the client gets the agent's echo" : ''}.` : REQUIRED[required]}`,
+    ...(scope === undefined ? [] : [`This is checked for ${scope === 'all' ? 'all operations' : 'operations that carry a message'}.`]),
+    ...(requires === undefined
+      ? []
+      : [
+          `It requires ${requires.map(one => `[\`${one}\`](${one}.md)`).join(', ')}; ${onMissing === 'add' ? 'the gateway requests missing ones' : 'otherwise the request is rejected'}.`
+        ]),
+    ...(owned.length === 0
+      ? []
+      : [
+          `The extension owns${owned.some(one => one.includes('$uri')) ? ' (`$uri` is each of its URIs)' : ''}:\n\n${owned.join('\n')}\n\nIf a request contains one of them, the rules also run without activation.${inactive?.request === undefined || inactive.request === 'forward' ? '' : ` Without activation, \`${inactive.request}\` applies to them.`}${inactive?.response === 'strip' ? ' They are removed from responses to clients that did not activate the extension.' : ''}`
+        ])
   ].join('\n\n')
 }
 
@@ -130,20 +203,30 @@ function examples (name: string): string[] {
   const document = parseDocument(readFileSync(file, 'utf8'))
   const tests = document.get('tests')
   const items = isSeq(tests) ? tests.items.filter(isMap) : []
-  const shown = (decision: string): string => items.flatMap((item, position) => item.getIn(['expect', 'decision']) === decision ? [example(item, position === 0 && isSeq(tests) ? tests.commentBefore : null)] : []).join('\n\n')
+  const shown = (decision: string): string =>
+    items
+      .flatMap((item, position) =>
+        item.getIn(['expect', 'decision']) === decision ? [example(item, position === 0 && isSeq(tests) ? tests.commentBefore : null)] : []
+      )
+      .join('\n\n')
   const [accepted, refused] = [shown('forward'), shown('reject')]
   return [...accepted === '' ? [] : [`## Accepted\n\n${accepted}`], ...refused === '' ? [] : [`## Rejected in mode enforce\n\n${refused}`]]
 }
 
 function example (item: YAMLMap, first: string | null | undefined): string {
-  const { name, agent, request, expect } = item.toJSON() as { name: string, agent?: { mode?: string, [key: string]: unknown }, request: { http?: string }, expect: { rule?: string, violations?: readonly string[], body?: object } }
+  const { name, agent, request, expect } = item.toJSON() as {
+    name: string
+    agent?: { mode?: string; [key: string]: unknown }
+    request: { http?: string }
+    expect: { rule?: string; violations?: readonly string[]; body?: object }
+  }
   const comment = (item.commentBefore ?? first)?.split('\n').map(line => line.trim()).join(' ')
   const rules = expect.rule === undefined ? expect.violations ?? [] : [expect.rule]
   return [
     `**${name}**${rules.length === 0 ? '' : `: ${rules.map(rule => `\`${rule}\``).join(', ')}`}${comment === undefined ? '' : `. ${comment}`}`,
-    ...agent === undefined ? [] : [`With these keys of the agent:\n\n${yamlBlock({ ...agent, mode: undefined })}`],
+    ...(agent === undefined ? [] : [`With these keys of the agent:\n\n${yamlBlock({ ...agent, mode: undefined })}`]),
     request.http === undefined ? yamlBlock(request) : recorded(request.http),
-    ...expect.body === undefined ? [] : [`The agent gets:\n\n${yamlBlock(expect.body)}`]
+    ...(expect.body === undefined ? [] : [`The agent gets:\n\n${yamlBlock(expect.body)}`])
   ].join('\n\n')
 }
 

@@ -18,5 +18,7 @@ export function builtPolicies (): Record<string, BuiltPolicy> {
 }
 
 export function writeCatalogue (): void {
-  overwrite('src/config/built/catalogue.js', "export const builtCatalogue = () => require('./policies.cjs')", { policies: `module.exports = ${JSON.stringify(builtPolicies(), null, 1)}\n` })
+  overwrite('src/config/built/catalogue.js', "export const builtCatalogue = () => require('./policies.cjs')", {
+    policies: `module.exports = ${JSON.stringify(builtPolicies(), null, 1)}\n`
+  })
 }

@@ -16,11 +16,24 @@ const group = (properties: Schema): Schema => ({ type: 'object', additionalPrope
 const name = { type: 'string', pattern: '^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$', maxLength: 50 }
 
 const PROPERTIES: Schema = {
-  image: group({ repository: { type: 'string', minLength: 1 }, tag: text, digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' }, pullPolicy: choice('Always', 'IfNotPresent', 'Never') }),
-  imagePullSecrets: { type: 'array', items: { type: 'object', required: ['name'], additionalProperties: false, properties: { name: text } } },
+  image: group({
+    repository: { type: 'string', minLength: 1 },
+    tag: text,
+    digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
+    pullPolicy: choice('Always', 'IfNotPresent', 'Never')
+  }),
+  imagePullSecrets: {
+    type: 'array',
+    items: { type: 'object', required: ['name'], additionalProperties: false, properties: { name: text } }
+  },
   fullnameOverride: name,
   config: { $ref: '#/$defs/gateway' },
-  configFiles: { type: 'object', properties: { 'gateway.yaml': false }, patternProperties: { '^[-._a-zA-Z0-9]+$': { type: 'string' } }, additionalProperties: false },
+  configFiles: {
+    type: 'object',
+    properties: { 'gateway.yaml': false },
+    patternProperties: { '^[-._a-zA-Z0-9]+$': { type: 'string' } },
+    additionalProperties: false
+  },
   existingConfigMap: text,
   env: { type: 'array', items: { type: 'object', required: ['name'] } },
   envFrom: parts,
@@ -44,14 +57,24 @@ const PROPERTIES: Schema = {
   networkPolicy: group({ enabled: flag, clients: parts, prometheus: parts, dns: parts, egress: parts }),
   serviceMonitor: group({ enabled: flag, labels: texts, interval: { type: 'string', pattern: '^[0-9]+(ms|s|m)$' } }),
   prometheusRule: group({ enabled: flag, labels: texts }),
-  httpRoute: group({ enabled: flag, parentRefs: { type: 'array', items: { type: 'object', required: ['name'] } }, hostnames: { type: 'array', items: text }, annotations: texts })
+  httpRoute: group({
+    enabled: flag,
+    parentRefs: { type: 'array', items: { type: 'object', required: ['name'] } },
+    hostnames: { type: 'array', items: text },
+    annotations: texts
+  })
 }
 
 /** The same schema, but a number or a boolean may also be a variable, such as `${WORKERS:-2}`. */
 function substitutable (schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(substitutable)
   if (typeof schema !== 'object' || schema === null) return schema
-  const { type, ...rest } = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, key === 'examples' || key === 'default' || key === 'const' || key === 'enum' ? value : substitutable(value)]))
+  const { type, ...rest } = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [
+      key,
+      key === 'examples' || key === 'default' || key === 'const' || key === 'enum' ? value : substitutable(value)
+    ])
+  )
   if (type !== 'integer' && type !== 'number' && type !== 'boolean') return type === undefined ? rest : { type, ...rest }
   const { description, ...rules } = rest
   return { ...(description === undefined ? {} : { description }), anyOf: [{ type, ...rules }, { type: 'string', pattern: '\\$\\{' }] }
@@ -60,12 +83,29 @@ function substitutable (schema: unknown): unknown {
 export function chartSchema (): string {
   const { $schema, $defs, ...gateway } = configSchema as Schema & { readonly $defs?: Schema }
   const definitions = { gateway: substitutable(gateway), ...substitutable($defs ?? {}) as Schema }
-  const required = { if: { properties: { httpRoute: { properties: { enabled: { const: true } } } } }, then: { properties: { httpRoute: { properties: { parentRefs: { minItems: 1 } } } } } }
-  return JSON.stringify({ $schema, title: 'Values of the chart a2a-extension-gateway', type: 'object', additionalProperties: false, properties: { global: part, ...PROPERTIES }, ...required, $defs: definitions }, null, 1) + '\n'
+  const required = {
+    if: { properties: { httpRoute: { properties: { enabled: { const: true } } } } },
+    then: { properties: { httpRoute: { properties: { parentRefs: { minItems: 1 } } } } }
+  }
+  return (
+    JSON.stringify(
+      {
+        $schema,
+        title: 'Values of the chart a2a-extension-gateway',
+        type: 'object',
+        additionalProperties: false,
+        properties: { global: part, ...PROPERTIES },
+        ...required,
+        $defs: definitions
+      },
+      null,
+      1
+    ) + '\n'
+  )
 }
 
 const ALERTS = 'deploy/prometheus/alerts.yaml'
-const MADE = `# Made from ${ALERTS} by "npm run build". Edit that.\n`
+const MADE = `# Generated from ${ALERTS} by "npm run build". Edit that.\n`
 const alerts = (): string => addressed(ALERTS)
 
 /** The alerts as a file of the chart, because the chart can read no file outside of its folder. */

@@ -12,24 +12,67 @@ const OURS = `and on (job, instance) a2a_gateway_build_info{${ALL}}`
 const STREAMING = 'operation=~"SendStreamingMessage|SubscribeToTask"'
 const WHOLE = 'operation!~"SendStreamingMessage|SubscribeToTask"'
 
-const rate = (metric: string, labels: string, by: string): string => `sum by (${by}) (rate(a2a_gateway_${metric}{${labels}}[$__rate_interval]))`
+const rate = (metric: string, labels: string, by: string): string =>
+  `sum by (${by}) (rate(a2a_gateway_${metric}{${labels}}[$__rate_interval]))`
 const share = (outcome: string, by = ''): string => {
   const all = `sum${by} (rate(a2a_gateway_requests_total{${ONE}}[$__rate_interval]))`
   return `(sum${by} (rate(a2a_gateway_requests_total{${ONE},outcome="${outcome}"}[$__rate_interval])) or ${all} * 0) / ${all}`
 }
-const quantile = (q: number, metric: string, labels: string, by: string): string => `histogram_quantile(${q}, ${rate(`${metric}_bucket`, labels, by)})`
-const quantiles = (metric: string, labels: string): [string, string][] => [0.5, 0.95, 0.99].map(q => [quantile(q, metric, labels, 'le'), `p${q * 100}`])
+const quantile = (q: number, metric: string, labels: string, by: string): string =>
+  `histogram_quantile(${q}, ${rate(`${metric}_bucket`, labels, by)})`
+const quantiles = (metric: string, labels: string): [string, string][] =>
+  [0.5, 0.95, 0.99].map(q => [quantile(q, metric, labels, 'le'), `p${q * 100}`])
 
 const overview: Row = {
   title: 'Overview',
   panels: [
-    stat({ title: 'Gateways', about: 'Scraped processes, or groups of workers.', unit: 'short', queries: [[`count(a2a_gateway_build_info{${ALL}})`, '']] }),
-    stat({ title: 'Agents without card', about: 'Their calls are rejected, or pass without checks.', unit: 'short', limits: [1, 1], queries: [[`count(a2a_gateway_card_usable{${ONE}} == 0) or vector(0)`, '']] }),
-    stat({ title: 'Old configurations', about: 'Gateways whose last reload has failed.', unit: 'short', limits: [1, 1], queries: [[`count(a2a_gateway_config_last_reload_successful{${ALL}} == 0) or vector(0)`, '']] }),
-    stat({ title: 'Calls', about: 'Calls per second, with any outcome.', unit: 'reqps', queries: [[`sum(rate(a2a_gateway_requests_total{${ONE}}[$__rate_interval]))`, '']] }),
-    stat({ title: 'Refused', about: 'Share of calls that the gateway rejected.', unit: 'percentunit', limits: [0.1, 0.5], queries: [[share('rejected'), '']] }),
-    stat({ title: 'Failed at the agent', about: 'Share of calls that failed below HTTP.', unit: 'percentunit', limits: [0.05, 0.5], queries: [[share('upstream_error'), '']] }),
-    stat({ title: 'Decision, p99', about: 'Time to read and evaluate a request.', unit: 's', limits: [0.01, 0.05], queries: [[quantile(0.99, 'decision_duration_seconds', ONE, 'le'), '']] }),
+    stat({
+      title: 'Gateways',
+      about: 'Scraped processes, or groups of workers.',
+      unit: 'short',
+      queries: [[`count(a2a_gateway_build_info{${ALL}})`, '']]
+    }),
+    stat({
+      title: 'Agents without card',
+      about: 'Their calls are rejected, or pass without checks.',
+      unit: 'short',
+      limits: [1, 1],
+      queries: [[`count(a2a_gateway_card_usable{${ONE}} == 0) or vector(0)`, '']]
+    }),
+    stat({
+      title: 'Old configurations',
+      about: 'Gateways whose last reload has failed.',
+      unit: 'short',
+      limits: [1, 1],
+      queries: [[`count(a2a_gateway_config_last_reload_successful{${ALL}} == 0) or vector(0)`, '']]
+    }),
+    stat({
+      title: 'Calls',
+      about: 'Calls per second, with any outcome.',
+      unit: 'reqps',
+      queries: [[`sum(rate(a2a_gateway_requests_total{${ONE}}[$__rate_interval]))`, '']]
+    }),
+    stat({
+      title: 'Refused',
+      about: 'Share of calls that the gateway rejected.',
+      unit: 'percentunit',
+      limits: [0.1, 0.5],
+      queries: [[share('rejected'), '']]
+    }),
+    stat({
+      title: 'Failed at the agent',
+      about: 'Share of calls that failed below HTTP.',
+      unit: 'percentunit',
+      limits: [0.05, 0.5],
+      queries: [[share('upstream_error'), '']]
+    }),
+    stat({
+      title: 'Decision, p99',
+      about: 'Time to read and evaluate a request.',
+      unit: 's',
+      limits: [0.01, 0.05],
+      queries: [[quantile(0.99, 'decision_duration_seconds', ONE, 'le'), '']]
+    }),
     stat({ title: 'Streams', about: 'Currently open.', unit: 'short', queries: [[`sum(a2a_gateway_streams_active{${ONE}})`, '']] })
   ]
 }
@@ -37,114 +80,399 @@ const overview: Row = {
 const traffic: Row = {
   title: 'Traffic',
   panels: [
-    stacked({ title: 'Calls by outcome', about: 'forwarded; rejected by the gateway; client_aborted; upstream_error: the agent failed; gateway_error: no card, a shutdown, or an internal error.', unit: 'reqps', queries: [[rate('requests_total', ONE, 'outcome'), '{{outcome}}']] }),
-    stacked({ title: 'Calls by agent', about: 'All calls, including rejected ones.', unit: 'reqps', queries: [[rate('requests_total', ONE, 'agent'), '{{agent}}']] }),
-    stacked({ title: 'Calls by operation and version', about: 'Binding and A2A version of the clients.', unit: 'reqps', queries: [[rate('requests_total', ONE, 'operation, binding, version'), '{{operation}} {{binding}} {{version}}']] }),
-    lines({ title: 'Duration of calls', about: 'From the head of the request to the end of the response, without streams. Includes the time of the agent.', unit: 's', queries: quantiles('request_duration_seconds', `${ONE},${WHOLE}`) }),
-    lines({ title: 'The agent, p95', about: 'From calling the agent to the headers of its response.', unit: 's', queries: [[quantile(0.95, 'upstream_duration_seconds', ONE, 'agent, le'), '{{agent}}']] }),
-    lines({ title: 'Failures of agents', about: 'Below HTTP, by kind. docs/running.md describes each kind.', unit: 'reqps', queries: [[rate('upstream_errors_total', ONE, 'agent, kind'), '{{agent}} {{kind}}']] })
+    stacked({
+      title: 'Calls by outcome',
+      about:
+        'forwarded; rejected by the gateway; client_aborted; upstream_error: the agent failed; gateway_error: no card, a shutdown, or an internal error.',
+      unit: 'reqps',
+      queries: [[rate('requests_total', ONE, 'outcome'), '{{outcome}}']]
+    }),
+    stacked({
+      title: 'Calls by agent',
+      about: 'All calls, including rejected ones.',
+      unit: 'reqps',
+      queries: [[rate('requests_total', ONE, 'agent'), '{{agent}}']]
+    }),
+    stacked({
+      title: 'Calls by operation and version',
+      about: 'Binding and A2A version of the clients.',
+      unit: 'reqps',
+      queries: [[rate('requests_total', ONE, 'operation, binding, version'), '{{operation}} {{binding}} {{version}}']]
+    }),
+    lines({
+      title: 'Duration of calls',
+      about: 'From the head of the request to the end of the response, without streams. Includes the time of the agent.',
+      unit: 's',
+      queries: quantiles('request_duration_seconds', `${ONE},${WHOLE}`)
+    }),
+    lines({
+      title: 'The agent, p95',
+      about: 'From calling the agent to the headers of its response.',
+      unit: 's',
+      queries: [[quantile(0.95, 'upstream_duration_seconds', ONE, 'agent, le'), '{{agent}}']]
+    }),
+    lines({
+      title: 'Failures of agents',
+      about: 'Below HTTP, by kind. docs/running.md describes each kind.',
+      unit: 'reqps',
+      queries: [[rate('upstream_errors_total', ONE, 'agent, kind'), '{{agent}} {{kind}}']]
+    })
   ]
 }
 
 const decisions: Row = {
   title: 'Decisions',
   panels: [
-    lines({ title: 'Share rejected, by agent', about: 'A jump means that a client, a card or a policy has changed.', unit: 'percentunit', max: 1, queries: [[share('rejected', ' by (agent)'), '{{agent}}']] }),
-    stacked({ title: 'Rejections by rule', about: 'As in the header gateway-decision. Rules of the gateway itself begin with gateway/.', unit: 'reqps', queries: [[rate('refusals_total', ONE, 'rule'), '{{rule}}']] }),
-    stacked({ title: 'Rejected for load', about: 'Rejected because a limit is reached. Healthy: none.', unit: 'reqps', queries: [[rate('refusals_total', `${ONE},rule=~"gateway/(overloaded|too-many-requests|too-many-streams|memory|response-memory|upstream-queue-timeout)"`, 'agent, rule'), '{{agent}} {{rule}}']] })
+    lines({
+      title: 'Share rejected, by agent',
+      about: 'A jump means that a client, a card or a policy has changed.',
+      unit: 'percentunit',
+      max: 1,
+      queries: [[share('rejected', ' by (agent)'), '{{agent}}']]
+    }),
+    stacked({
+      title: 'Rejections by rule',
+      about: 'As in the header gateway-decision. Rules of the gateway itself begin with gateway/.',
+      unit: 'reqps',
+      queries: [[rate('refusals_total', ONE, 'rule'), '{{rule}}']]
+    }),
+    stacked({
+      title: 'Rejected for load',
+      about: 'Rejected because a limit is reached. Healthy: none.',
+      unit: 'reqps',
+      queries: [
+        [
+          rate(
+            'refusals_total',
+            `${ONE},rule=~"gateway/(overloaded|too-many-requests|too-many-streams|memory|response-memory|upstream-queue-timeout)"`,
+            'agent, rule'
+          ),
+          '{{agent}} {{rule}}'
+        ]
+      ]
+    })
   ]
 }
 
 const violations: Row = {
   title: 'Violations, by extension and rule',
   panels: [
-    stacked({ title: 'Enforced', about: 'Violations for which a request or response was rejected.', unit: 'reqps', queries: [[rate('violations_total', `${ONE},mode="enforce"`, 'extension, rule'), '{{extension}} {{rule}}']] }),
-    stacked({ title: 'Observed', about: 'Violations that would be rejected in mode enforce.', unit: 'reqps', queries: [[rate('violations_total', `${ONE},mode="observe"`, 'extension, rule'), '{{extension}} {{rule}}']] }),
-    stacked({ title: 'By phase', about: 'request: by clients. response: by agents. card: rules for cards, once per card.', unit: 'reqps', queries: [[rate('violations_total', ONE, 'phase'), '{{phase}}']] }),
-    table({ title: 'Most broken', about: 'In the selected time range.', unit: 'short', width: 16, queries: [[`topk(25, sum by (agent, extension, rule, phase, mode) (increase(a2a_gateway_violations_total{${ONE}}[$__range])) > 0)`, '']] }),
-    lines({ title: 'Responses that could not be read', about: 'Not validated, because they are too large, compressed, or not JSON.', unit: 'reqps', queries: [[rate('answers_unread_total', ONE, 'agent, reason'), '{{agent}} {{reason}}']] })
+    stacked({
+      title: 'Enforced',
+      about: 'Violations for which a request or response was rejected.',
+      unit: 'reqps',
+      queries: [[rate('violations_total', `${ONE},mode="enforce"`, 'extension, rule'), '{{extension}} {{rule}}']]
+    }),
+    stacked({
+      title: 'Observed',
+      about: 'Violations that would be rejected in mode enforce.',
+      unit: 'reqps',
+      queries: [[rate('violations_total', `${ONE},mode="observe"`, 'extension, rule'), '{{extension}} {{rule}}']]
+    }),
+    stacked({
+      title: 'By phase',
+      about: 'request: by clients. response: by agents. card: rules for cards, once per card.',
+      unit: 'reqps',
+      queries: [[rate('violations_total', ONE, 'phase'), '{{phase}}']]
+    }),
+    table({
+      title: 'Most broken',
+      about: 'In the selected time range.',
+      unit: 'short',
+      width: 16,
+      queries: [
+        [`topk(25, sum by (agent, extension, rule, phase, mode) (increase(a2a_gateway_violations_total{${ONE}}[$__range])) > 0)`, '']
+      ]
+    }),
+    lines({
+      title: 'Responses that could not be read',
+      about: 'Not validated, because they are too large, compressed, or not JSON.',
+      unit: 'reqps',
+      queries: [[rate('answers_unread_total', ONE, 'agent, reason'), '{{agent}} {{reason}}']]
+    })
   ]
 }
 
 const activation: Row = {
   title: 'Activation truth',
   panels: [
-    stacked({ title: 'Requested by clients', about: 'confirmed: the response proves the extension active. absent: no proof in the response. unexpected: active, but not requested.', unit: 'reqps', queries: [[rate('activations_total', `${ONE},source="client"`, 'echo'), '{{echo}}']] }),
-    stacked({ title: 'Requested by the gateway', about: 'For clients that did not request them.', unit: 'reqps', queries: [[rate('activations_total', `${ONE},source="gateway"`, 'echo'), '{{echo}}']] }),
-    table({ title: 'By extension', about: 'In the selected time range.', unit: 'short', width: 8, queries: [[`sum by (extension, source, echo) (increase(a2a_gateway_activations_total{${ONE}}[$__range])) > 0`, '']] })
+    stacked({
+      title: 'Requested by clients',
+      about:
+        'confirmed: the response proves the extension active. absent: no proof in the response. unexpected: active, but not requested.',
+      unit: 'reqps',
+      queries: [[rate('activations_total', `${ONE},source="client"`, 'echo'), '{{echo}}']]
+    }),
+    stacked({
+      title: 'Requested by the gateway',
+      about: 'For clients that did not request them.',
+      unit: 'reqps',
+      queries: [[rate('activations_total', `${ONE},source="gateway"`, 'echo'), '{{echo}}']]
+    }),
+    table({
+      title: 'By extension',
+      about: 'In the selected time range.',
+      unit: 'short',
+      width: 8,
+      queries: [[`sum by (extension, source, echo) (increase(a2a_gateway_activations_total{${ONE}}[$__range])) > 0`, '']]
+    })
   ]
 }
 
 const latency: Row = {
   title: 'Latency added by the gateway',
   panels: [
-    lines({ title: 'Decision', about: 'Time to read, parse and evaluate a request.', unit: 's', queries: quantiles('decision_duration_seconds', ONE) }),
-    lines({ title: 'Decision by agent, p99', about: 'An agent with high values has large bodies or expensive schemas.', unit: 's', queries: [[quantile(0.99, 'decision_duration_seconds', ONE, 'agent, le'), '{{agent}}']] }),
-    heatmap({ title: 'Decisions', about: 'Distribution of the times.', unit: 's', queries: [[rate('decision_duration_seconds_bucket', ONE, 'le'), '{{le}}']] }),
+    lines({
+      title: 'Decision',
+      about: 'Time to read, parse and evaluate a request.',
+      unit: 's',
+      queries: quantiles('decision_duration_seconds', ONE)
+    }),
+    lines({
+      title: 'Decision by agent, p99',
+      about: 'An agent with high values has large bodies or expensive schemas.',
+      unit: 's',
+      queries: [[quantile(0.99, 'decision_duration_seconds', ONE, 'agent, le'), '{{agent}}']]
+    }),
+    heatmap({
+      title: 'Decisions',
+      about: 'Distribution of the times.',
+      unit: 's',
+      queries: [[rate('decision_duration_seconds_bucket', ONE, 'le'), '{{le}}']]
+    }),
     lines({
       title: 'Not spent waiting for the agent, on average',
-      about: 'Duration of forwarded calls minus the time to the headers of the response, without streams. Includes the upload of the request and the download of the response.',
+      about:
+        'Duration of forwarded calls minus the time to the headers of the response, without streams. Includes the upload of the request and the download of the response.',
       unit: 's',
       width: 12,
-      queries: [[`(${rate('request_duration_seconds_sum', `${ONE},${WHOLE},outcome="forwarded"`, 'agent')} - ${rate('upstream_duration_seconds_sum', `${ONE},${WHOLE}`, 'agent')}) / ${rate('request_duration_seconds_count', `${ONE},${WHOLE},outcome="forwarded"`, 'agent')}`, '{{agent}}']]
+      queries: [
+        [
+          `(${rate('request_duration_seconds_sum', `${ONE},${WHOLE},outcome="forwarded"`, 'agent')} - ${rate('upstream_duration_seconds_sum', `${ONE},${WHOLE}`, 'agent')}) / ${rate('request_duration_seconds_count', `${ONE},${WHOLE},outcome="forwarded"`, 'agent')}`,
+          '{{agent}}'
+        ]
+      ]
     }),
-    lines({ title: 'Delay of the event loop', about: 'Every call of the process waits this long.', unit: 's', width: 12, limits: [0.2, 1], queries: [[`nodejs_eventloop_lag_p50_seconds{${ALL}} ${OURS}`, '{{instance}} p50'], [`nodejs_eventloop_lag_p99_seconds{${ALL}} ${OURS}`, '{{instance}} p99']] })
+    lines({
+      title: 'Delay of the event loop',
+      about: 'Every call of the process waits this long.',
+      unit: 's',
+      width: 12,
+      limits: [0.2, 1],
+      queries: [
+        [`nodejs_eventloop_lag_p50_seconds{${ALL}} ${OURS}`, '{{instance}} p50'],
+        [`nodejs_eventloop_lag_p99_seconds{${ALL}} ${OURS}`, '{{instance}} p99']
+      ]
+    })
   ]
 }
 
 const streams: Row = {
   title: 'Streams',
   panels: [
-    stacked({ title: 'Open', about: 'Each uses a connection to the agent.', unit: 'short', queries: [[`sum by (agent) (a2a_gateway_streams_active{${ONE}})`, '{{agent}}']] }),
-    lines({ title: 'Events', about: 'Forwarded server-sent events per second.', unit: 'short', queries: [[rate('stream_events_total', ONE, 'agent'), '{{agent}}']] }),
-    lines({ title: 'Ended, by duration', about: 'Of streaming calls; the longest bucket ends at 2 minutes.', unit: 's', queries: quantiles('request_duration_seconds', `${ONE},${STREAMING}`) })
+    stacked({
+      title: 'Open',
+      about: 'Each uses a connection to the agent.',
+      unit: 'short',
+      queries: [[`sum by (agent) (a2a_gateway_streams_active{${ONE}})`, '{{agent}}']]
+    }),
+    lines({
+      title: 'Events',
+      about: 'Forwarded server-sent events per second.',
+      unit: 'short',
+      queries: [[rate('stream_events_total', ONE, 'agent'), '{{agent}}']]
+    }),
+    lines({
+      title: 'Ended, by duration',
+      about: 'Of streaming calls; the longest bucket ends at 2 minutes.',
+      unit: 's',
+      queries: quantiles('request_duration_seconds', `${ONE},${STREAMING}`)
+    })
   ]
 }
 
 const cards: Row = {
   title: 'Cards',
   panels: [
-    states({ title: 'Usable', about: 'Without a card, calls are rejected or pass without checks.', unit: 'short', queries: [[`min by (agent) (a2a_gateway_card_usable{${ONE}})`, '{{agent}}']] }),
-    lines({ title: 'Age, share of the maximum', about: 'At 100% (card.maxStale) the gateway stops using the card.', unit: 'percentunit', limits: [0.75, 1], queries: [[`max by (agent) (a2a_gateway_card_age_seconds{${ONE}} / (a2a_gateway_card_max_stale_seconds{${ONE}} > 0))`, '{{agent}}']] }),
-    stacked({ title: 'Refreshes', about: 'invalid: the card cannot be used. unreachable: the agent did not respond.', unit: 'short', queries: [[`sum by (agent, outcome) (increase(a2a_gateway_card_refreshes_total{${ONE}}[$__rate_interval]))`, '{{agent}} {{outcome}}']] })
+    states({
+      title: 'Usable',
+      about: 'Without a card, calls are rejected or pass without checks.',
+      unit: 'short',
+      queries: [[`min by (agent) (a2a_gateway_card_usable{${ONE}})`, '{{agent}}']]
+    }),
+    lines({
+      title: 'Age, share of the maximum',
+      about: 'At 100% (card.maxStale) the gateway stops using the card.',
+      unit: 'percentunit',
+      limits: [0.75, 1],
+      queries: [[`max by (agent) (a2a_gateway_card_age_seconds{${ONE}} / (a2a_gateway_card_max_stale_seconds{${ONE}} > 0))`, '{{agent}}']]
+    }),
+    stacked({
+      title: 'Refreshes',
+      about: 'invalid: the card cannot be used. unreachable: the agent did not respond.',
+      unit: 'short',
+      queries: [[`sum by (agent, outcome) (increase(a2a_gateway_card_refreshes_total{${ONE}}[$__rate_interval]))`, '{{agent}} {{outcome}}']]
+    })
   ]
 }
 
 const configuration: Row = {
   title: 'Configuration and versions',
   panels: [
-    stacked({ title: 'Reloads', about: 'invalid: the previous configuration stays in force.', unit: 'short', queries: [[`sum by (outcome) (increase(a2a_gateway_config_reloads_total{${ALL}}[$__rate_interval]))`, '{{outcome}}']] }),
-    states({ title: 'Last configuration in force', about: 'no: an older configuration is in force.', unit: 'short', queries: [[`a2a_gateway_config_last_reload_successful{${ALL}}`, '{{instance}}']] }),
-    table({ title: 'In force', about: 'Replicas with different hashes decide differently.', unit: 'short', width: 8, queries: [[`count by (job, hash, version) (a2a_gateway_config_info{${ALL}} * on (job, instance) group_left(version) a2a_gateway_build_info{${ALL}})`, '']] })
+    stacked({
+      title: 'Reloads',
+      about: 'invalid: the previous configuration stays in force.',
+      unit: 'short',
+      queries: [[`sum by (outcome) (increase(a2a_gateway_config_reloads_total{${ALL}}[$__rate_interval]))`, '{{outcome}}']]
+    }),
+    states({
+      title: 'Last configuration in force',
+      about: 'no: an older configuration is in force.',
+      unit: 'short',
+      queries: [[`a2a_gateway_config_last_reload_successful{${ALL}}`, '{{instance}}']]
+    }),
+    table({
+      title: 'In force',
+      about: 'Replicas with different hashes decide differently.',
+      unit: 'short',
+      width: 8,
+      queries: [
+        [
+          `count by (job, hash, version) (a2a_gateway_config_info{${ALL}} * on (job, instance) group_left(version) a2a_gateway_build_info{${ALL}})`,
+          ''
+        ]
+      ]
+    })
   ]
 }
 
 const saturation: Row = {
   title: 'Saturation',
   panels: [
-    lines({ title: 'Processor', about: 'Cores. One process uses one, and a little more for garbage collection.', unit: 'short', queries: [[`rate(process_cpu_seconds_total{${ALL}}[$__rate_interval]) ${OURS}`, '{{instance}}']] }),
-    lines({ title: 'Memory', about: 'All processes together, and the limit of the container.', unit: 'bytes', queries: [[`process_resident_memory_bytes{${ALL}} ${OURS}`, '{{instance}}'], [`a2a_gateway_memory_limit_bytes{${ALL}}`, '{{instance}} limit']] }),
-    lines({ title: 'Heap, share of the limit', about: 'A full heap ends the process.', unit: 'percentunit', limits: [0.85, 1], queries: [[`nodejs_heap_size_used_bytes{${ALL}} / on (job, instance) a2a_gateway_heap_limit_bytes{${ALL}}`, '{{instance}}']] }),
-    lines({ title: 'Calls in flight, share of the limit', about: 'concurrency.requests of each agent.', unit: 'percentunit', limits: [0.8, 1], queries: [[`max by (agent) (a2a_gateway_requests_active{${ONE}} / (a2a_gateway_requests_limit{${ONE}} > 0))`, '{{agent}}']] }),
-    lines({ title: 'Open streams, share of the limit', about: 'concurrency.streams of each agent.', unit: 'percentunit', limits: [0.8, 1], queries: [[`max by (agent) (a2a_gateway_streams_active{${ONE}} / (a2a_gateway_streams_limit{${ONE}} > 0))`, '{{agent}}']] }),
-    lines({ title: 'Held bodies, share of the limit', about: 'limits.memory.', unit: 'percentunit', limits: [0.8, 1], queries: [[`a2a_gateway_held_bytes{${ALL}} / (a2a_gateway_held_limit_bytes{${ALL}} > 0)`, '{{instance}}']] }),
-    lines({ title: 'File descriptors, share of the limit', about: 'Each client and each call to an agent needs one.', unit: 'percentunit', limits: [0.8, 1], queries: [[`process_open_fds{${ALL}} / process_max_fds{${ALL}} ${OURS}`, '{{instance}}']] }),
-    stacked({ title: 'Connections without a request', about: 'Not HTTP, too slow, too large, or beyond limits.connections (dropped).', unit: 'short', queries: [[rate('client_errors_total', ALL, 'kind'), '{{kind}}']] }),
-    lines({ title: 'Garbage collection', about: 'Seconds per second.', unit: 'percentunit', queries: [[`sum by (instance) (rate(nodejs_gc_duration_seconds_sum{${ALL}}[$__rate_interval]) ${OURS})`, '{{instance}}']] }),
-    lines({ title: 'Workers', about: 'Only with server.workers above 1.', unit: 'short', queries: [[`a2a_gateway_workers{${ALL}}`, '{{instance}} serve'], [`increase(a2a_gateway_worker_restarts_total{${ALL}}[$__rate_interval])`, '{{instance}} replaced']] }),
-    lines({ title: 'Running for', about: 'Since the process was started.', unit: 's', queries: [[`time() - process_start_time_seconds{${ALL}} ${OURS}`, '{{instance}}']] }),
-    lines({ title: 'Telemetry lost', about: 'Spans that the collector did not accept, and audit lines that were not read in time.', unit: 'short', queries: [[`rate(a2a_gateway_trace_spans_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} spans'], [`rate(a2a_gateway_audit_lines_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} audit lines']] })
+    lines({
+      title: 'Processor',
+      about: 'Cores. One process uses one, and a little more for garbage collection.',
+      unit: 'short',
+      queries: [[`rate(process_cpu_seconds_total{${ALL}}[$__rate_interval]) ${OURS}`, '{{instance}}']]
+    }),
+    lines({
+      title: 'Memory',
+      about: 'All processes together, and the limit of the container.',
+      unit: 'bytes',
+      queries: [
+        [`process_resident_memory_bytes{${ALL}} ${OURS}`, '{{instance}}'],
+        [`a2a_gateway_memory_limit_bytes{${ALL}}`, '{{instance}} limit']
+      ]
+    }),
+    lines({
+      title: 'Heap, share of the limit',
+      about: 'A full heap ends the process.',
+      unit: 'percentunit',
+      limits: [0.85, 1],
+      queries: [[`nodejs_heap_size_used_bytes{${ALL}} / on (job, instance) a2a_gateway_heap_limit_bytes{${ALL}}`, '{{instance}}']]
+    }),
+    lines({
+      title: 'Calls in flight, share of the limit',
+      about: 'concurrency.requests of each agent.',
+      unit: 'percentunit',
+      limits: [0.8, 1],
+      queries: [[`max by (agent) (a2a_gateway_requests_active{${ONE}} / (a2a_gateway_requests_limit{${ONE}} > 0))`, '{{agent}}']]
+    }),
+    lines({
+      title: 'Open streams, share of the limit',
+      about: 'concurrency.streams of each agent.',
+      unit: 'percentunit',
+      limits: [0.8, 1],
+      queries: [[`max by (agent) (a2a_gateway_streams_active{${ONE}} / (a2a_gateway_streams_limit{${ONE}} > 0))`, '{{agent}}']]
+    }),
+    lines({
+      title: 'Held bodies, share of the limit',
+      about: 'limits.memory.',
+      unit: 'percentunit',
+      limits: [0.8, 1],
+      queries: [[`a2a_gateway_held_bytes{${ALL}} / (a2a_gateway_held_limit_bytes{${ALL}} > 0)`, '{{instance}}']]
+    }),
+    lines({
+      title: 'File descriptors, share of the limit',
+      about: 'Each client and each call to an agent needs one.',
+      unit: 'percentunit',
+      limits: [0.8, 1],
+      queries: [[`process_open_fds{${ALL}} / process_max_fds{${ALL}} ${OURS}`, '{{instance}}']]
+    }),
+    stacked({
+      title: 'Connections without a request',
+      about: 'Not HTTP, too slow, too large, or beyond limits.connections (dropped).',
+      unit: 'short',
+      queries: [[rate('client_errors_total', ALL, 'kind'), '{{kind}}']]
+    }),
+    lines({
+      title: 'Garbage collection',
+      about: 'Seconds per second.',
+      unit: 'percentunit',
+      queries: [[`sum by (instance) (rate(nodejs_gc_duration_seconds_sum{${ALL}}[$__rate_interval]) ${OURS})`, '{{instance}}']]
+    }),
+    lines({
+      title: 'Workers',
+      about: 'Only with server.workers above 1.',
+      unit: 'short',
+      queries: [
+        [`a2a_gateway_workers{${ALL}}`, '{{instance}} serve'],
+        [`increase(a2a_gateway_worker_restarts_total{${ALL}}[$__rate_interval])`, '{{instance}} replaced']
+      ]
+    }),
+    lines({
+      title: 'Running for',
+      about: 'Since the process was started.',
+      unit: 's',
+      queries: [[`time() - process_start_time_seconds{${ALL}} ${OURS}`, '{{instance}}']]
+    }),
+    lines({
+      title: 'Telemetry lost',
+      about: 'Spans that the collector did not accept, and audit lines that were not read in time.',
+      unit: 'short',
+      queries: [
+        [`rate(a2a_gateway_trace_spans_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} spans'],
+        [`rate(a2a_gateway_audit_lines_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} audit lines']
+      ]
+    })
   ]
 }
 
 const tasks: Row = {
   title: 'Tasks, and what policies watch',
   panels: [
-    stacked({ title: 'Look-ups', about: 'Requests about tasks that may have state. unavailable: the store did not respond.', unit: 'reqps', queries: [[rate('task_lookups_total', ONE, 'outcome'), '{{outcome}}']] }),
-    stacked({ title: 'Writes', about: 'lost: the store did not accept them.', unit: 'reqps', queries: [[rate('task_writes_total', ONE, 'outcome'), '{{outcome}}']] }),
-    lines({ title: 'Remembered', about: 'In the process; none if a server stores them.', unit: 'short', queries: [[`a2a_gateway_tasks_remembered{${ALL}}`, '{{instance}}']] }),
-    lines({ title: 'Counters from responses', about: 'observe.metrics of policies, per second.', unit: 'short', width: 12, queries: [[rate('observed_total', ONE, 'agent, extension, metric, by'), '{{agent}} {{extension}} {{metric}} {{by}}']] }),
-    lines({ title: 'Gauges from responses', about: 'observe.metrics of policies, of type gauge.', unit: 'short', width: 12, queries: [[`max by (agent, extension, metric, by) (a2a_gateway_observed_value{${ONE}})`, '{{agent}} {{extension}} {{metric}} {{by}}']] })
+    stacked({
+      title: 'Look-ups',
+      about: 'Requests about tasks that may have state. unavailable: the store did not respond.',
+      unit: 'reqps',
+      queries: [[rate('task_lookups_total', ONE, 'outcome'), '{{outcome}}']]
+    }),
+    stacked({
+      title: 'Writes',
+      about: 'lost: the store did not accept them.',
+      unit: 'reqps',
+      queries: [[rate('task_writes_total', ONE, 'outcome'), '{{outcome}}']]
+    }),
+    lines({
+      title: 'Remembered',
+      about: 'In the process; none if a server stores them.',
+      unit: 'short',
+      queries: [[`a2a_gateway_tasks_remembered{${ALL}}`, '{{instance}}']]
+    }),
+    lines({
+      title: 'Counters from responses',
+      about: 'observe.metrics of policies, per second.',
+      unit: 'short',
+      width: 12,
+      queries: [[rate('observed_total', ONE, 'agent, extension, metric, by'), '{{agent}} {{extension}} {{metric}} {{by}}']]
+    }),
+    lines({
+      title: 'Gauges from responses',
+      about: 'observe.metrics of policies, of type gauge.',
+      unit: 'short',
+      width: 12,
+      queries: [[`max by (agent, extension, metric, by) (a2a_gateway_observed_value{${ONE}})`, '{{agent}} {{extension}} {{metric}} {{by}}']]
+    })
   ]
 }
 
@@ -158,7 +486,13 @@ export function dashboard (): string {
       { name: 'instance', label: 'Gateway', query: 'label_values(a2a_gateway_build_info{job=~"$job"}, instance)' },
       { name: 'agent', label: 'Agent', query: 'label_values(a2a_gateway_card_usable{job=~"$job",instance=~"$instance"}, agent)' }
     ],
-    marks: [{ name: 'Configuration', expr: `sum by (instance, outcome) (increase(a2a_gateway_config_reloads_total{${ALL}}[$__rate_interval])) > 0`, text: '{{instance}}: reload, {{outcome}}' }],
+    marks: [
+      {
+        name: 'Configuration',
+        expr: `sum by (instance, outcome) (increase(a2a_gateway_config_reloads_total{${ALL}}[$__rate_interval])) > 0`,
+        text: '{{instance}}: reload, {{outcome}}'
+      }
+    ],
     rows: [overview, traffic, decisions, violations, activation, latency, streams, cards, configuration, saturation, tasks]
   })
 }

@@ -15,7 +15,7 @@ import { writeMetaSchemas } from './meta-schemas.js'
 import { OBSERVABILITY_PAGES } from './observability-pages.js'
 import { policyPage } from './policy-page.js'
 import { ADDRESSED_FILES } from './public-address.js'
-import { refusalsPage } from './refusals-page.js'
+import { refusalsPage } from './rejections-page.js'
 import { writeValidators } from './validators.js'
 
 /** All generators. The build writes the file of each generator in this list, and the tests fail when a file is out of date. */
@@ -24,7 +24,7 @@ export const GENERATORS: readonly Generator[] = [
   { file: 'config/gateway.schema.json', render: schemaText },
   { file: 'docs/configuration.md', render: configurationPage },
   { file: 'docs/policy-reference.md', render: policyPage },
-  { file: 'docs/refusals.md', render: refusalsPage },
+  { file: 'docs/rejections.md', render: refusalsPage },
   ...OBSERVABILITY_PAGES,
   { file: 'deploy/grafana/dashboards/a2a-gateway.json', render: dashboard },
   { file: 'bench/RESULTS.md', render: resultsPage },

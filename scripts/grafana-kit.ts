@@ -35,7 +35,9 @@ export interface Panel {
   readonly max: number | null
 }
 
-type Given = Pick<Panel, 'title' | 'about' | 'unit'> & { readonly queries: readonly (Query | readonly [expr: string, legend: string])[] } & Partial<Pick<Panel, 'width' | 'height' | 'stacked' | 'limits' | 'max'>>
+type Given = Pick<Panel, 'title' | 'about' | 'unit'> & {
+  readonly queries: readonly (Query | readonly [expr: string, legend: string])[]
+} & Partial<Pick<Panel, 'width' | 'height' | 'stacked' | 'limits' | 'max'>>
 
 function panel (kind: Kind, width: number, height: number, given: Given): Panel {
   const queries = given.queries.map((one): Query => 'expr' in one ? one : { expr: one[0], legend: one[1] })
@@ -71,30 +73,55 @@ export interface Dashboard {
 /** The JSON file that Grafana imports. */
 export function dashboardText (dashboard: Dashboard): string {
   const { uid, title, about, variables, marks, rows } = dashboard
-  return JSON.stringify({
-    uid,
-    title,
-    description: about,
-    tags: ['a2a'],
-    schemaVersion: SCHEMA_VERSION,
-    version: 1,
-    editable: true,
-    graphTooltip: 1,
-    refresh: '30s',
-    time: { from: 'now-1h', to: 'now' },
-    timezone: 'browser',
-    templating: {
-      list: [
-        { name: 'datasource', label: 'Prometheus', type: 'datasource', query: 'prometheus', current: {}, hide: 0, refresh: 1, regex: '' },
-        ...variables.map(variable)
-      ]
-    },
-    annotations: {
-      list: marks.map(({ name, expr, text }) => ({ name, datasource: SOURCE, enable: true, hide: false, iconColor: 'blue', expr, titleFormat: name, textFormat: text, step: '30s' }))
-    },
-    links: [],
-    panels: laidOut(rows)
-  }, null, 2) + '\n'
+  return (
+    JSON.stringify(
+      {
+        uid,
+        title,
+        description: about,
+        tags: ['a2a'],
+        schemaVersion: SCHEMA_VERSION,
+        version: 1,
+        editable: true,
+        graphTooltip: 1,
+        refresh: '30s',
+        time: { from: 'now-1h', to: 'now' },
+        timezone: 'browser',
+        templating: {
+          list: [
+            {
+              name: 'datasource',
+              label: 'Prometheus',
+              type: 'datasource',
+              query: 'prometheus',
+              current: {},
+              hide: 0,
+              refresh: 1,
+              regex: ''
+            },
+            ...variables.map(variable)
+          ]
+        },
+        annotations: {
+          list: marks.map(({ name, expr, text }) => ({
+            name,
+            datasource: SOURCE,
+            enable: true,
+            hide: false,
+            iconColor: 'blue',
+            expr,
+            titleFormat: name,
+            textFormat: text,
+            step: '30s'
+          }))
+        },
+        links: [],
+        panels: laidOut(rows)
+      },
+      null,
+      2
+    ) + '\n'
+  )
 }
 
 function variable ({ name, label, query }: Variable): object {
@@ -158,7 +185,10 @@ function rendered (one: Panel): object {
       range: !atOnce,
       format: one.kind === 'table' ? 'table' : one.kind === 'heatmap' ? 'heatmap' : 'time_series'
     })),
-    fieldConfig: { defaults: { unit: one.unit, min: one.kind === 'timeseries' ? 0 : undefined, max: one.max ?? undefined, ...LOOK[one.kind](one) }, overrides: [] },
+    fieldConfig: {
+      defaults: { unit: one.unit, min: one.kind === 'timeseries' ? 0 : undefined, max: one.max ?? undefined, ...LOOK[one.kind](one) },
+      overrides: []
+    },
     options: OPTIONS[one.kind],
     ...(one.kind === 'table' ? { transformations: TABLE } : {})
   }
@@ -196,11 +226,33 @@ const LOOK: Readonly<Record<Kind, (one: Panel) => object>> = {
 }
 
 const OPTIONS: Readonly<Record<Kind, object>> = {
-  timeseries: { legend: { calcs: [], displayMode: 'list', placement: 'bottom', showLegend: true }, tooltip: { mode: 'multi', sort: 'desc' } },
-  stat: { colorMode: 'value', graphMode: 'none', justifyMode: 'auto', reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, textMode: 'auto' },
+  timeseries: {
+    legend: { calcs: [], displayMode: 'list', placement: 'bottom', showLegend: true },
+    tooltip: { mode: 'multi', sort: 'desc' }
+  },
+  stat: {
+    colorMode: 'value',
+    graphMode: 'none',
+    justifyMode: 'auto',
+    reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
+    textMode: 'auto'
+  },
   table: { showHeader: true, cellHeight: 'sm' },
-  heatmap: { calculate: false, yAxis: { unit: 's' }, cellGap: 1, color: { mode: 'scheme', scheme: 'Turbo', steps: 64, exponent: 0.5, fill: 'dark-orange', reverse: false }, legend: { show: true }, tooltip: { mode: 'single', yHistogram: false } },
-  'state-timeline': { mergeValues: true, showValue: 'never', rowHeight: 0.8, legend: { calcs: [], displayMode: 'list', placement: 'bottom', showLegend: false }, tooltip: { mode: 'single', sort: 'none' } }
+  heatmap: {
+    calculate: false,
+    yAxis: { unit: 's' },
+    cellGap: 1,
+    color: { mode: 'scheme', scheme: 'Turbo', steps: 64, exponent: 0.5, fill: 'dark-orange', reverse: false },
+    legend: { show: true },
+    tooltip: { mode: 'single', yHistogram: false }
+  },
+  'state-timeline': {
+    mergeValues: true,
+    showValue: 'never',
+    rowHeight: 0.8,
+    legend: { calcs: [], displayMode: 'list', placement: 'bottom', showLegend: false },
+    tooltip: { mode: 'single', sort: 'none' }
+  }
 }
 
 /** Hides the column of the time, because an instant query has the same time in each line. */

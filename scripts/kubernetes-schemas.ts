@@ -23,8 +23,14 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   'apis__networking.k8s.io__v1': ['NetworkPolicy']
 }
 const CUSTOM = [
-  ['github.com/prometheus-operator/prometheus-operator@v0.85.0', 'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml'],
-  ['github.com/prometheus-operator/prometheus-operator@v0.85.0', 'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml'],
+  [
+    'github.com/prometheus-operator/prometheus-operator@v0.85.0',
+    'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml'
+  ],
+  [
+    'github.com/prometheus-operator/prometheus-operator@v0.85.0',
+    'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml'
+  ],
   ['sigs.k8s.io/gateway-api@v1.4.1', 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml']
 ] as const
 
@@ -71,10 +77,16 @@ function schemasOf (release: string): Schemas {
   const all: Record<string, Schema> = {}
   const kinds: Record<string, string> = {}
   for (const [group, names] of Object.entries(KINDS)) {
-    const { components } = JSON.parse(readFileSync(join(folder, `${group}_openapi.json`), 'utf8')) as { components: { schemas: Record<string, Schema> } }
+    const { components } = JSON.parse(readFileSync(join(folder, `${group}_openapi.json`), 'utf8')) as {
+      components: { schemas: Record<string, Schema> }
+    }
     Object.assign(all, components.schemas)
     const version = group.split('__').slice(1).join('/')
-    for (const name of names) kinds[`${version} ${name}`] = Object.keys(components.schemas).find(one => one.endsWith(`.${version.split('/').at(-1) as string}.${name}`)) as string
+    for (const name of names) {
+      kinds[`${version} ${name}`] = Object.keys(components.schemas).find(one =>
+        one.endsWith(`.${version.split('/').at(-1) as string}.${name}`)
+      ) as string
+    }
   }
   const schemas: Record<string, Schema> = {}
   const take = (name: string): void => {
@@ -85,7 +97,9 @@ function schemasOf (release: string): Schemas {
   }
   for (const name of Object.values(kinds)) take(name)
   for (const [module, path] of CUSTOM) {
-    const { spec } = parse(readFileSync(join(moduleFolder(module), path), 'utf8')) as { spec: { group: string, names: { kind: string }, versions: { name: string, schema: { openAPIV3Schema: Schema } }[] } }
+    const { spec } = parse(readFileSync(join(moduleFolder(module), path), 'utf8')) as {
+      spec: { group: string; names: { kind: string }; versions: { name: string; schema: { openAPIV3Schema: Schema } }[] }
+    }
     for (const { name, schema } of spec.versions.filter(one => one.name === 'v1')) {
       const kind = `${spec.group}/${name} ${spec.names.kind}`
       const whole = closed(schema.openAPIV3Schema) as { properties: Record<string, unknown> }

@@ -19,5 +19,7 @@ export function metaSchemasModule (): string {
 }
 
 export function writeMetaSchemas (): void {
-  overwrite('src/jsonschema/built/meta-schemas.js', "export const metaSchemas = () => require('./drafts.cjs')", { drafts: metaSchemasModule() })
+  overwrite('src/jsonschema/built/meta-schemas.js', "export const metaSchemas = () => require('./drafts.cjs')", {
+    drafts: metaSchemasModule()
+  })
 }

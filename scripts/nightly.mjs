@@ -21,7 +21,11 @@ const STEPS = [
   ['unit, integration and system suites, new seed, ten times the runs', 'node', ['scripts/test.mjs', 'unit']],
   [null, 'node', ['scripts/test.mjs', 'integration']],
   [null, 'node', ['scripts/test.mjs', 'system']],
-  ['fuzz targets, guided by coverage', 'node', ['dist/test/fuzz/run.js', `--seconds=${Math.ceil(spare * 60 * 0.5 / 12)}`, `--seed=${seed}`]],
+  [
+    'fuzz targets, guided by coverage',
+    'node',
+    ['dist/test/fuzz/run.js', `--seconds=${Math.ceil((spare * 60 * 0.5) / 12)}`, `--seed=${seed}`]
+  ],
   ['soak', 'node', ['dist/bench/soak.js', `--minutes=${Math.ceil(spare * 0.4)}`, `--seed=${seed % 1_000}`]],
   ['benchmarks, quick', 'node', ['dist/bench/main.js', '--quick', '--out=dist/bench-nightly']]
 ]

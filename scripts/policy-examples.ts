@@ -14,8 +14,8 @@ about:
   title: Delivery window
   source: https://acme.example/ext/delivery-window/v1
   summary: When a courier may deliver.
-  drift: ["The text says \`start\`, every client sends \`from\`: this policy asks for \`from\`."]
-  notes: [Whether the window lies in the future cannot be checked here.]`,
+  drift: ["The text says \`start\`, every client sends \`from\`: this policy requires \`from\`."]
+  notes: [The policy cannot check whether the window is in the future.]`,
   mode: 'mode: observe',
   owns: `
 owns:
@@ -109,7 +109,7 @@ correlate:
   - id: one-of-the-slots
     remember: {on: response, select: {metadata: {in: [status], key: $uri}}, pick: /slots/*/id}
     check: {on: request, select: {metadata: {in: [message], key: $uri}}, pick: [/slot, /choice/slot], relation: member}
-    error: {message: the slot is none of those that were offered}`,
+    error: {message: the slot was not offered}`,
   observe: `
 observe:
   spanAttributes:

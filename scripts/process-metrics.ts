@@ -24,7 +24,9 @@ export const PROCESS_METRICS: readonly ProcessMetric[] = [
   gauge('process_open_fds', 'open file descriptors, including connections; Linux'),
   gauge('process_max_fds', 'maximum number of file descriptors; Linux'),
   gauge('nodejs_eventloop_lag_seconds', 'delay of the event loop at the scrape'),
-  ...['min', 'max', 'mean', 'stddev'].map(name => gauge(`nodejs_eventloop_lag_${name}_seconds`, `${name} of its delay since the last scrape`)),
+  ...['min', 'max', 'mean', 'stddev'].map(name =>
+    gauge(`nodejs_eventloop_lag_${name}_seconds`, `${name} of its delay since the last scrape`)
+  ),
   ...[50, 90, 99].map(name => gauge(`nodejs_eventloop_lag_p${name}_seconds`, `percentile ${name} of its delay since the last scrape`)),
   gauge('nodejs_active_resources', 'resources that keep the event loop alive', 'type'),
   gauge('nodejs_active_resources_total', 'their total'),
@@ -39,5 +41,10 @@ export const PROCESS_METRICS: readonly ProcessMetric[] = [
   gauge('nodejs_heap_space_size_used_bytes', 'used part of each space', 'space'),
   gauge('nodejs_heap_space_size_available_bytes', 'free part of each space', 'space'),
   gauge('nodejs_version_info', 'always 1', 'version', 'major', 'minor', 'patch'),
-  { name: 'nodejs_gc_duration_seconds', type: 'histogram', labels: ['kind'], meaning: 'garbage collections; `kind` major, minor, incremental, weakcb' }
+  {
+    name: 'nodejs_gc_duration_seconds',
+    type: 'histogram',
+    labels: ['kind'],
+    meaning: 'garbage collections; `kind` major, minor, incremental, weakcb'
+  }
 ]

@@ -32,16 +32,21 @@ export const ADDRESSED: Readonly<Record<string, (text: string, address: string) 
   'package.json': (text, address) =>
     replaced(replaced(text, /(?<="homepage": ")[^"]*/, `${address}#readme`), /(?<="bugs": ")[^"]*/, `${address}/issues`),
   Dockerfile: (text, address) =>
-    replaced(replaced(replaced(text,
-      /(?<=image\.url=")[^"]*/, address),
-    /(?<=image\.source=")[^"]*/, address),
-    /(?<=image\.documentation=")[^"]*/, publicPage('docs/deploying.md', address)),
+    replaced(
+      replaced(replaced(text, /(?<=image\.url=")[^"]*/, address), /(?<=image\.source=")[^"]*/, address),
+      /(?<=image\.documentation=")[^"]*/,
+      publicPage('docs/deploying.md', address)
+    ),
   'deploy/helm/a2a-extension-gateway/Chart.yaml': (text, address) =>
     replaced(text, /^home: .*\nsources:\n {2}- .*$/m, `home: ${address}\nsources:\n  - ${address}`),
   'deploy/prometheus/alerts.yaml': runbooks,
   'deploy/prometheus/alerts.test.yaml': runbooks,
   '.github/ISSUE_TEMPLATE/config.yml': (text, address) =>
-    replaced(replaced(text, /(?<=url: )\S*(?=\/security\/advisories\/new$)/m, address), /(?<=url: )\S*(?=\/blob\/main\/docs\/troubleshooting\.md$)/m, address)
+    replaced(
+      replaced(text, /(?<=url: )\S*(?=\/security\/advisories\/new$)/m, address),
+      /(?<=url: )\S*(?=\/blob\/main\/docs\/troubleshooting\.md$)/m,
+      address
+    )
 }
 
 /** The content of the file with the address of package.json. */
@@ -51,7 +56,11 @@ export function addressed (file: string): string {
   return edit(read(file), publicAddress())
 }
 
-export const ADDRESSED_FILES: readonly Generator[] = Object.keys(ADDRESSED).map(file => ({ file, edits: true, render: () => addressed(file) }))
+export const ADDRESSED_FILES: readonly Generator[] = Object.keys(ADDRESSED).map(file => ({
+  file,
+  edits: true,
+  render: () => addressed(file)
+}))
 
 function read (file: string): string {
   return readFileSync(join(packageRoot(), file), 'utf8')

@@ -38,12 +38,20 @@ export function releaseProblems (tag: string, address: string, files: ReleaseFil
   const { version } = files
   const image = /^ARG VERSION=(.*)$/m.exec(files.dockerfile)?.[1] ?? 'none'
   return [
-    ...tag === `v${version}` ? [] : [`The tag is ${tag}, but the version in package.json is ${version}: set the version, then tag v${version}.`],
-    ...files.chart.version === version ? [] : [`version in ${CHART} is ${files.chart.version}: set ${version}.`],
-    ...files.chart.appVersion === version ? [] : [`appVersion in ${CHART} is ${files.chart.appVersion}: set ${version}.`],
-    ...image === version ? [] : [`ARG VERSION in Dockerfile is ${image}: set ${version}.`],
-    ...releaseNotes(tag, files.changelog) === null ? [`CHANGELOG.md has no heading "## ${version} (YYYY-MM-DD)": replace "Unreleased (${version})".`] : [],
-    ...files.address === address ? [] : [`repository.url in package.json is ${files.address}, but this is ${address}: npm accepts provenance only for the repository it names.`]
+    ...(tag === `v${version}`
+      ? []
+      : [`The tag is ${tag}, but the version in package.json is ${version}: set the version, then tag v${version}.`]),
+    ...(files.chart.version === version ? [] : [`version in ${CHART} is ${files.chart.version}: set ${version}.`]),
+    ...(files.chart.appVersion === version ? [] : [`appVersion in ${CHART} is ${files.chart.appVersion}: set ${version}.`]),
+    ...(image === version ? [] : [`ARG VERSION in Dockerfile is ${image}: set ${version}.`]),
+    ...(releaseNotes(tag, files.changelog) === null
+      ? [`CHANGELOG.md has no heading "## ${version} (YYYY-MM-DD)": replace "Unreleased (${version})".`]
+      : []),
+    ...(files.address === address
+      ? []
+      : [
+          `repository.url in package.json is ${files.address}, but this is ${address}: npm accepts provenance only for the repository it names.`
+        ])
   ]
 }
 

@@ -1,6 +1,15 @@
 /** Describes one rule of a policy in words: its subject, its conditions, and its requirements. */
 import { stringify } from 'yaml'
-import type { ResponseSelectorConfig, ConditionConfig, ContentPlace, MetadataSelectorConfig, PartSelectorConfig, ResponseRuleConfig, RuleConfig, SelectorConfig } from '../src/config/model/model.js'
+import type {
+  ResponseSelectorConfig,
+  ConditionConfig,
+  ContentPlace,
+  MetadataSelectorConfig,
+  PartSelectorConfig,
+  ResponseRuleConfig,
+  RuleConfig,
+  SelectorConfig
+} from '../src/config/model/model.js'
 
 const code = (text: string): string => `\`${text}\``
 const any = (texts: readonly string[]): string => texts.map(code).join(' or ')
@@ -22,12 +31,20 @@ export function ruleWords (rule: RuleConfig, level = '###'): string {
 export function responseRuleWords (rule: ResponseRuleConfig, level = '###'): string {
   const { on, select, error, verdict = 'warn', chunked } = rule
   return words(rule, level, 'result', `Selects ${answered(select)}${on === undefined ? '' : `, in responses to ${any(on)}`}.`, [
-    ...chunked === false ? ['It also applies to data that a stream appends to an artifact.'] : [],
-    ...verdict === 'reject' ? [`Otherwise the response is rejected${error?.reason === undefined ? '' : `, reason ${code(error.reason)}`}.${reads(error)}`] : [consequence(verdict, error)]
+    ...(chunked === false ? ['It also applies to data that a stream appends to an artifact.'] : []),
+    ...(verdict === 'reject'
+      ? [`Otherwise the response is rejected${error?.reason === undefined ? '' : `, reason ${code(error.reason)}`}.${reads(error)}`]
+      : [consequence(verdict, error)])
   ])
 }
 
-function words (rule: RuleConfig | ResponseRuleConfig, level: string, subject: 'request' | 'result', looks: string, ends: readonly string[]): string {
+function words (
+  rule: RuleConfig | ResponseRuleConfig,
+  level: string,
+  subject: 'request' | 'result',
+  looks: string,
+  ends: readonly string[]
+): string {
   const { id, select, when, unless, schema } = rule
   const lines = [`${level} ${id}`, '', looks, ...condition('Applies if', when, subject), ...condition('Does not apply if', unless, subject)]
   const count = countWords(rule)
@@ -38,7 +55,11 @@ function words (rule: RuleConfig | ResponseRuleConfig, level: string, subject: '
   return [...lines, ...ends.flatMap(end => ['', end])].join('\n')
 }
 
-const EVENTS = { first: 'the first result of a response', terminal: 'each result that is a message or ends its task', last: 'the last result of a response' }
+const EVENTS = {
+  first: 'the first result of a response',
+  terminal: 'each result that is a message or ends its task',
+  last: 'the last result of a response'
+}
 
 function answered ({ part, metadata, event }: ResponseSelectorConfig): string {
   if (event !== undefined) return EVENTS[event]
@@ -57,9 +78,20 @@ function selected ({ part, metadata, header, pointer }: SelectorConfig): string 
   return partWords(part ?? {})
 }
 
-const PLACES = { message: 'the message', params: 'the request', part: 'each part', status: 'the status message', task: 'the task', artifact: 'each artifact', event: 'the update' }
+const PLACES = {
+  message: 'the message',
+  params: 'the request',
+  part: 'each part',
+  status: 'the status message',
+  task: 'the task',
+  artifact: 'each artifact',
+  event: 'the update'
+}
 
-function metadataWords ({ in: places, key, path, equals }: MetadataSelectorConfig, initial: NonNullable<MetadataSelectorConfig['in']> = ['message']): string {
+function metadataWords (
+  { in: places, key, path, equals }: MetadataSelectorConfig,
+  initial: NonNullable<MetadataSelectorConfig['in']> = ['message']
+): string {
   const where = `${code(key)} in the metadata of ${(places ?? initial).map(place => PLACES[place]).join(' or ')}`
   return `${path === undefined ? '' : `${code(path)} in `}${where}${equals === undefined ? '' : `, if it is ${code(String(equals))}`}`
 }

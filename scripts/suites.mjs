@@ -22,20 +22,24 @@ const INTEGRATION_GROUPS = {
   advisories: /^security\/(?:CVE|GHSA)-(?!2026-109924)/,
   bypass: /^security\/bypass-(?!passthrough-spellings)/,
   clients: /^e2e\/(?:answers-(?:bytes|echo|limits|page|removed|schemas)|refusals|sdk-direct|sdk-via-gateway)/,
-  proxy: /^gateway\/(?:answers-|card-policies|cards-served|edits|extended-card|extension-routes|forward-headers|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
-  services: /^(?:admin|bench\/(?:open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|trace-context)|upstream\/(?:card-|gate|tls))/
+  proxy:
+    /^gateway\/(?:answers-|card-policies|cards-served|edits|extended-card|extension-routes|forward-headers|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
+  services:
+    /^(?:admin|bench\/(?:open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|trace-context)|upstream\/(?:card-|gate|tls))/
 }
 
 /** Files of those folders that start processes, wait for sockets or files, or measure the coverage of their own process. */
 const NOT_UNIT = [
-  'config/hostile', 'config/watch', 'console/tail', 'docs/quick-start', 'docs/telemetry-reference', 'fuzz/coverage', 'offline/cli', 'offline/explain-cli', 'state/redis-misbehaviour'
+  'config/hostile', 'config/watch', 'console/tail', 'docs/quick-start', 'docs/telemetry-reference', 'fuzz/coverage', 'offline/cli',
+  'offline/explain-cli', 'state/redis-misbehaviour'
 ]
 
 /** Files that run in a process of their own in `npm test`: one end-to-end call for each binding and version. */
 const UNIT_FILES = ['e2e/smoke']
 
 const inFolder = (file, folder) => file.startsWith(`${folder}/`)
-const unitGroup = file => NOT_UNIT.includes(file) ? undefined : Object.keys(UNIT_GROUPS).find(name => UNIT_GROUPS[name].some(folder => inFolder(file, folder)))
+const unitGroup = file =>
+  NOT_UNIT.includes(file) ? undefined : Object.keys(UNIT_GROUPS).find(name => UNIT_GROUPS[name].some(folder => inFolder(file, folder)))
 
 const integrationGroup = file => Object.keys(INTEGRATION_GROUPS).find(name => INTEGRATION_GROUPS[name].test(file))
 
@@ -64,9 +68,12 @@ export function processesOf (suite, files) {
 /** The processes that take longest, measured on two cores. */
 const SLOW_FIRST = [
   'policy', 'config', 'protocol', 'offline', 'wire',
-  'hostile/scenarios', 'differential/answers', 'bypass', 'clients', 'proxy', 'gateway/hostile-cards', 'security/bypass-passthrough-spellings', 'gateway/serve-cli', 'differential/requests', 'advisories', 'cli/bundled',
-  'e2e/policy-guide', 'faults/table', 'e2e/answers-slow', 'offline/explain-cli', 'gateway/reload', 'upstream/upstream-failures', 'services', 'differential/member-types', 'e2e/answers-tasks',
-  'security/CVE-2026-109924', 'bench/run', 'differential/answers-generated', 'config/hostile', 'e2e/answers-faults', 'limits/slow-readers', 'cluster/workers', 'cluster/reload', 'telemetry/tracing', 'gateway/reload-cli', 'gateway/telemetry', 'faults/soak'
+  'hostile/scenarios', 'differential/answers', 'bypass', 'clients', 'proxy', 'gateway/hostile-cards',
+  'security/bypass-passthrough-spellings', 'gateway/serve-cli', 'differential/requests', 'advisories', 'cli/bundled',
+  'e2e/policy-guide', 'faults/table', 'e2e/answers-slow', 'offline/explain-cli', 'gateway/reload', 'upstream/upstream-failures', 'services',
+  'differential/member-types', 'e2e/answers-tasks',
+  'security/CVE-2026-109924', 'bench/run', 'differential/answers-generated', 'config/hostile', 'e2e/answers-faults', 'limits/slow-readers',
+  'cluster/workers', 'cluster/reload', 'telemetry/tracing', 'gateway/reload-cli', 'gateway/telemetry', 'faults/soak'
 ]
 
 export const SUITES = {

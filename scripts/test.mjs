@@ -21,7 +21,9 @@ const times = args.includes('--times')
 const chosen = args.filter(arg => !arg.startsWith('--'))
 const unknown = args.filter(arg => arg.startsWith('--') && !['--times', '--bail'].includes(arg))
 if (chosen.length === 0 || unknown.length > 0) {
-  console.error(`usage: node scripts/test.mjs [--times] [--bail] ${Object.keys(SUITES).join('|')}\n       node scripts/test.mjs [--times] [--bail] PATH...`)
+  console.error(
+    `usage: node scripts/test.mjs [--times] [--bail] ${Object.keys(SUITES).join('|')}\n       node scripts/test.mjs [--times] [--bail] PATH...`
+  )
   process.exit(2)
 }
 
@@ -29,7 +31,10 @@ const begin = performance.now()
 const since = () => `${((performance.now() - begin) / 1_000).toFixed(1)} s`
 await buildTests()
 console.log(`# compiled in ${since()}`)
-const files = readdirSync(BUILT, { recursive: true }).filter(file => file.endsWith('.test.js')).map(file => file.slice(0, -'.test.js'.length)).sort()
+const files = readdirSync(BUILT, { recursive: true })
+  .filter(file => file.endsWith('.test.js'))
+  .map(file => file.slice(0, -'.test.js'.length))
+  .sort()
 // In `npm test -- wire/json`, the suite's name comes before the paths. When both are present, only the paths count.
 const paths = Object.hasOwn(SUITES, chosen[0]) ? chosen.slice(1) : chosen
 const suite = paths.length === 0 ? chosen[0] : null
@@ -39,10 +44,18 @@ if (processes.size === 0) {
   console.error(`no test file has ${paths.join(' or ')} in its path`)
   process.exit(2)
 }
-const child = spawn(process.execPath, [
-  join(ROOT, 'node_modules/tap/dist/esm/run.mjs'), '--disable-coverage', ...args.includes('--bail') ? ['--bail'] : [], `--jobs=${jobs(availableParallelism())}`, `--timeout=${timeout}`,
-  ...[...processes].map(([name, members]) => relative(ROOT, entryOf(name, members)))
-], { cwd: ROOT, stdio: ['ignore', times ? 'pipe' : 'inherit', 'inherit'] })
+const child = spawn(
+  process.execPath,
+  [
+    join(ROOT, 'node_modules/tap/dist/esm/run.mjs'),
+    '--disable-coverage',
+    ...(args.includes('--bail') ? ['--bail'] : []),
+    `--jobs=${jobs(availableParallelism())}`,
+    `--timeout=${timeout}`,
+    ...[...processes].map(([name, members]) => relative(ROOT, entryOf(name, members)))
+  ],
+  { cwd: ROOT, stdio: ['ignore', times ? 'pipe' : 'inherit', 'inherit'] }
+)
 let output = ''
 child.stdout?.on('data', chunk => { output += chunk })
 child.on('close', code => {

@@ -26,8 +26,12 @@ export function validatorsModule (schema: Schema, part: string | null): string {
 }
 
 export function writeValidators (): void {
-  overwrite('src/config/built/validators.js', "export const validatorsOf = name => name === 'tests' ? require('./tests.cjs') : require('./configuration.cjs')", {
-    configuration: validatorsModule(configSchema, POLICY),
-    tests: validatorsModule(testFileSchema, null)
-  })
+  overwrite(
+    'src/config/built/validators.js',
+    "export const validatorsOf = name => name === 'tests' ? require('./tests.cjs') : require('./configuration.cjs')",
+    {
+      configuration: validatorsModule(configSchema, POLICY),
+      tests: validatorsModule(testFileSchema, null)
+    }
+  )
 }

@@ -26,8 +26,13 @@ export function readScript (file: string): Script {
 }
 
 /** Runs the script, which is a function of the variables that a CommonJS module sees. */
-export function runScript (script: Script, file: string): Bundle {
-  const run = script.runInThisContext() as (exports: Record<string, () => unknown>, require: NodeJS.Require, filename: string, dirname: string) => void
+function runScript (script: Script, file: string): Bundle {
+  const run = script.runInThisContext() as (
+    exports: Record<string, () => unknown>,
+    require: NodeJS.Require,
+    filename: string,
+    dirname: string
+  ) => void
   const exports: Record<string, () => unknown> = {}
   run(exports, createRequire(file), file, dirname(file))
   return exports

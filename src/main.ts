@@ -9,7 +9,11 @@ import { packageVersion } from './config/paths.js'
 const out = (text: string): void => { process.stdout.write(text.endsWith('\n') ? text : `${text}\n`) }
 const err = (text: string): void => { process.stderr.write(text.endsWith('\n') ? text : `${text}\n`) }
 
-function optionsOf ({ flags = [], lists = [], switches = [] }: Command): Record<string, { type: 'string' | 'boolean', multiple?: boolean, short?: string }> {
+function optionsOf ({
+  flags = [],
+  lists = [],
+  switches = []
+}: Command): Record<string, { type: 'string' | 'boolean'; multiple?: boolean; short?: string }> {
   return Object.fromEntries([
     ...flags.map(name => [name, { type: 'string' as const }] as const),
     ...lists.map(name => [name, { type: 'string' as const, multiple: true }] as const),
@@ -55,13 +59,41 @@ async function main (argv: readonly string[]): Promise<number> {
   const config = text('config') ?? null
   // Each command loads only its own code. `health`, which a container runs every few seconds, needs no code of the gateway.
   switch (command) {
-    case 'serve': return await (await import('./cli/serve.js')).runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
-    case 'check': return await (await import('./cli/check.js')).runCheck({ config, live: values.live === true, env }, { out, err })
-    case 'init': return await (await import('./cli/init.js')).runInit({ url: positionals[0], output: text('output') }, { out, err })
-    case 'explain': return await (await import('./cli/explain.js')).runExplain({ recordings: positionals, config, card: text('card') ?? null, upstream: text('upstream'), agent: text('agent') ?? null, headers: (values.header ?? []) as string[], request: text('request') ?? null, response: text('answer') ?? null, json: values.json === true, env }, { out, err })
-    case 'test': return (await import('./cli/test.js')).runTest({ files: positionals, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env }, { out, err })
-    case 'schema': return (await import('./cli/schema.js')).runSchema({ out })
-    default: return await (await import('./cli/health.js')).runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })
+    case 'serve':
+      return await (
+        await import('./cli/serve.js')
+      ).runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
+    case 'check':
+      return await (await import('./cli/check.js')).runCheck({ config, live: values.live === true, env }, { out, err })
+    case 'init':
+      return await (await import('./cli/init.js')).runInit({ url: positionals[0], output: text('output') }, { out, err })
+    case 'explain':
+      return await (
+        await import('./cli/explain.js')
+      ).runExplain(
+        {
+          recordings: positionals,
+          config,
+          card: text('card') ?? null,
+          upstream: text('upstream'),
+          agent: text('agent') ?? null,
+          headers: (values.header ?? []) as string[],
+          request: text('request') ?? null,
+          response: text('answer') ?? null,
+          json: values.json === true,
+          env
+        },
+        { out, err }
+      )
+    case 'test':
+      return (await import('./cli/test.js')).runTest(
+        { files: positionals, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env },
+        { out, err }
+      )
+    case 'schema':
+      return (await import('./cli/schema.js')).runSchema({ out })
+    default:
+      return await (await import('./cli/health.js')).runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })
   }
 }
 

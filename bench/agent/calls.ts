@@ -26,14 +26,24 @@ export const HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'application/json', 'a2a-version': '1.0', 'a2a-extensions': REQUIRED, accept: 'application/json'
 }
 /** @param answer the stream that the agent sends: `burst 50`, `paced 3` or `hold`; see the agent */
-export const streamHeaders = (answer: string): Record<string, string> => ({ ...HEADERS, accept: 'text/event-stream', 'bench-stream': answer })
+export const streamHeaders = (answer: string): Record<string, string> => ({
+  ...HEADERS,
+  accept: 'text/event-stream',
+  'bench-stream': answer
+})
 
 /** A call with a DataPart that names a schema. The body has exactly `bytes` bytes. @throws Error when `bytes` is too small for a call */
 export function callBody ({ bytes, shape }: Pick<Work, 'bytes' | 'shape'>, method = 'SendMessage'): Buffer {
   const items: object[] = [{ sku: 'A-17', quantity: 2 }]
-  const whole = (filler: object[]): Buffer => Buffer.from(JSON.stringify({
-    jsonrpc: '2.0', id: 1, method, params: { message: { messageId: 'm-1', role: 'ROLE_USER', parts: [{ data: { items }, mediaType: DATA_TYPE }, ...filler] } }
-  }))
+  const whole = (filler: object[]): Buffer =>
+    Buffer.from(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method,
+        params: { message: { messageId: 'm-1', role: 'ROLE_USER', parts: [{ data: { items }, mediaType: DATA_TYPE }, ...filler] } }
+      })
+    )
   if (shape === 'data') {
     for (let length = whole([{ text: '' }]).length; ;) {
       const item = { sku: `B-${10_000 + items.length}`, quantity: items.length, note: 'with the others' }
@@ -68,12 +78,29 @@ function base64 (characters: number): string {
 const reply = { data: { items: [{ sku: 'A-17', quantity: 2 }] }, mediaType: DATA_TYPE }
 
 /** A task whose artifact conforms to the schema. */
-export const ANSWER = Buffer.from(JSON.stringify({
-  jsonrpc: '2.0', id: 1, result: { task: { id: 'task-1', contextId: 'context-1', status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [{ artifactId: 'a-1', parts: [reply, { text: 'It is on its way.' }] }] } }
-}))
+export const ANSWER = Buffer.from(
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    result: {
+      task: {
+        id: 'task-1',
+        contextId: 'context-1',
+        status: { state: 'TASK_STATE_COMPLETED' },
+        artifacts: [{ artifactId: 'a-1', parts: [reply, { text: 'It is on its way.' }] }]
+      }
+    }
+  })
+)
 
 /** One event of 400 bytes. */
-export const EVENT = event({ statusUpdate: { taskId: 'task-1', contextId: 'context-1', status: { state: 'TASK_STATE_WORKING', message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: '' }] } } } })
+export const EVENT = event({
+  statusUpdate: {
+    taskId: 'task-1',
+    contextId: 'context-1',
+    status: { state: 'TASK_STATE_WORKING', message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: '' }] } }
+  }
+})
 
 function event (result: object): Buffer {
   const text = `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`
@@ -93,7 +120,10 @@ export function card (base: string, policies: number, nodes: number): object {
     description: 'Takes orders.',
     version: '1',
     supportedInterfaces: [{ url: `${base}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
-    capabilities: { streaming: true, extensions: [{ uri: REQUIRED, required: true }, ...nodes === 0 ? [] : [{ uri: OBJECT_SCHEMAS }], ...more] },
+    capabilities: {
+      streaming: true,
+      extensions: [{ uri: REQUIRED, required: true }, ...(nodes === 0 ? [] : [{ uri: OBJECT_SCHEMAS }]), ...more]
+    },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['text/plain'],
     skills: [{ id: 'order', name: 'Order', description: 'Takes an order.', tags: ['order'] }],
@@ -105,6 +135,16 @@ export const extension = (i: number): string => `https://example.com/ext/further
 
 function schema (nodes: number): object {
   const unused = Object.fromEntries(Array.from({ length: Math.max(0, nodes - 6) }, (_none, i) => [`field${i}`, { type: 'string' }]))
-  const item = { type: 'object', required: ['sku', 'quantity'], properties: { sku: { type: 'string', minLength: 1 }, quantity: { type: 'integer', minimum: 1 }, note: { type: 'string' } }, additionalProperties: false }
-  return { type: 'object', required: ['items'], properties: { items: { type: 'array', items: item }, ...unused }, additionalProperties: false }
+  const item = {
+    type: 'object',
+    required: ['sku', 'quantity'],
+    properties: { sku: { type: 'string', minLength: 1 }, quantity: { type: 'integer', minimum: 1 }, note: { type: 'string' } },
+    additionalProperties: false
+  }
+  return {
+    type: 'object',
+    required: ['items'],
+    properties: { items: { type: 'array', items: item }, ...unused },
+    additionalProperties: false
+  }
 }

@@ -19,7 +19,9 @@ const PACE = 10
 const CHUNK = Buffer.concat([Buffer.from(`${EVENT.length.toString(16)}\r\n`), EVENT, Buffer.from('\r\n')])
 const CHUNKS = Buffer.concat(Array.from({ length: EVENTS_PER_WRITE }, () => CHUNK))
 const LAST = Buffer.from('0\r\n\r\n')
-const STREAM_HEAD = Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n')
+const STREAM_HEAD = Buffer.from(
+  'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n'
+)
 const PLAIN = whole('200 OK', ANSWER)
 
 const stats = { calls: 0, bytes: 0, streams: 0 }
@@ -134,7 +136,10 @@ class Connection {
 }
 
 function whole (status: string, body: Buffer, more = ''): Buffer {
-  return Buffer.concat([Buffer.from(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${more}\r\n`), body])
+  return Buffer.concat([
+    Buffer.from(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${more}\r\n`),
+    body
+  ])
 }
 
 const server = createServer(socket => new Connection(socket, `http://127.0.0.1:${(server.address() as AddressInfo).port}`))

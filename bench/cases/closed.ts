@@ -32,7 +32,9 @@ export async function closedSample (bench: Bench, party: Party, call: Call): Pro
   if (bad > 0 || calls === 0) throw new WrongAnswer(`${bad} of ${calls + bad} calls failed`)
   // Calls that are cut off at the end of the load reach the agent, but are not counted.
   const [reached, bytes] = [after.calls - before.calls, after.bytes - before.bytes]
-  if (reached < calls || bytes < calls * call.body.length) throw new WrongAnswer(`of ${calls} answered calls ${reached} reached the agent, with ${bytes} bytes`)
+  if (reached < calls || bytes < calls * call.body.length) {
+    throw new WrongAnswer(`of ${calls} completed calls ${reached} reached the agent, with ${bytes} bytes`)
+  }
   return { perSecond: calls / took, ...(party.pids.length === 0 ? {} : { cpuPerCall: cpu / calls * 1e6, busy: cpu / took }) }
 }
 

@@ -25,7 +25,8 @@ const SIZES: Configurations = {
 export const SIZE: Case = {
   name: 'size',
   about: 'calls of 400 B with more agents, policies, rules of other agents, and larger schemas',
-  run: async bench => await sideBySide(bench, 'size', '400 B', SIZES, { headers: HEADERS, body: callBody({ bytes: 400, shape: 'text' }), connections: MANY })
+  run: async bench =>
+    await sideBySide(bench, 'size', '400 B', SIZES, { headers: HEADERS, body: callBody({ bytes: 400, shape: 'text' }), connections: MANY })
 }
 
 /**
@@ -33,8 +34,8 @@ export const SIZE: Case = {
  * until it finds one.
  */
 const READINGS: Configurations = {
-  'answers not read (responses: off)': { responses: 'off' },
-  'no rule looks, proof of activation is sought (responses: observe)': { responses: 'observe', nodes: 0 },
+  'responses not read (responses: off)': { responses: 'off' },
+  'no rules, only proof of activation (responses: observe)': { responses: 'observe', nodes: 0 },
   'object schemas observed': { responses: 'observe' },
   'object schemas enforced': { responses: 'enforce' }
 }
@@ -42,15 +43,22 @@ const EVENTS = 500
 
 export const READING: Case = {
   name: 'reading',
-  about: `streams of ${EVENTS} events of 400 B, by what becomes of answers`,
-  run: async bench => await sideBySide(bench, 'reading', `${EVENTS} events`, READINGS, { headers: streamHeaders(`burst ${EVENTS}`), body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'), connections: FEW })
+  about: `streams of ${EVENTS} events of 400 B, by the treatment of responses`,
+  run: async bench =>
+    await sideBySide(bench, 'reading', `${EVENTS} events`, READINGS, {
+      headers: streamHeaders(`burst ${EVENTS}`),
+      body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'),
+      connections: FEW
+    })
 }
 
 async function sideBySide (bench: Bench, name: string, work: string, configurations: Configurations, call: Call): Promise<Table[]> {
   const parties: Party[] = []
   try {
     bench.say(`${name}: starting ${Object.keys(configurations).length} gateways`)
-    for (const [title, options] of Object.entries(configurations)) parties.push({ ...await startGateway(bench.place, { ...options, name: `${name}-${parties.length}` }), name: title })
+    for (const [title, options] of Object.entries(configurations)) {
+      parties.push({ ...(await startGateway(bench.place, { ...options, name: `${name}-${parties.length}` })), name: title })
+    }
     await warm(bench, parties, call)
     return [{ work, rows: await interleave(bench, name, subjects(parties), party => closedSample(bench, party, call)) }]
   } finally {

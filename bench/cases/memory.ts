@@ -16,7 +16,8 @@ const MOST_ROUNDS = 3
 const FRESH: Readonly<Record<string, (bench: Bench) => Promise<Party>>> = {
   gateway: ({ place }) => startGateway(place, { name: 'memory', watched: true }),
   'node-proxy': ({ place }) => ours('memory-node', place, [...watched(), built('bench/parties/node-proxy.js'), place.agent], { ipc: true }),
-  'fastify-proxy': ({ place }) => ours('memory-fastify', place, [...watched(), built('bench/parties/fastify-proxy.js'), place.agent], { ipc: true })
+  'fastify-proxy': ({ place }) =>
+    ours('memory-fastify', place, [...watched(), built('bench/parties/fastify-proxy.js'), place.agent], { ipc: true })
 }
 
 /** Each round starts new processes. In an old process, memory that was freed once would not appear as growth a second time. */
@@ -26,7 +27,13 @@ export const MEMORY: Case = {
   run: async (bench, parties) => {
     const streams = bench.quick ? STREAMS / 4 : STREAMS
     const which = parties.flatMap(({ name }) => FRESH[name] === undefined ? [] : [{ name, of: FRESH[name] }])
-    const rows = await interleave(bench, 'memory', which, async fresh => await perStream(bench, fresh, streams), Math.min(bench.rounds, MOST_ROUNDS))
+    const rows = await interleave(
+      bench,
+      'memory',
+      which,
+      async fresh => await perStream(bench, fresh, streams),
+      Math.min(bench.rounds, MOST_ROUNDS)
+    )
     return [{ work: `${streams} open streams`, rows }]
   }
 }

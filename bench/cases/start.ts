@@ -5,7 +5,7 @@ import { freePort, start, stop, until } from '../processes.js'
 
 export const START: Case = {
   name: 'start',
-  about: 'time from starting `serve` until /readyz says yes, with an agent that answers',
+  about: 'time from starting `serve` until /readyz returns 200, with an agent that responds',
   run: async bench => {
     const rows = await interleave(bench, 'start', [{ name: 'gateway', of: null }], async () => {
       const admin = `127.0.0.1:${await freePort()}`

@@ -20,7 +20,10 @@ export const THROUGHPUT: Case = {
       const call = callOf(work)
       bench.say(`throughput, ${work.name}: warming up`)
       await warm(bench, parties, call)
-      measured.push({ work: work.name, rows: await interleave(bench, `throughput, ${work.name}`, subjects(parties), party => closedSample(bench, party, call)) })
+      measured.push({
+        work: work.name,
+        rows: await interleave(bench, `throughput, ${work.name}`, subjects(parties), party => closedSample(bench, party, call))
+      })
     }
     return measured
   }
@@ -33,9 +36,15 @@ export const STREAM: Case = {
   name: 'stream',
   about: `streams of ${EVENTS} events of 400 B per second, 64 at once`,
   run: async (bench, parties) => {
-    const call: Call = { headers: streamHeaders(`burst ${EVENTS}`), body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'), connections: MANY }
+    const call: Call = {
+      headers: streamHeaders(`burst ${EVENTS}`),
+      body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'),
+      connections: MANY
+    }
     bench.say('stream: warming up')
     await warm(bench, parties, call)
-    return [{ work: `${EVENTS} events`, rows: await interleave(bench, 'stream', subjects(parties), party => closedSample(bench, party, call)) }]
+    return [
+      { work: `${EVENTS} events`, rows: await interleave(bench, 'stream', subjects(parties), party => closedSample(bench, party, call)) }
+    ]
   }
 }

@@ -13,7 +13,12 @@ import { MANY, closedSample, warm } from './closed.js'
 import { EVENTS, callOf } from './throughput.js'
 
 const RATE = 500
-const MEASURES: ReadonlyArray<readonly [string, string]> = [['cpuPerCall', 'CPU per call'], ['perSecond', 'calls per second'], ['p50', 'p50'], ['p99', 'p99']]
+const MEASURES: ReadonlyArray<readonly [string, string]> = [
+  ['cpuPerCall', 'CPU per call'],
+  ['perSecond', 'calls per second'],
+  ['p50', 'p50'],
+  ['p99', 'p99']
+]
 
 /** @returns a table: for each work, the second party's figures as multiples of the first party's, with their quartiles */
 export async function versus (bench: Bench, before: Party, after: Party): Promise<string> {
@@ -22,12 +27,18 @@ export async function versus (bench: Bench, before: Party, after: Party): Promis
   const tell = (work: string, [first, second]: readonly Row[]): void => {
     if (first === undefined || second === undefined) return
     const broken = [first, second].find(row => row.broken !== undefined)
-    if (broken !== undefined) lines.push([work, '', `wrong answers of ${broken.party === '0' ? before.name : after.name}: ${broken.broken ?? ''}`])
+    if (broken !== undefined) {
+      lines.push([work, '', `wrong responses of ${broken.party === '0' ? before.name : after.name}: ${broken.broken ?? ''}`])
+    }
     for (const [measure, title] of MEASURES) {
       const ratios = pairwise(figures(second, measure), figures(first, measure), ratio)
       if (ratios.length === 0) continue
       const { median, low, high } = spread(ratios)
-      lines.push([work, title, `${median.toFixed(3)}× (${low.toFixed(3)}-${high.toFixed(3)})${low <= 1 && high >= 1 ? ', no difference seen' : ''}`])
+      lines.push([
+        work,
+        title,
+        `${median.toFixed(3)}× (${low.toFixed(3)}-${high.toFixed(3)})${low <= 1 && high >= 1 ? ', no difference' : ''}`
+      ])
     }
   }
   for (const [work, call] of calls()) {
@@ -37,8 +48,15 @@ export async function versus (bench: Bench, before: Party, after: Party): Promis
   }
   const body = callBody({ bytes: 400, shape: 'text' })
   tell(`${RATE} calls of 400 B per second`, await interleave(bench, 'latency', pair, async party => {
-    const { bad, whole } = await openLoop({ url: `${party.url}/rpc`, headers: HEADERS, body, rate: RATE, seconds: bench.seconds, expected: ANSWER.length })
-    if (bad > 0) throw new WrongAnswer(`${bad} answers were not whole`)
+    const { bad, whole } = await openLoop({
+      url: `${party.url}/rpc`,
+      headers: HEADERS,
+      body,
+      rate: RATE,
+      seconds: bench.seconds,
+      expected: ANSWER.length
+    })
+    if (bad > 0) throw new WrongAnswer(`${bad} responses were not complete`)
     return { p50: whole.percentile(50), p99: whole.percentile(99) }
   }))
   return `${after.name}\nagainst ${before.name}\n\n${table(['work', 'measure', 'second against first'], lines)}`
@@ -47,6 +65,13 @@ export async function versus (bench: Bench, before: Party, after: Party): Promis
 function calls (): Array<[string, Call]> {
   return [
     ...WORKS.filter(({ name }) => name !== '4 kB').map((work): [string, Call] => [work.name, callOf(work)]),
-    [`streams of ${EVENTS} events`, { headers: streamHeaders(`burst ${EVENTS}`), body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'), connections: MANY }]
+    [
+      `streams of ${EVENTS} events`,
+      {
+        headers: streamHeaders(`burst ${EVENTS}`),
+        body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'),
+        connections: MANY
+      }
+    ]
   ]
 }

@@ -49,9 +49,18 @@ async function withWrk ({ url, headers, body, connections, seconds }: ClosedLoad
     'end'
   ].join('\n'))
   try {
-    const { stdout } = await promisify(execFile)('wrk', ['-t1', `-c${connections}`, `-d${Math.max(1, Math.ceil(seconds))}s`, '--timeout', '30s', '-s', script, url])
+    const { stdout } = await promisify(execFile)('wrk', [
+      '-t1',
+      `-c${connections}`,
+      `-d${Math.max(1, Math.ceil(seconds))}s`,
+      '--timeout',
+      '30s',
+      '-s',
+      script,
+      url
+    ])
     const [, requests, bad, microseconds] = /^RESULT (\d+) (\d+) (\d+)$/m.exec(stdout) ?? []
-    if (microseconds === undefined) throw new Error(`wrk says something else than expected: ${stdout}`)
+    if (microseconds === undefined) throw new Error(`unexpected output of wrk: ${stdout}`)
     return { calls: Number(requests) - Math.min(Number(requests), Number(bad)), bad: Number(bad), seconds: Number(microseconds) / 1e6 }
   } finally {
     rmSync(script)

@@ -8,7 +8,8 @@ import type { PartyKind } from './party.js'
 import { ours } from './party.js'
 import { HAPROXY, NGINX, NGINX_NJS } from './servers.js'
 
-const versionOf = (name: string): string => (JSON.parse(readFileSync(join(packageRoot(), 'node_modules', name, 'package.json'), 'utf8')) as { version: string }).version
+const versionOf = (name: string): string =>
+  (JSON.parse(readFileSync(join(packageRoot(), 'node_modules', name, 'package.json'), 'utf8')) as { version: string }).version
 
 export const DIRECT: PartyKind = {
   name: 'direct',

@@ -9,6 +9,9 @@ import { fastify } from 'fastify'
 import { announce } from '../processes.js'
 
 const app = fastify()
-await app.register(proxy, { upstream: process.argv[2] as string, undici: { connections: 4_096, pipelining: 1, keepAliveTimeout: 4_000, headersTimeout: 120_000, bodyTimeout: 0 } })
+await app.register(proxy, {
+  upstream: process.argv[2] as string,
+  undici: { connections: 4_096, pipelining: 1, keepAliveTimeout: 4_000, headersTimeout: 120_000, bodyTimeout: 0 }
+})
 await app.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 })
 announce((app.server.address() as AddressInfo).port)

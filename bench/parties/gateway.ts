@@ -35,7 +35,10 @@ const DEFAULT_NODES = 7
 
 export async function startGateway (place: Place, options: GatewayOptions = {}): Promise<Party & { readonly admin: string }> {
   const name = options.name ?? 'gateway'
-  const party = await ours(name, place, gatewayCommand(place, options), { env: traceEnvironment(place, options), ipc: options.watched === true })
+  const party = await ours(name, place, gatewayCommand(place, options), {
+    env: traceEnvironment(place, options),
+    ipc: options.watched === true
+  })
   await until(() => fetch(`${party.admin}/readyz`).then(response => response.ok), `${name} is ready`)
   return party
 }
@@ -50,17 +53,29 @@ export function gatewayCommand (place: Place, options: GatewayOptions): string[]
 /** Options that let the parent request the memory figures of a Node process. */
 export const watched = (): string[] => ['--expose-gc', '--import', built('bench/parties/memory.js')]
 
-const traceEnvironment = ({ sink }: Place, { traces = false }: GatewayOptions): NodeJS.ProcessEnv => traces ? { OTEL_EXPORTER_OTLP_ENDPOINT: sink } : {}
+const traceEnvironment = ({ sink }: Place, { traces = false }: GatewayOptions): NodeJS.ProcessEnv =>
+  traces ? { OTEL_EXPORTER_OTLP_ENDPOINT: sink } : {}
 
 /**
  * A configuration with defaults for everything except the options. Cards are kept for an hour, so that gateways that are not measured stay
  * idle.
  */
 function configuration ({ agent }: Place, options: GatewayOptions): object {
-  const { agents = 1, policies = 0, otherRules = 0, nodes = DEFAULT_NODES, responses, traces = false, listen = '127.0.0.1:0', admin = '127.0.0.1:0' } = options
+  const {
+    agents = 1,
+    policies = 0,
+    otherRules = 0,
+    nodes = DEFAULT_NODES,
+    responses,
+    traces = false,
+    listen = '127.0.0.1:0',
+    admin = '127.0.0.1:0'
+  } = options
   const card = { refresh: '1h' }
   const own = Array.from({ length: policies }, (_none, i) => policy(`own-${i}`, i, 1))
-  const rules = Array.from({ length: otherRules === 0 ? 0 : OTHERS_WITH_RULES }, (_none, i) => policy(`others-${i}`, i, otherRules / OTHERS_WITH_RULES))
+  const rules = Array.from({ length: otherRules === 0 ? 0 : OTHERS_WITH_RULES }, (_none, i) =>
+    policy(`others-${i}`, i, otherRules / OTHERS_WITH_RULES)
+  )
   const others = Array.from({ length: Math.max(agents - 1, rules.length) }, (_none, i) => ({
     name: `other-${i}`,
     path: `/other-${i}`,
@@ -97,5 +112,9 @@ const kind = (name: string, title: string, options: GatewayOptions): PartyKind =
   name, title, version: packageVersion, start: place => startGateway(place, { ...options, name })
 })
 
-export const GATEWAY = kind('gateway', `this gateway: \`${REQUIRED.split('/').at(-2) ?? ''}\` required, object schemas enforced, answers observed, metrics`, {})
+export const GATEWAY = kind(
+  'gateway',
+  `this gateway: \`${REQUIRED.split('/').at(-2) ?? ''}\` required, object schemas enforced, responses observed, metrics`,
+  {}
+)
 export const TRACED = kind('gateway-traced', 'the same, and a span for every call sent to a local collector', { traces: true })

@@ -15,7 +15,13 @@ import { announce } from '../processes.js'
 const SHORT_BODY = 65_536
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'])
 
-const pool = new Pool(process.argv[2] as string, { connections: 4_096, pipelining: 1, keepAliveTimeout: 4_000, headersTimeout: 120_000, bodyTimeout: 0 })
+const pool = new Pool(process.argv[2] as string, {
+  connections: 4_096,
+  pipelining: 1,
+  keepAliveTimeout: 4_000,
+  headersTimeout: 120_000,
+  bodyTimeout: 0
+})
 
 class Relay implements Dispatcher.DispatchHandler {
   private readonly response: ServerResponse
@@ -24,12 +30,12 @@ class Relay implements Dispatcher.DispatchHandler {
   constructor (response: ServerResponse) {
     this.response = response
     response.on('drain', () => { this.controller?.resume() })
-    response.on('close', () => { if (!response.writableFinished) this.controller?.abort(new Error('the client is gone')) })
+    response.on('close', () => { if (!response.writableFinished) this.controller?.abort(new Error('the client has disconnected')) })
   }
 
   onRequestStart (controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    if (this.response.destroyed) controller.abort(new Error('the client is gone'))
+    if (this.response.destroyed) controller.abort(new Error('the client has disconnected'))
   }
 
   onResponseStart (controller: Dispatcher.DispatchController, status: number): void {

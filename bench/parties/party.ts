@@ -33,7 +33,12 @@ export interface PartyKind {
 }
 
 /** Starts a party that reports its own address. */
-export async function ours (name: string, place: Place, args: readonly string[], options: { readonly env?: NodeJS.ProcessEnv, readonly ipc?: boolean } = {}): Promise<Party & { readonly admin: string }> {
+export async function ours (
+  name: string,
+  place: Place,
+  args: readonly string[],
+  options: { readonly env?: NodeJS.ProcessEnv; readonly ipc?: boolean } = {}
+): Promise<Party & { readonly admin: string }> {
   const child = start(process.execPath, args, { cores: place.cores?.proxy, ...options })
   const { url, admin = '' } = await listening(child, name)
   return { ...partyOf(name, url, child), admin }

@@ -9,11 +9,16 @@ import { partyOf } from './party.js'
 
 const NJS_MODULES = ['/usr/lib/nginx/modules/ngx_http_js_module.so', '/usr/share/nginx/modules/ngx_http_js_module.so']
 
-export const NGINX: PartyKind = { name: 'nginx', title: 'nginx, forwarding only', version: nginxVersion, start: place => startNginx('nginx', place, null) }
+export const NGINX: PartyKind = {
+  name: 'nginx',
+  title: 'nginx, forwarding only',
+  version: nginxVersion,
+  start: place => startNginx('nginx', place, null)
+}
 
 export const NGINX_NJS: PartyKind = {
   name: 'nginx-njs',
-  title: 'nginx with the same checks of requests written by hand in njs; neither metrics, nor a look at answers',
+  title: 'nginx with the same checks of requests written by hand in njs; no metrics, no checks of responses',
   version: () => njsModule() === null ? null : nginxVersion(),
   start: place => startNginx('nginx-njs', place, njsModule())
 }
@@ -63,7 +68,9 @@ async function startNginx (name: string, place: Place, njs: string | null): Prom
   return await startServer(name, place, (port, directory) => {
     const file = join(directory, 'nginx.conf')
     if (njs !== null) writeFileSync(join(directory, 'check.js'), NJS)
-    writeFileSync(file, `daemon off;
+    writeFileSync(
+      file,
+      `daemon off;
 worker_processes 1;
 worker_rlimit_nofile 20000;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
@@ -86,7 +93,8 @@ http {
     ${njs === null ? 'location / { proxy_pass http://agent; }' : 'location / { js_content check.request; } location @agent { proxy_pass http://agent; }'}
   }
 }
-`)
+`
+    )
     return ['-p', directory, '-c', file, '-e', 'stderr']
   })
 }
@@ -100,6 +108,6 @@ async function startServer (name: string, place: Place, configure: (port: number
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`${name} stopped with exit code ${child.exitCode}`)
     return await fetch(`${url}/stats`).then(() => true, () => false)
-  }, `${name} answers`, 10_000)
+  }, `${name} responds`, 10_000)
   return partyOf(name, url, child)
 }

@@ -42,7 +42,11 @@ export async function startGateway (yaml: string): Promise<SoakedGateway> {
     renameSync(`${file}.new`, file)
   }
   rewrite(yaml)
-  const child = spawn(process.execPath, ['--expose-gc', '--import', COLLECT, MAIN, 'serve', '--config', file], { env: { PATH: process.env.PATH }, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, ['--expose-gc', '--import', COLLECT, MAIN, 'serve', '--config', file], {
+    env: { PATH: process.env.PATH },
+    cwd: directory,
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   const exited = once(child, 'close').then(([code]) => code as number | null)
   process.once('exit', () => { child.kill('SIGKILL') })
   let rest = ''

@@ -48,7 +48,12 @@ const GRACE = 500
 const SPARE = 4
 
 type Clients = readonly (readonly [name: string, client: 'v1' | 'v03', transport: 'JSONRPC' | 'HTTP+JSON'])[]
-const CLIENTS: Clients = [['SDK 1.3, JSON-RPC', 'v1', 'JSONRPC'], ['SDK 1.3, REST', 'v1', 'HTTP+JSON'], ['SDK 0.3, JSON-RPC', 'v03', 'JSONRPC'], ['SDK 0.3, REST', 'v03', 'HTTP+JSON']]
+const CLIENTS: Clients = [
+  ['SDK 1.3, JSON-RPC', 'v1', 'JSONRPC'],
+  ['SDK 1.3, REST', 'v1', 'HTTP+JSON'],
+  ['SDK 0.3, JSON-RPC', 'v03', 'JSONRPC'],
+  ['SDK 0.3, REST', 'v03', 'HTTP+JSON']
+]
 
 export async function soak ({ seconds, seed, memory, say = () => {} }: SoakOptions): Promise<SoakReport> {
   quietSdk()
@@ -69,9 +74,16 @@ export async function soak ({ seconds, seed, memory, say = () => {} }: SoakOptio
     const [faulty, sdk] = [`${gateway.url}/faulty`, `${gateway.url}/sdk`]
     const work = [
       ...Array.from({ length: 6 }, () => caller(field, faulty)),
-      ...await Promise.all(CLIENTS.map(async ([name, client, transport]) => ({ running: sdkCaller(field, name, await connect({ client, transport, cardUrl: `${sdk}/.well-known/agent-card.json` })) }))),
-      refusedCaller(field, faulty), leaver(field, faulty), leaver(field, faulty), slowReader(field, faulty)
-    ].map(one => 'running' in one ? one.running : one)
+      ...(await Promise.all(
+        CLIENTS.map(async ([name, client, transport]) => ({
+          running: sdkCaller(field, name, await connect({ client, transport, cardUrl: `${sdk}/.well-known/agent-card.json` }))
+        }))
+      )),
+      refusedCaller(field, faulty),
+      leaver(field, faulty),
+      leaver(field, faulty),
+      slowReader(field, faulty)
+    ].map(one => ('running' in one ? one.running : one))
     const faults = faultsOn(field, bad, state)
     const reloads = reloading(field, gateway, yaml)
     const samples = await sampling(gateway, seconds, () => { good.received.length = 0 }, say, counts)
@@ -80,21 +92,36 @@ export async function soak ({ seconds, seed, memory, say = () => {} }: SoakOptio
     await sleep(GRACE)
     for (const form of FORMS) {
       const last = await ask({ url: faulty }, form)
-      if (last.status !== 200 || !last.text.includes(last.token)) broken.push(`after all faults: ${form}: ${last.status ?? 'no answer'} ${last.text}`)
+      if (last.status !== 200 || !last.text.includes(last.token)) {
+        broken.push(`after all faults: ${form}: ${last.status ?? 'no answer'} ${last.text}`)
+      }
     }
     const after = await settled(gateway, before.descriptors + SPARE)
     if (after > before.descriptors + SPARE) broken.push(`descriptors: ${before.descriptors} before, ${after} after`)
     const metrics = await gateway.metrics()
-    for (const [, agent, n] of metrics.matchAll(/^a2a_gateway_streams_active\{agent="(\w+)"\} (\d+)$/gm)) if (n !== '0') broken.push(`${n as string} streams of ${agent as string} are left`)
-    if (/outcome="gateway_error"\} [1-9]/.test(metrics)) broken.push('the gateway counts faults of its own')
-    broken.push(...gateway.complaints().map(line => `the gateway complains: ${line}`))
+    for (const [, agent, n] of metrics.matchAll(/^a2a_gateway_streams_active\{agent="(\w+)"\} (\d+)$/gm)) {
+      if (n !== '0') broken.push(`${n as string} streams of ${agent as string} are left`)
+    }
+    if (/outcome="gateway_error"\} [1-9]/.test(metrics)) broken.push('the gateway counts errors of its own')
+    broken.push(...gateway.complaints().map(line => `the gateway reports a problem: ${line}`))
     const half = samples.slice(Math.floor(samples.length / 2))
     const trend = (of: 'heap' | 'rss' | 'descriptors'): Trend => trendOf(half.map(sample => [sample.at, sample[of]]))
     const trends = { heap: trend('heap'), rss: trend('rss'), descriptors: trend('descriptors') }
     if (memory) broken.push(...growths(trends))
     const code = await gateway.stop()
     if (code !== 0) broken.push(`exit code ${String(code)}`)
-    return { seconds, seed, node: process.version, counts, faults: await faults, reloads: await reloads, trends, descriptors: { before: before.descriptors, after }, samples, broken }
+    return {
+      seconds,
+      seed,
+      node: process.version,
+      counts,
+      faults: await faults,
+      reloads: await reloads,
+      trends,
+      descriptors: { before: before.descriptors, after },
+      samples,
+      broken
+    }
   } finally {
     stop.abort()
     if (gateway.running()) await gateway.stop()
@@ -109,7 +136,12 @@ function growths ({ heap, rss, descriptors }: SoakReport['trends']): string[] {
     ['resident memory', rss, Math.max(rss.mean * 0.15, 24 * MIB)],
     ['the number of descriptors', descriptors, Math.max(descriptors.mean * 0.2, 10)]
   ]
-  return rises.filter(([, { rise }, bound]) => rise > bound).map(([what, { rise, mean }, bound]) => `${what} grows by ${Math.round(rise)} over the second half, from a mean of ${Math.round(mean)}; ${Math.round(bound)} are promised at most`)
+  return rises
+    .filter(([, { rise }, bound]) => rise > bound)
+    .map(
+      ([what, { rise, mean }, bound]) =>
+        `${what} grows by ${Math.round(rise)} over the second half, from a mean of ${Math.round(mean)}; at most ${Math.round(bound)} allowed`
+    )
 }
 
 function configuration (bad: string, good: string, i: number): string {
@@ -170,7 +202,13 @@ async function reloading ({ random, stop }: Field, gateway: SoakedGateway, yaml:
   return count
 }
 
-async function sampling (gateway: SoakedGateway, seconds: number, tidy: () => void, say: (text: string) => void, counts: Counts): Promise<Sample[]> {
+async function sampling (
+  gateway: SoakedGateway,
+  seconds: number,
+  tidy: () => void,
+  say: (text: string) => void,
+  counts: Counts
+): Promise<Sample[]> {
   const samples: Sample[] = []
   const begun = performance.now()
   const step = Math.max(1, Math.min(5, seconds / 20))
@@ -179,7 +217,9 @@ async function sampling (gateway: SoakedGateway, seconds: number, tidy: () => vo
     const sample = await gateway.sample(Math.round((performance.now() - begun) / 100) / 10)
     samples.push(sample)
     tidy()
-    say(`${sample.at} s: heap ${(sample.heap / MIB).toFixed(1)} MiB, resident ${(sample.rss / MIB).toFixed(0)} MiB, ${sample.descriptors} descriptors, ${counts.own} answers`)
+    say(
+      `${sample.at} s: heap ${(sample.heap / MIB).toFixed(1)} MiB, resident ${(sample.rss / MIB).toFixed(0)} MiB, ${sample.descriptors} descriptors, ${counts.own} responses`
+    )
   }
   return samples
 }
@@ -187,6 +227,8 @@ async function sampling (gateway: SoakedGateway, seconds: number, tidy: () => vo
 /** Waits until idle connections are closed. @returns the number of open descriptors at that time */
 async function settled (gateway: SoakedGateway, enough: number): Promise<number> {
   let { descriptors } = await gateway.sample(0)
-  for (const end = Date.now() + 30_000; descriptors > enough && Date.now() < end; await sleep(500)) ({ descriptors } = await gateway.sample(0))
+  for (const end = Date.now() + 30_000; descriptors > enough && Date.now() < end; await sleep(500)) {
+    ({ descriptors } = await gateway.sample(0))
+  }
   return descriptors
 }

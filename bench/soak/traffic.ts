@@ -43,7 +43,8 @@ function crossed (field: Field, what: string, token: string, text: string): bool
  */
 function judge (field: Field, what: string, form: Form, ended: Ended, startedAt: number): void {
   if (crossed(field, what, ended.token, ended.text)) return
-  const own = ended.status === 200 && ended.whole && ended.text.includes(ended.token) && (form.includes('REST') || ended.text.includes(ended.id))
+  const own =
+    ended.status === 200 && ended.whole && ended.text.includes(ended.token) && (form.includes('REST') || ended.text.includes(ended.id))
   if (own) field.counts.own++
   else if (!field.faultSince(startedAt)) lost(field, what, `${ended.status ?? 'no answer'} ${ended.text}`)
   else if (ended.status === 200 && !ended.whole) field.counts.cut++
@@ -53,7 +54,9 @@ function judge (field: Field, what: string, form: Form, ended: Ended, startedAt:
 }
 
 function isRefusal (ended: Ended, form: Form): boolean {
-  if (!ended.whole || ended.status === null || !String(ended.headers['gateway-decision']).startsWith('reject;rule="gateway/upstream-')) return false
+  if (!ended.whole || ended.status === null || !String(ended.headers['gateway-decision']).startsWith('reject;rule="gateway/upstream-')) {
+    return false
+  }
   try {
     const body = JSON.parse(ended.text) as { id?: string, error: { message: string } }
     return body.error.message.length > 0 && (form.includes('REST') || body.id === JSON.parse(ended.id))
@@ -112,11 +115,11 @@ export function refusedCaller (field: Field, url: string): Promise<void> {
     const [path, body, status, said] = field.random.of(REFUSED)
     try {
       const got = await call(`${url}${path}`, { headers: [...JSON_TYPE, ...V1], body: body.replace('TOKEN', token) })
-      if (crossed(field, `refusal at ${path}`, token, got.text)) return
+      if (crossed(field, `rejection at ${path}`, token, got.text)) return
       if (got.status === status && new RegExp(said.source.replace('TOKEN', token)).test(got.text)) field.counts.refused++
-      else lost(field, `refusal at ${path}`, `${got.status} ${got.text}`)
+      else lost(field, `rejection at ${path}`, `${got.status} ${got.text}`)
     } catch (error) {
-      lost(field, `refusal at ${path}`, String(error))
+      lost(field, `rejection at ${path}`, String(error))
     }
   })
 }
@@ -142,7 +145,14 @@ export function slowReader (field: Field, url: string): Promise<void> {
     const { path, options, token, id } = callOf('SSE')
     const startedAt = Date.now()
     const outgoing = open(`${url}${path}`, { ...options, headers: [...options.headers ?? [], 'x-long', '1'] })
-    const incoming = await new Promise<IncomingMessage | null>(resolve => { outgoing.once('response', resolve).once('error', () => { resolve(null) }).end(options.body) })
+    const incoming = await new Promise<IncomingMessage | null>(resolve => {
+      outgoing
+        .once('response', resolve)
+        .once('error', () => {
+          resolve(null)
+        })
+        .end(options.body)
+    })
     outgoing.on('error', () => {})
     let text = ''
     try {
@@ -155,6 +165,12 @@ export function slowReader (field: Field, url: string): Promise<void> {
     } catch {
       // The stream was cut off: `complete` shows this.
     }
-    judge(field, 'a slow reader', 'SSE', { token, id, status: incoming?.statusCode ?? null, headers: incoming?.headers ?? {}, text, whole: incoming?.complete ?? false }, startedAt)
+    judge(
+      field,
+      'a slow reader',
+      'SSE',
+      { token, id, status: incoming?.statusCode ?? null, headers: incoming?.headers ?? {}, text, whole: incoming?.complete ?? false },
+      startedAt
+    )
   })
 }

@@ -19,7 +19,12 @@ const APART = ['@opentelemetry/*', '@redis/client', 'pino-pretty']
  */
 export async function bundle (root: string, entries: Readonly<Record<string, string>>): Promise<string> {
   const { outputFiles, warnings } = await build({
-    stdin: { contents: Object.entries(entries).map(([name, file]) => `exports.${name} = () => require('./${file}')`).join('\n'), resolveDir: root },
+    stdin: {
+      contents: Object.entries(entries)
+        .map(([name, file]) => `exports.${name} = () => require('./${file}')`)
+        .join('\n'),
+      resolveDir: root
+    },
     absWorkingDir: packageRoot(),
     bundle: true,
     write: false,
@@ -34,7 +39,9 @@ export async function bundle (root: string, entries: Readonly<Record<string, str
     plugins: [ownModules(root), testsApart],
     logLevel: 'silent'
   })
-  if (warnings.length > 0) throw new Error(warnings.map(({ text, location }) => `${location?.file ?? ''}:${location?.line ?? 0}: ${text}`).join('\n'))
+  if (warnings.length > 0) {
+    throw new Error(warnings.map(({ text, location }) => `${location?.file ?? ''}:${location?.line ?? 0}: ${text}`).join('\n'))
+  }
   return `(function (exports, require, __filename, __dirname) { ${outputFiles[0]?.text ?? ''}\n})`
 }
 

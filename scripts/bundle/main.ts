@@ -27,5 +27,8 @@ writeFileSync(join(folder, name), source)
 execFileSync(process.execPath, ['--hash-seed=1', join(import.meta.dirname, 'compile.js'), join(folder, name)], { stdio: 'inherit' })
 for (const [entry, { file, offers }] of Object.entries(ENTRIES)) {
   const run = `bundled('bundle/${name}').${entry}()`
-  writeFileSync(join(dist, 'src', file), `import { bundled } from '../bundled.js'\n${offers === null ? run : `export const { ${offers} } = ${run}`}\n`)
+  writeFileSync(
+    join(dist, 'src', file),
+    `import { bundled } from '../bundled.js'\n${offers === null ? run : `export const { ${offers} } = ${run}`}\n`
+  )
 }

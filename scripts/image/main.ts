@@ -38,13 +38,18 @@ export function layOut (folder: string, epoch: number): void {
     kept += sizes.kept
     left += sizes.left
   }
-  const own = copy('dist/src', join(app, 'dist/src'), path => !path.endsWith('.map'))
+  const own = copy('dist/src', join(app, 'dist/src'), path => !/\.(?:map|d\.ts)$/.test(path))
   copy('config', join(app, 'config'), path => !path.endsWith('.test.yaml'))
   for (const file of ['package.json', 'LICENSE']) put(file, join(app, file))
 
   const runtime = putRuntime(join(folder, 'runtime'))
-  const npm = JSON.parse(execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'], { encoding: 'utf8', maxBuffer: 64 << 20 })) as Bom
-  write(join(app, 'sbom.cdx.json'), sbom(npm, { production: names, node: process.versions.node, packages: runtime.packages, distribution: distribution(), epoch }))
+  const npm = JSON.parse(
+    execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'], { encoding: 'utf8', maxBuffer: 64 << 20 })
+  ) as Bom
+  write(
+    join(app, 'sbom.cdx.json'),
+    sbom(npm, { production: names, node: process.versions.node, packages: runtime.packages, distribution: distribution(), epoch })
+  )
   settle(folder, new Set(runtime.programs), epoch)
   console.log(`packages: ${mebibytes(kept)}, without ${mebibytes(left)} that nothing loads; own code: ${mebibytes(own.kept)}`)
 }

@@ -35,7 +35,10 @@ export function putRuntime (root: string): Runtime {
   write(join(root, 'etc/group'), 'root:x:0:\ngateway:x:1000:\n')
   // Names in /etc/hosts take precedence over names from DNS.
   write(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n')
-  return { programs: [join(root, NODE), ...libraries.filter(path => basename(path).startsWith('ld-')).map(path => join(root, path))], packages }
+  return {
+    programs: [join(root, NODE), ...libraries.filter(path => basename(path).startsWith('ld-')).map(path => join(root, path))],
+    packages
+  }
 }
 
 /**

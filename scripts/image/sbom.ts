@@ -51,7 +51,9 @@ export function sbom (npm: Bom, { production, node, packages, distribution, epoc
   ]
   const components = npm.components.filter(one => production.has(`${one.name}@${one.version}`))
   const refs = new Set([npm.metadata.component['bom-ref'], ...components.map(one => one['bom-ref'])])
-  const dependencies = npm.dependencies.filter(({ ref }) => refs.has(ref)).map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter(one => refs.has(one)) }))
+  const dependencies = npm.dependencies
+    .filter(({ ref }) => refs.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter(one => refs.has(one)) }))
   const { serialNumber: _random, ...rest } = npm
   const bom = {
     ...rest,
@@ -61,6 +63,8 @@ export function sbom (npm: Bom, { production, node, packages, distribution, epoc
   }
   const digest = createHash('sha256').update(JSON.stringify(bom)).digest('hex')
   // A UUID of version 8, whose bits the implementation chooses (RFC 9562, section 5.8).
-  const uuid = [digest.slice(0, 8), digest.slice(8, 12), `8${digest.slice(13, 16)}`, `a${digest.slice(17, 20)}`, digest.slice(20, 32)].join('-')
+  const uuid = [digest.slice(0, 8), digest.slice(8, 12), `8${digest.slice(13, 16)}`, `a${digest.slice(17, 20)}`, digest.slice(20, 32)].join(
+    '-'
+  )
   return JSON.stringify({ ...bom, serialNumber: `urn:uuid:${uuid}` }, null, 2) + '\n'
 }

@@ -6,7 +6,22 @@ const CODE = /\.(?:js|mjs|cjs|json|wasm|node)$/
 const LICENCE = /^(?:licen[cs]e|notice|copying|copyright|patents|authors)(?:[.-].*)?$/i
 
 /** Folders directly below the root of a package that publishers ship for developers of the package. */
-const FOR_DEVELOPERS: ReadonlySet<string> = new Set(['test', 'tests', '__tests__', 'docs', 'example', 'examples', 'bench', 'benchmark', 'benchmarks', 'types', 'browser', '.github', 'eslint.config.js', 'tsconfig.json'])
+const FOR_DEVELOPERS: ReadonlySet<string> = new Set([
+  'test',
+  'tests',
+  '__tests__',
+  'docs',
+  'example',
+  'examples',
+  'bench',
+  'benchmark',
+  'benchmarks',
+  'types',
+  'browser',
+  '.github',
+  'eslint.config.js',
+  'tsconfig.json'
+])
 
 /** A second copy of the code for bundlers. Node never loads this copy, because the condition in `exports` is not one of Node's. */
 const FOR_BUNDLERS = /^build\/(?:esm|esnext)\//
@@ -16,7 +31,11 @@ export interface Lock { readonly packages: Readonly<Record<string, { readonly de
 
 /** Folders of the packages that a running gateway needs, such as `node_modules/a/node_modules/b`. */
 export function productionOf (lock: Lock): ReadonlySet<string> {
-  return new Set(Object.entries(lock.packages).filter(([path, { dev, devOptional }]) => path !== '' && dev !== true && devOptional !== true).map(([path]) => path))
+  return new Set(
+    Object.entries(lock.packages)
+      .filter(([path, { dev, devOptional }]) => path !== '' && dev !== true && devOptional !== true)
+      .map(([path]) => path)
+  )
 }
 
 /**

@@ -1,10 +1,20 @@
-/** Small faults, one per line: the file below `src/`, the text that occurs once, and the text that replaces it, and where the nearest test is not found
- * by the name of the source, a part of its path. */
+/**
+ * Small faults: the file below `src/`, the text that occurs once, the text that replaces it, and a part of the path of the nearest test
+ * where the name of the source does not lead to that test.
+ */
 export const MUTATIONS = [
-  ['policy/request/evaluate.ts', 'policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)', 'policy.names.includes(request.requested, extension.uri) || !injected.includes(extension.uri)'],
+  [
+    'policy/request/evaluate.ts',
+    'policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)',
+    'policy.names.includes(request.requested, extension.uri) || !injected.includes(extension.uri)'
+  ],
   ['policy/request/evaluate.ts', 'requested.length > policy.maxExtensions', 'requested.length > policy.maxExtensions + 1'],
   ['policy/request/evaluate.ts', 'view.tenant !== pathTenant', 'view.tenant === pathTenant'],
-  ['policy/request/evaluate.ts', "policy.mode === 'observe' ? requested : requested.filter", "policy.mode === 'enforce' ? requested : requested.filter"],
+  [
+    'policy/request/evaluate.ts',
+    "policy.mode === 'observe' ? requested : requested.filter",
+    "policy.mode === 'enforce' ? requested : requested.filter"
+  ],
   ['policy/request/evaluate.ts', "if (policy.unlisted === 'reject') {", "if (policy.unlisted === 'strip') {"],
   ['policy/request/methods.ts', "declared || need === 'none'", 'declared'],
   ['policy/request/methods.ts', '!active && !missing.includes(uri)', '!active && missing.includes(uri)'],
@@ -13,7 +23,7 @@ export const MUTATIONS = [
   ['policy/task/correlate.ts', "relation === 'equalSet' && seen.has(digest)", "relation === 'member' && seen.has(digest)"],
   ['policy/task/state.ts', 'visits <= max ||', 'visits <= max + 1 ||'],
   ['policy/task/state.ts', "if (holds || this.mode !== 'enforce') memory.set(field, now)", 'memory.set(field, now)'],
-  ['jsonschema/keywords.ts', '.sort()', ''],
+  ['jsonschema/keyword-functions.ts', '.sort()', ''],
   ['policy/request/untagged.ts', '!part.isData || claims.some', 'part.isData || claims.some'],
   ['wire/json/duplicate.ts', 'if (seen.has(name)) return', 'if (seen.size > 1 && seen.has(name)) return'],
   ['wire/target.ts', 'byte === SLASH || byte === BACKSLASH', 'byte === SLASH'],
@@ -29,15 +39,34 @@ export const MUTATIONS = [
   ['upstream/connection-queue.ts', 'if (this.full) return', 'if (!this.full) return'],
   ['upstream/failure.ts', "if (kind === 'reset') fallback = kind", "if (kind === 'reset') return 'other'"],
   ['pipeline/upstream-headers.ts', "if (negotiated?.read === true) out.push('accept-encoding', 'identity')", '', 'gateway/forward-headers'],
-  ['pipeline/upstream-headers.ts', "else if (negotiated.stated) out.push(VERSION_HEADER, '0.3')", "else out.push(VERSION_HEADER, '0.3')", 'gateway/forward-headers'],
-  ['pipeline/echo.ts', 'name === EXTENSIONS_HEADER || name === LEGACY_EXTENSIONS_HEADER', 'name === EXTENSIONS_HEADER', 'gateway/negotiation'],
+  [
+    'pipeline/upstream-headers.ts',
+    "else if (negotiated.stated) out.push(VERSION_HEADER, '0.3')",
+    "else out.push(VERSION_HEADER, '0.3')",
+    'gateway/forward-headers'
+  ],
+  [
+    'pipeline/echo.ts',
+    'name === EXTENSIONS_HEADER || name === LEGACY_EXTENSIONS_HEADER',
+    'name === EXTENSIONS_HEADER',
+    'gateway/negotiation'
+  ],
   ['gateway/concurrency-limit.ts', 'this.streams >= limits.streams', 'this.streams > limits.streams', 'limits/concurrency'],
   ['gateway/memory-budget.ts', 'this.held -= bytes', 'this.held -= 0', 'limits/memory'],
   ['front/http/slow-readers.ts', 'before?.taken === taken ? before', 'before !== undefined ? before', 'limits/slow-readers'],
   ['gateway/overload.ts', "['eventLoopDelay', late && this.late]", "['eventLoopDelay', late]", 'limits/shedding'],
   ['state/memory-store.ts', 'this.total -= entry.length', 'this.total -= 0'],
-  ['telemetry/redact.ts', "if (typeof item === 'string' && SECRET.has(item.toLowerCase())", "if (typeof item === 'string' && SECRET.has(item)"],
-  ['console/guard.ts', "site === undefined || site === 'same-origin' || site === 'none'", "site === undefined || site === 'same-origin' || site !== 'cross-site'", 'console/routes'],
+  [
+    'telemetry/redact.ts',
+    "if (typeof item === 'string' && SECRET.has(item.toLowerCase())",
+    "if (typeof item === 'string' && SECRET.has(item)"
+  ],
+  [
+    'console/guard.ts',
+    "site === undefined || site === 'same-origin' || site === 'none'",
+    "site === undefined || site === 'same-origin' || site !== 'cross-site'",
+    'console/routes'
+  ],
   ['cluster/how-many.ts', 'Math.max(1, Math.min(available, Math.ceil(quota)))', 'Math.max(1, Math.min(available, Math.floor(quota)))'],
   ['cli/test.ts', 'if (broken) return UNUSABLE', 'if (broken) return FAILED', 'offline/cli'],
   ['a2a/task-id.ts', "taskId ?? (call.version === '0.3' ? id : null) ?? ofName", 'taskId ?? id ?? ofName']

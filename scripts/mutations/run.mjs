@@ -42,7 +42,9 @@ function finder (file, hint) {
   return ['unit', 'integration', 'system'].find(suite => !run('scripts/test.mjs', '--bail', suite)) ?? 'none'
 }
 
-const tests = readdirSync(join(ROOT, 'test'), { recursive: true }).filter(file => file.endsWith('.test.ts')).map(file => file.slice(0, -'.test.ts'.length))
+const tests = readdirSync(join(ROOT, 'test'), { recursive: true })
+  .filter(file => file.endsWith('.test.ts'))
+  .map(file => file.slice(0, -'.test.ts'.length))
 await buildTests()
 const found = { unit: 0, integration: 0, system: 0, none: 0 }
 for (const [index, [file, before, after, hint]] of MUTATIONS.entries()) {

@@ -152,7 +152,9 @@ export function writeRejection (rejection: Rejection, caller: Caller, status?: n
     const data = caller.version === '0.3' && !caller.statedVersion ? { error: message, details } : details
     const response = `{"jsonrpc":"2.0","id":${caller.id},"error":${JSON.stringify({ code: row.rpc, message, data })}}`
     if (row.infrastructure) return wireError(http, 'application/json', message, response)
-    return caller.eventStream ? wireError(200, 'text/event-stream', message, `data: ${response}\n\n`) : wireError(200, 'application/json', message, response)
+    return caller.eventStream
+      ? wireError(200, 'text/event-stream', message, `data: ${response}\n\n`)
+      : wireError(200, 'application/json', message, response)
   }
   const error = { code: http, status: row.status, message, details }
   if (caller.version === '0.3') {
@@ -202,7 +204,10 @@ function detailsOf (rejection: Rejection, row: ReasonEntry): object[] {
     details.push({ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: rejection.fields })
   }
   if (rejection.helpUri !== undefined && /^https?:\/\//.test(rejection.helpUri)) {
-    details.push({ '@type': 'type.googleapis.com/google.rpc.Help', links: [{ description: 'Specification of the extension', url: rejection.helpUri }] })
+    details.push({
+      '@type': 'type.googleapis.com/google.rpc.Help',
+      links: [{ description: 'Specification of the extension', url: rejection.helpUri }]
+    })
   }
   return details
 }

@@ -31,7 +31,13 @@ export class ExtensionRoutes {
     for (const { verb, path, versions } of routes) {
       const key = routeKey(verb, path)
       const shape = key.slice(verb.length + 1)
-      const place = places.get(shape) ?? { segments: shape.slice(1).split('/').map(segment => segment === '{}' ? null : segment), byVerb: new Map<string, FoundRoute>() }
+      const place = places.get(shape) ?? {
+        segments: shape
+          .slice(1)
+          .split('/')
+          .map(segment => (segment === '{}' ? null : segment)),
+        byVerb: new Map<string, FoundRoute>()
+      }
       places.set(shape, place)
       const known = place.byVerb.get(verb)?.versions ?? []
       place.byVerb.set(verb, { key, versions: [...known, ...versions.filter(version => !known.includes(version))] })

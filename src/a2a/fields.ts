@@ -7,18 +7,9 @@
  */
 
 import { hasUnread, isUnread } from '../wire/json/lazy-string.js'
+import type { JsonObject } from '../wire/json/object.js'
+import { isObject } from '../wire/json/object.js'
 import { accepts, ANY, OBJECT, typeProblem, typeProblemAt } from './json-types.js'
-
-export type JsonObject = Readonly<Record<string, unknown>>
-
-export function isObject (value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Returns an own property only: `constructor` and `__proto__` are ordinary names in data. */
-export function own (object: JsonObject, key: string): unknown {
-  return Object.hasOwn(object, key) ? object[key] : undefined
-}
 
 /** One field of an object, and its allowed JSON types. */
 export interface Member {
@@ -98,7 +89,9 @@ export function addProblem (problems: FieldProblem[], path: string, message: str
 export function mustBeCamelCase (fields: Fields, names: readonly string[], problems: FieldProblem[]): void {
   for (const name of names) {
     const key = fields.key(name)
-    if (key !== null && key !== name) addProblem(problems, fields.pathOf(name), `is read as "${name}" by some agents only; spell it "${name}"`)
+    if (key !== null && key !== name) {
+      addProblem(problems, fields.pathOf(name), `is read as "${name}" by some agents only; spell it "${name}"`)
+    }
   }
 }
 
@@ -136,7 +129,11 @@ export class Fields {
       const { field, types, within } = member
       if (field !== key) {
         if (Object.hasOwn(object, field)) {
-          addProblem(problems, memberPath(path, key), `stands beside "${field}", another spelling of the same field; send only "${field}"`)
+          addProblem(
+            problems,
+            memberPath(path, key),
+            `occurs together with "${field}", another spelling of the same field; send only "${field}"`
+          )
         } else {
           aliases ??= new Map()
           aliases.set(field, key)

@@ -1,6 +1,7 @@
 /** Finds numbers in a schema that are compared with data and that no double holds exactly. */
+import { isObject } from '../wire/json/object.js'
 import type { InexactNumbers } from '../wire/json/number.js'
-import { isObject, memberPath } from './fields.js'
+import { memberPath } from './fields.js'
 
 /**
  * Finds the first inexact number below `enum` or `const`. `enum: [9007199254740993]` is read as …992, so data would be compared with a
@@ -30,5 +31,5 @@ function find (value: unknown, path: string, constant: boolean, inexact: Pick<In
 
 /** Returns the message for the author of the document. */
 export function inexactConstantMessage (path: string): string {
-  return `${path} is a number that no double holds exactly, so that no value can be compared with it; write fewer digits, or a string`
+  return `${path} is a number that a double cannot represent exactly, so no value can be compared with it; write fewer digits, or a string`
 }

@@ -5,6 +5,7 @@
  * All readers treat null as absent, except within a list.
  */
 import { hasUnread, isUnread } from '../wire/json/lazy-string.js'
+import { isObject } from '../wire/json/object.js'
 
 /** No check: any JSON value is allowed, or this version and binding have no such field. */
 export const ANY = 0
@@ -38,8 +39,7 @@ function wrongElement (types: number, list: readonly unknown[]): number {
   const unread = hasUnread(list)
   for (let i = 0; i < list.length; i++) {
     if ((types & OBJECTS) !== 0) {
-      const value = list[i]
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return i
+      if (!isObject(list[i])) return i
     } else if (!(unread && isUnread(list, String(i))) && typeof list[i] !== 'string') return i
   }
   return -1

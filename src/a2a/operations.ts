@@ -140,7 +140,9 @@ function match (verb: string, segments: readonly string[], version: Version, ten
       const action = colon < 1 ? '' : id.slice(colon + 1)
       if (action === 'cancel') return on(verb, 'POST', 'CancelTask', tenant)
       // The verb of subscribe is disputed (A2A#1574, #2063): both verbs are legal.
-      if (action === 'subscribe') return verb === 'POST' ? on(verb, 'POST', 'SubscribeToTask', tenant) : on(verb, 'GET', 'SubscribeToTask', tenant, 'GET, POST')
+      if (action === 'subscribe') {
+        return verb === 'POST' ? on(verb, 'POST', 'SubscribeToTask', tenant) : on(verb, 'GET', 'SubscribeToTask', tenant, 'GET, POST')
+      }
       // Express routes ignore letter case, so Express does not read `t:SUBSCRIBE` as a task.
       if (/^(?:cancel|subscribe)$/i.test(action)) return null
       return on(verb, 'GET', 'GetTask', tenant)

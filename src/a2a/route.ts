@@ -64,7 +64,12 @@ export class Router {
   readonly shadowed: readonly string[]
 
   /** @param added routes of extensions; at the agent they lie below the base of the scope */
-  constructor (interfaces: readonly MappedInterface[], legacyExtendedCard: boolean, added: readonly ExtensionRoute[] = [], { scope, uncarried }: RouterPlace = ROOT) {
+  constructor (
+    interfaces: readonly MappedInterface[],
+    legacyExtendedCard: boolean,
+    added: readonly ExtensionRoute[] = [],
+    { scope, uncarried }: RouterPlace = ROOT
+  ) {
     const rpc = new Map<string, Map<Version, string>>()
     const rest: RestAddress[] = []
     const legacy = new Map<string, string>()
@@ -91,7 +96,9 @@ export class Router {
     this.claimedBases = bases
     this.extensions = new ExtensionRoutes(added)
     this.scope = scope
-    this.shadowed = added.filter(({ verb, path }) => this.isOperation(verb, path.replace(/\{[^/]*\}/g, SOME_NAME))).map(({ verb, path }) => `${verb} ${path}`)
+    this.shadowed = added
+      .filter(({ verb, path }) => this.isOperation(verb, path.replace(/\{[^/]*\}/g, SOME_NAME)))
+      .map(({ verb, path }) => `${verb} ${path}`)
   }
 
   /**
@@ -112,12 +119,24 @@ export class Router {
     const trimmed = path.endsWith('/') ? path.slice(0, -1) : path
     const rpc = this.rpc.get(trimmed)
     if (rpc !== undefined && verb === 'POST') return rpcRoute(rpc, version)
-    if (CARD_PATHS.includes(path)) return verb === 'GET' || verb === 'HEAD' ? { kind: 'card' } : { kind: 'verb', binding: 'HTTP+JSON', version, allow: 'GET, HEAD' }
+    if (CARD_PATHS.includes(path)) {
+      return verb === 'GET' || verb === 'HEAD' ? { kind: 'card' } : { kind: 'verb', binding: 'HTTP+JSON', version, allow: 'GET, HEAD' }
+    }
     const rest = this.matchRest(verb, path, written, version)
     if (rest !== null && rest.kind === 'operation') return rest
     const legacy = this.legacyExtended.get(path)
     if (legacy !== undefined && verb === 'GET') {
-      return { kind: 'operation', binding: 'HTTP+JSON', version: '0.3', operation: 'GetExtendedAgentCard', extensionRoute: null, tenant: null, upstreamPath: legacy, supported: true, versions: ['0.3'] }
+      return {
+        kind: 'operation',
+        binding: 'HTTP+JSON',
+        version: '0.3',
+        operation: 'GetExtendedAgentCard',
+        extensionRoute: null,
+        tenant: null,
+        upstreamPath: legacy,
+        supported: true,
+        versions: ['0.3']
+      }
     }
     if (rpc !== undefined) {
       if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath: firstPath(rpc) }
@@ -185,7 +204,7 @@ export class Router {
     return {
       kind: 'operation',
       binding: 'HTTP+JSON',
-      version: supported ? version : versions[0] ?? version,
+      version: supported ? version : (versions[0] ?? version),
       operation: 'Extension',
       extensionRoute: key,
       tenant: null,

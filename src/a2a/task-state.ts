@@ -1,13 +1,33 @@
 /** States of a task, by the names of A2A 0.3 (spec 0.3.0 §6.3). 1.0 writes them as `TASK_STATE_INPUT_REQUIRED` (proto 1.0.1 TaskState). */
 
-export const TASK_STATES = ['submitted', 'working', 'input-required', 'auth-required', 'completed', 'canceled', 'failed', 'rejected', 'unknown'] as const
+export const TASK_STATES = [
+  'submitted',
+  'working',
+  'input-required',
+  'auth-required',
+  'completed',
+  'canceled',
+  'failed',
+  'rejected',
+  'unknown'
+] as const
 
 export type TaskState = typeof TASK_STATES[number]
 
 const KNOWN: ReadonlySet<string> = new Set(TASK_STATES)
 
 /** States by their number in the enum of proto 1.0.1. ProtoJSON readers accept numbers for names. */
-const NUMBERS: readonly TaskState[] = ['unknown', 'submitted', 'working', 'completed', 'failed', 'canceled', 'input-required', 'rejected', 'auth-required']
+const NUMBERS: readonly TaskState[] = [
+  'unknown',
+  'submitted',
+  'working',
+  'completed',
+  'failed',
+  'canceled',
+  'input-required',
+  'rejected',
+  'auth-required'
+]
 
 /** @returns null when the value is no state */
 export function taskStateOf (value: unknown): TaskState | null {

@@ -42,7 +42,10 @@ export function readVersion (text: string): Version | null {
  * @param header value of A2A-Version, undefined when absent
  * @param query raw query string with its leading `?`, or ''
  */
-export function requestedVersion (header: string | undefined, query: string): { readonly version: Version, readonly stated: boolean } | { readonly problem: 'conflict' | 'unknown' } {
+export function requestedVersion (
+  header: string | undefined,
+  query: string
+): { readonly version: Version; readonly stated: boolean } | { readonly problem: 'conflict' | 'unknown' } {
   const param = query === '' ? null : queryVersion(query)
   if (param === AMBIGUOUS) return { problem: 'conflict' }
   if (header !== undefined && header.trim() !== '') {

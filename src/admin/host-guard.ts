@@ -8,8 +8,19 @@ import type { ServerConfig } from '../config/model/model.js'
 export interface HostProblem { readonly status: number, readonly error: string }
 
 /** Returns the accepted host names in lower case: the names of the settings, and the host of the admin listener itself. */
-export function adminNames ({ admin, adminHosts, console: { hosts } }: Pick<ServerConfig, 'admin' | 'adminHosts' | 'console'>): ReadonlySet<string> {
-  return new Set([admin.host, ...adminHosts, ...hosts].map(name => name.toLowerCase().replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')))
+export function adminNames ({
+  admin,
+  adminHosts,
+  console: { hosts }
+}: Pick<ServerConfig, 'admin' | 'adminHosts' | 'console'>): ReadonlySet<string> {
+  return new Set(
+    [admin.host, ...adminHosts, ...hosts].map(name =>
+      name
+        .toLowerCase()
+        .replace(/^\[(.*)\]$/, '$1')
+        .replace(/\.$/, '')
+    )
+  )
 }
 
 /**
@@ -22,7 +33,10 @@ export function hostProblem (host: string | undefined, known: ReadonlySet<string
   // A foreign page's own host name can be made to resolve to this listener. An IP address cannot, and neither can a name that never leaves
   // the machine.
   if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || known.has(name)) return null
-  return { status: 403, error: `the admin listener does not serve this under the name ${JSON.stringify(name.slice(0, 100))}; use the IP address or localhost, or add the name to server.adminHosts` }
+  return {
+    status: 403,
+    error: `the admin listener does not serve this under the name ${JSON.stringify(name.slice(0, 100))}; use the IP address or localhost, or add the name to server.adminHosts`
+  }
 }
 
 /** Returns the host in lower case, without port, brackets and a final dot. */

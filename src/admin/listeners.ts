@@ -35,7 +35,7 @@ export async function listen (app: FastifyInstance, at: HostPort): Promise<strin
   return urlOf({ host: at.host, port })
 }
 
-export function urlOf (at: HostPort): string {
+export function urlOf (at: HostPort, scheme: 'http' | 'https' = 'http'): string {
   const host = at.host === '0.0.0.0' || at.host === '::' || at.host === '' ? 'localhost' : at.host.includes(':') ? `[${at.host}]` : at.host
-  return `http://${host}:${at.port}`
+  return `${scheme}://${host}:${at.port}`
 }

@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { ConsoleHandler } from '../console/handler.js'
 import type { ConsoleSource } from '../console/source.js'
 import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
@@ -38,78 +38,105 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  * listener changes no state. Only the console sends calls to agents, when that is enabled.
  */
 export function buildAdmin (options: AdminOptions): FastifyInstance {
-  const { state, metrics, log, console: source = null, names = NO_NAMES, probesOnly = false } = options
-  const endpoints = probesOnly ? PROBES : [...PROBES, '/agents']
   const app = fastify({
-    loggerInstance: log,
+    loggerInstance: options.log,
     // No request log: probes and scrapes arrive every few seconds.
     logController: new LogController({ disableRequestLogging: true }),
     schemaController: NO_SCHEMAS,
-    bodyLimit: 1_024,
     requestTimeout: 10_000,
+    exposeHeadRoutes: false,
     frameworkErrors: (_error, _request, reply) => { badRequest(reply as unknown as FastifyReply) }
   })
+  app.register(adminRoutes, { ...options, ownApp: true })
+  app.setNotFoundHandler((_request, reply) =>
+    reply
+      .code(404)
+      .header('cache-control', 'no-store')
+      .send({ error: 'not found', endpoints: endpointsOf(options) })
+  )
+  return app
+}
 
-  const notFound = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => reply.code(404).send({ error: 'not found', endpoints })
-  const handler = source === null || probesOnly ? null : lazily(source, app)
-
-  // This hook runs before any body is read. Only the console accepts bodies, and the console reads them itself.
-  app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
-    if (handler !== null && /^\/(?:console(?:[/?]|$)|$|\?)/.test(request.url)) {
-      reply.hijack()
-      return handler(request.raw, reply.raw, hostProblem(request.headers.host, names))
-    }
-    reply.header('cache-control', 'no-store')
-    if (request.method === 'GET' || request.method === 'HEAD') return
-    if (!endpoints.includes(request.url.split('?', 1)[0] as string)) return notFound(request, reply)
-    return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'method not allowed', allow: ['GET', 'HEAD'] })
+/** A Fastify plugin with the routes of the admin listener. `ownApp` adds a redirect from `/` to the console. */
+export async function adminRoutes (app: FastifyInstance, options: AdminOptions & { readonly ownApp?: boolean }): Promise<void> {
+  const { state, metrics, log, console: source = null, names = NO_NAMES, probesOnly = false, ownApp = false } = options
+  // No endpoint reads a body. The console reads its own bodies.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => { done(null) })
+  app.addHook('onRequest', async (_request, reply) => { reply.header('cache-control', 'no-store') })
+  app.setErrorHandler((err: FastifyError, request, reply) => {
+    const { statusCode = 500 } = err
+    if (statusCode < 500) return reply.code(statusCode).send({ error: err.message })
+    request.log.error({ err }, 'An admin request failed.')
+    return reply.code(500).send({ error: 'internal error' })
   })
 
-  app.get('/livez', async (_request, reply) => {
+  const get = (url: string, handler: RouteHandlerMethod): void => {
+    app.route({ method: ['GET', 'HEAD'], url, handler })
+    const others = app.supportedMethods.filter(method => method !== 'GET' && method !== 'HEAD')
+    app.route({
+      method: others,
+      url,
+      handler: (_request, reply) =>
+        reply
+          .code(405)
+          .header('allow', 'GET, HEAD')
+          .send({ error: 'method not allowed', allow: ['GET', 'HEAD'] })
+    })
+  }
+
+  get('/livez', async (_request, reply) => {
     const live = state.live()
     return reply.code(live ? 200 : 503).send({ status: live ? 'ok' : 'not ok' })
   })
 
-  app.get('/readyz', async (request, reply) => {
+  get('/readyz', async (request, reply) => {
     const { agents = 'all' } = request.query as { agents?: unknown }
     if (agents !== 'all' && agents !== 'any') return reply.code(400).send({ error: 'agents must be "all" or "any"' })
     const { ready, reasons } = state.ready(agents)
     // The reasons contain addresses. Callers under an unknown name, such as probes, and callers of the metrics listener see only which
     // agent is not ready.
     const open = probesOnly || hostProblem(request.headers.host, names) !== null
-    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', reasons: open ? reasons.map(withoutDetails) : reasons })
+    return reply
+      .code(ready ? 200 : 503)
+      .send({ status: ready ? 'ready' : 'not ready', reasons: open ? reasons.map(withoutDetails) : reasons })
   })
 
-  app.get('/metrics', async (_request, reply) => {
+  get('/metrics', async (_request, reply) => {
     const text = await metrics.text()
     return reply.header('content-type', metrics.contentType).send(text)
   })
 
-  if (!probesOnly) {
-    app.get('/agents', async (request, reply) => {
-      const rejected = hostProblem(request.headers.host, names)
-      if (rejected !== null) return reply.code(rejected.status).send({ error: rejected.error })
-      return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await state.agents(), null, 2) + '\n')
-    })
-  }
-
-  app.setNotFoundHandler(notFound)
-  app.setErrorHandler((err, request, reply) => {
-    request.log.error({ err }, 'An admin request failed.')
-    return reply.code(500).header('cache-control', 'no-store').send({ error: 'internal error' })
+  if (probesOnly) return
+  get('/agents', async (request, reply) => {
+    const rejected = hostProblem(request.headers.host, names)
+    if (rejected !== null) return reply.code(rejected.status).send({ error: rejected.error })
+    return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await state.agents(), null, 2) + '\n')
   })
-  return app
+
+  if (source === null) return
+  const page = lazily(source, app, log)
+  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    reply.hijack()
+    for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value)
+    page(request.raw, reply.raw, request.url.slice(app.prefix.length), hostProblem(request.headers.host, names))
+  }
+  for (const url of ['/console', '/console/*', ...ownApp ? ['/'] : []]) app.all(url, handler)
+}
+
+function endpointsOf ({ probesOnly = false }: AdminOptions): readonly string[] {
+  return probesOnly ? PROBES : [...PROBES, '/agents']
 }
 
 /** Loads the console's code at the first request, to keep the start fast. */
-function lazily (source: ConsoleSource, app: FastifyInstance): ConsoleHandler['handle'] {
+function lazily (source: ConsoleSource, app: FastifyInstance, log: FastifyBaseLogger): ConsoleHandler['handle'] {
   let loading: Promise<ConsoleHandler> | null = null
   // Without this hook, the listener would wait for open pages.
   app.addHook('preClose', async () => { (await loading)?.close() })
-  return (request, response, rejected) => {
-    loading ??= import('../console/handler.js').then(({ consoleHandler }) => consoleHandler(source, app.log))
-    loading.then(({ handle }) => { handle(request, response, rejected) }, (error: unknown) => {
-      app.log.error({ err: error }, 'the console cannot be loaded')
+  return (request, response, url, rejected) => {
+    loading ??= import('../console/handler.js').then(({ consoleHandler }) => consoleHandler(source, log))
+    loading.then(({ handle }) => { handle(request, response, url, rejected) }, (error: unknown) => {
+      log.error({ err: error }, 'the console cannot be loaded')
       response.destroy()
     })
   }

@@ -1,6 +1,6 @@
 import { formatDiagnostic, overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model/model.js'
-import { readConfiguration } from './configuration.js'
+import { readConfiguration } from '../gateway/configuration.js'
 import { lookAtAgents } from './live.js'
 import type { Output } from './output.js'
 
@@ -10,7 +10,10 @@ import type { Output } from './output.js'
  * @param args.config the file. Null: the file in A2A_GATEWAY_CONFIG, else the defaults of `serve --upstream`
  * @returns exit code: 0 when the gateway would start with the configuration and, with `--live`, has a usable card of every agent; else 1
  */
-export async function runCheck (args: { readonly config: string | null, readonly live?: boolean, readonly env: NodeJS.ProcessEnv }, io: Output): Promise<number> {
+export async function runCheck (
+  args: { readonly config: string | null; readonly live?: boolean; readonly env: NodeJS.ProcessEnv },
+  io: Output
+): Promise<number> {
   const { env } = args
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
   const overrides = overridesFromEnvironment(env)

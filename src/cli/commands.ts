@@ -13,7 +13,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { flags: ['config', 'upstream', 'listen', 'admin'] },
   check: { flags: ['config'], switches: ['live'] },
   init: { flags: ['output'], positionals: 1 },
-  explain: { flags: ['config', 'card', 'upstream', 'agent', 'request', 'answer'], lists: ['header'], switches: ['json'], positionals: Infinity },
+  explain: {
+    flags: ['config', 'card', 'upstream', 'agent', 'request', 'answer'],
+    lists: ['header'],
+    switches: ['json'],
+    positionals: Infinity
+  },
   test: { flags: ['config', 'format', 'only'], positionals: Infinity },
   schema: {},
   health: { flags: ['admin'] }

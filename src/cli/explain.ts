@@ -16,7 +16,7 @@ import type { RecordedRequest } from '../offline/recording/recording.js'
 import { loadRecording, parseHeader, pickRequest, readRecording, RecordingError } from '../offline/recording/recording.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
-import { readConfiguration } from './configuration.js'
+import { readConfiguration } from '../gateway/configuration.js'
 import type { Output } from './output.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
 
@@ -56,7 +56,9 @@ export async function runExplain (args: ExplainArguments, io: Output): Promise<n
 
 async function explainAll (args: ExplainArguments, io: Output): Promise<number> {
   const [path] = args.recordings
-  if (path === undefined || args.recordings.length > 1) throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, or - for standard input')
+  if (path === undefined || args.recordings.length > 1) {
+    throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, or - for standard input')
+  }
   const file = path === '-' ? 'stdin' : path
   const { requests, warnings } = path === '-' ? readRecording(await standardInput(), file, name => readFileSync(name)) : loadRecording(path)
   const picked = args.request === null ? requests : [pickRequest(requests, args.request, file)]
@@ -90,13 +92,19 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
 function withResponse (picked: readonly RecordedRequest[], path: string | null, file: string): readonly RecordedRequest[] {
   if (path === null) return picked
   const [only] = picked
-  if (only === undefined || picked.length > 1) throw new CannotExplain(`${file} holds ${picked.length} requests, and --answer is the answer to one (choose it with --request)`)
+  if (only === undefined || picked.length > 1) {
+    throw new CannotExplain(
+      `${file} contains ${picked.length} requests, and --answer is the response to one of them (choose it with --request)`
+    )
+  }
   let bytes: Buffer
   try {
     bytes = readFileSync(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new CannotExplain(`${path}: ${code === 'ENOENT' ? 'there is no such file' : `it cannot be read${code === undefined ? '' : ` (${code})`}`}`)
+    throw new CannotExplain(
+      `${path}: ${code === 'ENOENT' ? 'there is no such file' : `it cannot be read${code === undefined ? '' : ` (${code})`}`}`
+    )
   }
   return [{ ...only, response: readResponse(bytes, path) }]
 }
@@ -112,13 +120,17 @@ async function configOf ({ config: named, card, upstream, env }: ExplainArgument
   const file = named ?? (env.A2A_GATEWAY_CONFIG || null)
   const overrides = mergeOverrides({ upstream }, overridesFromEnvironment(env))
   if (file !== null || overrides.upstream !== undefined) return withCard(read(file, overrides, env), card)
-  if (card === null) throw new CannotExplain('which agent is it for? Give a configuration (--config FILE), a card (--card FILE) or an agent (--upstream URL)')
+  if (card === null) {
+    throw new CannotExplain(
+      'which agent is it for? Give a configuration (--config FILE), a card (--card FILE) or an agent (--upstream URL)'
+    )
+  }
   // There is no agent to connect to, so the address is that of the card's first interface.
   const [agent] = withCard(read(null, { upstream: 'http://agent.invalid' }, env), card).agents as [AgentConfig]
   const { limits } = read(null, { upstream: 'http://agent.invalid' }, env)
   const cards = await cardsOf(agent, limits)
   const origin = cards.byVersion['1.0'].card.interfaces[0]?.url.origin
-  if (origin === undefined) throw new CannotExplain(`${card}: the card lists no interface that the gateway carries`)
+  if (origin === undefined) throw new CannotExplain(`${card}: the card lists no interface that the gateway supports`)
   return withCard(read(null, mergeOverrides({ upstream: origin }, overridesFromEnvironment(env)), env), card)
 }
 
@@ -133,8 +145,15 @@ function withCard (config: Config, card: string | null): Config {
   return { ...config, agents: config.agents.map(agent => ({ ...agent, card: { ...agent.card, url: null, file: resolve(card) } })) }
 }
 
-async function cardsOf (agent: AgentConfig, limits: Config['limits']): Promise<Extract<Awaited<ReturnType<typeof loadCardsOnce>>, { ok: true }>['cards']> {
-  const loaded = await loadCardsOnce(agent, { card: limits.card, jsonDepth: limits.jsonDepth, jsonMembers: limits.jsonMembers }, readTlsFiles(agent.upstream.tls))
+async function cardsOf (
+  agent: AgentConfig,
+  limits: Config['limits']
+): Promise<Extract<Awaited<ReturnType<typeof loadCardsOnce>>, { ok: true }>['cards']> {
+  const loaded = await loadCardsOnce(
+    agent,
+    { card: limits.card, jsonDepth: limits.jsonDepth, jsonMembers: limits.jsonMembers },
+    readTlsFiles(agent.upstream.tls)
+  )
   if (loaded.ok) return loaded.cards
   throw new CannotExplain(`no card of agent ${agent.name}: ${loaded.problem} (give one from disk with --card)`)
 }
@@ -143,8 +162,17 @@ async function knownAgent (agent: AgentConfig, config: Config, card: string | nu
   const cards = await cardsOf(agent, config.limits)
   const { listen, publicUrl } = config.server
   try {
-    const options: AgentStateOptions = { agent, maxExtensions: config.limits.extensions, publicBase: (publicUrl ?? `http://${listen.host}:${listen.port}`) + agent.path, previous: null, secretOf: SECRET_HIDDEN }
-    const state = buildAgentState(cards, { ...options, ready: await readySchemas(await cardCompiler.write(schemasToCompile(cards, options))) })
+    const options: AgentStateOptions = {
+      agent,
+      maxExtensions: config.limits.extensions,
+      publicBase: (publicUrl ?? `http://${listen.host}:${listen.port}`) + agent.path,
+      previous: null,
+      secretOf: SECRET_HIDDEN
+    }
+    const state = buildAgentState(cards, {
+      ...options,
+      ready: await readySchemas(await cardCompiler.write(schemasToCompile(cards, options)))
+    })
     return { state, card: card ?? agent.card.file ?? cards.origin }
   } catch (error) {
     throw new CannotExplain(`agent ${agent.name}: ${(error as Error).message}`)

@@ -26,11 +26,13 @@ export async function runHealth (args: { readonly admin: string | undefined }, i
     }
     const request = get(url, { timeout: TIMEOUT_MS, agent: false }, response => {
       response.resume()
-      if (response.statusCode !== 200) return fail(`answered ${response.statusCode ?? 'nothing'}`)
+      if (response.statusCode !== 200) return fail(`responded with ${response.statusCode ?? 'nothing'}`)
       io.out('live')
       resolve(0)
     })
     request.on('timeout', () => { request.destroy(new Error(`no response within ${TIMEOUT_MS} ms`)) })
-    request.on('error', (error: NodeJS.ErrnoException) => { fail(error.code === 'ECONNREFUSED' ? 'nothing listens there; set the gateway\'s admin listener with --admin HOST:PORT' : error.message) })
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      fail(error.code === 'ECONNREFUSED' ? "nothing listens there; set the gateway's admin listener with --admin HOST:PORT" : error.message)
+    })
   })
 }

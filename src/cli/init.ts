@@ -51,7 +51,11 @@ export async function runInit ({ url, output }: InitArguments, io: Output): Prom
     writeFileSync(output, text, { flag: 'wx' })
   } catch (error) {
     const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
-    return fail(exists ? `${output} exists already; name another file with --output, or remove it` : `${output} cannot be written: ${(error as Error).message}`)
+    return fail(
+      exists
+        ? `${output} exists already; name another file with --output, or remove it`
+        : `${output} cannot be written: ${(error as Error).message}`
+    )
   }
   io.err(`written: ${output}; next: a2a-gateway check --live --config ${output}`)
   return 0

@@ -33,22 +33,33 @@ export async function lookAtAgents (config: Config): Promise<Look> {
   const looks: Look[] = []
   let next = 0
   const work = async (): Promise<void> => {
-    for (let index = next++; index < config.agents.length; index = next++) looks[index] = await lookAt(config.agents[index] as AgentConfig, config)
+    for (let index = next++; index < config.agents.length; index = next++) {
+      looks[index] = await lookAt(config.agents[index] as AgentConfig, config)
+    }
   }
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, config.agents.length) }, work))
   return { findings: looks.flatMap(look => look.findings), usable: looks.every(look => look.usable) }
 }
 
 async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
-  const unusable = (message: string, hint: string): Look => ({ findings: [diagnostic(`agent ${agent.name}`, 0, 0, { message, hint })], usable: false })
+  const unusable = (message: string, hint: string): Look => ({
+    findings: [diagnostic(`agent ${agent.name}`, 0, 0, { message, hint })],
+    usable: false
+  })
   try {
     const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls))
-    if (!loaded.ok) return unusable(`card ${loaded.problem}`, 'card.url or card.file says where the card is')
+    if (!loaded.ok) return unusable(`card ${loaded.problem}`, 'set card.url or card.file to the location of the card')
     const { cards } = loaded
     const known: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...config.extensions }
     let state: AgentState
     try {
-      const options: AgentStateOptions = { agent, maxExtensions: config.limits.extensions, publicBase: '', previous: null, secretOf: SECRET_HIDDEN }
+      const options: AgentStateOptions = {
+        agent,
+        maxExtensions: config.limits.extensions,
+        publicBase: '',
+        previous: null,
+        secretOf: SECRET_HIDDEN
+      }
       // Compiles the schemas within the limits of a gateway and in a thread, as the gateway does.
       const ready = await readySchemas(await cardCompiler.write(schemasToCompile(cards, options)))
       state = buildAgentState(cards, { ...options, ready })
@@ -61,8 +72,16 @@ async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
       byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],
       known
     })]
-    const shown = all.length <= MAX_FINDINGS ? all : [...all.slice(0, MAX_FINDINGS), { message: `${all.length - MAX_FINDINGS} more warnings not shown`, hint: 'fix these first' }]
-    return { findings: shown.map(({ message, hint }) => diagnostic(`agent ${agent.name}: card ${cards.origin}`, 0, 0, { message: `warning: ${message}`, hint })), usable: true }
+    const shown =
+      all.length <= MAX_FINDINGS
+        ? all
+        : [...all.slice(0, MAX_FINDINGS), { message: `${all.length - MAX_FINDINGS} more warnings not shown`, hint: 'fix these first' }]
+    return {
+      findings: shown.map(({ message, hint }) =>
+        diagnostic(`agent ${agent.name}: card ${cards.origin}`, 0, 0, { message: `warning: ${message}`, hint })
+      ),
+      usable: true
+    }
   } catch (error) {
     return unusable(`upstream.tls: ${(error as Error).message}`, 'the files of upstream.tls changed while they were read')
   }

@@ -1,10 +1,11 @@
 /** Builds a commented configuration from a card, for `init`. Pure: text in, text out. */
 import type { AgentCard, CardExtension } from '../a2a/card/card.js'
-import { isObject, visible } from '../a2a/fields.js'
+import { visible } from '../a2a/fields.js'
 import type { PolicyConfig } from '../config/model/model.js'
 import { CONFIG_VERSION, DEFAULT_POLICIES } from '../config/schema/schema.js'
 import { identitiesOf } from '../policy/compile/identity.js'
 import { schemaNames } from '../policy/card/schema-names.js'
+import { isObject } from '../wire/json/object.js'
 import { resolvePointer } from '../wire/json/pointer.js'
 
 export interface StarterOptions {
@@ -53,22 +54,40 @@ export function starterFile (options: StarterOptions): string {
     ...(cardUrl === null ? [] : ['    card:', `      url: ${scalar(cardUrl)}`]),
     comment('enforce rejects violations, observe only records them, off evaluates no rules.', 4),
     '    mode: enforce',
-    comment('The same for responses; enforce only acts for policies that enforce too. See docs/answers.md.', 4),
+    comment('The same for responses; enforce only acts for policies that enforce too. See docs/responses.md.', 4),
     '    responses: observe',
     ...modes(card).map(text => comment(text, 4)),
-    comment(extensions.length === 0 ? 'The card declares no extension.' : 'Policies in force. Without a policy, an extension is enforced if the card requires it, but its data is not validated.', 4),
+    comment(
+      extensions.length === 0
+        ? 'The card declares no extension.'
+        : 'Policies in force. Without a policy, an extension is enforced if the card requires it, but its data is not validated.',
+      4
+    ),
     '    extensions:',
     ...[...inForce].flatMap(([name, declared]) => [
       ...declared.flatMap(extension => about(extension, card, catalogue[name])).map(text => comment(text, 6)),
       ...(declared.length === 0 ? [comment('Takes effect when the card declares the extension.', 6)] : []),
-      ...(catalogue[name]?.mode === 'observe' ? [comment(`Only records violations; to reject them, write "-  ${name}: {mode: enforce}" instead.`, 6)] : []),
+      ...(catalogue[name]?.mode === 'observe'
+        ? [comment(`Only records violations; to reject them, write "-  ${name}: {mode: enforce}" instead.`, 6)]
+        : []),
       ...responseRules(catalogue[name]),
       `      - ${name}`
     ]),
-    ...unknown.flatMap(({ extension, name }) => [...about(extension, card).map(text => comment(text, 4)), comment(`The catalogue has no policy for it. Write one below, then list it here: ${name}`, 4)]),
-    ...(unknown.length === 0 ? [] : ['', comment('Your own policies; docs/policy-reference.md lists every key. Remove the "# " from "extensions:" to the end.'), comment('extensions:')]),
+    ...unknown.flatMap(({ extension, name }) => [
+      ...about(extension, card).map(text => comment(text, 4)),
+      comment(`The catalogue has no policy for it. Write one below, then list it here: ${name}`, 4)
+    ]),
+    ...(unknown.length === 0
+      ? []
+      : [
+          '',
+          comment('Your own policies; docs/policy-reference.md lists every key. Remove the "# " from "extensions:" to the end.'),
+          comment('extensions:')
+        ]),
     ...unknown.flatMap(({ extension, name }) => skeleton(extension, name).map(line => comment(line)))
-  ].map(line => `${line}\n`).join('')
+  ]
+    .map(line => `${line}\n`)
+    .join('')
 }
 
 /** Returns a starter policy for the usual shape of an extension: one value in the message, named by the extension's URI. */
@@ -104,7 +123,12 @@ function responseRules (policy: PolicyConfig | undefined): string[] {
 }
 
 function modes ({ raw }: AgentCard): string[] {
-  return ([['takes', 'defaultInputModes', 'default_input_modes'], ['gives', 'defaultOutputModes', 'default_output_modes']] as const).flatMap(([verb, camel, snake]) => {
+  return (
+    [
+      ['takes', 'defaultInputModes', 'default_input_modes'],
+      ['gives', 'defaultOutputModes', 'default_output_modes']
+    ] as const
+  ).flatMap(([verb, camel, snake]) => {
     const list: unknown = raw[camel] ?? raw[snake]
     const texts = Array.isArray(list) ? list.filter(one => typeof one === 'string') : []
     return texts.length === 0 ? [] : [`The agent ${verb} ${listed(texts)}.`]
@@ -143,7 +167,10 @@ function slug (text: string): string {
 
 /** Quotes a string as YAML: JSON's quotes, escapes for invisible characters, and `$` doubled because the loader substitutes `$`. */
 function scalar (text: string): string {
-  return JSON.stringify(text.replaceAll('$', '$$$$')).replaceAll(/[^\x20-\x7e]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return JSON.stringify(text.replaceAll('$', '$$$$')).replaceAll(
+    /[^\x20-\x7e]/g,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  )
 }
 
 function quote (text: string): string {

@@ -7,7 +7,7 @@ import type { FileResult, RunOptions } from '../offline/policy-test/run-tests.js
 import { runTests } from '../offline/policy-test/run-tests.js'
 import { loadTests } from '../offline/policy-test/test-file.js'
 import { pretty, tap } from '../offline/policy-test/test-report.js'
-import { CHECKS, readConfiguration } from './configuration.js'
+import { CHECKS, readConfiguration } from '../gateway/configuration.js'
 import type { Output } from './output.js'
 
 export interface TestArguments {
@@ -32,7 +32,7 @@ const UNUSABLE = 2
 export function runTest (args: TestArguments, io: Output): number {
   const { files, only, env, format = args.terminal ? 'pretty' : 'tap' } = args
   if (format !== 'tap' && format !== 'pretty') return unusable(io, `there is no format "${format}"; formats are tap, pretty`)
-  if (files.length === 0) return unusable(io, 'name the files of tests, such as "a2a-gateway test policies/*.test.yaml"')
+  if (files.length === 0) return unusable(io, 'name the test files, such as "a2a-gateway test policies/*.test.yaml"')
   const base = baseConfig(args.config ?? (env.A2A_GATEWAY_CONFIG || null), env)
   if (base !== null && !('hash' in base)) {
     for (const problem of base.problems) io.err(formatDiagnostic(problem))
@@ -64,6 +64,14 @@ function runFile (file: string, options: RunOptions, env: NodeJS.ProcessEnv): Fi
   try {
     return runTests(loaded.tests, options)
   } catch (error) {
-    return { ok: false, problems: [diagnostic(file, 0, 0, { message: `the tests could not be run: ${(error as Error).message}`, hint: 'a bug in a2a-gateway; please report it' })] }
+    return {
+      ok: false,
+      problems: [
+        diagnostic(file, 0, 0, {
+          message: `the tests could not be run: ${(error as Error).message}`,
+          hint: 'a bug in a2a-gateway; please report it'
+        })
+      ]
+    }
   }
 }

@@ -30,31 +30,32 @@ const HELP: Readonly<Record<string, Help>> = {
     does: 'reports all problems of a configuration',
     more: [
       CONFIG,
-      '--live                   also requests the agents\' cards, and compares them',
+      "--live                   also requests the agents' cards, and compares them",
       '',
       'Prints one line per problem: FILE:LINE:COLUMN: MESSAGE (HINT). Exit: 0 no problem, or warnings only; 1 there is a problem'
     ]
   },
   init: {
     synopsis: 'init URL [--output FILE]',
-    does: 'creates a configuration from an agent\'s card',
+    does: "creates a configuration from an agent's card",
     more: [
       'URL                      URL of the agent or of its card',
       '--output FILE            the file to create, which must not exist; default: standard output'
     ]
   },
   explain: {
-    synopsis: 'explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--header \'NAME: VALUE\']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST',
+    synopsis:
+      "explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST",
     does: 'explains how a recorded request and its response would be handled',
     more: [
       'REQUEST                  an .http file, captured JSON, a HAR file, or - for standard input',
       CONFIG,
-      '--card FILE              a card on disk, instead of the agent\'s own; enough without a configuration',
+      "--card FILE              a card on disk, instead of the agent's own; enough without a configuration",
       '--upstream URL           an agent with default settings, without a configuration',
       '--agent NAME             the agent of the request, instead of finding it by address',
-      '--header \'NAME: VALUE\'   replaces the recorded headers of that name; can be repeated',
+      "--header 'NAME: VALUE'   replaces the recorded headers of that name; can be repeated",
       '--request NAME|NUMBER    one request of the file',
-      '--answer FILE            the agent\'s response: status line, headers and body, or JSON, or an event stream',
+      "--answer FILE            the agent's response: status line, headers and body, or JSON, or an event stream",
       '--json                   prints the explanation as JSON',
       '',
       'Exit: 0 forwarded, 1 request or response rejected, 2 could not be explained'
@@ -96,5 +97,10 @@ export function usage (command: string | null): string {
       'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL, _WORKERS; OTEL_* for traces'
     ].join('\n')
   }
-  return [`a2a-gateway ${help.synopsis}`, '', `  ${help.does}`, ...(help.more.length === 0 ? [] : ['', ...help.more.map(line => line === '' ? '' : `  ${line}`)])].join('\n')
+  return [
+    `a2a-gateway ${help.synopsis}`,
+    '',
+    `  ${help.does}`,
+    ...(help.more.length === 0 ? [] : ['', ...help.more.map(line => (line === '' ? '' : `  ${line}`))])
+  ].join('\n')
 }

@@ -8,7 +8,7 @@ import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '..
 import type { HandedOut, Handout } from './messages.js'
 
 /** The key is equal for two agents that get one card from one place. */
-export function sourceKey (name: string, upstream: string, card: Pick<AgentConfig['card'], 'url' | 'file'>): string {
+function sourceKey (name: string, upstream: string, card: Pick<AgentConfig['card'], 'url' | 'file'>): string {
   return JSON.stringify([name, new URL(upstream).href, card.url, card.file])
 }
 
@@ -145,13 +145,18 @@ class HandedCard implements CardKeeper {
     try {
       what()
     } catch (error) {
-      if (!this.closing.signal.aborted) log.error({ agent, err: error }, `agent ${agent}: the card that another process has read cannot be used here`)
+      if (!this.closing.signal.aborted) {
+        log.error({ agent, err: error }, `agent ${agent}: the card that another process has read cannot be used here`)
+      }
     }
   }
 
   private unpack ({ plain, v1, fetchedAt, origin }: HandedOut): LoadedCards {
     const read = (bytes: Uint8Array) => {
-      const document = readDocument({ kind: 'fetched', from: origin, status: 200, bytes: Buffer.from(bytes), contentType: '', validators: null, lifetime: null }, this.options.limits)
+      const document = readDocument(
+        { kind: 'fetched', from: origin, status: 200, bytes: Buffer.from(bytes), contentType: '', validators: null, lifetime: null },
+        this.options.limits
+      )
       if (typeof document === 'string') throw new Error(document)
       return document
     }

@@ -34,7 +34,9 @@ export function consoleOfWorkers ({ workers, registry, totals, ready, agents, ma
         const since = cursor.get(worker.id) ?? -1
         const page = await worker.ask('decisions', since)
         next.set(worker.id, page?.last ?? since)
-        return page === null ? { missed: 0, entries: [] } : { missed: page.missed, entries: page.entries.map(one => ({ ...one, id: `${worker.id}-${one.id}` })) }
+        return page === null
+          ? { missed: 0, entries: [] }
+          : { missed: page.missed, entries: page.entries.map(one => ({ ...one, id: `${worker.id}-${one.id}` })) }
       }))
       const entries = pages.flatMap(page => page.entries).toSorted((a, b) => a.at - b.at)
       const shown = entries.slice(-PAGE)

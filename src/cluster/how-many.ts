@@ -15,7 +15,9 @@ export function workersOf (workers: ServerConfig['workers']): number {
  * whole.
  */
 export function processors (read: (file: string) => string | null = readOrNull): number {
-  const quota = quotaV2(read('/sys/fs/cgroup/cpu.max')) ?? quotaV1(read('/sys/fs/cgroup/cpu/cpu.cfs_quota_us'), read('/sys/fs/cgroup/cpu/cpu.cfs_period_us'))
+  const quota =
+    quotaV2(read('/sys/fs/cgroup/cpu.max')) ??
+    quotaV1(read('/sys/fs/cgroup/cpu/cpu.cfs_quota_us'), read('/sys/fs/cgroup/cpu/cpu.cfs_period_us'))
   const available = availableParallelism()
   return quota === null ? available : Math.max(1, Math.min(available, Math.ceil(quota)))
 }

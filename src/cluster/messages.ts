@@ -41,12 +41,19 @@ export interface Responses {
 
 export type ToWorker =
   /** Prepare this configuration. A worker starts with the first configuration that it gets. */
-  | { readonly kind: 'prepare', readonly change: number, readonly config: Config, readonly cards: readonly Handout[], readonly url: string, readonly port: number }
-  | { readonly kind: 'commit' | 'discard', readonly change: number }
-  | { readonly kind: 'card', readonly card: Handout }
+  | {
+    readonly kind: 'prepare'
+    readonly change: number
+    readonly config: Config
+    readonly cards: readonly Handout[]
+    readonly url: string
+    readonly port: number
+  }
+  | { readonly kind: 'commit' | 'discard'; readonly change: number }
+  | { readonly kind: 'card'; readonly card: Handout }
   /** @param since for `decisions`: the number of the last decision that was read */
-  | { readonly kind: 'ask', readonly id: number, readonly question: keyof Responses, readonly since: number }
-  | { readonly kind: 'task', readonly id: number, readonly found: Lookup | boolean }
+  | { readonly kind: 'ask'; readonly id: number; readonly question: keyof Responses; readonly since: number }
+  | { readonly kind: 'task'; readonly id: number; readonly found: Lookup | boolean }
   | { readonly kind: 'drain' }
 
 export type ToPrimary =

@@ -16,7 +16,8 @@ import { AgentRegistry } from '../gateway/agent-registry.js'
 import { InFlight } from '../gateway/in-flight.js'
 import { Reloads } from '../gateway/reload.js'
 import type { Gateway } from '../gateway/start.js'
-import { quietened, stateOf } from '../gateway/start.js'
+import { quietened } from '../gateway/runtime.js'
+import { stateOf } from '../gateway/start.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
 import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics/metrics.js'
@@ -58,7 +59,14 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     env,
     first: () => preparation(change, registry.config, registry.snapshot.agents.all),
     onTask: (worker, message) => {
-      tasks.response(message).then(found => { worker.send({ kind: 'task', id: message.id, found }) }, (error: unknown) => { log.error({ err: error }, 'memory of a task could not be read') })
+      tasks.response(message).then(
+        found => {
+          worker.send({ kind: 'task', id: message.id, found })
+        },
+        (error: unknown) => {
+          log.error({ err: error }, 'the state of a task could not be read')
+        }
+      )
     },
     onEnd: worker => { totals.ended(worker) }
   })
@@ -113,20 +121,39 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   }
   const reloads = new Reloads({ registry, metrics, log, apply, prepare })
   const state = stateOf(registry, inFlight, size)
-  const agents = async (): Promise<unknown> => mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...workers.all].map(one => one.ask('agents'))))
+  const agents = async (): Promise<unknown> =>
+    mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...workers.all].map(one => one.ask('agents'))))
   const ready: AdminState['ready'] = enough => {
     const { reasons } = state.ready(enough)
     if (workers.serving === 0 && !inFlight.draining) reasons.push('no worker serves')
     return { ready: reasons.length === 0, reasons }
   }
-  const source = config.server.console.enabled ? consoleOfWorkers({ workers, registry, totals, ready: () => ready('all'), agents, main: { host: local(at.host), port: at.port } }) : null
-  const admin = new AdminListeners(config, { state: { live: () => !workers.hopeless, ready, agents }, metrics: totals, log: frameworkLog as unknown as FastifyBaseLogger, console: source })
+  const source = config.server.console.enabled
+    ? consoleOfWorkers({ workers, registry, totals, ready: () => ready('all'), agents, main: { host: local(at.host), port: at.port } })
+    : null
+  const admin = new AdminListeners(config, {
+    state: { live: () => !workers.hopeless, ready, agents },
+    metrics: totals,
+    log: frameworkLog as unknown as FastifyBaseLogger,
+    console: source
+  })
 
   try {
     const { adminUrl, metricsUrl } = await admin.listen()
     await registry.start(url)
     await workers.start()
-    log.info({ url, publicUrl: config.server.publicUrl ?? url, admin: adminUrl, ...metricsUrl === null ? {} : { metrics: metricsUrl }, agents: config.agents.map(agent => agent.name), workers: size, version: packageVersion() }, 'listening')
+    log.info(
+      {
+        url,
+        publicUrl: config.server.publicUrl ?? url,
+        admin: adminUrl,
+        ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
+        agents: config.agents.map(agent => agent.name),
+        workers: size,
+        version: packageVersion()
+      },
+      'listening'
+    )
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
       inFlight.draining = true
@@ -140,7 +167,14 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
       closing ??= stop()
       return closing
     }
-    return { url, adminUrl, metricsUrl, reload: (next, warnings) => reloads.reload(next, warnings), reject: found => reloads.reject(found), close }
+    return {
+      url,
+      adminUrl,
+      metricsUrl,
+      reload: (next, warnings) => reloads.reload(next, warnings),
+      reject: found => reloads.reject(found),
+      close
+    }
   } catch (error) {
     await Promise.allSettled([admin.close(), registry.close()])
     metrics.close()

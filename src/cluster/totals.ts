@@ -34,7 +34,12 @@ export class Totals {
       if (metrics !== null) worker.metrics = metrics
     }))
     const own = await this.own.snapshot()
-    return mergeSnapshots([own, this.departed, ...[...this.ending].map(one => lasting(one.metrics)), ...[...this.all].map(one => one.metrics)])
+    return mergeSnapshots([
+      own,
+      this.departed,
+      ...[...this.ending].map(one => lasting(one.metrics)),
+      ...[...this.all].map(one => one.metrics)
+    ])
   }
 
   ended (worker: WorkerHandle): void {

@@ -61,7 +61,7 @@ export class WorkerHandle {
    */
   prepare (message: ToWorker & { readonly kind: 'prepare' }): Promise<readonly string[] | null> {
     if (this.gone) return Promise.resolve(null)
-    return within<readonly string[] | null>(PREPARE, [`worker ${this.id} was not ready for it in ${PREPARE / 1_000} s`], done => {
+    return within<readonly string[] | null>(PREPARE, [`worker ${this.id} was not ready within ${PREPARE / 1_000} s`], done => {
       this.preparing = { change: message.change, done }
       this.send(message)
     })

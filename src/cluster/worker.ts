@@ -15,7 +15,7 @@ import { RemoteTasks } from './tasks.js'
 /** Milliseconds that a stop may take beyond the drain time. */
 const SLACK = 3_000
 
-export class WorkerProcess {
+class WorkerProcess {
   private readonly id: number
   private readonly env: NodeJS.ProcessEnv
   private readonly cards = new HandedCards()
@@ -23,7 +23,13 @@ export class WorkerProcess {
   private serving: Serving | null = null
   private port = 0
   /** The configuration that is ready to commit. */
-  private prepared: { readonly change: number, readonly config: Config, readonly cards: readonly Handout[], readonly how: PreparedChange | null } | null = null
+  private prepared: {
+    readonly change: number
+    readonly config: Config
+    readonly cards: readonly Handout[]
+    readonly how: PreparedChange | null
+  } | null = null
+
   /** The last configuration task. Configuration tasks run one after the other. */
   private last: Promise<void> = Promise.resolve()
   private ending: Promise<void> | null = null
@@ -34,7 +40,9 @@ export class WorkerProcess {
   }
 
   run (): void {
-    process.on('message', (message: ToWorker) => { this.onMessage(message) })
+    process.on('message', (message: ToWorker) => {
+      this.onMessage(message)
+    })
     process.once('disconnect', () => {
       this.tasks.lost()
       this.serving?.services.log.warn({}, 'the primary process is gone; this worker stops')
@@ -45,7 +53,14 @@ export class WorkerProcess {
 
   /** Drains, then ends the process. */
   end (code: number): Promise<void> {
-    this.ending ??= this.stop().then(() => { process.exit(code) }, () => { process.exit(1) })
+    this.ending ??= this.stop().then(
+      () => {
+        process.exit(code)
+      },
+      () => {
+        process.exit(1)
+      }
+    )
     return this.ending
   }
 
@@ -53,7 +68,7 @@ export class WorkerProcess {
   async fault (error: unknown): Promise<void> {
     const { serving } = this
     if (serving === null) this.send({ kind: 'failed', problem: wordsOf(error) })
-    else serving.services.log.fatal({ err: error }, 'a fault that nobody caught: this worker ends')
+    else serving.services.log.fatal({ err: error }, 'an uncaught error: this worker ends')
     this.send({ kind: 'leaving' })
     await this.end(1)
   }
@@ -66,11 +81,17 @@ export class WorkerProcess {
   private async stop (): Promise<void> {
     const { serving } = this
     if (serving === null) return
-    setTimeout(() => { process.exit(1) }, this.patience).unref()
+    setTimeout(() => {
+      process.exit(1)
+    }, this.patience).unref()
     await serving.drain(serving.registry.config.server.drainTimeout)
     if (process.connected) {
       const metrics = await serving.services.metrics.snapshot()
-      await new Promise<void>(resolve => { process.send?.({ kind: 'farewell', metrics }, undefined, {}, () => { resolve() }) })
+      await new Promise<void>(resolve => {
+        process.send?.({ kind: 'farewell', metrics }, undefined, {}, () => {
+          resolve()
+        })
+      })
     }
     await serving.close()
   }
@@ -83,9 +104,12 @@ export class WorkerProcess {
 
   private onMessage (message: ToWorker): void {
     switch (message.kind) {
-      case 'card': return this.cards.take(message.card)
-      case 'task': return this.tasks.settled(message.id, message.found)
-      case 'ask': return this.response(message.id, message.question, message.since)
+      case 'card':
+        return this.cards.take(message.card)
+      case 'task':
+        return this.tasks.settled(message.id, message.found)
+      case 'ask':
+        return this.response(message.id, message.question, message.since)
       case 'drain':
         this.end(0)
         return
@@ -93,8 +117,10 @@ export class WorkerProcess {
         // Cards are taken at once, not in turn: cards that are handed out later are newer.
         for (const card of message.cards) this.cards.take(card)
         return this.inTurn(() => this.prepare(message))
-      case 'commit': return this.inTurn(() => this.commit(message.change))
-      case 'discard': return this.inTurn(() => this.discard())
+      case 'commit':
+        return this.inTurn(() => this.commit(message.change))
+      case 'discard':
+        return this.inTurn(() => this.discard())
     }
   }
 
@@ -148,10 +174,17 @@ export class WorkerProcess {
       decisions: ({ console }) => console?.decisions.since(since) ?? null,
       series: ({ console }) => console?.series.page() ?? null
     }
-    const response = Promise.resolve(serving === null ? question === 'metrics' || question === 'agents' ? [] : null : responses[question](serving))
-    response.then(found => { this.send({ kind: 'answer', id, response: found }) }, (error: unknown) => {
-      serving?.services.log.error({ err: error }, `the primary could not be told of ${question}`)
-    })
+    const response = Promise.resolve(
+      serving === null ? (question === 'metrics' || question === 'agents' ? [] : null) : responses[question](serving)
+    )
+    response.then(
+      found => {
+        this.send({ kind: 'answer', id, response: found })
+      },
+      (error: unknown) => {
+        serving?.services.log.error({ err: error }, `${question} could not be sent to the primary`)
+      }
+    )
   }
 }
 
@@ -163,7 +196,9 @@ const NOT_OURS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
 export function runWorker (id: number, env: NodeJS.ProcessEnv): void {
   for (const signal of NOT_OURS) process.on(signal, () => {})
   const worker = new WorkerProcess(id, env)
-  closeWithGrace({ delay: false, skip: [...NOT_OURS, 'beforeExit'], logger: false }, async ({ err }) => { await worker.fault(err ?? new Error('the worker had nothing left to do')) })
+  closeWithGrace({ delay: false, skip: [...NOT_OURS, 'beforeExit'], logger: false }, async ({ err }) => {
+    await worker.fault(err ?? new Error('the worker had nothing left to do'))
+  })
   worker.run()
 }
 

@@ -23,7 +23,12 @@ let cache: Readonly<Record<string, PolicyConfig>> | null = null
  * not in the user's file.
  */
 export function loadCatalogue (): Readonly<Record<string, PolicyConfig>> {
-  cache ??= Object.freeze(Object.defineProperties<Record<string, PolicyConfig>>({}, Object.fromEntries(catalogueFiles().map(([name, file]) => [name, lazily(() => catalogued(name, file))]))))
+  cache ??= Object.freeze(
+    Object.defineProperties<Record<string, PolicyConfig>>(
+      {},
+      Object.fromEntries(catalogueFiles().map(([name, file]) => [name, lazily(() => catalogued(name, file))]))
+    )
+  )
   return cache
 }
 

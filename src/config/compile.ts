@@ -13,7 +13,14 @@ const require = createRequire(import.meta.url)
 
 /** The tests check these schemas against the meta-schema. The start-up skips this check, which takes 60 ms of 110 ms. */
 export const OPTIONS: Options = {
-  validateSchema: false, allErrors: true, verbose: true, useDefaults: true, ownProperties: true, strict: true, strictRequired: false, allowUnionTypes: true
+  validateSchema: false,
+  allErrors: true,
+  verbose: true,
+  useDefaults: true,
+  ownProperties: true,
+  strict: true,
+  strictRequired: false,
+  allowUnionTypes: true
 }
 
 /** The validators of the whole schema, and of one definition that is also validated alone. */
@@ -33,7 +40,8 @@ export function compile (schema: Schema, part: string | null, options: Options =
     // for this module.
     const { [part]: separate, ...others } = $defs
     const reference = JSON.stringify(`#/$defs/${part}`)
-    const elsewhere = (value: object): object => JSON.parse(JSON.stringify(value).replaceAll(`"$ref":${reference}`, `"$ref":"${PART}"`)) as object
+    const elsewhere = (value: object): object =>
+      JSON.parse(JSON.stringify(value).replaceAll(`"$ref":${reference}`, `"$ref":"${PART}"`)) as object
     ajv.addSchema({ ...elsewhere({ ...separate, $defs: others }) }, PART)
     ajv.addSchema(elsewhere({ ...root, $defs: others }), WHOLE)
   }
@@ -47,7 +55,7 @@ export const PART = 'part'
 const AT_RUN_TIME: Options = { code: { optimize: false } }
 
 /** Creates an Ajv instance with the gateway's keywords. The generated code calls them by the name `keywords`, wherever the code runs. */
-export function newAjv (options: Options): Ajv2020 {
+function newAjv (options: Options): Ajv2020 {
   const { Ajv2020, _ } = require('ajv/dist/2020.js') as typeof Ajv
   const ajv = new Ajv2020({ ...OPTIONS, ...options })
   for (const [keyword, check] of Object.entries(KEYWORDS)) {
@@ -60,7 +68,10 @@ export function newAjv (options: Options): Ajv2020 {
       },
       code: cxt => {
         const { gen, data, schemaValue } = cxt
-        const fault = gen.const('fault', _`${gen.scopeValue('func', { ref: check, code: _`((schema, text) => keywords[${keyword}](schema, text))` })}(${schemaValue}, ${data})`)
+        const fault = gen.const(
+          'fault',
+          _`${gen.scopeValue('func', { ref: check, code: _`((schema, text) => keywords[${keyword}](schema, text))` })}(${schemaValue}, ${data})`
+        )
         cxt.setParams({ fault })
         cxt.fail(_`${fault} !== null`)
       }

@@ -29,10 +29,18 @@ function walk (schema: Schema, root: Schema, value: unknown, path: Path): PathPr
   }
   if (typeof value !== 'object' || value === null) return branches
   return [...branches, ...Object.entries(value).flatMap(([key, child]) => {
-    const known = schema.properties !== undefined && Object.hasOwn(schema.properties, key) ? schema.properties[key] : typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined
+    const known =
+      schema.properties !== undefined && Object.hasOwn(schema.properties, key)
+        ? schema.properties[key]
+        : typeof schema.additionalProperties === 'object'
+          ? schema.additionalProperties
+          : undefined
     if (known === undefined) return []
     const at = [...path, key]
-    const here = known.deprecated === true ? [fault(at, `${dotted(at)} is deprecated and will go in a later release`, known['x-instead'], 'key')] : []
+    const here =
+      known.deprecated === true
+        ? [fault(at, `${dotted(at)} is deprecated and will be removed in a later release`, known['x-instead'], 'key')]
+        : []
     return [...here, ...walk(known, root, child, at)]
   })]
 }

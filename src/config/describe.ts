@@ -1,5 +1,9 @@
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ENOENT', 'no such file'], ['ENOTDIR', 'no such file'], ['EACCES', 'permission denied'], ['EISDIR', 'it is a directory'], ['ENAMETOOLONG', 'the name is too long']
+  ['ENOENT', 'no such file'],
+  ['ENOTDIR', 'no such file'],
+  ['EACCES', 'permission denied'],
+  ['EISDIR', 'it is a directory'],
+  ['ENAMETOOLONG', 'the name is too long']
 ])
 
 /** Describes the reason of a file system error in words. */

@@ -27,7 +27,7 @@ export interface PathProblem {
 }
 
 /** Largest number of listed problems; further problems are only counted. */
-export const MAX_LISTED = 100
+const MAX_LISTED = 100
 
 const LONGEST_SHOWN = 60
 
@@ -43,7 +43,12 @@ export function formatDiagnostic (diagnostic: Diagnostic): string {
 }
 
 /** Builds a Diagnostic. Omits the hint when there is none. */
-export function diagnostic (file: string, line: number, col: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {
+export function diagnostic (
+  file: string,
+  line: number,
+  col: number,
+  problem: { readonly message: string; readonly hint?: string }
+): Diagnostic {
   const base = { file, line, col, message: problem.message }
   return problem.hint === undefined ? base : { ...base, hint: problem.hint }
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isObject } from '../wire/json/object.js'
 
 /** Returns the SHA-256, in hex, of a value as JSON with sorted keys. Objects that differ only in key order have the same digest. */
 export function digest (value: unknown): string {
@@ -6,6 +7,6 @@ export function digest (value: unknown): string {
 }
 
 function sorted (_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => a < b ? -1 : 1))
 }

@@ -35,7 +35,13 @@ function capped<T> (check: (schema: T, text: string) => Fault | null): (schema: 
   }
 }
 
-function quantityFault (kind: string, text: string, bounds: Bounds, read: (text: string) => Reading, exact: (text: string) => number): Fault | null {
+function quantityFault (
+  kind: string,
+  text: string,
+  bounds: Bounds,
+  read: (text: string) => Reading,
+  exact: (text: string) => number
+): Fault | null {
   const reading = read(text)
   if ('hint' in reading) return { message: `must be ${kind}, not ${shown(text)}`, hint: reading.hint }
   if (reading.value >= exact(bounds.minimum) && reading.value <= exact(bounds.maximum)) return null

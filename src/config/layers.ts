@@ -79,7 +79,9 @@ export class PolicyLayers {
    */
   listed ({ name, overlay }: ListItem, path: Path): LayeredPolicy | null {
     const base = this.named(name)
-    return base === null || overlay === null ? base : layered(name, [...base.parts, { layer: 'agent', value: overlay, path: [...path, name] }])
+    return base === null || overlay === null
+      ? base
+      : layered(name, [...base.parts, { layer: 'agent', value: overlay, path: [...path, name] }])
   }
 
   /** Merges the layers of a name. A file entry with its own URI replaces the catalogue's policy completely. */
@@ -87,7 +89,9 @@ export class PolicyLayers {
     const own = Object.hasOwn(this.policies, name) ? mapping(this.policies[name]) : null
     const replaced = own?.uri !== undefined || own?.uriPattern !== undefined
     const parts: Part[] = []
-    if (Object.hasOwn(this.catalogue, name) && !replaced) parts.push({ layer: 'catalogue', value: mapping(this.catalogue[name]), path: null })
+    if (Object.hasOwn(this.catalogue, name) && !replaced) {
+      parts.push({ layer: 'catalogue', value: mapping(this.catalogue[name]), path: null })
+    }
     if (own !== null) parts.push({ layer: 'file', value: own, path: ['extensions', name] })
     return parts.length === 0 ? null : layered(name, parts)
   }

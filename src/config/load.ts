@@ -153,7 +153,12 @@ export function loadValue (value: unknown, { baseDir, env, place, catalogue, che
   const further = checks.flatMap(check => check(whole, baseDir))
   const all = [...found, ...[...invalid, ...schemas.problems, ...problems, ...further].map(place)]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: [...namedFiles(value, baseDir), ...schemas.files] }
-  return { ok: true, config: resolveConfig(whole, baseDir, layers, bundles), warnings: sortDiagnostics([...old, ...warnings].map(place)), files: schemas.files }
+  return {
+    ok: true,
+    config: resolveConfig(whole, baseDir, layers, bundles),
+    warnings: sortDiagnostics([...old, ...warnings].map(place)),
+    files: schemas.files
+  }
 }
 
 function at (file: string, yaml: YamlFile, offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {

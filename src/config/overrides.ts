@@ -1,5 +1,6 @@
 import type { PathProblem } from './diagnostics.js'
 import type { Environment } from './yaml/substitute.js'
+import { isObject } from '../wire/json/object.js'
 
 /** Settings that flags and environment variables may give. They override the file. */
 export interface Overrides {
@@ -14,14 +15,28 @@ export interface Overrides {
 
 export type Setting = 'listen' | 'admin' | 'upstream' | 'logLevel' | 'workers'
 
-const FLAGS: Readonly<Record<Setting, string>> = { listen: '--listen', admin: '--admin', upstream: '--upstream', logLevel: '--log-level', workers: '--workers' }
+const FLAGS: Readonly<Record<Setting, string>> = {
+  listen: '--listen',
+  admin: '--admin',
+  upstream: '--upstream',
+  logLevel: '--log-level',
+  workers: '--workers'
+}
 
 const VARIABLES: Readonly<Record<Setting, string>> = {
-  listen: 'A2A_GATEWAY_LISTEN', admin: 'A2A_GATEWAY_ADMIN', upstream: 'A2A_GATEWAY_UPSTREAM', logLevel: 'A2A_GATEWAY_LOG_LEVEL', workers: 'A2A_GATEWAY_WORKERS'
+  listen: 'A2A_GATEWAY_LISTEN',
+  admin: 'A2A_GATEWAY_ADMIN',
+  upstream: 'A2A_GATEWAY_UPSTREAM',
+  logLevel: 'A2A_GATEWAY_LOG_LEVEL',
+  workers: 'A2A_GATEWAY_WORKERS'
 }
 
 const PLACES: Readonly<Record<Setting, readonly (string | number)[]>> = {
-  listen: ['server', 'listen'], admin: ['server', 'admin'], upstream: ['agents', 0, 'upstream', 'url'], logLevel: ['telemetry', 'logs', 'level'], workers: ['server', 'workers']
+  listen: ['server', 'listen'],
+  admin: ['server', 'admin'],
+  upstream: ['agents', 0, 'upstream', 'url'],
+  logLevel: ['telemetry', 'logs', 'level'],
+  workers: ['server', 'workers']
 }
 
 const SETTINGS = Object.keys(PLACES) as Setting[]
@@ -62,10 +77,15 @@ export function applyOverrides (value: unknown, overrides: Overrides): { source:
   for (const setting of SETTINGS) {
     const given = overrides[setting]
     if (given === undefined) continue
-    if (setting === 'upstream' && isMapping(value) && Array.isArray(value.agents) && value.agents.length !== 1) {
+    if (setting === 'upstream' && isObject(value) && Array.isArray(value.agents) && value.agents.length !== 1) {
       problems.push({
         source: sourceOf(overrides, setting),
-        problem: { path: [], at: 'value', message: `needs a file with exactly one agent, and this one has ${value.agents.length}`, hint: 'set upstream.url of each agent in the file' }
+        problem: {
+          path: [],
+          at: 'value',
+          message: `needs a file with exactly one agent, and this one has ${value.agents.length}`,
+          hint: 'set upstream.url of each agent in the file'
+        }
       })
       continue
     }
@@ -84,14 +104,10 @@ export function overriding (overrides: Overrides, path: readonly (string | numbe
 function put (root: unknown, path: readonly (string | number)[], given: string | number): void {
   let node = root
   path.forEach((step, index) => {
-    if (!isMapping(node) && !Array.isArray(node)) return
+    if (!isObject(node) && !Array.isArray(node)) return
     const parent = node as Record<string | number, unknown>
     if (index === path.length - 1) parent[step] = given
-    else if (parent[step] === undefined && isMapping(node) && step !== 'agents') parent[step] = {}
+    else if (parent[step] === undefined && isObject(node) && step !== 'agents') parent[step] = {}
     node = parent[step]
   })
-}
-
-function isMapping (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

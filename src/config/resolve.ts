@@ -4,14 +4,30 @@ import { parseHostPort } from './schema/formats.js'
 import { reservedPaths } from './checks/reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
-import type { AgentConfig, CardConfig, Config, HostPort, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig } from './model/model.js'
+import type {
+  AgentConfig,
+  CardConfig,
+  Config,
+  HostPort,
+  Limits,
+  PolicyConfig,
+  ResolvedPolicy,
+  ServerConfig,
+  SheddingConfig,
+  StateStoreConfig,
+  TelemetryConfig,
+  UpstreamConfig
+} from './model/model.js'
 import { duration, size } from './model/units.js'
 import { items, mapping } from './yaml/values.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
   readonly server: Texts<Omit<ServerConfig, 'metrics'>, 'listen' | 'admin' | 'drainTimeout'> & { readonly metrics: string | null }
-  readonly limits: Texts<Limits, 'headers' | 'body' | 'response' | 'event' | 'card' | 'headersTimeout' | 'requestTimeout' | 'idleTimeout' | 'writeTimeout' | 'memory'>
+  readonly limits: Texts<
+    Limits,
+    'headers' | 'body' | 'response' | 'event' | 'card' | 'headersTimeout' | 'requestTimeout' | 'idleTimeout' | 'writeTimeout' | 'memory'
+  >
   readonly shedding: Texts<SheddingConfig, 'eventLoopDelay' | 'heapUsed' | 'rss' | 'retryAfter'>
   readonly agents: readonly AgentFile[]
   readonly state: Texts<StateStoreConfig, 'ttl' | 'timeout'>
@@ -97,18 +113,28 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
         queue: duration(upstream.timeouts.queue),
         total: duration(upstream.timeouts.total)
       },
-      tls: { ca: onDisk(upstream.tls.ca), cert: onDisk(upstream.tls.cert), key: onDisk(upstream.tls.key), serverName: upstream.tls.serverName }
+      tls: {
+        ca: onDisk(upstream.tls.ca),
+        cert: onDisk(upstream.tls.cert),
+        key: onDisk(upstream.tls.key),
+        serverName: upstream.tls.serverName
+      }
     },
     card: { ...card, file: onDisk(card.file), refresh: duration(card.refresh), maxStale: duration(card.maxStale) },
     extensions: listed.map(({ name }) => name),
-    policies: policies.map((policy) => resolved(policy, baseDir)),
+    policies: policies.map(policy => resolved(policy, baseDir)),
     dependencies: dependenciesOf(policies, layers, baseDir),
     reservedPaths: reserved
   }
 }
 
 function resolved (policy: LayeredPolicy, baseDir: string): ResolvedPolicy {
-  return { name: policy.name, policy: policyOf(policy, baseDir), layers: policy.parts.map(({ layer }) => layer), from: Object.fromEntries(policy.from) }
+  return {
+    name: policy.name,
+    policy: policyOf(policy, baseDir),
+    layers: policy.parts.map(({ layer }) => layer),
+    from: Object.fromEntries(policy.from)
+  }
 }
 
 /**
@@ -119,7 +145,12 @@ function policyOf (layered: LayeredPolicy | null, baseDir: string): PolicyConfig
   const policy = (layered?.value ?? {}) as PolicyConfig
   const { inject } = policy
   if (inject === undefined) return policy
-  return { ...policy, inject: inject.map((one) => one.fromSecret?.file === undefined ? one : { ...one, fromSecret: { file: resolvePath(baseDir, one.fromSecret.file) } }) }
+  return {
+    ...policy,
+    inject: inject.map(one =>
+      one.fromSecret?.file === undefined ? one : { ...one, fromSecret: { file: resolvePath(baseDir, one.fromSecret.file) } }
+    )
+  }
 }
 
 function dependenciesOf (policies: readonly LayeredPolicy[], layers: PolicyLayers, baseDir: string): Record<string, PolicyConfig> {
@@ -146,10 +177,15 @@ function freeze<T> (value: T): T {
 export function namedFiles (value: unknown, baseDir: string): string[] {
   const { agents, extensions } = mapping(value)
   const overlays = items(agents).flatMap((agent) => items(mapping(agent).extensions)).flatMap((entry) => Object.values(mapping(entry)))
-  const secrets = [...Object.values(mapping(extensions)), ...overlays].flatMap((policy) => items(mapping(policy).inject)).map((one) => mapping(mapping(one).fromSecret).file)
+  const secrets = [...Object.values(mapping(extensions)), ...overlays]
+    .flatMap(policy => items(mapping(policy).inject))
+    .map(one => mapping(mapping(one).fromSecret).file)
   const others = items(agents).map(mapping).flatMap((agent) => {
     const { ca, cert, key } = mapping(mapping(agent.upstream).tls)
     return [ca, cert, key, mapping(agent.card).file]
   })
-  return [...secrets, ...others].filter((file) => typeof file === 'string').filter((file) => file !== '' && !file.includes('\0')).map((file) => resolvePath(baseDir, file))
+  return [...secrets, ...others]
+    .filter(file => typeof file === 'string')
+    .filter(file => file !== '' && !file.includes('\0'))
+    .map(file => resolvePath(baseDir, file))
 }

@@ -68,7 +68,15 @@ export class SchemaFiles {
         continue
       }
       const other = [...this.sets].find(([, set]) => [...documents.keys()].some((uri) => set.documents.has(uri)))
-      if (other !== undefined) this.problems.push(fault(at, `${dotted(['bundles', name])} and ${dotted(['bundles', other[0]])} hold schemas of the same URI`, 'give each its own base'))
+      if (other !== undefined) {
+        this.problems.push(
+          fault(
+            at,
+            `${dotted(['bundles', name])} and ${dotted(['bundles', other[0]])} contain schemas with the same URI`,
+            'give each its own base'
+          )
+        )
+      }
       this.sets.set(name, new ReadSet((draft ?? null) as SchemaSet['draft'], documents))
     }
     return Object.fromEntries(this.sets)
@@ -86,7 +94,11 @@ export class SchemaFiles {
       const found = this.source(source, [...at, key])
       return found === source ? parent : { ...mapping(parent), [key]: found }
     }
-    if (Object.keys(mapping(methods)).length > 0) changed.methods = Object.fromEntries(Object.entries(mapping(methods)).map(([name, method]) => [name, set(method, 'params', [...path, 'methods', name])]))
+    if (Object.keys(mapping(methods)).length > 0) {
+      changed.methods = Object.fromEntries(
+        Object.entries(mapping(methods)).map(([name, method]) => [name, set(method, 'params', [...path, 'methods', name])])
+      )
+    }
     if (items(routes).length > 0) changed.routes = items(routes).map((route, index) => set(route, 'body', [...path, 'routes', index]))
     for (const key of ['request', 'response']) {
       const rules = items(mapping(policy)[key])
@@ -129,8 +141,8 @@ export class SchemaFiles {
     // The configuration's own schema reports an invalid URI.
     if (FORMATS.uri(ref) !== null || this.unreadBases.some((base) => uri.startsWith(base))) return true
     const known = [...this.sets.values()].flatMap(({ documents }) => [...documents.keys()])
-    const hint = known.length === 0 ? 'bundles say which schemas there are' : nearestUri(uri, known)
-    this.problems.push(fault(at, `${dotted(at)}: no bundle holds ${shown(uri)}`, hint))
+    const hint = known.length === 0 ? 'define the available schemas in bundles' : nearestUri(uri, known)
+    this.problems.push(fault(at, `${dotted(at)}: no bundle contains ${shown(uri)}`, hint))
     return true
   }
 
@@ -148,8 +160,8 @@ export class SchemaFiles {
     } catch (error) {
       return rejected(`cannot read ${shown(dir)}: ${describe(error)}`, RELATIVE)
     }
-    if (names.length === 0) return rejected(`${shown(dir)} holds no *.json`)
-    if (names.length > MAX_BUNDLE_FILES) return rejected(`${shown(dir)} holds more than ${MAX_BUNDLE_FILES} schemas`)
+    if (names.length === 0) return rejected(`${shown(dir)} contains no *.json`)
+    if (names.length > MAX_BUNDLE_FILES) return rejected(`${shown(dir)} contains more than ${MAX_BUNDLE_FILES} schemas`)
     const documents: Documents = new Map()
     let bytes = 0
     for (const name of names) {
@@ -159,7 +171,7 @@ export class SchemaFiles {
       const read = readSchema(path, file)
       if ('message' in read) return rejected(read.message, read.hint)
       bytes += read.bytes
-      if (bytes > MAX_BUNDLE_BYTES) return rejected(`${shown(dir)} holds more than 16 MiB`)
+      if (bytes > MAX_BUNDLE_BYTES) return rejected(`${shown(dir)} is larger than 16 MiB`)
       documents.set(base + name, { file, schema: read.schema })
     }
     return documents
@@ -219,11 +231,17 @@ function positionOf (bytes: Buffer, offset: number): { line: number, col: number
 /** Returns the configuration with its schemas in place, in policies of the file and in overlays of agents. */
 export function withSchemas (value: unknown, files: SchemaFiles): Mapping {
   const { extensions, agents } = mapping(value)
-  const sourced = (policies: unknown, path: Path): unknown => Object.fromEntries(Object.entries(mapping(policies)).map(([name, policy]) => [name, files.withSources(policy, [...path, name])]))
+  const sourced = (policies: unknown, path: Path): unknown =>
+    Object.fromEntries(Object.entries(mapping(policies)).map(([name, policy]) => [name, files.withSources(policy, [...path, name])]))
   const withList = (agent: unknown, index: number): unknown => {
     const list = mapping(agent).extensions
     if (!items(list).some((entry) => typeof entry === 'object')) return agent
-    return { ...mapping(agent), extensions: items(list).map((entry, at) => Object.keys(mapping(entry)).length === 0 ? entry : sourced(entry, ['agents', index, 'extensions', at])) }
+    return {
+      ...mapping(agent),
+      extensions: items(list).map((entry, at) =>
+        Object.keys(mapping(entry)).length === 0 ? entry : sourced(entry, ['agents', index, 'extensions', at])
+      )
+    }
   }
   return {
     ...mapping(value),

@@ -29,7 +29,8 @@ type As = 'text' | 'json'
  */
 export function readSecrets (policies: readonly NamedPolicy[], env: Environment): Secrets {
   const values = new Map<string, string>()
-  const keyOf = ({ fromSecret, as = 'text' }: InjectionConfig): string => JSON.stringify([as, fromSecret?.file ?? null, fromSecret?.env ?? null])
+  const keyOf = ({ fromSecret, as = 'text' }: InjectionConfig): string =>
+    JSON.stringify([as, fromSecret?.file ?? null, fromSecret?.env ?? null])
   const hash = createHash('sha256')
   for (const { name, policy } of policies) {
     for (const injection of policy.inject ?? []) {
@@ -54,7 +55,10 @@ export function readSecrets (policies: readonly NamedPolicy[], env: Environment)
 
 /** Returns the absolute paths of all secret files that these policies inject. */
 export function secretFiles (policies: readonly NamedPolicy[]): string[] {
-  return policies.flatMap(({ policy }) => policy.inject ?? []).map(({ fromSecret }) => fromSecret?.file).filter((file) => file !== undefined)
+  return policies
+    .flatMap(({ policy }) => policy.inject ?? [])
+    .map(({ fromSecret }) => fromSecret?.file)
+    .filter(file => file !== undefined)
 }
 
 /**
@@ -62,13 +66,17 @@ export function secretFiles (policies: readonly NamedPolicy[]): string[] {
  * @param source location with an absolute `file`
  * @returns the secret as JSON text, or the problem
  */
-export function readSecret (source: SecretConfig, as: As | undefined, env: Environment): { readonly json: string } | { readonly problem: string } {
+export function readSecret (
+  source: SecretConfig,
+  as: As | undefined,
+  env: Environment
+): { readonly json: string } | { readonly problem: string } {
   const found = source.file === undefined ? fromEnvironment(source.env ?? '', env) : fromFile(source.file)
   if ('problem' in found) return found
   const { text, name } = found
   if (as !== 'json') return text === '' ? { problem: `${name} is empty` } : { json: JSON.stringify(text) }
   const parsed = parseStrict(Buffer.from(text), { depth: 64, members: 10_000 })
-  return parsed.ok ? { json: text.trim() } : { problem: `${name} does not hold JSON` }
+  return parsed.ok ? { json: text.trim() } : { problem: `${name} is not valid JSON` }
 }
 
 type Found = { readonly text: string, readonly name: string } | { readonly problem: string }
@@ -77,7 +85,7 @@ function fromEnvironment (variable: string, env: Environment): Found {
   const text = Object.hasOwn(env, variable) ? env[variable] : undefined
   const name = `environment variable ${variable}`
   if (text === undefined) return { problem: `${name} is not set` }
-  return Buffer.byteLength(text) > MAX_SECRET_BYTES ? { problem: `${name} holds more than 64 KiB` } : { text, name }
+  return Buffer.byteLength(text) > MAX_SECRET_BYTES ? { problem: `${name} is larger than 64 KiB` } : { text, name }
 }
 
 function fromFile (file: string): Found {
@@ -90,7 +98,7 @@ function fromFile (file: string): Found {
     return { problem: `cannot read ${file}: ${describe(error)}` }
   }
   const name = `the file ${file}`
-  if (bytes === null) return { problem: `${name} holds more than 64 KiB` }
+  if (bytes === null) return { problem: `${name} is larger than 64 KiB` }
   try {
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes).replace(/\r?\n$/, ''), name }
   } catch {

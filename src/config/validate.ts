@@ -13,7 +13,7 @@ import { precompiled } from './precompiled.js'
 import type { Name } from './precompiled.js'
 import type { Schema } from './schema/schema-kit.js'
 import { configSchema } from './schema/schema.js'
-import { parsePointer } from '../wire/json/pointer.js'
+import { childOf, parsePointer } from '../wire/json/pointer.js'
 
 type Params = Readonly<Record<string, unknown>>
 
@@ -49,7 +49,9 @@ function run (validate: ValidateFunction, value: unknown, subject: string): Path
   const errors = validate.errors ?? []
   // A value of the wrong type also fails the enum. Only the type error is reported.
   const mistyped = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath))
-  return errors.flatMap((error) => error.data === UNKNOWN || (error.keyword === 'enum' && mistyped.has(error.instancePath)) ? [] : translate(error, value, subject))
+  return errors.flatMap(error =>
+    error.data === UNKNOWN || (error.keyword === 'enum' && mistyped.has(error.instancePath)) ? [] : translate(error, value, subject)
+  )
 }
 
 /** Translates one Ajv error into a problem at the key or value at fault. Returns nothing for errors that other errors explain. */
@@ -84,13 +86,24 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
     }
     case 'type':
       if (schema.enum !== undefined) return at(`${name} must be one of ${schema.enum.map(String).join(', ')}, not ${actual(error.data)}`)
-      return at(`${name} must be ${expected(schema)}, not ${actual(error.data)}`, path.length === 0 ? undefined : typeHint(schema, error.data))
+      return at(
+        `${name} must be ${expected(schema)}, not ${actual(error.data)}`,
+        path.length === 0 ? undefined : typeHint(schema, error.data)
+      )
     case 'enum': {
       const values = (schema.enum ?? []).map(String)
-      return at(`${name} must be one of ${values.join(', ')}, not ${shown(error.data)}`, typeof error.data === 'string' ? didYouMean(error.data, values) : undefined)
+      return at(
+        `${name} must be one of ${values.join(', ')}, not ${shown(error.data)}`,
+        typeof error.data === 'string' ? didYouMean(error.data, values) : undefined
+      )
     }
     case 'const':
-      return at(`${name} must be ${shown(params.allowedValue)}, not ${shown(error.data)}`, name === 'version' ? `a2a-gateway ${packageVersion()} reads version ${shown(params.allowedValue)}; a file of another version needs the release that it was written for` : undefined)
+      return at(
+        `${name} must be ${shown(params.allowedValue)}, not ${shown(error.data)}`,
+        name === 'version'
+          ? `a2a-gateway ${packageVersion()} reads version ${shown(params.allowedValue)}; a file of another version needs the release that it was written for`
+          : undefined
+      )
     case 'minimum':
     case 'maximum':
       return at(`${name} must be from ${schema.minimum} to ${schema.maximum}, not ${shown(error.data)}`)
@@ -102,7 +115,10 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
     case 'maxItems':
       return at(`${name} must have at most ${schema.maxItems} entries`)
     case 'minProperties':
-      return at(`${name} must have at least ${schema.minProperties} key`, schema.properties === undefined ? undefined : `known keys: ${Object.keys(schema.properties).join(', ')}`)
+      return at(
+        `${name} must have at least ${schema.minProperties} key`,
+        schema.properties === undefined ? undefined : `known keys: ${Object.keys(schema.properties).join(', ')}`
+      )
     case 'maxProperties':
       return at(`${name} must have at most ${schema.maxProperties} ${schema.maxProperties === 1 ? 'key' : 'keys'}`)
     case 'uniqueItems': {
@@ -122,13 +138,19 @@ function toPath (pointer: string, root: unknown): Path {
   let node: unknown = root
   return parsePointer(pointer).map((key) => {
     const inList = Array.isArray(node)
-    node = typeof node === 'object' && node !== null ? (node as Params)[key] : undefined
+    node = childOf(node, key)
     return inList ? Number(key) : key
   })
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
-  number: 'a number', object: 'a mapping', array: 'a list', string: 'a string', integer: 'a whole number', boolean: 'true or false', null: 'null'
+  number: 'a number',
+  object: 'a mapping',
+  array: 'a list',
+  string: 'a string',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  null: 'null'
 }
 
 function expected (schema: Schema): string {

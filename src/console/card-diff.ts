@@ -1,5 +1,5 @@
 /** Compares an agent's own card with the served card, as lines of one JSON text. */
-import { isObject } from '../a2a/fields.js'
+import { isObject } from '../wire/json/object.js'
 import { clip } from './text.js'
 
 export type Mark = 'same' | 'added' | 'removed' | 'changed'
@@ -50,7 +50,11 @@ class Writer {
     const mark: Mark = own === NONE ? 'added' : served === NONE ? 'removed' : 'same'
     const shown = served === NONE ? own : served
     const pairs = mark === 'same' ? bothOf(own, served) : bothOf(shown, shown)
-    if (pairs === null) return this.leaf(lead, own, served, mark, indent, tail)
+    if (pairs === null) {
+      const text = textOf(shown)
+      const was = mark === 'same' && textOf(own) !== text ? textOf(own) : undefined
+      return this.line(was === undefined ? mark : 'changed', indent, `${lead}${text}${tail}`, was)
+    }
     const [open, close] = Array.isArray(shown) ? ['[', ']'] : ['{', '}']
     if (pairs.length === 0) return this.line(mark, indent, `${lead}${open}${close}${tail}`)
     this.line(mark, indent, `${lead}${open}`)
@@ -63,12 +67,6 @@ class Writer {
     this.line(mark, indent, `${close}${tail}`)
   }
 
-  private leaf (lead: string, own: unknown, served: unknown, mark: Mark, indent: number, tail: string): void {
-    const text = textOf(served === NONE ? own : served)
-    if (mark !== 'same' || textOf(own) === text) return this.line(mark, indent, `${lead}${text}${tail}`)
-    this.line('changed', indent, `${lead}${text}${tail}`, textOf(own))
-  }
-
   private line (mark: Mark, indent: number, text: string, was?: string): void {
     this.counts[mark]++
     if (this.lines.length >= LINES) this.omitted++
@@ -77,7 +75,13 @@ class Writer {
 }
 
 function textOf (value: unknown): string {
-  return typeof value === 'object' && value !== null ? (Array.isArray(value) ? '[ … ]' : '{ … }') : typeof value === 'string' ? JSON.stringify(clip(value, VALUE)) : JSON.stringify(value) ?? 'undefined'
+  return typeof value === 'object' && value !== null
+    ? Array.isArray(value)
+      ? '[ … ]'
+      : '{ … }'
+    : typeof value === 'string'
+      ? JSON.stringify(clip(value, VALUE))
+      : (JSON.stringify(value) ?? 'undefined')
 }
 
 /** Returns the members of both values, paired. Null when the values have different types or no members. */
@@ -125,6 +129,7 @@ function pairItems (own: readonly unknown[], served: readonly unknown[]): [strin
 function identityOf (item: unknown): string {
   if (!isObject(item)) return JSON.stringify(item) ?? ''
   const { uri, id, protocolBinding, protocolVersion, transport, tenant } = item
-  const named = uri ?? id ?? ((protocolBinding ?? transport) === undefined ? undefined : [protocolBinding, protocolVersion, transport, tenant])
+  const named =
+    uri ?? id ?? ((protocolBinding ?? transport) === undefined ? undefined : [protocolBinding, protocolVersion, transport, tenant])
   return JSON.stringify(named ?? item)
 }

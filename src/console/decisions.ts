@@ -131,8 +131,17 @@ const VIOLATIONS = 20
 export function withFound (before: readonly Found[] | null, next: Found): readonly Found[] {
   const found = before ?? []
   if (found.length >= FINDINGS) return found
-  const small = next.violations.length <= VIOLATIONS && next.violations.every(one => one.path.length <= LONGEST && one.message.length <= LONGEST)
-  return [...found, small ? next : { ...next, violations: next.violations.slice(0, VIOLATIONS).map(one => ({ ...one, path: cut(one.path), message: cut(one.message) })) }]
+  const small =
+    next.violations.length <= VIOLATIONS && next.violations.every(one => one.path.length <= LONGEST && one.message.length <= LONGEST)
+  return [
+    ...found,
+    small
+      ? next
+      : {
+          ...next,
+          violations: next.violations.slice(0, VIOLATIONS).map(one => ({ ...one, path: cut(one.path), message: cut(one.message) }))
+        }
+  ]
 }
 
 /** Returns a shortened copy. A slice would keep the whole text in memory. */

@@ -50,18 +50,26 @@ export function entryOf (id: string, ended: Ended): DecisionEntry {
     operation: ended.operation,
     binding: ended.binding,
     version: ended.version,
-    outcome: ended.outcome !== 'forwarded' ? ended.outcome : edited.length > 0 ? 'edited' : violations.length > 0 ? 'observed' : 'forwarded',
+    outcome:
+      ended.outcome !== 'forwarded' ? ended.outcome : edited.length > 0 ? 'edited' : violations.length > 0 ? 'observed' : 'forwarded',
     status: ended.status,
     milliseconds: Math.round(ended.seconds * 1e5) / 100,
     rule: rejection !== null ? cut(rejection.rule) : first === undefined ? null : `${first.extension}/${first.rule}`,
-    reason: rejection !== null ? rejection.customReason ?? rejection.reason : first?.reason ?? null,
+    reason: rejection !== null ? (rejection.customReason ?? rejection.reason) : (first?.reason ?? null),
     message: rejection !== null ? cut(rejection.message) : null,
     violations,
     edited,
     requestId: ended.requestId,
     traceId: ended.traceId,
     port: ended.port,
-    mended: rejection === null || ended.outcome !== 'rejected' ? null : mendedOf(rejection, violations.filter(one => one.mode === 'enforce'), ended.version)
+    mended:
+      rejection === null || ended.outcome !== 'rejected'
+        ? null
+        : mendedOf(
+          rejection,
+          violations.filter(one => one.mode === 'enforce'),
+          ended.version
+        )
   }
 }
 

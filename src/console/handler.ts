@@ -17,8 +17,11 @@ import { tryFormOf } from './try-form.js'
 import { Viewers } from './viewers.js'
 
 export interface ConsoleHandler {
-  /** @param rejected the admin listener's rejection of the host name, or null */
-  handle (request: IncomingMessage, response: ServerResponse, rejected: Rejected | null): void
+  /**
+   * @param url target of the request below the prefix of the admin routes, with the query
+   * @param rejected the admin listener's rejection of the host name, or null
+   */
+  handle (request: IncomingMessage, response: ServerResponse, url: string, rejected: Rejected | null): void
   /** Closes open connections, so that the listener can close. */
   close (): void
 }
@@ -54,7 +57,14 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
       const version = query.get('version') === '0.3' ? '0.3' : '1.0'
       if (state === null) return { version, same: false, origin: null, signature: config.card.signature, diff: null }
       const { byVersion, origin } = state.loaded
-      return { version, same: byVersion['0.3'] === byVersion['1.0'], origin, signature: config.card.signature, etag: state.served[version].etag, diff: diffOf(byVersion[version].card.raw, JSON.parse(state.served[version].bytes.toString())) }
+      return {
+        version,
+        same: byVersion['0.3'] === byVersion['1.0'],
+        origin,
+        signature: config.card.signature,
+        etag: state.served[version].etag,
+        diff: diffOf(byVersion[version].card.raw, JSON.parse(state.served[version].bytes.toString()))
+      }
     },
     policy: query => {
       const { name } = agent(query.get('name') ?? '')
@@ -64,7 +74,9 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
   }
 
   const tryOne = async (request: IncomingMessage): Promise<unknown> => {
-    if (!source.config().server.console.tryIt) throw new Failure({ status: 403, error: 'calls cannot be sent from here: server.console.tryIt is false' })
+    if (!source.config().server.console.tryIt) {
+      throw new Failure({ status: 403, error: 'calls cannot be sent from here: server.console.tryIt is false' })
+    }
     if (trying >= TRIES) throw new Failure({ status: 429, error: 'other calls are being tried; wait for one to end' })
     trying++
     try {
@@ -78,10 +90,10 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
     }
   }
 
-  const result = async (request: IncomingMessage, response: ServerResponse, rejected: Rejected | null): Promise<void> => {
+  const result = async (request: IncomingMessage, response: ServerResponse, url: string, rejected: Rejected | null): Promise<void> => {
     for (const [name, value] of HEADERS) response.setHeader(name, value)
     if (rejected !== null) throw new Failure(rejected)
-    const [path = '', query = ''] = (request.url ?? '').split('?', 2)
+    const [path = '', query = ''] = url.split('?', 2)
     const method = request.method ?? 'GET'
     const name = path.slice(PREFIX.length)
     if (name === 'api/try') {
@@ -91,12 +103,13 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
     }
     if (method !== 'GET' && method !== 'HEAD') throw new Failure({ status: 405, error: 'use GET' }, { allow: 'GET, HEAD' })
     if (path === '/' || path === '/console') {
-      response.writeHead(302, { location: PREFIX }).end()
+      const prefix = (request.url ?? '').slice(0, -url.length)
+      response.writeHead(302, { location: prefix + PREFIX }).end()
       return
     }
     if (name === 'api/decisions') {
       check(readProblem(request.headers))
-      if (viewers.full) throw new Failure({ status: 503, error: 'as many pages as may look at decisions already do' }, { 'retry-after': '5' })
+      if (viewers.full) throw new Failure({ status: 503, error: 'too many pages are connected to the decisions' }, { 'retry-after': '5' })
       if (method === 'HEAD') return json(response, {})
       return await viewers.serve(response)
     }
@@ -113,13 +126,17 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
   }
 
   return {
-    handle: (request, response, rejected) => {
+    handle: (request, response, url, rejected) => {
       response.on('error', () => {})
-      result(request, response, rejected).catch((error: unknown) => {
+      result(request, response, url, rejected).catch((error: unknown) => {
         if (!(error instanceof Failure)) log.error({ err: error }, 'a request for the console failed')
         if (response.headersSent) return response.destroy()
         const { refused: rejected, headers } = error instanceof Failure ? error : new Failure({ status: 500, error: 'internal error' })
-        response.writeHead(rejected.status, { 'content-type': JSON_TYPE, connection: request.complete ? 'keep-alive' : 'close', ...headers })
+        response.writeHead(rejected.status, {
+          'content-type': JSON_TYPE,
+          connection: request.complete ? 'keep-alive' : 'close',
+          ...headers
+        })
         response.end(JSON.stringify({ error: rejected.error }))
       })
     },

@@ -23,19 +23,29 @@ export interface MatrixRow {
 }
 
 /** Calls in which the extension was requested, by clients and by the gateway, and the activation that the agent's responses proved. */
-export interface Seen { readonly client: number, readonly gateway: number, readonly confirmed: number, readonly absent: number, readonly unexpected: number }
+export interface Seen {
+  readonly client: number
+  readonly gateway: number
+  readonly confirmed: number
+  readonly absent: number
+  readonly unexpected: number
+}
 
 const ROWS = 1_000
 const VERSIONS = ['0.3', '1.0'] as const
 
 export async function matrixOf (source: ConsoleSource): Promise<{ readonly rows: readonly MatrixRow[], readonly omitted: number }> {
-  const seen = sumBy(await source.metrics(), 'activations_total', labels => keyOf(labels.agent, labels.extension, labels.source, labels.echo))
+  const seen = sumBy(await source.metrics(), 'activations_total', labels =>
+    keyOf(labels.agent, labels.extension, labels.source, labels.echo)
+  )
   const rows: MatrixRow[] = []
   let omitted = 0
   for (const agent of source.agents()) {
     const uris = urisOf(agent)
     const room = ROWS - rows.length
-    rows.push(...uris.slice(0, room).map(uri => rowOf(agent, uri, (label, who, echo) => seen.get(keyOf(agent.name, label, who, echo)) ?? 0)))
+    rows.push(
+      ...uris.slice(0, room).map(uri => rowOf(agent, uri, (label, who, echo) => seen.get(keyOf(agent.name, label, who, echo)) ?? 0))
+    )
     omitted += Math.max(0, uris.length - room)
   }
   return { rows, omitted }
@@ -53,7 +63,11 @@ function urisOf ({ config, state }: ConsoleAgent): string[] {
   return [...uris]
 }
 
-function rowOf ({ name, config, state }: ConsoleAgent, uri: string, count: (label: string, who: 'client' | 'gateway', echo: 'confirmed' | 'absent' | 'unexpected') => number): MatrixRow {
+function rowOf (
+  { name, config, state }: ConsoleAgent,
+  uri: string,
+  count: (label: string, who: 'client' | 'gateway', echo: 'confirmed' | 'absent' | 'unexpected') => number
+): MatrixRow {
   const policies = state === null ? [] : VERSIONS.map(version => state.policy[version])
   const label = policies.map(one => one.labels.get(uri)).find(one => one !== undefined) ?? uri
   const listed = config.policies.find(one => one.name === label || one.policy.uri === uri || one.policy.uriPattern === uri)
@@ -66,7 +80,7 @@ function rowOf ({ name, config, state }: ConsoleAgent, uri: string, count: (labe
     declared: own ? 'card' : policies.some(one => one.declared.includes(uri)) ? 'gateway' : null,
     required: required === undefined ? null : listed?.policy.activation?.required === 'always' ? 'policy' : 'card',
     policy: listed?.name ?? null,
-    mode: listed === undefined ? required?.mode ?? config.mode : modeOf(config.mode, listed.policy),
+    mode: listed === undefined ? (required?.mode ?? config.mode) : modeOf(config.mode, listed.policy),
     injected: policies.some(one => one.injected.includes(uri)),
     rules: request.length + response.length,
     seen: {

@@ -52,12 +52,16 @@ export function mendedOf (rejection: Rejection, violations: readonly EntryViolat
       const steps = stepsOf(path)
       if (steps === null || steps.length === 0) notes.push({ path, expected: message })
       else root.put(steps, message)
-    } else if (!headers.some(one => one.name.toLowerCase() === header.toLowerCase()) && !without.includes(header)) notes.push({ path, expected: message })
+    } else if (!headers.some(one => one.name.toLowerCase() === header.toLowerCase()) && !without.includes(header)) {
+      notes.push({ path, expected: message })
+    }
   }
   const retryAfter = rejection.retryAfter ?? null
   const allow = rejection.allow ?? null
   const body = root.empty ? null : root.outline()
-  if (headers.length === 0 && without.length === 0 && body === null && notes.length === 0 && allow === null && retryAfter === null) return null
+  if (headers.length === 0 && without.length === 0 && body === null && notes.length === 0 && allow === null && retryAfter === null) {
+    return null
+  }
   return { headers, without, body, notes, allow, retryAfter }
 }
 
@@ -119,6 +123,11 @@ class Branch {
 
   outline (): Outline {
     const { list, expected } = this
-    return { list, expected, remove: expected !== null && TOO_MUCH.test(expected), members: [...this.children].map(([name, child]) => [name, child.outline()] as const) }
+    return {
+      list,
+      expected,
+      remove: expected !== null && TOO_MUCH.test(expected),
+      members: [...this.children].map(([name, child]) => [name, child.outline()] as const)
+    }
   }
 }

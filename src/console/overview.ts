@@ -10,7 +10,15 @@ const LISTED = 300
 export function statusOf (source: ConsoleSource): object {
   const { server, hash } = source.config()
   const { ready, reasons } = source.ready()
-  return { version: source.version, hash, workers: source.workers(), tryIt: server.console.tryIt, ready, reasons: clipAll(reasons, 20), agentCount: source.agents().length }
+  return {
+    version: source.version,
+    hash,
+    workers: source.workers(),
+    tryIt: server.console.tryIt,
+    ready,
+    reasons: clipAll(reasons, 20),
+    agentCount: source.agents().length
+  }
 }
 
 /**
@@ -64,7 +72,14 @@ function agentOf (described: Description, agent: ConsoleAgent | null, counts: ob
   }
 }
 
-interface CardStatus { readonly state: string, readonly origin: string | null, readonly ageSeconds: number | null, readonly etag: unknown, readonly problem: string | null, readonly warnings: readonly string[] }
+interface CardStatus {
+  readonly state: string
+  readonly origin: string | null
+  readonly ageSeconds: number | null
+  readonly etag: unknown
+  readonly problem: string | null
+  readonly warnings: readonly string[]
+}
 
 /** Truncates the texts. A card is untrusted, and so are the messages that quote it. */
 function cardOf (card: CardStatus): object {

@@ -33,7 +33,18 @@ export interface PolicyView {
   }[]
 }
 
-const SETTINGS = ['mode', 'responses', 'enforceOn', 'unlistedExtensions', 'unknownMethods', 'untaggedData', 'passthrough', 'concurrency', 'host', 'path'] as const
+const SETTINGS = [
+  'mode',
+  'responses',
+  'enforceOn',
+  'unlistedExtensions',
+  'unknownMethods',
+  'untaggedData',
+  'passthrough',
+  'concurrency',
+  'host',
+  'path'
+] as const
 const VALUE = 4_000
 
 /**
@@ -61,14 +72,24 @@ export function policyLinesOf (config: Config, name: string): PolicyView | null 
       uri: resolved.policy.uri ?? resolved.policy.uriPattern ?? '',
       mode: modeOf(agent.mode, resolved.policy),
       layers: resolved.layers,
-      lines: linesOf(resolved, agent, (layer, steps) => layer === 'catalogue'
-        ? catalogueLine(resolved.name, steps)
-        : lineAt(layer === 'file' ? ['extensions', resolved.name, ...steps] : ['agents', index, 'extensions', position, resolved.name, ...steps]))
+      lines: linesOf(resolved, agent, (layer, steps) =>
+        layer === 'catalogue'
+          ? catalogueLine(resolved.name, steps)
+          : lineAt(
+            layer === 'file'
+              ? ['extensions', resolved.name, ...steps]
+              : ['agents', index, 'extensions', position, resolved.name, ...steps]
+          )
+      )
     }))
   }
 }
 
-function linesOf ({ policy, from }: ResolvedPolicy, agent: AgentConfig, placeOf: (layer: Layer, steps: readonly string[]) => string | null): PolicyLine[] {
+function linesOf (
+  { policy, from }: ResolvedPolicy,
+  agent: AgentConfig,
+  placeOf: (layer: Layer, steps: readonly string[]) => string | null
+): PolicyLine[] {
   const lines: PolicyLine[] = []
   const line = (steps: readonly string[], value: unknown, layer: Layer): void => {
     lines.push({ key: steps.join('.'), value: shown(value), from: layer, at: placeOf(layer, steps) })
@@ -85,7 +106,9 @@ function linesOf ({ policy, from }: ResolvedPolicy, agent: AgentConfig, placeOf:
 
 /** Hides the values that the platform adds to requests. A value may be a secret that the file took from the environment. */
 function withoutValues (inject: unknown): unknown {
-  return Array.isArray(inject) ? inject.map(one => typeof one === 'object' && one !== null && 'value' in one ? { ...one, value: '(not shown)' } : one) : inject
+  return Array.isArray(inject)
+    ? inject.map(one => (typeof one === 'object' && one !== null && 'value' in one ? { ...one, value: '(not shown)' } : one))
+    : inject
 }
 
 function shown (value: unknown): string {

@@ -10,10 +10,6 @@ export class Ring<T> {
     this.size = size
   }
 
-  get length (): number {
-    return this.items.length
-  }
-
   push (item: T): void {
     if (this.items.length < this.size) {
       this.items.push(item)

@@ -81,7 +81,20 @@ export class Series {
     const rows = new Map<string, MutableRow>()
     const of = (agent: string): MutableRow => {
       let row = rows.get(agent)
-      if (row === undefined) rows.set(agent, row = { calls: 0, rejected: 0, failed: 0, aborted: 0, decisions: 0, seconds: 0, buckets: this.metrics.decisionBounds.map(() => 0) })
+      if (row === undefined) {
+        rows.set(
+          agent,
+          (row = {
+            calls: 0,
+            rejected: 0,
+            failed: 0,
+            aborted: 0,
+            decisions: 0,
+            seconds: 0,
+            buckets: this.metrics.decisionBounds.map(() => 0)
+          })
+        )
+      }
       return row
     }
     const { ended, decided } = this.metrics.counted
@@ -99,7 +112,15 @@ export class Series {
       counts.forEach((count, i) => { row.buckets[i] = (row.buckets[i] ?? 0) + count - (past.counts[i] ?? 0) })
     })
     if (rows.size === 0) return null
-    const all: Row = [...rows.values()].reduce<Row>(sum, { calls: 0, rejected: 0, failed: 0, aborted: 0, decisions: 0, seconds: 0, buckets: this.metrics.decisionBounds.map(() => 0) })
+    const all: Row = [...rows.values()].reduce<Row>(sum, {
+      calls: 0,
+      rejected: 0,
+      failed: 0,
+      aborted: 0,
+      decisions: 0,
+      seconds: 0,
+      buckets: this.metrics.decisionBounds.map(() => 0)
+    })
     return Object.fromEntries([[ALL, all], ...[...rows].toSorted(([, a], [, b]) => b.calls - a.calls).slice(0, AGENTS)])
   }
 }

@@ -37,6 +37,6 @@ export interface ConsoleSource {
   /** @param cursor position after the last read; empty returns all kept decisions */
   decisions (cursor: Cursor): Promise<Pick<DecisionPage, 'missed' | 'entries'> & { readonly cursor: Cursor }>
   series (): Promise<SeriesPage>
-  /** Address of the main listener, reachable from this machine. */
-  main (): HostPort
+  /** Address where this machine reaches the gateway over plain HTTP. Null when there is none. */
+  main (): HostPort | null
 }

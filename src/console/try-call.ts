@@ -20,7 +20,12 @@ export interface TryRequest {
 }
 
 export interface TryResult {
-  readonly request: { readonly method: string, readonly path: string, readonly headers: readonly (readonly [string, string])[], readonly body: string }
+  readonly request: {
+    readonly method: string
+    readonly path: string
+    readonly headers: readonly (readonly [string, string])[]
+    readonly body: string
+  }
   readonly answer: TryResponse | null
   /** Why there is no response, or no complete response. */
   readonly problem: string | null
@@ -49,10 +54,22 @@ const TELL = 3_000
  */
 export function readTry (value: unknown): TryRequest | string {
   if (typeof value !== 'object' || value === null) return 'send an object'
-  const { agent, binding, version, operation = 'send', extensions = [], headers = [], body } = value as Partial<Record<keyof TryRequest, unknown>>
-  if (typeof agent !== 'string' || typeof binding !== 'string' || typeof version !== 'string') return 'agent, binding and version must be strings'
+  const {
+    agent,
+    binding,
+    version,
+    operation = 'send',
+    extensions = [],
+    headers = [],
+    body
+  } = value as Partial<Record<keyof TryRequest, unknown>>
+  if (typeof agent !== 'string' || typeof binding !== 'string' || typeof version !== 'string') {
+    return 'agent, binding and version must be strings'
+  }
   if (operation !== 'send' && operation !== 'stream') return 'operation must be "send" or "stream"'
-  if (!isList(extensions, one => typeof one === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(one)) || extensions.length > 100) return 'extensions must be a list of at most 100 URIs, without commas and blanks'
+  if (!isList(extensions, one => typeof one === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(one)) || extensions.length > 100) {
+    return 'extensions must be a list of at most 100 URIs, without commas and spaces'
+  }
   if (!isList(headers, isHeader) || headers.length > 20) return 'headers must be at most 20 pairs of a name and a value'
   const forbidden = (headers as [string, string][]).find(([name]) => !mayBeSet(name))
   if (forbidden !== undefined) return `the header ${forbidden[0]} is set by the gateway; leave it out`
@@ -71,7 +88,9 @@ function isHeader (value: unknown): boolean {
 
 /** True when the page may set a header. The page must not set headers for framing, routing or proxies. */
 function mayBeSet (name: string): boolean {
-  return !/^(?:host|connection|content-length|content-encoding|transfer-encoding|upgrade|te|trailer|keep-alive|expect|via|forwarded|proxy-.*|x-forwarded-.*|x-real-ip|cookie)$/i.test(name)
+  return !/^(?:host|connection|content-length|content-encoding|transfer-encoding|upgrade|te|trailer|keep-alive|expect|via|forwarded|proxy-.*|x-forwarded-.*|x-real-ip|cookie)$/i.test(
+    name
+  )
 }
 
 /**
@@ -84,12 +103,15 @@ export async function tryCall (source: ConsoleSource, wanted: TryRequest): Promi
   const path = pathOf(agent, wanted)
   if (path === null) return 'the agent has no such interface; load the form again'
   const main = source.main()
+  if (main === null) return 'calls cannot be sent from here: the application does not listen on plain HTTP'
   const sent: [string, string][] = [
     ['Host', agent.config.host ?? `${main.host.includes(':') ? `[${main.host}]` : main.host}:${main.port}`],
     ['Content-Type', 'application/json'],
     ['Accept', wanted.operation === 'stream' ? 'text/event-stream' : 'application/json'],
     ...(wanted.version === '1.0' ? [['A2A-Version', '1.0'] as [string, string]] : []),
-    ...(wanted.extensions.length === 0 ? [] : [[wanted.version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', wanted.extensions.join(', ')] as [string, string]]),
+    ...(wanted.extensions.length === 0
+      ? []
+      : [[wanted.version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', wanted.extensions.join(', ')] as [string, string]]),
     ...wanted.headers.map(([name, value]) => [name, value] as [string, string]),
     ['Content-Length', String(Buffer.byteLength(wanted.body))]
   ]
@@ -109,34 +131,65 @@ function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation 
   return `${base}${version === '0.3' ? '/v1' : found.tenant === null ? '' : `/${encodeURIComponent(found.tenant)}`}/message:${operation}`
 }
 
-function send (main: HostPort, path: string, headers: readonly (readonly [string, string])[], body: string): Promise<{ answer: TryResponse | null, problem: string | null, port: number }> {
+function send (
+  main: HostPort,
+  path: string,
+  headers: readonly (readonly [string, string])[],
+  body: string
+): Promise<{ answer: TryResponse | null; problem: string | null; port: number }> {
   return new Promise(resolve => {
     const startedAt = performance.now()
     let port = 0
     let response: TryResponse | null = null
-    const outgoing = request({ host: main.host, port: main.port, path, method: 'POST', headers: headers.flat(), agent: false, timeout: TIME })
-    const timer = setTimeout(() => { outgoing.destroy(new Error(`the answer was not complete after ${TIME / 1_000} s`)) }, TIME)
+    const outgoing = request({
+      host: main.host,
+      port: main.port,
+      path,
+      method: 'POST',
+      headers: headers.flat(),
+      agent: false,
+      timeout: TIME
+    })
+    const timer = setTimeout(() => {
+      outgoing.destroy(new Error(`the response was not complete after ${TIME / 1_000} s`))
+    }, TIME)
     const done = (problem: string | null): void => {
       clearTimeout(timer)
       resolve({ answer: response, problem, port })
     }
-    outgoing.on('socket', socket => { socket.on('connect', () => { port = socket.localPort ?? 0 }) })
-    outgoing.on('error', error => { done(error.message) })
+    outgoing.on('socket', socket => {
+      socket.on('connect', () => {
+        port = socket.localPort ?? 0
+      })
+    })
+    outgoing.on('error', error => {
+      done(error.message)
+    })
     outgoing.on('response', (incoming: IncomingMessage) => {
       const chunks: Buffer[] = []
       let size = 0
       const take = (problem: string | null): void => {
         const { statusCode = 0, statusMessage = '', rawHeaders } = incoming
-        response = { status: statusCode, phrase: statusMessage, headers: pairs(rawHeaders), body: Buffer.concat(chunks).toString(), milliseconds: Math.round((performance.now() - startedAt) * 10) / 10 }
+        response = {
+          status: statusCode,
+          phrase: statusMessage,
+          headers: pairs(rawHeaders),
+          body: Buffer.concat(chunks).toString(),
+          milliseconds: Math.round((performance.now() - startedAt) * 10) / 10
+        }
         done(problem)
       }
       incoming.on('data', (chunk: Buffer) => {
         size += chunk.length
         chunks.push(chunk)
-        if (size > RESPONSE) outgoing.destroy(new Error(`the answer is longer than ${RESPONSE} bytes; the rest was not read`))
+        if (size > RESPONSE) outgoing.destroy(new Error(`the response is longer than ${RESPONSE} bytes; the rest was not read`))
       })
-      incoming.on('end', () => { take(null) })
-      incoming.on('error', error => { take(error.message) })
+      incoming.on('end', () => {
+        take(null)
+      })
+      incoming.on('error', error => {
+        take(error.message)
+      })
     })
     outgoing.end(body)
   })
@@ -146,7 +199,11 @@ function pairs (raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, i) => i % 2 === 0 ? [[name, raw[i + 1] ?? ''] as [string, string]] : [])
 }
 
-async function decisionOf (source: ConsoleSource, since: ReadonlyMap<number, number>, isIt: (entry: DecisionEntry) => boolean): Promise<DecisionEntry | null> {
+async function decisionOf (
+  source: ConsoleSource,
+  since: ReadonlyMap<number, number>,
+  isIt: (entry: DecisionEntry) => boolean
+): Promise<DecisionEntry | null> {
   let cursor = since
   for (const end = Date.now() + TELL; Date.now() < end;) {
     const page = await source.decisions(cursor)

@@ -2,11 +2,12 @@
  * Collects the data for a form of calls to one agent: its interfaces, its extensions, and the schemas that the gateway enforces for
  * callers.
  */
-import type { AgentConfig, MetadataSelectorConfig, PartSelectorConfig, PolicyConfig, RuleConfig, SchemaSource } from '../config/model/model.js'
+import type { MetadataSelectorConfig, PartSelectorConfig, PolicyConfig, RuleConfig, SchemaSource } from '../config/model/model.js'
 import { compileGlob } from '../policy/compile/glob.js'
-import { isEnumFromCard, isFromCard, isSchemaRef } from '../policy/compile/schema-source.js'
+import { isEnumFromCard, isFromCard, isSchemaRef, schemasAt } from '../policy/compile/schema-source.js'
 import { valuesAt } from '../policy/selectors/values-at.js'
-import { escapePointer, parsePointer, resolvePointer } from '../wire/json/pointer.js'
+import { resolvePointer } from '../wire/json/pointer.js'
+import type { JsonObject } from '../wire/json/object.js'
 import { clip } from './text.js'
 import type { ConsoleAgent } from './source.js'
 
@@ -28,15 +29,18 @@ export interface FormSchema {
 }
 
 export interface TryForm {
-  readonly interfaces: readonly { readonly binding: string, readonly version: string, readonly path: string, readonly tenant: string | null }[]
+  readonly interfaces: readonly {
+    readonly binding: string
+    readonly version: string
+    readonly path: string
+    readonly tenant: string | null
+  }[]
   readonly host: string | null
-  readonly extensions: readonly { readonly uri: string, readonly description: string, readonly required: boolean }[]
+  readonly extensions: readonly { readonly uri: string; readonly description: string; readonly required: boolean }[]
   readonly schemas: readonly FormSchema[]
   readonly examples: readonly string[]
   readonly streaming: boolean
 }
-
-type Raw = Readonly<Record<string, unknown>>
 
 const EXTENSIONS = 500
 const SCHEMAS = 100
@@ -48,39 +52,61 @@ export function tryFormOf ({ config, state }: ConsoleAgent): TryForm {
   const card = state.loaded.byVersion['1.0'].card
   const required = new Set([...state.policy['1.0'].required, ...state.policy['0.3'].required].map(one => one.uri))
   const declared = new Map([...card.extensions, ...state.loaded.byVersion['0.3'].card.extensions].map(one => [one.uri, one]))
+  const { schemas } = config.card
+  const raw =
+    Object.keys(schemas).length === 0 ? card.raw : { ...card.raw, schemas: { ...(card.raw.schemas as object | undefined), ...schemas } }
   const uris = [...new Set([...declared.keys(), ...state.policy['1.0'].declared, ...required])]
   return {
-    interfaces: state.interfaces.map(one => ({ binding: one.binding, version: one.version, path: config.path + one.publicPath, tenant: one.tenant })),
+    interfaces: state.interfaces.map(one => ({
+      binding: one.binding,
+      version: one.version,
+      path: config.path + one.publicPath,
+      tenant: one.tenant
+    })),
     host: config.host,
-    extensions: uris.slice(0, EXTENSIONS).map(uri => ({ uri, description: clip(describe(card.raw, declared.get(uri)?.index ?? -1), 300), required: required.has(uri) })),
-    schemas: bounded(config.policies.flatMap(({ name, policy }) => schemasOf(name, policy, config, state.loaded.byVersion['1.0'].card.raw, state.policy['1.0'].declared, index => declared.get(index)?.index ?? -1))),
+    extensions: uris
+      .slice(0, EXTENSIONS)
+      .map(uri => ({ uri, description: clip(describe(card.raw, declared.get(uri)?.index ?? -1), 300), required: required.has(uri) })),
+    schemas: bounded(
+      config.policies.flatMap(({ name, policy }) =>
+        schemasOf(name, policy, raw, state.policy['1.0'].declared, uri => declared.get(uri)?.index ?? -1)
+      )
+    ),
     examples: examplesOf(card.raw),
     streaming: card.streaming
   }
 }
 
-function describe (raw: Raw, index: number): string {
+function describe (raw: JsonObject, index: number): string {
   const text = resolvePointer(raw, `/capabilities/extensions/${index}/description`)
   return typeof text === 'string' ? text : ''
 }
 
-function examplesOf (raw: Raw): string[] {
+function examplesOf (raw: JsonObject): string[] {
   return valuesAt(raw, '/skills/*/examples/*').filter(one => typeof one === 'string').slice(0, 10).map(one => clip(one, 300))
 }
 
-function schemasOf (name: string, policy: PolicyConfig, { card }: AgentConfig, raw: Raw, declared: readonly string[], indexOf: (uri: string) => number): FormSchema[] {
+function schemasOf (
+  name: string,
+  policy: PolicyConfig,
+  raw: JsonObject,
+  declared: readonly string[],
+  indexOf: (uri: string) => number
+): FormSchema[] {
   const pattern = policy.uriPattern === undefined ? null : compileGlob(policy.uriPattern)
   const spellings = [policy.uri, ...(policy.aliases ?? []).filter(one => one.relation === 'same').map(one => one.uri)]
   const uris = declared.filter(uri => spellings.includes(uri) || pattern?.test(uri) === true)
-  const whole = Object.keys(card.schemas).length === 0 ? raw : { ...raw, schemas: { ...(raw.schemas as object | undefined), ...card.schemas } }
-  return uris.flatMap(uri => (policy.request ?? []).flatMap(rule => ofRule(name, uri, rule, whole, indexOf(uri))))
+  return uris.flatMap(uri => (policy.request ?? []).flatMap(rule => ofRule(name, uri, rule, raw, indexOf(uri))))
 }
 
-function ofRule (policy: string, uri: string, { id, select, schema }: RuleConfig, card: Raw, self: number): FormSchema[] {
+function ofRule (policy: string, uri: string, { id, select, schema }: RuleConfig, card: JsonObject, self: number): FormSchema[] {
   if (schema === undefined) return []
   const places = select.part !== undefined ? placesOf(select.part) : select.metadata !== undefined ? placeOf(select.metadata, uri) : []
   return places.flatMap(place => [...named(schema, card, self)].map(([name, found]) => {
-    const at = place.kind === 'part' && place.mediaType !== null && name !== null ? { ...place, mediaType: place.mediaType.replace('*', name) } : place
+    const at =
+      place.kind === 'part' && place.mediaType !== null && name !== null
+        ? { ...place, mediaType: place.mediaType.replace('*', name) }
+        : place
     return { title: clip(name ?? titleOf(found) ?? id, 100), policy, uri, place: at, schema: found }
   }))
 }
@@ -98,26 +124,13 @@ function placeOf ({ in: places = ['message'], key, path }: MetadataSelectorConfi
 }
 
 /** Returns the schemas by the name that a media type uses for them. The name is null when there is none. */
-function named (source: SchemaSource, card: Raw, self: number): Map<string | null, unknown> {
+function named (source: SchemaSource, card: JsonObject, self: number): Map<string | null, unknown> {
   const found = new Map<string | null, unknown>()
   if (isEnumFromCard(source)) {
     found.set(null, { enum: valuesAt(card, source.enumFromCard.replaceAll('{self}', String(self))).slice(0, 500) })
   } else if (isFromCard(source)) {
     for (const template of source.fromCard) {
-      const steps = parsePointer(template.replaceAll('{self}', String(self)))
-      const at = steps.findIndex(step => /^\{[a-z][a-z0-9_-]*\}$/.test(step))
-      const pointer = (names: readonly string[]): string => names.map(one => `/${escapePointer(one)}`).join('')
-      if (at < 0) {
-        const schema = resolvePointer(card, pointer(steps))
-        if (schema !== undefined && !found.has(null)) found.set(null, schema)
-        continue
-      }
-      const container = resolvePointer(card, pointer(steps.slice(0, at)))
-      if (typeof container !== 'object' || container === null || Array.isArray(container)) continue
-      for (const name of Object.keys(container)) {
-        const schema = resolvePointer(card, pointer([...steps.slice(0, at), name, ...steps.slice(at + 1)]))
-        if (schema !== undefined && !found.has(name)) found.set(name, schema)
-      }
+      for (const { name, schema } of schemasAt(template, { raw: card, self }).found) if (!found.has(name)) found.set(name, schema)
     }
   } else if (isSchemaRef(source)) {
     const [document = '', fragment = ''] = source.ref.split('#', 2)

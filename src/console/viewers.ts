@@ -9,7 +9,7 @@ export const VIEWERS = 8
  * Largest number of buffered bytes for a slow viewer. Beyond it the gateway drops the viewer. The page connects again and shows how many
  * entries it missed.
  */
-export const BACKLOG = 1024 * 1024
+const BACKLOG = 1024 * 1024
 /** Time between two polls, ms. */
 const TICK = 500
 /** Time without new entries, ms, after which a comment keeps the connection alive. */

@@ -68,6 +68,14 @@ export class AgentRegistry {
     await firstCards(agents)
   }
 
+  /** Changes the URL where the gateway listens. No configuration may be prepared until then. @throws Error as `prepareChange` */
+  async relocate (url: string): Promise<void> {
+    if (url === this.url) return
+    this.url = url
+    const change = await this.prepareChange(this.config)
+    change.commit()
+  }
+
   /**
    * Creates everything that another configuration needs. The configuration is not in force before `commit`; no other may be prepared until
    * then.
@@ -81,7 +89,11 @@ export class AgentRegistry {
     const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     const next = this.prepare(config)
     const made = next.filter(agent => old.get(agent.name) !== agent)
-    await Promise.all(made.map(agent => old.get(agent.name)).map((predecessor, i) => predecessor === undefined ? null : made[i]?.prepareToInherit(predecessor)))
+    await Promise.all(
+      made
+        .map(agent => old.get(agent.name))
+        .map((predecessor, i) => (predecessor === undefined ? null : made[i]?.prepareToInherit(predecessor)))
+    )
     const fresh = made.filter(agent => {
       const predecessor = old.get(agent.name)
       return predecessor === undefined || !agent.inherit(predecessor)
@@ -117,7 +129,17 @@ export class AgentRegistry {
     const publicUrl = config.server.publicUrl ?? this.url
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     // All files are read before any agent is created, because any file may be unusable.
-    const entries = config.agents.map(entry => ({ config: entry, limits: config.limits, metrics, log, publicUrl, tls: tlsFilesOf(entry), secrets: readSecrets(entry.policies, env), onCard, keeper }))
+    const entries = config.agents.map(entry => ({
+      config: entry,
+      limits: config.limits,
+      metrics,
+      log,
+      publicUrl,
+      tls: tlsFilesOf(entry),
+      secrets: readSecrets(entry.policies, env),
+      onCard,
+      keeper
+    }))
     return entries.map(options => {
       const known = current.get(options.config.name)
       return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)
@@ -129,7 +151,14 @@ export class AgentRegistry {
     const { all } = this.snapshot.agents
     metrics.cardAges(new Map(all.map(agent => [agent.name, () => agent.cardAge])))
     metrics.requestsActive(new Map(all.map(agent => [agent.name, () => agent.concurrency.requests])))
-    metrics.vitals.agents(new Map(all.map(agent => [agent.name, { limits: agent.config.concurrency, maxStale: agent.config.card.maxStale / 1_000, hasCard: () => agent.state !== null }])))
+    metrics.vitals.agents(
+      new Map(
+        all.map(agent => [
+          agent.name,
+          { limits: agent.config.concurrency, maxStale: agent.config.card.maxStale / 1_000, hasCard: () => agent.state !== null }
+        ])
+      )
+    )
   }
 
   /** Retires an agent: it stops refreshing its card, and its connections close after its last exchange. */
@@ -141,9 +170,11 @@ export class AgentRegistry {
       await inFlight.left(agent)
       await agent.close()
       this.retired.delete(agent)
-      log.debug({ agent: agent.name }, `agent ${agent.name}: its last exchange under an earlier configuration is over`)
+      log.debug({ agent: agent.name }, `agent ${agent.name}: its last call under an earlier configuration is over`)
     }
-    over().catch((error: unknown) => { log.error({ err: error, agent: agent.name }, 'an agent of an earlier configuration could not be closed') })
+    over().catch((error: unknown) => {
+      log.error({ err: error, agent: agent.name }, 'an agent of an earlier configuration could not be closed')
+    })
   }
 }
 

@@ -100,7 +100,9 @@ export class Agent {
       limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
       dispatcher: origin => this.pools.for(origin),
       prepare: (cards, signal, elsewhere) => this.prepare(cards, this.lastState, signal, elsewhere as WrittenSchemas | undefined),
-      onCards: cards => { this.use(cards, log) },
+      onCards: cards => {
+        this.use(cards, log)
+      },
       onRefresh: outcome => {
         metrics.cardRefresh(config.name, outcome)
         options.onCard?.(this)
@@ -115,7 +117,7 @@ export class Agent {
   }
 
   /** Card, status and compiled schemas for processes that do not fetch the card themselves. */
-  get cards (): { readonly cards: LoadedCards | null, readonly status: CardStatus, readonly written: WrittenSchemas } {
+  get cards (): { readonly cards: LoadedCards | null; readonly status: CardStatus; readonly written: WrittenSchemas } {
     return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.written }
   }
 
@@ -143,7 +145,7 @@ export class Agent {
     const handover = sameSource(this.config, predecessor.config) ? predecessor.source.handover() : null
     if (handover === null || predecessor.lastState === null) return
     await this.prepare(handover.cards, predecessor.lastState, new AbortController().signal)?.catch(() => {})
-    if (this.options.onCard !== undefined) this.written = new Map([...predecessor.written, ...this.compiled?.written ?? []])
+    if (this.options.onCard !== undefined) this.written = new Map([...predecessor.written, ...(this.compiled?.written ?? [])])
   }
 
   /**
@@ -212,14 +214,19 @@ export class Agent {
    * Compiles the schemas of cards before the cards are used, if the schemas are too large to be compiled between two requests.
    * @param elsewhere schemas of the same cards that another process has compiled
    */
-  private prepare (cards: LoadedCards, previous: AgentState | null, signal: AbortSignal, elsewhere = NOTHING_WRITTEN): Promise<void> | null {
+  private prepare (
+    cards: LoadedCards,
+    previous: AgentState | null,
+    signal: AbortSignal,
+    elsewhere = NOTHING_WRITTEN
+  ): Promise<void> | null {
     const schemas = schemasToCompile(cards, this.stateOptions(previous))
     let cost = 0
     for (const schema of schemas.values()) cost += costOf(schema, COMPILED_HERE + 1)
     if (cost <= COMPILED_HERE) return null
     const compile = async (): Promise<void> => {
       const missing = new Map([...schemas].filter(([key]) => !elsewhere.has(key)))
-      const written = new Map([...elsewhere, ...await cardCompiler.write(missing, signal)])
+      const written = new Map([...elsewhere, ...(await cardCompiler.write(missing, signal))])
       this.compiled = { cards, written, ready: await readySchemas(written) }
     }
     return compile()
@@ -233,7 +240,7 @@ export class Agent {
     this.state = next
     this.lastState = next
     // A worker that starts later has compiled nothing. Earlier compiled schemas are therefore kept as long as the card contains them.
-    if (this.options.onCard !== undefined) this.written = writtenIn(next, new Map([...this.written, ...compiled?.written ?? []]))
+    if (this.options.onCard !== undefined) this.written = writtenIn(next, new Map([...this.written, ...(compiled?.written ?? [])]))
     if (this.options.keeper !== undefined) return
     for (const warning of next.warnings) {
       if (previous === null || !previous.warnings.includes(warning)) log.warn({ agent: config.name }, `agent ${config.name}: ${warning}`)
@@ -281,7 +288,12 @@ export class Agent {
         problem: status.problem,
         warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
       },
-      interfaces: state?.interfaces.map(one => ({ binding: one.binding, version: one.version, path: one.publicPath === '' ? '/' : one.publicPath })) ?? [],
+      interfaces:
+        state?.interfaces.map(one => ({
+          binding: one.binding,
+          version: one.version,
+          path: one.publicPath === '' ? '/' : one.publicPath
+        })) ?? [],
       extensions: state === null ? null : { 0.3: describePolicy(state.policy['0.3']), '1.0': describePolicy(state.policy['1.0']) },
       policies: config.policies.map(one => describeLayers(one, config.mode)),
       load: { requests: this.concurrency.requests, streams: this.concurrency.streams },

@@ -18,13 +18,13 @@ export interface CompilerLimits {
   readonly idle: number
 }
 
-export const COMPILER_LIMITS: CompilerLimits = { time: 10_000, heap: 256, idle: 5_000 }
+const COMPILER_LIMITS: CompilerLimits = { time: 10_000, heap: 256, idle: 5_000 }
 
 /** Compiled schemas, as code, by key. */
 export type WrittenSchemas = ReadonlyMap<string, WrittenSchema>
 
 /** The card cannot be used. The message states the reason in readable words. */
-export class CardTooCostly extends Error {}
+class CardTooCostly extends Error {}
 
 interface Job {
   readonly schemas: ReadonlyMap<string, unknown>
@@ -74,7 +74,7 @@ export class CardCompiler {
     const job = this.waiting.shift()
     if (job === undefined) return this.rest()
     if (job.signal?.aborted === true) {
-      job.reject(new Error('not wanted any more'))
+      job.reject(new Error('no longer needed'))
       return this.next()
     }
     this.busy = true
@@ -99,14 +99,16 @@ export class CardCompiler {
         done()
         this.end().finally(() => { reject(error) })
       }
-      const stop = (): void => { fail(new Error('not wanted any more')) }
+      const stop = (): void => { fail(new Error('no longer needed')) }
       const late = (): void => { fail(new CardTooCostly(`compiling the schemas of the card takes more than ${time / 1_000} s`)) }
       const timer = setTimeout(late, time)
       signal?.addEventListener('abort', stop)
       worker.removeAllListeners('error')
       worker.once('error', (error: Error & { code?: string }) => {
         const isHeap = error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-        const why = isHeap ? `compiling the schemas of the card takes more than ${heap} MiB of memory` : `the schemas of the card cannot be compiled: ${error.message}`
+        const why = isHeap
+          ? `compiling the schemas of the card takes more than ${heap} MiB of memory`
+          : `the schemas of the card cannot be compiled: ${error.message}`
         fail(new CardTooCostly(why))
       })
       worker.once('exit', () => { fail(new CardTooCostly('the schemas of the card cannot be compiled: the thread ended')) })

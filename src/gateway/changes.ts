@@ -70,8 +70,14 @@ export function changesBetween (before: Config, wanted: Config, rebuilt: readonl
 export function summary (changes: Changes): string {
   const { agents, rules, modes, settings } = changes
   const parts: [string, readonly string[]][] = [
-    ['agents added', agents.added], ['agents removed', agents.removed], ['agents changed', agents.changed],
-    ['rules added', rules.added], ['rules removed', rules.removed], ['rules changed', rules.changed], ['modes', modes], ['settings', settings]
+    ['agents added', agents.added],
+    ['agents removed', agents.removed],
+    ['agents changed', agents.changed],
+    ['rules added', rules.added],
+    ['rules removed', rules.removed],
+    ['rules changed', rules.changed],
+    ['modes', modes],
+    ['settings', settings]
   ]
   const said = parts.filter(([, list]) => list.length > 0).map(([what, list]) => `${what}: ${shortened(list)}`)
   return said.length === 0 ? 'configuration reloaded: nothing has changed' : `configuration reloaded: ${said.join('; ')}`
@@ -85,10 +91,24 @@ function shortened (list: readonly string[]): string {
 
 function differences (a: Config, b: Config): string[] {
   const pairs: [string, unknown, unknown][] = [
-    ...(['listen', 'admin', 'metrics', 'adminHosts', 'publicUrl', 'trustedProxies', 'drainTimeout', 'workers', 'console'] as const).map((key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]),
-    ...(Object.keys(a.limits) as (keyof Config['limits'])[]).map((key): [string, unknown, unknown] => [`limits.${key}`, a.limits[key], b.limits[key]]),
-    ...(Object.keys(a.shedding) as (keyof Config['shedding'])[]).map((key): [string, unknown, unknown] => [`shedding.${key}`, a.shedding[key], b.shedding[key]]),
-    ...(Object.keys(a.state) as (keyof Config['state'])[]).map((key): [string, unknown, unknown] => [`state.${key}`, a.state[key], b.state[key]]),
+    ...(['listen', 'admin', 'metrics', 'adminHosts', 'publicUrl', 'trustedProxies', 'drainTimeout', 'workers', 'console'] as const).map(
+      (key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]
+    ),
+    ...(Object.keys(a.limits) as (keyof Config['limits'])[]).map((key): [string, unknown, unknown] => [
+      `limits.${key}`,
+      a.limits[key],
+      b.limits[key]
+    ]),
+    ...(Object.keys(a.shedding) as (keyof Config['shedding'])[]).map((key): [string, unknown, unknown] => [
+      `shedding.${key}`,
+      a.shedding[key],
+      b.shedding[key]
+    ]),
+    ...(Object.keys(a.state) as (keyof Config['state'])[]).map((key): [string, unknown, unknown] => [
+      `state.${key}`,
+      a.state[key],
+      b.state[key]
+    ]),
     ['telemetry.logs.level', a.telemetry.logs.level, b.telemetry.logs.level],
     ['telemetry.logs.format', a.telemetry.logs.format, b.telemetry.logs.format],
     ['telemetry.traces', a.telemetry.traces, b.telemetry.traces],
@@ -100,8 +120,12 @@ function differences (a: Config, b: Config): string[] {
 function rulesOf (agent: AgentConfig): Map<string, string> {
   const rules = new Map<string, string>()
   for (const { name, policy } of agent.policies) {
-    for (const rule of [...policy.request ?? [], ...policy.response ?? [], ...policy.correlate ?? []]) rules.set(`${agent.name}/${name}/${rule.id}`, digest([policy.uri, rule]))
-    for (const [key, value] of Object.entries(policy)) if (!TOLD_OTHERWISE.has(key)) rules.set(`${agent.name}/${name}.${key}`, digest(value))
+    for (const rule of [...(policy.request ?? []), ...(policy.response ?? []), ...(policy.correlate ?? [])]) {
+      rules.set(`${agent.name}/${name}/${rule.id}`, digest([policy.uri, rule]))
+    }
+    for (const [key, value] of Object.entries(policy)) {
+      if (!TOLD_OTHERWISE.has(key)) rules.set(`${agent.name}/${name}.${key}`, digest(value))
+    }
   }
   return rules
 }
@@ -109,7 +133,11 @@ function rulesOf (agent: AgentConfig): Map<string, string> {
 /** Keys of a policy that are rules, are reported as modes, are part of every rule, or have no effect. */
 const TOLD_OTHERWISE: ReadonlySet<string> = new Set(['request', 'response', 'correlate', 'mode', 'uri', 'about'])
 
-function compareRules (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>, into: { added: string[], removed: string[], changed: string[] }): void {
+function compareRules (
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+  into: { added: string[]; removed: string[]; changed: string[] }
+): void {
   for (const [rule, content] of after) {
     const earlier = before.get(rule)
     if (earlier === undefined) into.added.push(rule)
@@ -123,6 +151,8 @@ function compareModes (before: AgentConfig, after: AgentConfig): string[] {
   const earlier = new Map(before.policies.map(({ name, policy }) => [name, policy]))
   return after.policies.flatMap(({ name, policy }) => {
     const was = earlier.get(name)
-    return was === undefined || was.mode === policy.mode ? [] : [`${after.name}/${name}: ${was.mode ?? before.mode} -> ${policy.mode ?? after.mode}`]
+    return was === undefined || was.mode === policy.mode
+      ? []
+      : [`${after.name}/${name}: ${was.mode ?? before.mode} -> ${policy.mode ?? after.mode}`]
   })
 }

@@ -79,6 +79,14 @@ export class InFlight {
     return this.count === 0
   }
 
+  /** Gives exchanges up to `timeout` ms to finish, then ends the rest. Responses close their connection from now on. */
+  async drain (timeout: number): Promise<void> {
+    this.draining = true
+    if (await this.settled(timeout)) return
+    this.endAll()
+    await this.settled(1_000)
+  }
+
   /** Ends event streams with a comment that states the reason, and breaks off all other exchanges. */
   endAll (): void {
     for (const exchange of this.all()) {

@@ -2,14 +2,10 @@
  * Detects overload of the process. @fastify/under-pressure measures. Without limits of its own, that plugin adds no hook, so the check per
  * request is one boolean.
  */
-import { createRequire } from 'node:module'
-import type UnderPressure from '@fastify/under-pressure'
+import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import type { SheddingConfig } from '../config/model/model.js'
 import type { Log } from '../telemetry/log.js'
-
-// Loaded with `require`: an import costs more (framework.ts).
-const underPressure = createRequire(import.meta.url)('@fastify/under-pressure') as typeof UnderPressure
 
 /** Interval of the measurements, ms. */
 const INTERVAL = 1_000
@@ -59,8 +55,13 @@ export class Overload {
     const was = this.shedding
     this.shedding = signs.length > 0
     if (this.shedding === was) return
-    if (was) this.log.info({}, 'the process can do what it has to do again: calls are accepted')
-    else this.log.warn({ signs, ...sample }, `the process has more to do than it can: new calls are refused (${signs.map(sign => `shedding.${sign}`).join(', ')})`)
+    if (was) this.log.info({}, 'overload is over: the gateway accepts calls again')
+    else {
+      this.log.warn(
+        { signs, ...sample },
+        `the process is overloaded: the gateway rejects new calls (${signs.map(sign => `shedding.${sign}`).join(', ')})`
+      )
+    }
   }
 
   private signsOf (sample: Sample): string[] {

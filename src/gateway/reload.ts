@@ -56,7 +56,9 @@ export class Reloads {
       const { needsRestart, ...inEffect } = changes
       log.info({ hash: config.hash, ...inEffect }, summary(changes))
       for (const warning of warnings) log.warn({}, warning)
-      if (needsRestart.length > 0) log.warn({ settings: needsRestart }, `needs a restart: ${needsRestart.join(', ')}; until then the old value stays in force`)
+      if (needsRestart.length > 0) {
+        log.warn({ settings: needsRestart }, `needs a restart: ${needsRestart.join(', ')}; until then the old value stays in force`)
+      }
       return { ok: true, ...changes }
     } catch (error) {
       return this.reject((error instanceof Error ? error.message : String(error)).split('\n'))

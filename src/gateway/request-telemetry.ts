@@ -26,18 +26,38 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   countViolations(exchange, 'request', decision.violations)
   const edited = decision.rejection === null ? decision.edited : []
   exchange.saw('request', decision.violations, edited)
-  exchange.services.audit.record(auditEntry(exchange, 'request', decision.rejection !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed', edited, decision.violations))
+  exchange.services.audit.record(
+    auditEntry(
+      exchange,
+      'request',
+      decision.rejection !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed',
+      edited,
+      decision.violations
+    )
+  )
 }
 
 export function countViolations (exchange: Exchange, phase: 'request' | 'response', violations: readonly Violation[]): void {
   for (const found of violations) {
-    exchange.services.metrics.violation(exchange.agentName, found.extension, found.rule, phase, found.mode === 'enforce' ? 'enforce' : 'observe')
+    exchange.services.metrics.violation(
+      exchange.agentName,
+      found.extension,
+      found.rule,
+      phase,
+      found.mode === 'enforce' ? 'enforce' : 'observe'
+    )
   }
 }
 
 /** @param violations at least one; the first enforced violation decides */
-export function auditEntry (exchange: Exchange, phase: 'request' | 'response', decision: AuditEntry['decision'], edited: readonly string[], violations: readonly Violation[]): AuditEntry {
-  const deciding = violations.find(found => found.mode === 'enforce') ?? violations[0] as Violation
+export function auditEntry (
+  exchange: Exchange,
+  phase: 'request' | 'response',
+  decision: AuditEntry['decision'],
+  edited: readonly string[],
+  violations: readonly Violation[]
+): AuditEntry {
+  const deciding = violations.find(found => found.mode === 'enforce') ?? (violations[0] as Violation)
   return {
     phase,
     agent: exchange.agentName,
@@ -49,7 +69,13 @@ export function auditEntry (exchange: Exchange, phase: 'request' | 'response', d
     extension: deciding.extension,
     rule: deciding.rule,
     edited,
-    violations: violations.map(found => ({ reason: found.customReason ?? found.reason, extension: found.extension, rule: found.rule, path: found.path, message: found.message })),
+    violations: violations.map(found => ({
+      reason: found.customReason ?? found.reason,
+      extension: found.extension,
+      rule: found.rule,
+      path: found.path,
+      message: found.message
+    })),
     trace_id: exchange.span.traceId,
     client: exchange.request.socket.remoteAddress ?? null,
     request_id: exchange.id

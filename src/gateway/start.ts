@@ -1,48 +1,22 @@
 /**
  * Starts and stops a whole gateway in one process: both listeners, agents and telemetry. A worker uses only the part of the main listener.
  */
-import type { Writable } from 'node:stream'
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { AdminState } from '../admin/server.js'
-import { listen } from '../admin/listeners.js'
-import { AdminListeners } from '../admin/listeners.js'
+import { AdminListeners, listen } from '../admin/listeners.js'
 import type { Config } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
-import type { ConsolePart } from '../console/process-part.js'
-import { consolePart } from '../console/process-part.js'
-import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
-import { createAudit } from '../telemetry/audit.js'
-import { createLogger } from '../telemetry/logging.js'
-import { Metrics } from '../telemetry/metrics/metrics.js'
-import { createTracing } from '../telemetry/traces/tracing.js'
-import type { StoreOptions } from '../state/create-store.js'
+import { buildApp } from '../front/http/app.js'
+import { ListenerLimits } from '../front/http/listener.js'
 import { aboutGateway } from './about.js'
 import type { Agent } from './agent.js'
-import { consoleSource, dialled } from './console.js'
-import { buildApp } from '../front/http/app.js'
+import type { AgentRegistry } from './agent-registry.js'
 import type { ReloadReport } from './changes.js'
-import type { Services } from '../front/http/exchange.js'
-import type { AgentRegistryOptions } from './agent-registry.js'
-import { AgentRegistry } from './agent-registry.js'
-import { MemoryBudget } from './memory-budget.js'
-import { ListenerLimits } from '../front/http/listener.js'
-import { InFlight } from './in-flight.js'
-import { Overload } from './overload.js'
+import { consoleSource, dialled } from './console.js'
+import type { InFlight } from './in-flight.js'
 import { Reloads } from './reload.js'
-import { SlowReaders } from '../front/http/slow-readers.js'
-import { Tasks } from './tasks.js'
-
-export interface StartOptions {
-  readonly env?: NodeJS.ProcessEnv
-  /** Destination of log lines; default stdout. */
-  readonly logs?: Writable
-  /** Destination of audit lines; default stdout. */
-  readonly audit?: Writable
-  /** Destination of span lines with `OTEL_TRACES_EXPORTER=console`; default stdout. */
-  readonly traces?: Writable
-  /** Node's process metrics; off in tests that start many gateways. Default true. */
-  readonly processMetrics?: boolean
-}
+import type { Runtime, RuntimeOptions, StartOptions } from './runtime.js'
+import { buildRuntime } from './runtime.js'
 
 export interface Gateway {
   /** URL of the main listener, without trailing slash. */
@@ -62,72 +36,24 @@ export interface Gateway {
   close (): Promise<void>
 }
 
-/** Everything behind the main listener of one process. */
-export interface Serving {
+/** A runtime with its main listener. */
+export interface Serving extends Runtime {
   readonly app: FastifyInstance
-  readonly registry: AgentRegistry
-  readonly services: Services
-  /** Data recorded for the console; null without a console. */
-  readonly console: ConsolePart | null
-  /** Logger for Fastify's own lines. */
-  readonly frameworkLog: FastifyBaseLogger
-  /** Applies settings of the process itself, once a configuration is in force. */
-  readonly apply: (config: Config) => void
   /** Stops accepting, and waits up to `timeout` ms for exchanges in flight. */
   drain (timeout: number): Promise<void>
-  /** Releases everything except the listener. */
-  close (): Promise<void>
-}
-
-/** Options of a process that is one of several. */
-export interface ServingOptions extends StartOptions, Pick<AgentRegistryOptions, 'keeper'>, Pick<StoreOptions, 'memory'> {
-  /** Number of the worker, for the log. */
-  readonly worker?: number
 }
 
 /** @throws Error with a readable message when a policy's schema does not compile, or tracing variables cannot be used */
-export async function buildServing (config: Config, options: ServingOptions): Promise<Serving> {
-  const problems = inlineSchemaProblems(config)
-  if (problems.length > 0) throw new Error(problems.join('\n'))
-  const processLog = createLogger(config.telemetry.logs, options.logs)
-  const log = options.worker === undefined ? processLog : processLog.child({ worker: options.worker })
-  const metrics = new Metrics({ process: options.processMetrics ?? true })
-  const tracing = await createTracing({
-    enabled: config.telemetry.traces.enabled, version: packageVersion(), env: options.env ?? process.env, log, stream: options.traces, onLost: spans => { metrics.vitals.spansLost(spans) }
-  })
-  const inFlight = new InFlight()
-  const audit = createAudit({ enabled: config.telemetry.audit.enabled, stream: options.audit ?? process.stdout, onLost: () => { metrics.vitals.auditLineLost() } })
-  const tasks = new Tasks(config.state, metrics, log, options.memory)
-  const overload = new Overload(config.shedding, log)
-  const slowReaders = new SlowReaders({ live: inFlight, metrics, log })
-  const heldBytes = new MemoryBudget(config.limits.memory)
-  metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
-  const recorded = consolePart(config.server.console, metrics)
-  const services: Services = { metrics, tracing, audit, log, inFlight, tasks, overload, heldBytes, decisions: recorded?.decisions ?? null }
-
-  const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
-  const registry = new AgentRegistry(config, { metrics, log, inFlight, env: options.env ?? process.env, keeper: options.keeper })
-  const app = await buildApp({ services, snapshot: () => registry.snapshot, log: frameworkLog as unknown as FastifyBaseLogger })
+export async function buildServing (config: Config, options: RuntimeOptions): Promise<Serving> {
+  const runtime = await buildRuntime(config, options)
+  const { registry, services } = runtime
+  const app = await buildApp({ services, snapshot: () => registry.snapshot })
   const listener = new ListenerLimits(app.server, config.limits)
-  slowReaders.use(config.limits.writeTimeout)
-  const apply = ({ limits, shedding, telemetry, state }: Config): void => {
-    tasks.use(state)
-    listener.set(limits)
-    heldBytes.limit = limits.memory
-    slowReaders.use(limits.writeTimeout)
-    overload.use(shedding)
-    log.level = telemetry.logs.level
-    frameworkLog.level = quietened(telemetry.logs.level)
+  const apply = (config: Config): void => {
+    listener.set(config.limits)
+    runtime.apply(config)
   }
-  const close = async (): Promise<void> => {
-    slowReaders.close()
-    recorded?.close()
-    await registry.close()
-    await tasks.close()
-    await tracing.shutdown()
-    metrics.close()
-  }
-  return { app, registry, services, console: recorded, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, apply, drain: timeout => drain(app, inFlight, timeout), close }
+  return { ...runtime, app, apply, drain: timeout => drain(app, services.inFlight, timeout) }
 }
 
 /** @throws Error with a readable message when the start fails: the address is taken, or a policy's schema does not compile */
@@ -136,7 +62,10 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const { app, registry, apply, services: { metrics, log, inFlight } } = serving
   metrics.configInfo(config.hash)
   const state = stateOf(registry, inFlight)
-  const source = serving.console === null ? null : consoleSource(serving.console, { state, registry, metrics, main: () => dialled(app, config.server.listen) })
+  const source =
+    serving.console === null
+      ? null
+      : consoleSource(serving.console, { state, registry, metrics, main: () => dialled(app, config.server.listen) })
   const admin = new AdminListeners(config, { state, metrics, log: serving.frameworkLog, console: source })
 
   try {
@@ -144,7 +73,17 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     const publicUrl = config.server.publicUrl ?? url
     const { adminUrl, metricsUrl } = await admin.listen()
     await registry.start(url)
-    log.info({ url, publicUrl, admin: adminUrl, ...metricsUrl === null ? {} : { metrics: metricsUrl }, agents: config.agents.map(agent => agent.name), version: packageVersion() }, 'listening')
+    log.info(
+      {
+        url,
+        publicUrl,
+        admin: adminUrl,
+        ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
+        agents: config.agents.map(agent => agent.name),
+        version: packageVersion()
+      },
+      'listening'
+    )
     const reloads = new Reloads({ registry, metrics, log, apply })
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
@@ -157,17 +96,19 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       closing ??= stop()
       return closing
     }
-    return { url, adminUrl, metricsUrl, reload: (next, warnings) => reloads.reload(next, warnings), reject: problems => reloads.reject(problems), close }
+    return {
+      url,
+      adminUrl,
+      metricsUrl,
+      reload: (next, warnings) => reloads.reload(next, warnings),
+      reject: problems => reloads.reject(problems),
+      close
+    }
   } catch (error) {
     await Promise.allSettled([app.close(), admin.close()])
     await serving.close()
     throw error
   }
-}
-
-/** Log level for Fastify. Fastify's own lines below a warning only repeat lines of the gateway. */
-export function quietened (level: Config['telemetry']['logs']['level']): string {
-  return level === 'silent' ? 'silent' : 'warn'
 }
 
 /** @param workers number of processes that serve */
@@ -177,7 +118,8 @@ export function stateOf (registry: AgentRegistry, inFlight: Pick<InFlight, 'drai
     live: () => true,
     ready: enough => {
       const missing = agents().filter(agent => !agent.ready)
-      const reasons = enough === 'any' && missing.length < agents().length ? [] : missing.map(agent => `agent ${agent.name}: ${agent.problem}`)
+      const reasons =
+        enough === 'any' && missing.length < agents().length ? [] : missing.map(agent => `agent ${agent.name}: ${agent.problem}`)
       if (inFlight.draining) reasons.unshift('the gateway is shutting down')
       if (agents().length === 0) reasons.unshift('the gateway is starting')
       return { ready: reasons.length === 0, reasons }
@@ -191,13 +133,10 @@ export function stateOf (registry: AgentRegistry, inFlight: Pick<InFlight, 'drai
 
 /** Stops without avoidable loss: closes idle connections at once, and gives calls and streams time to finish. */
 async function drain (app: FastifyInstance, inFlight: InFlight, timeout: number): Promise<void> {
-  inFlight.draining = true
+  const drained = inFlight.drain(timeout)
   const closed = new Promise<void>(resolve => { app.server.close(() => { resolve() }) })
   app.server.closeIdleConnections()
-  if (!await inFlight.settled(timeout)) {
-    inFlight.endAll()
-    await inFlight.settled(1_000)
-  }
+  await drained
   app.server.closeAllConnections()
   await closed
   await app.close()

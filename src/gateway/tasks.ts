@@ -50,7 +50,7 @@ export class Tasks {
     const old = this.store
     this.store = this.create(config)
     this.config = wanted
-    old.close().catch((error: unknown) => { this.log.warn({ err: error }, 'the former store of tasks could not be closed') })
+    old.close().catch((error: unknown) => { this.log.warn({ err: error }, 'the previous task store could not be closed') })
   }
 
   async close (): Promise<void> {

@@ -22,7 +22,9 @@ const require = createRequire(import.meta.url)
 /** Code of a validator, and V8's compiled form of that code; null where V8 made none. */
 export interface ValidatorCode { readonly code: string, readonly compiled: Uint8Array | null }
 
-export type SchemaCode = { readonly ok: true, readonly quick: ValidatorCode, readonly full: ValidatorCode } | { readonly ok: false, readonly problem: SchemaProblem }
+export type SchemaCode =
+  | { readonly ok: true; readonly quick: ValidatorCode; readonly full: ValidatorCode }
+  | { readonly ok: false; readonly problem: SchemaProblem }
 
 /** Plain data, because it is sent between threads and processes. */
 export interface WrittenSchema {
@@ -33,9 +35,9 @@ export interface WrittenSchema {
 }
 
 /** Maximum characters of code for one schema. A schema of 1,000 values becomes 400,000 characters. */
-export const MAX_CODE = 2_000_000
+const MAX_CODE = 2_000_000
 /** Maximum characters of code for all schemas of one card. */
-export const MAX_CODE_OF_CARD = 4_000_000
+const MAX_CODE_OF_CARD = 4_000_000
 
 /**
  * Compiles the schemas of a card to code.
@@ -87,7 +89,7 @@ const SOURCE_URL = /\/\*# sourceURL="(?:[^"\\]|\\.)*" \*\//g
  * characters that end a comment. The text after them would run as code of the gateway.
  * @throws Error when a comment is left
  */
-export function withoutSourceUrls (code: string): string {
+function withoutSourceUrls (code: string): string {
   const safe = code.replace(SOURCE_URL, '')
   if (safe.includes('# sourceURL="')) throw new Error('the $id of the schema cannot be written into code')
   return safe
@@ -122,7 +124,10 @@ type Runnable = (module: { exports: unknown }, require: (name: string) => unknow
 
 /** Ajv does the same with the code that it makes. The code contains the text of a schema only as JSON. */
 function scriptOf ({ code, compiled }: ValidatorCode): Script {
-  return new Script(`(function (module, require, keywords) {${code}\n})`, { filename: 'schema-of-a-card', ...(compiled === null ? {} : { cachedData: compiled }) })
+  return new Script(`(function (module, require, keywords) {${code}\n})`, {
+    filename: 'schema-of-a-card',
+    ...(compiled === null ? {} : { cachedData: compiled })
+  })
 }
 
 function run (script: Script, keywords: Keywords): ValidateFunction {
@@ -135,14 +140,20 @@ function run (script: Script, keywords: Keywords): ValidateFunction {
 const SAMPLES = [null, true, 0, 'a', [0, 'a'], {}]
 
 /**
- * Adds V8's compiled form to the code of schemas. V8 compiles a function at its first call: a validator with 700 `if` held the event loop for
- * 447 ms at the first request; from the compiled form the first call takes as long as any other. For the thread, because the call costs that time.
+ * Adds V8's compiled form to the code of schemas. V8 compiles a function at its first call: a validator with 700 `if` held the event loop
+ * for 447 ms at the first request; from the compiled form the first call takes as long as any other. For the thread, because the call costs
+ * that time.
  */
 export function precompile (written: ReadonlyMap<string, WrittenSchema>): ReadonlyMap<string, WrittenSchema> {
   const result = new Map<string, WrittenSchema>()
   for (const [key, schema] of written) {
     const { code } = schema
-    result.set(key, code.ok ? { ...schema, code: { ok: true, quick: compiled(code.quick, schema.patterns), full: compiled(code.full, schema.patterns) } } : schema)
+    result.set(
+      key,
+      code.ok
+        ? { ...schema, code: { ok: true, quick: compiled(code.quick, schema.patterns), full: compiled(code.full, schema.patterns) } }
+        : schema
+    )
   }
   return result
 }

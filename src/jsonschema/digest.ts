@@ -1,7 +1,7 @@
 /** Digests that represent JSON values. A stored digest is short and does not reveal the value. */
 import { createHash } from 'node:crypto'
 import { step } from './evaluation.js'
-import { canonical } from './keywords.js'
+import { canonical } from './keyword-functions.js'
 
 /** Bytes of the SHA-256 digest that are kept: 16 characters of base64. */
 const BYTES = 12

@@ -32,7 +32,8 @@ export class InexactNumber extends Error {
 }
 
 /** Message for a number that is not exact, as a predicate of its path. */
-export const NOT_EXACT = 'is a number that cannot be compared exactly, because a double does not keep all its digits; send fewer digits, or a string'
+export const NOT_EXACT =
+  'is a number that cannot be compared exactly, because a double does not keep all its digits; send fewer digits, or a string'
 
 /**
  * Runs one evaluation with its own budget of steps.
@@ -81,7 +82,9 @@ export function stepsLeft (): number {
 /** @returns the reason why a rule cannot be checked, as a predicate of a path; null for an error that is a fault of the gateway */
 export function unevaluated (error: unknown): string | null {
   if (error instanceof TooManySteps) return 'cannot be checked: it takes too many steps; send less data'
-  return error instanceof InexactNumber ? 'cannot be checked: it holds a number of more digits than a double keeps; send fewer digits, or a string' : null
+  return error instanceof InexactNumber
+    ? 'cannot be checked: it contains a number with more digits than a double keeps; send fewer digits, or a string'
+    : null
 }
 
 /**
@@ -94,7 +97,9 @@ export function isInexact (value: unknown): boolean {
 
 /** Path to the first number beyond the range of doubles. Ajv does not treat such a number as a number, so `maximum` does not check it. */
 export function infinitePath (root: unknown): (string | number)[] | null {
-  return isInexact(Number.POSITIVE_INFINITY) || isInexact(Number.NEGATIVE_INFINITY) ? inexactPath(root, value => typeof value === 'number' && !Number.isFinite(value)) : null
+  return isInexact(Number.POSITIVE_INFINITY) || isInexact(Number.NEGATIVE_INFINITY)
+    ? inexactPath(root, value => typeof value === 'number' && !Number.isFinite(value))
+    : null
 }
 
 /** @returns keys from the root to the first matching number, or null when there is none */

@@ -21,7 +21,20 @@ export const SCHEMA_LIMITS: SchemaLimits = { nodes: 5_000, depth: 64, unfolded: 
 export const FILE_LIMITS: SchemaLimits = { nodes: 20_000, depth: 64, unfolded: 200_000, chain: 500 }
 
 /** Keywords whose value is one schema. */
-const ONE = new Set(['additionalItems', 'additionalProperties', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties', 'contentSchema'])
+const ONE = new Set([
+  'additionalItems',
+  'additionalProperties',
+  'contains',
+  'else',
+  'if',
+  'items',
+  'not',
+  'propertyNames',
+  'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'contentSchema'
+])
 /** Keywords whose value is a list of schemas. */
 const MANY = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
 /** Keywords whose value maps names to schemas. */
@@ -34,7 +47,11 @@ const NAMED = new Set(['properties', 'dependentSchemas', 'dependencies', 'depend
 /** Names to which the validator's comparison of objects would give a special meaning. */
 const UNCOMPARABLE = new Set(['constructor', 'toString', 'valueOf'])
 
-const META_SCHEMAS = ['https://json-schema.org/draft/2020-12/schema', 'https://json-schema.org/draft/2019-09/schema', 'http://json-schema.org/draft-07/schema']
+const META_SCHEMAS = [
+  'https://json-schema.org/draft/2020-12/schema',
+  'https://json-schema.org/draft/2019-09/schema',
+  'http://json-schema.org/draft-07/schema'
+]
 
 /** Meaning of a value. It depends on the path to the value, because a property may have the name `pattern` or `$ref`. */
 type Role = 'schema' | 'schemas' | 'map' | 'patterns' | 'constant' | 'other'
@@ -62,19 +79,30 @@ export function lintSchema (schema: unknown, patterns = new Patterns()): SchemaP
  * @param patterns compiles the patterns
  * @returns the first problem with the URI of its document, or the documents that the entry needs
  */
-export function lintDocuments (entry: string, documents: ReadonlyMap<string, unknown>, limits: SchemaLimits, patterns: Patterns): SchemaProblem & { readonly uri: string } | ReadonlyMap<string, unknown> {
+export function lintDocuments (
+  entry: string,
+  documents: ReadonlyMap<string, unknown>,
+  limits: SchemaLimits,
+  patterns: Patterns
+): (SchemaProblem & { readonly uri: string }) | ReadonlyMap<string, unknown> {
   const needed = new Map<string, unknown>([[entry, documents.get(entry)]])
   const known = [...documents.keys(), ...META_SCHEMAS]
   let nodes = 0
   // The iteration includes entries that are added to the map during the loop.
   for (const [uri, schema] of needed) {
     const walk: Walk = { patterns, limits, nodes, ids: new Set(known), references: [], problem: null }
-    visit(schema, 'schema', '', uri, 0, walk)
+    visit(schema, 'schema', { pointer: '', base: uri, depth: 0 }, walk)
     nodes = walk.nodes
     if (walk.problem !== null) return { uri, ...walk.problem }
     for (const { uri: target, text, pointer } of walk.references) {
       if (documents.has(target)) needed.set(target, documents.get(target))
-      else if (!walk.ids.has(target)) return { uri, pointer, message: `the reference ${quoted(text, 200)} leads out of ${documents.size > 1 ? 'the bundle' : 'the schema'}; nothing is fetched, so copy what it names into "$defs"` }
+      else if (!walk.ids.has(target)) {
+        return {
+          uri,
+          pointer,
+          message: `the reference ${quoted(text, 200)} points outside ${documents.size > 1 ? 'the bundle' : 'the schema'}; the gateway fetches nothing, so copy the target into "$defs"`
+        }
+      }
     }
   }
   const problem = unfoldedSize(entry, needed, limits)
@@ -88,15 +116,29 @@ function fail (walk: Walk, pointer: string, message: string): void {
   walk.problem ??= { pointer, message }
 }
 
+interface SchemaPlace {
+  readonly pointer: string
+  /** URI that references here are relative to. */
+  readonly base: string
+  readonly depth: number
+}
+
 /** Visits every value, schema or not: every nested value counts towards the bounds. */
-function visit (value: unknown, role: Role, pointer: string, base: string, depth: number, walk: Walk): void {
+function visit (value: unknown, role: Role, { pointer, base, depth }: SchemaPlace, walk: Walk): void {
   if (walk.problem !== null) return
   if (++walk.nodes > walk.limits.nodes) return fail(walk, pointer, `the schema has more than ${walk.limits.nodes} values`)
   if (depth > walk.limits.depth) return fail(walk, pointer, `the schema is nested deeper than ${walk.limits.depth} levels`)
-  if (typeof value === 'number' && !Number.isFinite(value)) return fail(walk, pointer, 'the number is beyond the range of doubles')
+  if (typeof value === 'number' && !Number.isFinite(value)) return fail(walk, pointer, 'the number is outside the range of doubles')
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) visit(value[i], role === 'schemas' ? 'schema' : role === 'constant' ? role : 'other', `${pointer}/${i}`, base, depth + 1, walk)
+    for (let i = 0; i < value.length; i++) {
+      visit(
+        value[i],
+        role === 'schemas' ? 'schema' : role === 'constant' ? role : 'other',
+        { pointer: `${pointer}/${i}`, base, depth: depth + 1 },
+        walk
+      )
+    }
     return
   }
   const object = value as Readonly<Record<string, unknown>>
@@ -111,7 +153,12 @@ function visit (value: unknown, role: Role, pointer: string, base: string, depth
     if (isSchema) checkKeyword(key, child, at, inner, walk)
     if (role === 'patterns') checkPattern(key, at, walk)
     if (role === 'constant' && UNCOMPARABLE.has(key)) fail(walk, at, `a member named "${key}" inside "const" or "enum" is not supported`)
-    visit(child, isSchema ? roleOf(key, child) : role === 'map' || role === 'patterns' ? 'schema' : role, at, inner, depth + 1, walk)
+    visit(
+      child,
+      isSchema ? roleOf(key, child) : role === 'map' || role === 'patterns' ? 'schema' : role,
+      { pointer: at, base: inner, depth: depth + 1 },
+      walk
+    )
   }
 }
 
@@ -130,7 +177,9 @@ function checkKeyword (key: string, child: unknown, pointer: string, base: strin
   }
   if (key === 'pattern' && typeof child === 'string') checkPattern(child, pointer, walk)
   // Ajv leaves this name out of its tables, so it would not check the property.
-  if (NAMED.has(key) && typeof child === 'object' && child !== null && Object.hasOwn(child, '__proto__')) fail(walk, `${pointer}/__proto__`, 'a property named "__proto__" is not supported')
+  if (NAMED.has(key) && typeof child === 'object' && child !== null && Object.hasOwn(child, '__proto__')) {
+    fail(walk, `${pointer}/__proto__`, 'a property named "__proto__" is not supported')
+  }
 }
 
 /** @returns the absolute URI without its fragment */
@@ -171,7 +220,9 @@ function unfoldedSize (entry: string, documents: ReadonlyMap<string, unknown>, l
       if (key === '$ref' && typeof child === 'string') total += follow(child, depth + 1, uri)
       else if (MANY.has(key) && Array.isArray(child)) for (const one of child) total += cost(one, depth + 1, uri)
       else if (ONE.has(key)) total += cost(child, depth + 1, uri)
-      else if (MAP.has(key) && typeof child === 'object' && child !== null) for (const one of Object.values(child)) total += cost(one, depth + 1, uri)
+      else if (MAP.has(key) && typeof child === 'object' && child !== null) {
+        for (const one of Object.values(child)) total += cost(one, depth + 1, uri)
+      }
       if (total > limits.unfolded) break
     }
     active.delete(schema)
@@ -184,7 +235,9 @@ function unfoldedSize (entry: string, documents: ReadonlyMap<string, unknown>, l
     return documents.has(target) ? cost(resolveLocal(documents.get(target), fragment), depth, target) : 1
   }
   const total = cost(documents.get(entry), 0, entry)
-  if (total === Number.POSITIVE_INFINITY) return { pointer: '', message: `the references of the schema form a chain longer than ${limits.chain}` }
+  if (total === Number.POSITIVE_INFINITY) {
+    return { pointer: '', message: `the references of the schema form a chain longer than ${limits.chain}` }
+  }
   return total > limits.unfolded
     ? { pointer: '', message: `the schema unfolds to more than ${limits.unfolded} steps when its references are followed` }
     : null
@@ -216,7 +269,9 @@ export function costOf (schema: unknown, limit: number): number {
     for (const [key, child] of Object.entries(value)) {
       stack.push(child)
       if (key === 'pattern' && typeof child === 'string') cost += patternCost(child)
-      if (key === 'patternProperties' && typeof child === 'object' && child !== null) for (const pattern of Object.keys(child)) cost += patternCost(pattern)
+      if (key === 'patternProperties' && typeof child === 'object' && child !== null) {
+        for (const pattern of Object.keys(child)) cost += patternCost(pattern)
+      }
     }
   }
   return Math.min(cost, limit)

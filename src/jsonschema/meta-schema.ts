@@ -6,7 +6,7 @@ import type { ValidateFunction } from 'ajv'
 import { clip, create } from './ajv.js'
 import type { Draft } from './ajv.js'
 import { isInexact, step } from './evaluation.js'
-import * as keywords from './keywords.js'
+import * as functions from './keyword-functions.js'
 import { metaSchemas } from './built/meta-schemas.js'
 import { Patterns } from './regexp.js'
 import type { SchemaProblem } from './lint.js'
@@ -18,21 +18,24 @@ export const META: Readonly<Record<Draft, string>> = {
 }
 
 /** Functions that the code written by the build calls. */
-export interface Keywords extends Pick<typeof keywords, 'areEqual' | 'areUnique' | 'chargeKey' | 'chargeProps' | 'isMultiple' | 'keysOf' | 'notExact'> {
+export interface Keywords extends Pick<
+  typeof functions,
+  'areEqual' | 'areUnique' | 'chargeKey' | 'chargeProps' | 'isMultiple' | 'keysOf' | 'notExact'
+> {
   readonly step: typeof step
   readonly isInexact: typeof isInexact
-  readonly values: (values: readonly unknown[]) => { has (value: unknown): boolean }
-  readonly pattern: (pattern: string) => { test (text: string): boolean }
+  readonly values: (values: readonly unknown[]) => { has(value: unknown): boolean }
+  readonly pattern: (pattern: string) => { test(text: string): boolean }
 }
 
 /** Creates the validator of each draft. */
 export type MetaSchemas = Readonly<Record<Draft, (keywords: Keywords) => ValidateFunction>>
 
 export const KEYWORDS: Keywords = {
-  ...keywords,
+  ...functions,
   step,
   isInexact,
-  values: values => new keywords.Values(values),
+  values: values => new functions.Values(values),
   // The meta-schemas have few patterns, and all are linear (test/policy/meta-schema.test.ts lists them). RE2 would be loaded only for them.
   pattern: pattern => new RegExp(pattern, 'u')
 }

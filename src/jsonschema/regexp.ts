@@ -132,7 +132,9 @@ export function compilePattern (pattern: string): CompiledPattern {
   if (construct !== null) throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time: ${construct} is not supported`)
   const size = sizeOf(pattern)
   if (size > MAX_PATTERN_SIZE) {
-    throw new Error(`the pattern ${quoted(pattern, 100)} is too large: it compiles to ${shown(size)} instructions, more than ${MAX_PATTERN_SIZE}; repeat less, or shorter parts`)
+    throw new Error(
+      `the pattern ${quoted(pattern, 100)} is too large: it compiles to ${shown(size)} instructions, more than ${MAX_PATTERN_SIZE}; use fewer or shorter repetitions`
+    )
   }
   // RE2 is loaded with the first pattern. A start without patterns does not load it (measured: 14 ms of processor time).
   const { RE2JS } = require('re2js') as typeof Re2
@@ -141,7 +143,9 @@ export function compilePattern (pattern: string): CompiledPattern {
     const text = RE2JS.translateRegExp(toRe2(pattern))
     compiled = RE2JS.compile(pattern.includes('^') && patternSize(pattern).copies > MAX_COPIES ? `(${text})` : text)
   } catch (error) {
-    throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time: ${visible((error as Error).message.replace('error parsing regexp: ', ''), 100)}`)
+    throw new Error(
+      `the pattern ${quoted(pattern, 100)} cannot run in linear time: ${visible((error as Error).message.replace('error parsing regexp: ', ''), 100)}`
+    )
   }
   return { test: text => compiled.matcher(text).find(), toString: () => pattern, size: compiled.programSize() }
 }
@@ -156,7 +160,9 @@ function unsupported (pattern: string): string | null {
     if (text.startsWith('(?<')) return `look-behind ${text}`
     if (text.startsWith('(?')) return `look-ahead ${text}`
     if (/^\\(?:k<|[1-9])/.test(text)) return `back-reference ${visible(text, 20)}`
-    if (text.startsWith('{') && (text.match(/\d+/g) ?? []).some(count => Number(count) > MAX_REPEAT)) return `repeat count over ${MAX_REPEAT} ${visible(text, 20)}`
+    if (text.startsWith('{') && (text.match(/\d+/g) ?? []).some(count => Number(count) > MAX_REPEAT)) {
+      return `repeat count over ${MAX_REPEAT} ${visible(text, 20)}`
+    }
   }
   return null
 }
@@ -181,7 +187,8 @@ function isEcma (pattern: string): boolean {
 
 /** WhiteSpace and LineTerminator of ECMA-262, and their complement, as ranges of a class. RE2's `\s` is only five ASCII characters. */
 const SPACE = '\\t-\\r\\u0020\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
-const NO_SPACE = '\\u0000-\\u0008\\u000e-\\u001f\\u0021-\\u009f\\u00a1-\\u167f\\u1681-\\u1fff\\u200b-\\u2027\\u202a-\\u202e\\u2030-\\u205e\\u2060-\\u2fff\\u3001-\\ufefe\\uff00-\\u{10ffff}'
+const NO_SPACE =
+  '\\u0000-\\u0008\\u000e-\\u001f\\u0021-\\u009f\\u00a1-\\u167f\\u1681-\\u1fff\\u200b-\\u2027\\u202a-\\u202e\\u2030-\\u205e\\u2060-\\u2fff\\u3001-\\ufefe\\uff00-\\u{10ffff}'
 
 const ATOM = /\\c[A-Za-z]|\\u\{[^}]*\}|\\u[\dA-Fa-f]{4}|\\x[\dA-Fa-f]{2}|\\[pP]\{[^}]*\}|\\?[^]/uy
 const CLASS_ESCAPE = /^\\[dDwWsSpP]/

@@ -7,6 +7,7 @@ import { metaProblem } from './meta-schema.js'
 import { Patterns } from './regexp.js'
 import { decodeFragment, FILE_LIMITS, lintDocuments } from './lint.js'
 import { resolvePointer } from '../wire/json/pointer.js'
+import { isObject } from '../wire/json/object.js'
 
 /** Compiled schemas by set. The gateway reads a set once per configuration, and all agents of the configuration share it. */
 const compiled = new WeakMap<SchemaSet, Map<string, CompileResult>>()
@@ -22,9 +23,14 @@ export function compileRef ({ ref, set }: SchemaRef): CompileResult {
 
 function compileNew (ref: string, set: SchemaSet): CompileResult {
   const [entry = '', fragment = ''] = ref.split('#', 2)
-  const failure = (uri: string, pointer: string, message: string): CompileResult => ({ ok: false, problem: { pointer: `${set.documents.get(uri)?.file ?? uri}#${pointer}`, message } })
+  const failure = (uri: string, pointer: string, message: string): CompileResult => ({
+    ok: false,
+    problem: { pointer: `${set.documents.get(uri)?.file ?? uri}#${pointer}`, message }
+  })
   const first = set.documents.get(entry)?.schema
-  if (fragment !== '' && resolvePointer(first, decodeFragment(fragment)) === undefined) return failure(entry, fragment, 'the pointer leads nowhere')
+  if (fragment !== '' && resolvePointer(first, decodeFragment(fragment)) === undefined) {
+    return failure(entry, fragment, 'the pointer does not resolve')
+  }
   const bare = new Map([...set.documents].map(([uri, { schema }]) => [uri, withoutNames(schema)]))
   const patterns = new Patterns()
   const needed = lintDocuments(entry, bare, FILE_LIMITS, patterns)
@@ -32,7 +38,13 @@ function compileNew (ref: string, set: SchemaSet): CompileResult {
   const draft = set.draft ?? draftOfDocument(first)
   if (draft === null) return failure(entry, '/$schema', 'the "$schema" is not one of draft-07, 2019-09 and 2020-12')
   for (const [uri, schema] of needed) {
-    if (set.draft === null && draftOfDocument(set.documents.get(uri)?.schema) !== draft) return failure(uri, '/$schema', `is not of the draft of ${set.documents.get(entry)?.file ?? entry}, ${draft}; give the bundle a draft, or the files the same "$schema"`)
+    if (set.draft === null && draftOfDocument(set.documents.get(uri)?.schema) !== draft) {
+      return failure(
+        uri,
+        '/$schema',
+        `does not use the draft of ${set.documents.get(entry)?.file ?? entry}, ${draft}; give the bundle a draft, or the files the same "$schema"`
+      )
+    }
     if (!isSchema(schema)) return failure(uri, '', 'a JSON Schema is an object or a boolean')
     const invalid = metaProblem(schema, draft)
     if (invalid !== null) return failure(uri, invalid.pointer, invalid.message)
@@ -43,7 +55,7 @@ function compileNew (ref: string, set: SchemaSet): CompileResult {
 
 /** Removes `$id` and `$schema`. The set identifies a document by its place, not by its own name. */
 function withoutNames (schema: unknown): unknown {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
+  if (!isObject(schema)) return schema
   return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$id' && key !== '$schema'))
 }
 
@@ -52,5 +64,5 @@ function draftOfDocument (schema: unknown): Draft | null {
 }
 
 function isSchema (schema: unknown): boolean {
-  return typeof schema === 'boolean' || (typeof schema === 'object' && schema !== null && !Array.isArray(schema))
+  return typeof schema === 'boolean' || isObject(schema)
 }

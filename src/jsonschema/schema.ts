@@ -12,6 +12,7 @@ import { Patterns } from './regexp.js'
 import type { SchemaProblem } from './lint.js'
 import { lintSchema } from './lint.js'
 import { parsePointer } from '../wire/json/pointer.js'
+import { isObject } from '../wire/json/object.js'
 
 export interface DataViolation {
   /** Path from the validated value, to append to the path of that value: `.a[0]["odd name"]`, '' for the value itself. */
@@ -43,14 +44,16 @@ const DRAFTS: ReadonlyMap<string, Draft> = new Map([
  * @param patterns compiles the patterns of the schema, and holds them afterwards
  */
 export function compileSchema (schema: unknown, patterns = new Patterns()): CompileResult {
-  if (typeof schema === 'boolean') return { ok: true, schema: { validate: () => schema ? null : [{ path: '', message: 'is not allowed here' }], matches: () => schema } }
+  if (typeof schema === 'boolean') {
+    return { ok: true, schema: { validate: () => (schema ? null : [{ path: '', message: 'is not allowed here' }]), matches: () => schema } }
+  }
   const checked = checkSchema(schema, patterns)
   return 'message' in checked ? { ok: false, problem: checked } : compileLinted(checked.schema, checked.draft, patterns)
 }
 
 /** Checks everything that must hold before a schema, other than a boolean, can be compiled. */
 export function checkSchema (schema: unknown, patterns: Patterns): SchemaProblem | { readonly schema: object, readonly draft: Draft } {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return { pointer: '', message: 'a JSON Schema is an object or a boolean' }
+  if (!isObject(schema)) return { pointer: '', message: 'a JSON Schema is an object or a boolean' }
   const draft = draftOf(schema)
   if (draft === null) return { pointer: '/$schema', message: 'the "$schema" is not one of draft-07, 2019-09 and 2020-12' }
   return lintSchema(schema, patterns) ?? metaProblem(schema, draft) ?? { schema, draft }
@@ -60,7 +63,12 @@ export function checkSchema (schema: unknown, patterns: Patterns): SchemaProblem
  * Compiles a schema that `lintDocuments` or `checkSchema` has accepted.
  * @param documents other schemas that it may refer to, by URI
  */
-export function compileLinted (schema: object, draft: Draft, patterns: Patterns, documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS): CompileResult {
+export function compileLinted (
+  schema: object,
+  draft: Draft,
+  patterns: Patterns,
+  documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS
+): CompileResult {
   try {
     return { ok: true, schema: validatorOf(allErrors => compileWith(create(draft, allErrors, patterns), schema, documents)) }
   } catch (error) {
@@ -133,12 +141,18 @@ function run (quick: ValidateFunction, full: ValidateFunction, value: unknown): 
   }
 }
 
-const NO_STEPS_LEFT: readonly DataViolation[] = [{ path: '', message: 'could not be validated: too many steps were taken before its turn; send less data' }]
+const NO_STEPS_LEFT: readonly DataViolation[] = [
+  { path: '', message: 'could not be validated: earlier checks used up the steps; send less data' }
+]
 
 /** Fail closed. Any error other than too many steps is recursion that consumes no data, or recursion deeper than the stack. */
 function notValidated (error: unknown, value: unknown): DataViolation {
-  if (error instanceof InexactNumber) return { path: error.pointer === null ? pathTo(inexactPath(value) ?? []) : toPath(error.pointer), message: NOT_EXACT }
-  if (error instanceof TooManySteps) return { path: '', message: 'could not be validated: the schema takes too many steps on data like this' }
+  if (error instanceof InexactNumber) {
+    return { path: error.pointer === null ? pathTo(inexactPath(value) ?? []) : toPath(error.pointer), message: NOT_EXACT }
+  }
+  if (error instanceof TooManySteps) {
+    return { path: '', message: 'could not be validated: the schema takes too many steps on data like this' }
+  }
   return { path: '', message: 'could not be validated: the schema recurses without end, or the data is nested too deeply for it' }
 }
 
@@ -161,7 +175,8 @@ function describe (errors: readonly ErrorObject[]): DataViolation[] {
 function pathOf (error: ErrorObject): string {
   let path = toPath(error.instancePath)
   const params = error.params as Record<string, unknown>
-  const member = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty ?? params.propertyName ?? error.propertyName
+  const member =
+    params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty ?? params.propertyName ?? error.propertyName
   if (typeof member === 'string') path = memberPath(path === '' ? '\u0000' : path, member).replace('\u0000', '')
   return path
 }
@@ -189,9 +204,9 @@ function messageOf (error: ErrorObject): string {
     case 'additionalProperties': case 'unevaluatedProperties': return 'is not a property the schema allows'
     case 'enum': return `must be one of ${textOf(params.allowedValues)}`
     case 'const': return `must be ${textOf(params.allowedValue)}`
-    case 'uniqueItems': return 'must not hold equal items'
+    case 'uniqueItems': return 'must not contain equal items'
     case 'false schema': return 'is not allowed here'
-    default: return clip(error.message ?? `breaks "${error.keyword}"`)
+    default: return clip(error.message ?? `violates "${error.keyword}"`)
   }
 }
 

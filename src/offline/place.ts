@@ -27,15 +27,24 @@ export function placeOf (recorded: RecordedRequest, agents: readonly AgentConfig
   const { target } = recorded
   if (wanted !== null) {
     const config = agents.find(one => one.name === wanted)
-    if (config === undefined) throw new CannotExplain(`there is no agent "${wanted}" (the configuration has ${agents.map(one => one.name).join(', ')})`)
+    if (config === undefined) {
+      throw new CannotExplain(`there is no agent "${wanted}" (the configuration has ${agents.map(one => one.name).join(', ')})`)
+    }
     return { config, foundBy: 'flag', path: target === null ? null : below(config.path, splitTarget(target).path) }
   }
   if (target === null) {
     const [config] = agents
-    if (config === undefined || agents.length > 1) throw new CannotExplain(`a JSON-RPC envelope alone names no address; say with --agent which agent it is for: ${agents.map(one => one.name).join(', ')}`)
+    if (config === undefined || agents.length > 1) {
+      throw new CannotExplain(
+        `a JSON-RPC envelope alone names no address; choose the agent with --agent: ${agents.map(one => one.name).join(', ')}`
+      )
+    }
     return { config, foundBy: 'only', path: null }
   }
-  const found = new Agents(agents.map(config => ({ config }))).find(hostName(headOf('', recorded.headers).headers.host), splitTarget(target).path)
+  const found = new Agents(agents.map(config => ({ config }))).find(
+    hostName(headOf('', recorded.headers).headers.host),
+    splitTarget(target).path
+  )
   return found === null ? null : { config: found.agent.config, foundBy: 'address', path: found.rest }
 }
 
@@ -59,7 +68,9 @@ function rpcPath (headers: readonly string[], state: AgentState): string {
   const interfaces = state.interfaces.filter(one => one.binding === 'JSONRPC')
   const { version } = askedVersion(headOf('POST', headers), '')
   const chosen = interfaces.find(one => one.version === version) ?? interfaces[0]
-  if (chosen === undefined) throw new CannotExplain('this is a JSON-RPC envelope alone, and the card lists no JSON-RPC interface; record the whole request')
+  if (chosen === undefined) {
+    throw new CannotExplain('this is a JSON-RPC envelope alone, and the card lists no JSON-RPC interface; record the whole request')
+  }
   return joinPath(chosen.publicPath, '')
 }
 

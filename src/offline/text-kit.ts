@@ -20,17 +20,17 @@ export function set (name: string, uris: readonly string[]): string[] {
 }
 
 export function brokenOr (decision: 'broken' | 'observed'): string {
-  return decision === 'observed' ? 'broken, observed only' : 'broken'
+  return decision === 'observed' ? 'violated, observed only' : 'violated'
 }
 
 export function valuesText (values: number): string {
-  return `passed (${values === 0 ? 'nothing to look at' : `${values} ${values === 1 ? 'value' : 'values'}`})`
+  return `passed (${values === 0 ? 'no values to check' : `${values} ${values === 1 ? 'value' : 'values'}`})`
 }
 
 export function rejection ({ status, phrase, headers, body }: RejectionShown): string[] {
   return [
     '',
-    'what the client gets',
+    'the response to the client',
     `  HTTP/1.1 ${status} ${phrase}`,
     ...headers.map(({ name, value }) => `  ${name}: ${value}`),
     '',

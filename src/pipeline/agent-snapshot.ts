@@ -113,7 +113,8 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const cache = new SchemaCache({ previous: previous?.cache, ready, here: ready === undefined ? undefined : COMPILED_HERE })
   const findings = checkCards(agent, [...new Set([cards['1.0'], cards['0.3']])], cache)
   if (findings.some(finding => finding.rejects)) throw new CardRejected(findings)
-  const serve = (version: Version): RenderedCard => renderCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
+  const serve = (version: Version): RenderedCard =>
+    renderCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
   const policy = policiesOf(cards, options, cache)
   const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
   const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), { scope, uncarried })
@@ -129,11 +130,16 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     findings,
     warnings: unique([
       ...conflicts,
-      ...router.shadowed.map(route => `${namesOf(route, policy)}: the route ${route} is never reached: the card has an operation at its path`),
+      ...router.shadowed.map(
+        route => `${namesOf(route, policy)}: the route ${route} is never reached: the card has an operation at its path`
+      ),
       ...[documents['1.0'], documents['0.3']].flatMap(({ card }) => replacedByAdditions(card.raw, additions)),
       ...findings.map(finding => finding.message),
-      ...policy['1.0'].warnings, ...policy['0.3'].warnings,
-      ...[...policy['1.0'].unusable, ...policy['0.3'].unusable].map(problem => `schema at ${problem.pointer} cannot be used: ${problem.message}; data that names it is refused`)
+      ...policy['1.0'].warnings,
+      ...policy['0.3'].warnings,
+      ...[...policy['1.0'].unusable, ...policy['0.3'].unusable].map(
+        problem => `schema at ${problem.pointer} cannot be used: ${problem.message}; data that names it is rejected`
+      )
     ]),
     cache
   }
@@ -145,16 +151,21 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
  */
 function uncarriedPaths (card: AgentCard, mapped: readonly MappedInterface[], scope: PathScope): string[] {
   const carried = new Set(mapped.map(one => one.url))
-  const written = [...card.uncarried.map(one => one.path), ...card.interfaces.filter(one => !carried.has(one.text)).map(one => one.url.pathname)]
+  const written = [
+    ...card.uncarried.map(one => one.path),
+    ...card.interfaces.filter(one => !carried.has(one.text)).map(one => one.url.pathname)
+  ]
   return written.filter(path => path !== null).map(path => interfacePath(path, scope.base)).filter(path => path !== null)
 }
 
 /** Routes that policies add, in the versions that the agent supports. */
 function extensionRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): ExtensionRoute[] {
-  return VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version => [...policies[version].routes.keys()].map(key => {
-    const [verb = '', path = ''] = key.split(' ')
-    return { verb, path, versions: [version] }
-  }))
+  return VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version =>
+    [...policies[version].routes.keys()].map(key => {
+      const [verb = '', path = ''] = key.split(' ')
+      return { verb, path, versions: [version] }
+    })
+  )
 }
 
 function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>>): string {
@@ -162,10 +173,20 @@ function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>
   return unique(names).map(name => `policy "${name}"`).join(', ')
 }
 
-function policiesOf (cards: Readonly<Record<Version, AgentCard>>, { agent, maxExtensions, secretOf }: AgentStateOptions, cache: SchemaCache): Record<Version, AgentPolicy> {
-  const policyOf = (version: Version): AgentPolicy => compileAgentPolicy({
-    agent, maxExtensions, card: cardFor(version, cards), otherCard: otherCard(version, cards), cache, secretOf
-  })
+function policiesOf (
+  cards: Readonly<Record<Version, AgentCard>>,
+  { agent, maxExtensions, secretOf }: AgentStateOptions,
+  cache: SchemaCache
+): Record<Version, AgentPolicy> {
+  const policyOf = (version: Version): AgentPolicy =>
+    compileAgentPolicy({
+      agent,
+      maxExtensions,
+      card: cardFor(version, cards),
+      otherCard: otherCard(version, cards),
+      cache,
+      secretOf
+    })
   return { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
 }
 

@@ -59,7 +59,11 @@ export interface ResponseDryRun {
  * @param dryRun of the request, which is forwarded; its plan is used up
  * @param before is called before an event is evaluated, with its number from 1; null for a whole response
  */
-export function dryRunResponse (dryRun: DryRun, response: PlainResponse, before: (event: number | null) => void = () => {}): ResponseDryRun {
+export function dryRunResponse (
+  dryRun: DryRun,
+  response: PlainResponse,
+  before: (event: number | null) => void = () => {}
+): ResponseDryRun {
   const driver = new RecordingDriver(dryRun, response, before)
   const machine = new ResponseMachine(dryRun.plan ?? PLAIN, driver)
   machine.onHead(response.status, response.headers)
@@ -196,7 +200,9 @@ class RecordingDriver implements ResponseDriver {
     if (this.replaced !== null) return this.replaced
     if (this.unread !== null) return this.unread
     const success = status >= 200 && status <= 299
-    if (plan.evaluation === null || !success) return plan.anyPage ? 'not-an-operation' : success ? plan.card === null ? 'nothing-to-say' : 'extended-card' : 'error-status'
+    if (plan.evaluation === null || !success) {
+      return plan.anyPage ? 'not-an-operation' : success ? (plan.card === null ? 'nothing-to-say' : 'extended-card') : 'error-status'
+    }
     if (!plan.evaluation.evaluator.reads && this.results.length === 0) return 'known-by-header'
     return status === 204 || status === 205 || body.length === 0 ? 'empty' : null
   }

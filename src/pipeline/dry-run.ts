@@ -18,7 +18,18 @@ import { headOf } from './request-head.js'
 import * as rejections from './rejections.js'
 import type { AgentState } from './agent-snapshot.js'
 import type { Asked, OperationRoute, RequestEvaluation } from './request.js'
-import { askedVersion, bodyOf, callOf, forwardedHead, echoOf, extendedCardOf, negotiated, evaluatorFor, ruleOn, versionProblem } from './request.js'
+import {
+  askedVersion,
+  bodyOf,
+  callOf,
+  forwardedHead,
+  echoOf,
+  extendedCardOf,
+  negotiated,
+  evaluatorFor,
+  ruleOn,
+  versionProblem
+} from './request.js'
 import type { ResponsePlan } from './response/driver.js'
 import type { Negotiated } from './upstream-headers.js'
 import { upstreamHeaders } from './upstream-headers.js'
@@ -74,38 +85,68 @@ const NOTHING: Recall = () => null
  * Evaluates one request.
  * @param tracer is notified of each rule's decision, for the request and for the response that `evaluator` evaluates
  */
-export function dryRunRequest (agent: { readonly config: AgentConfig, readonly state: AgentState }, request: PlainRequest, limits: Limits, tracer: Tracer | null = null, recall: Recall = NOTHING): DryRun {
+export function dryRunRequest (
+  agent: { readonly config: AgentConfig; readonly state: AgentState },
+  request: PlainRequest,
+  limits: Limits,
+  tracer: Tracer | null = null,
+  recall: Recall = NOTHING
+): DryRun {
   const { config, state } = agent
   const { method, path, query } = request
   const head = headOf(method, request.rawHeaders)
   const asked = askedVersion(head, query)
   const target = checkTarget(joinPath('', path) + query)
-  const unrouted: DryRun = { kind: 'refused', route: null, caller: callerOf(null, null, asked, head), call: null, evaluation: null, rejection: null, forwarded: null, plan: null }
+  const unrouted: DryRun = {
+    kind: 'refused',
+    route: null,
+    caller: callerOf(null, null, asked, head),
+    call: null,
+    evaluation: null,
+    rejection: null,
+    forwarded: null,
+    plan: null
+  }
   if (target !== null) return { ...unrouted, rejection: rejections.badTarget(target) }
   const route = state.router.match(method, path, asked.version)
   const found: DryRun = { ...unrouted, route, caller: callerOf(route, null, asked, head) }
   const guarded = guard(head)
   if (guarded !== null) return { ...found, rejection: guarded }
-  if (isPassthrough(config, state.router, path)) return { ...unrouted, kind: 'passthrough', forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
+  if (isPassthrough(config, state.router, path)) {
+    return { ...unrouted, kind: 'passthrough', forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
+  }
   if (route === null) return { ...found, rejection: rejections.unknownRoute }
   if (route.kind === 'card') return { ...found, kind: 'card' }
-  if (route.kind === 'preflight') return { ...found, kind: 'preflight', forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
+  if (route.kind === 'preflight') {
+    return { ...found, kind: 'preflight', forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
+  }
   if (route.kind === 'verb') return { ...found, rejection: rejections.wrongVerb(route.allow) }
   const unread = bodyProblem(request, limits)
   if (unread !== null) return { ...found, rejection: unread }
 
-  const body = method === 'GET' ? EMPTY : request.body ?? EMPTY
+  const body = method === 'GET' ? EMPTY : (request.body ?? EMPTY)
   const problem = versionProblem(route, asked)
-  const call = callOf(route, problem, head, query, body, limits)
+  const call = callOf({ route, problem, query, bytes: body }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
-  const evaluation = ruleOn(state, route, call, head, taskId === null ? null : recall(taskId), tracer)
+  const evaluation = ruleOn(state, { route, call, head, record: taskId === null ? null : recall(taskId) }, tracer)
   const { rejection } = evaluation.decision
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }
   const card = extendedCardOf(state, route, call, limits)
-  const evaluator = card === null ? evaluatorFor(route, call, evaluation, taskId, limits, tracer) : null
-  const forwarded = forwardedOf(config, { ...request, body: bodyOf(evaluation, body) }, forwardedHead(evaluation, head), route.upstreamPath, negotiated(route, asked, problem, evaluation, card !== null || evaluator?.enforces === true))
-  const plan = { echo: echoOf(evaluation), card, evaluation: evaluator === null ? null : { evaluator, limits }, anyPage: route.extensionRoute !== null }
+  const evaluator = card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer }) : null
+  const forwarded = forwardedOf(
+    config,
+    { ...request, body: bodyOf(evaluation, body) },
+    forwardedHead(evaluation, head),
+    route.upstreamPath,
+    negotiated(route, asked, problem, evaluation, card !== null || evaluator?.enforces === true)
+  )
+  const plan = {
+    echo: echoOf(evaluation),
+    card,
+    evaluation: evaluator === null ? null : { evaluator, limits },
+    anyPage: route.extensionRoute !== null
+  }
   return { kind: 'operation', route, caller, call, evaluation, rejection: null, forwarded, plan }
 }
 
@@ -125,7 +166,9 @@ function callerOf (route: Route | null, call: Call | null, asked: Asked, head: R
 /** Checks the body. A GET request with the body `null` has no content, and is forwarded unchanged. */
 function bodyProblem ({ method, body }: PlainRequest, limits: Limits): Rejection | null {
   if (body === null || body.length === 0) return null
-  if (method === 'GET') return body.length <= MAX_GET_BODY && body.toString('latin1').trim() === 'null' ? null : rejections.unexpectedBody('GET')
+  if (method === 'GET') {
+    return body.length <= MAX_GET_BODY && body.toString('latin1').trim() === 'null' ? null : rejections.unexpectedBody('GET')
+  }
   return body.length > limits.body ? rejections.tooLarge(limits.body) : null
 }
 
@@ -133,7 +176,7 @@ function forwardedOf (config: AgentConfig, request: PlainRequest, head: RequestH
   return {
     method: request.method,
     target: path + request.query,
-    headers: upstreamHeaders(head, undefined, config.upstream, NOBODY, null, what),
+    headers: upstreamHeaders(head, { peer: undefined, config: config.upstream, trusted: NOBODY, trace: null, negotiated: what }),
     body: request.body === null || request.body.length === 0 ? null : request.body
   }
 }

@@ -17,13 +17,22 @@ export interface RejectionResponse {
  * @param httpStatus the status, when it differs from that of the reason
  * @param more further headers, names and values
  */
-export function rejectionResponse (rejection: Rejection, caller: Caller, httpStatus?: number, more: readonly string[] = []): RejectionResponse {
+export function rejectionResponse (
+  rejection: Rejection,
+  caller: Caller,
+  httpStatus?: number,
+  more: readonly string[] = []
+): RejectionResponse {
   const { status, phrase, contentType, body } = writeRejection(rejection, caller, httpStatus)
   const headers: string[] = [
-    'content-type', contentType,
-    'content-length', String(body.length),
-    'cache-control', 'no-store',
-    'gateway-decision', decisionHeader(rejection.rule),
+    'content-type',
+    contentType,
+    'content-length',
+    String(body.length),
+    'cache-control',
+    'no-store',
+    'gateway-decision',
+    decisionHeader(rejection.rule),
     ...more
   ]
   if (rejection.allow !== undefined) headers.push('allow', rejection.allow)

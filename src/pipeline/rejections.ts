@@ -4,7 +4,11 @@ import type { Rejection } from '../a2a/errors.js'
 import type { FieldProblem } from '../a2a/fields.js'
 import type { Version } from '../a2a/versions.js'
 
-export const unknownAgent: Rejection = { reason: 'ROUTE_NOT_FOUND', message: 'No agent is served at this address.', rule: 'gateway/no-agent' }
+export const unknownAgent: Rejection = {
+  reason: 'ROUTE_NOT_FOUND',
+  message: 'No agent is served at this address.',
+  rule: 'gateway/no-agent'
+}
 
 export const unknownRoute: Rejection = {
   reason: 'ROUTE_NOT_FOUND',
@@ -12,32 +16,60 @@ export const unknownRoute: Rejection = {
   rule: 'gateway/no-route'
 }
 
-export const internal: Rejection = { reason: 'INTERNAL_ERROR', message: 'The gateway could not handle the request.', rule: 'gateway/internal' }
+export const internal: Rejection = {
+  reason: 'INTERNAL_ERROR',
+  message: 'The gateway could not handle the request.',
+  rule: 'gateway/internal'
+}
 
 export function badTarget (reason: string): Rejection {
-  return { reason: 'BAD_REQUEST_TARGET', message: `The request target is refused: ${reason}.`, rule: 'gateway/target' }
+  return { reason: 'BAD_REQUEST_TARGET', message: `The request target is rejected: ${reason}.`, rule: 'gateway/target' }
 }
 
 export function duplicateHeader (name: string): Rejection {
-  return { reason: 'BAD_REQUEST_HEADER', message: `The header ${name} is sent more than once; send it once.`, rule: 'gateway/duplicate-header' }
+  return {
+    reason: 'BAD_REQUEST_HEADER',
+    message: `The header ${name} is sent more than once; send it once.`,
+    rule: 'gateway/duplicate-header'
+  }
 }
 
-export const badHost: Rejection = { reason: 'BAD_REQUEST_HEADER', message: 'The header Host is not a host name or address with an optional port.', rule: 'gateway/host' }
+export const badHost: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'The header Host is not a host name or address with an optional port.',
+  rule: 'gateway/host'
+}
 
-export const chunksInHttp10: Rejection = { reason: 'BAD_REQUEST_HEADER', message: 'HTTP/1.0 has no Transfer-Encoding; send Content-Length, or HTTP/1.1.', rule: 'gateway/framing' }
+export const chunksInHttp10: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'HTTP/1.0 has no Transfer-Encoding; send Content-Length, or HTTP/1.1.',
+  rule: 'gateway/framing'
+}
 
-export const afterFramingFault: Rejection = { reason: 'BAD_REQUEST_HEADER', message: 'An earlier request on this connection has no certain end; send this one on another connection.', rule: 'gateway/framing' }
+export const afterFramingFault: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'The end of an earlier request on this connection is ambiguous; send this request on another connection.',
+  rule: 'gateway/framing'
+}
 
 export const loop: Rejection = {
   reason: 'LOOP_DETECTED',
-  message: 'The request has been through this gateway before: an upstream URL in its configuration leads back to it.',
+  message: 'This gateway has already handled the request: an upstream URL in its configuration points to the gateway itself.',
   rule: 'gateway/loop'
 }
 
-export const upgrade: Rejection = { reason: 'BAD_REQUEST_HEADER', message: 'Connections cannot be upgraded here; A2A has no WebSocket binding.', rule: 'gateway/upgrade' }
+export const upgrade: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'Connections cannot be upgraded here; A2A has no WebSocket binding.',
+  rule: 'gateway/upgrade'
+}
 
 export function unexpectedBody (method: string): Rejection {
-  return { reason: 'BAD_REQUEST_HEADER', message: `A ${method} request has no body; send it without Content-Length and Transfer-Encoding.`, rule: 'gateway/unexpected-body' }
+  return {
+    reason: 'BAD_REQUEST_HEADER',
+    message: `A ${method} request has no body; send it without Content-Length and Transfer-Encoding.`,
+    rule: 'gateway/unexpected-body'
+  }
 }
 
 export function wrongVerb (allow: string): Rejection {
@@ -45,35 +77,66 @@ export function wrongVerb (allow: string): Rejection {
 }
 
 export function noCard (agent: string): Rejection {
-  return { reason: 'AGENT_NOT_READY', message: `The gateway has no usable AgentCard of the agent "${agent}" and cannot enforce it; try again later.`, rule: 'gateway/no-card', retryAfter: 1 }
+  return {
+    reason: 'AGENT_NOT_READY',
+    message: `The gateway has no usable AgentCard of the agent "${agent}" and cannot enforce it; try again later.`,
+    rule: 'gateway/no-card',
+    retryAfter: 1
+  }
 }
 
 export function tooLarge (bytes: number): Rejection {
-  return { reason: 'REQUEST_TOO_LARGE', message: `The request body is larger than ${bytes} bytes.`, rule: 'gateway/body-size', metadata: { limitBytes: String(bytes) } }
+  return {
+    reason: 'REQUEST_TOO_LARGE',
+    message: `The request body is larger than ${bytes} bytes.`,
+    rule: 'gateway/body-size',
+    metadata: { limitBytes: String(bytes) }
+  }
 }
 
 export function tooSlow (milliseconds: number): Rejection {
-  return { reason: 'REQUEST_TIMEOUT', message: `The request body did not arrive within ${milliseconds / 1_000} s.`, rule: 'gateway/request-timeout' }
+  return {
+    reason: 'REQUEST_TIMEOUT',
+    message: `The request body did not arrive within ${milliseconds / 1_000} s.`,
+    rule: 'gateway/request-timeout'
+  }
 }
 
 /** @param retryAfter seconds */
 export function overloaded (retryAfter: number): Rejection {
-  return { reason: 'OVERLOADED', message: 'The gateway has more to do than it can; try again later.', rule: 'gateway/overloaded', retryAfter }
+  return { reason: 'OVERLOADED', message: 'The gateway is overloaded; try again later.', rule: 'gateway/overloaded', retryAfter }
 }
 
 /** @param retryAfter seconds */
 export function noMemory (retryAfter: number): Rejection {
-  return { reason: 'OVERLOADED', message: 'The gateway holds as many bytes of requests and answers as it may; try again later.', rule: 'gateway/memory', retryAfter }
+  return {
+    reason: 'OVERLOADED',
+    message: 'The gateway has reached its limit for the bytes of requests and responses; try again later.',
+    rule: 'gateway/memory',
+    retryAfter
+  }
 }
 
 /** @param retryAfter seconds */
 export function tooManyRequests (limit: number, retryAfter: number): Rejection {
-  return { reason: 'OVERLOADED', message: `The agent has ${limit} calls under way, as many as it may have; try again later.`, rule: 'gateway/too-many-requests', metadata: { limit: String(limit) }, retryAfter }
+  return {
+    reason: 'OVERLOADED',
+    message: `The agent has ${limit} calls in flight, which is the limit; try again later.`,
+    rule: 'gateway/too-many-requests',
+    metadata: { limit: String(limit) },
+    retryAfter
+  }
 }
 
 /** @param retryAfter seconds */
 export function tooManyStreams (limit: number, retryAfter: number): Rejection {
-  return { reason: 'OVERLOADED', message: `The agent has ${limit} streams under way, as many as it may have; end one, or try again later.`, rule: 'gateway/too-many-streams', metadata: { limit: String(limit) }, retryAfter }
+  return {
+    reason: 'OVERLOADED',
+    message: `The agent has ${limit} open streams, which is the limit; end one, or try again later.`,
+    rule: 'gateway/too-many-streams',
+    metadata: { limit: String(limit) },
+    retryAfter
+  }
 }
 
 export const contentEncoding: CallProblem = {
@@ -99,13 +162,15 @@ export function versionUnknown (versions: readonly Version[]): CallProblem {
     reason: 'VERSION_NOT_SUPPORTED',
     rule: 'version',
     path: 'header A2A-Version',
-    message: `The A2A version that the request asks for is not supported here. ${suggestFix(versions)}`,
+    message: `The requested A2A version is not supported here. ${suggestFix(versions)}`,
     metadata: { supportedVersions: versions.join(',') }
   }
 }
 
 export function versionNotSpoken (version: Version, stated: boolean, versions: readonly Version[]): CallProblem {
-  const what = stated ? `The agent does not speak A2A ${version} at this address.` : 'The agent does not speak A2A 0.3 at this address, which is what a request without the header A2A-Version means.'
+  const what = stated
+    ? `The agent does not support A2A ${version} at this address.`
+    : 'The agent does not support A2A 0.3 at this address, and a request without the header A2A-Version is A2A 0.3.'
   return {
     reason: 'VERSION_NOT_SUPPORTED',
     rule: 'version',
@@ -117,6 +182,6 @@ export function versionNotSpoken (version: Version, stated: boolean, versions: r
 
 function suggestFix (versions: readonly Version[]): string {
   return versions.length === 1 && versions[0] === '0.3'
-    ? 'It speaks 0.3: send 0.3 requests, without the header A2A-Version.'
-    : `It speaks ${versions.join(' and ')}: send the header "A2A-Version: ${versions.includes('1.0') ? '1.0' : versions[0] ?? '1.0'}".`
+    ? 'The agent supports 0.3: send 0.3 requests, without the header A2A-Version.'
+    : `The agent supports ${versions.join(' and ')}: send the header "A2A-Version: ${versions.includes('1.0') ? '1.0' : (versions[0] ?? '1.0')}".`
 }

@@ -3,6 +3,8 @@
 /** The head of a request. Node's IncomingMessage has this shape. */
 export interface RequestHead {
   readonly method?: string | undefined
+  /** The client's connection. `encrypted` is true for TLS. */
+  readonly socket?: object
   /** Flat list: name, value, name, value. */
   readonly rawHeaders: readonly string[]
   /** Headers by lower-case name, with repeated lines joined as Node joins them. */

@@ -54,22 +54,36 @@ const EXTENSION_HEADERS = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]
 /** @param query with its leading `?`, or '' */
 export function askedVersion (head: RequestHead, query: string): Asked {
   const asked = requestedVersion(head.headers[VERSION_HEADER] as string | undefined, query)
-  return 'version' in asked ? { version: asked.version, stated: asked.stated, problem: null } : { version: '1.0', stated: false, problem: asked.problem }
+  return 'version' in asked
+    ? { version: asked.version, stated: asked.stated, problem: null }
+    : { version: '1.0', stated: false, problem: asked.problem }
 }
 
 /** Problem of a version that this address does not support. The gateway finds it before it reads the body, and reports it afterwards. */
 export function versionProblem (route: OperationRoute, asked: Asked): CallProblem | null {
   if (asked.problem !== null) return asked.problem === 'conflict' ? rejections.versionConflict : rejections.versionUnknown(route.versions)
   // A route of an extension is not an operation of A2A: the client may call it without a version.
-  return route.supported || (route.extensionRoute !== null && !asked.stated) ? null : rejections.versionNotSpoken(asked.version, asked.stated, route.versions)
+  return route.supported || (route.extensionRoute !== null && !asked.stated)
+    ? null
+    : rejections.versionNotSpoken(asked.version, asked.stated, route.versions)
 }
 
-/**
- * Reads the call from the body of a request.
- * @param problem of `versionProblem`: it takes precedence over problems of the body
- * @param query with its leading `?`, or ''
- */
-export function callOf (route: OperationRoute, problem: CallProblem | null, head: RequestHead, query: string, bytes: Bytes, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>): Call {
+/** A request for an operation, with its body. */
+export interface OperationRequest {
+  readonly route: OperationRoute
+  /** Of `versionProblem`. It takes precedence over problems of the body. */
+  readonly problem: CallProblem | null
+  /** With its leading `?`, or ''. */
+  readonly query: string
+  readonly bytes: Bytes
+}
+
+/** Reads the call from the body of a request. */
+export function callOf (
+  { route, problem, query, bytes }: OperationRequest,
+  head: RequestHead,
+  limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
+): Call {
   const { headers } = head
   const encoding = headers['content-encoding']
   const call = readCall({
@@ -87,25 +101,55 @@ export function callOf (route: OperationRoute, problem: CallProblem | null, head
   return unclear === null ? call : { ...call, problem: rejections.ambiguous(unclear) }
 }
 
-/**
- * Evaluates a request against the policies of its version.
- * @param record what is remembered of the task that the request names
- * @param tracer is notified of each rule's decision; null in the proxy
- */
-export function ruleOn (state: AgentState, route: OperationRoute, call: Call, head: RequestHead, record: TaskRecord | null = null, tracer: Tracer | null = null): RequestEvaluation {
-  const policy = state.policy[route.version]
-  const requested = readList(head.rawHeaders, EXTENSION_HEADERS)
-  const decision = decide({ call, requested: requested.values, headerName: spelled(route.version), pathTenant: decoded(route.tenant), extensionRoute: route.extensionRoute, headers: head.rawHeaders, record }, policy, tracer)
-  return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
+/** A call to evaluate. */
+export interface EvaluationInput {
+  readonly route: OperationRoute
+  readonly call: Call
+  readonly head: RequestHead
+  /** What is remembered of the task that the request names. */
+  readonly record: TaskRecord | null
 }
 
 /**
- * Returns the evaluator of the response to a forwarded request, or null when nothing applies to the response.
- * @param taskId of the task that the request names, as `taskIdOf` reads it
+ * Evaluates a request against the policies of its version.
  * @param tracer is notified of each rule's decision; null in the proxy
- * @param recall of `ResponseContext`
  */
-export function evaluatorFor (route: OperationRoute, call: Call, { policy, decision, requested }: RequestEvaluation, taskId: string | null, limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>, tracer: Tracer | null = null, recall?: ResponseContext['recall']): ResponseEvaluator | null {
+export function ruleOn (
+  state: AgentState,
+  { route, call, head, record }: EvaluationInput,
+  tracer: Tracer | null = null
+): RequestEvaluation {
+  const policy = state.policy[route.version]
+  const requested = readList(head.rawHeaders, EXTENSION_HEADERS)
+  const decision = decide(
+    {
+      call,
+      requested: requested.values,
+      headerName: spelled(route.version),
+      pathTenant: decoded(route.tenant),
+      extensionRoute: route.extensionRoute,
+      headers: head.rawHeaders,
+      record
+    },
+    policy,
+    tracer
+  )
+  return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
+}
+
+export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall'> {
+  /** Of the task that the request names, as `taskIdOf` reads it. */
+  readonly taskId: string | null
+  readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
+}
+
+/** Returns the evaluator of the response to a forwarded request, or null when nothing applies to the response. */
+export function evaluatorFor (
+  route: OperationRoute,
+  call: Call,
+  { policy, decision, requested }: RequestEvaluation,
+  { taskId, limits, tracer, recall }: EvaluatorOptions
+): ResponseEvaluator | null {
   // The response of an extension's route may have any form.
   if (policy.mode === 'off' || !policy.reads || route.extensionRoute !== null) return null
   return evaluatorOf({
@@ -126,12 +170,19 @@ export function evaluatorFor (route: OperationRoute, call: Call, { policy, decis
 /** The work on a response that is an extended card; null for other responses, and where cards keep their bytes. */
 export function extendedCardOf (state: AgentState, route: OperationRoute, call: Call, limits: Limits): ExtendedCardPlan | null {
   if (call.operation !== 'GetExtendedAgentCard' || state.rewrite.signature !== 'strip') return null
-  return { rewrite: state.rewrite, binding: route.binding, size: limits.response, json: { depth: limits.jsonDepth, members: limits.jsonMembers } }
+  return {
+    rewrite: state.rewrite,
+    binding: route.binding,
+    size: limits.response,
+    json: { depth: limits.jsonDepth, members: limits.jsonMembers }
+  }
 }
 
 /** The work on the agent's extension header; null leaves the header as it is. */
 export function echoOf ({ decision, policy, headerName, requested }: RequestEvaluation): EchoPlan | null {
-  return policy.mode === 'off' ? null : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
+  return policy.mode === 'off'
+    ? null
+    : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
 }
 
 /**
@@ -139,9 +190,22 @@ export function echoOf ({ decision, policy, headerName, requested }: RequestEval
  * @param problem of `versionProblem`
  * @param read true when the gateway must be able to read the response: an extended card, or an evaluator that enforces
  */
-export function negotiated (route: OperationRoute, asked: Pick<Asked, 'stated'>, problem: CallProblem | null, evaluation: RequestEvaluation, read: boolean): Negotiated | null {
+export function negotiated (
+  route: OperationRoute,
+  asked: Pick<Asked, 'stated'>,
+  problem: CallProblem | null,
+  evaluation: RequestEvaluation,
+  read: boolean
+): Negotiated | null {
   if (evaluation.policy.mode === 'off' && !read) return null
-  return { outbound: evaluation.decision.outbound, version: route.version, stated: asked.stated, versionAsSent: problem !== null, verbatim: evaluation.decision.verbatim, read }
+  return {
+    outbound: evaluation.decision.outbound,
+    version: route.version,
+    stated: asked.stated,
+    versionAsSent: problem !== null,
+    verbatim: evaluation.decision.verbatim,
+    read
+  }
 }
 
 /** The body to forward. Without changes, the same bytes are returned. */

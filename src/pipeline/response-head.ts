@@ -6,7 +6,16 @@ export const OF_THE_GATEWAY: ReadonlySet<string> = new Set(['gateway-decision'])
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /** Headers that describe the agent's original body and are wrong for a changed body. */
-const STALE: ReadonlySet<string> = new Set(['content-length', 'etag', 'last-modified', 'content-md5', 'digest', 'content-digest', 'repr-digest', 'accept-ranges'])
+const STALE: ReadonlySet<string> = new Set([
+  'content-length',
+  'etag',
+  'last-modified',
+  'content-md5',
+  'digest',
+  'content-digest',
+  'repr-digest',
+  'accept-ranges'
+])
 
 /** First value of a header, or null. */
 export function valueOf (headers: readonly string[], name: string): string | null {

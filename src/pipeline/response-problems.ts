@@ -8,17 +8,28 @@ export type UnreadableReason = 'too_large' | 'encoding' | 'content_type' | 'malf
 
 /** @param bytes `limits.response` */
 export function responseTooLarge (bytes: number): CallProblem {
-  return problem('response-size', `The agent sent an answer of more than ${bytes} bytes, which the gateway does not check. Ask for less at once, or ask the operator of the gateway to raise limits.response.`, { limitBytes: String(bytes) })
+  return problem(
+    'response-size',
+    `The agent sent a response of more than ${bytes} bytes, which the gateway does not check. Request less at once, or ask the operator of the gateway to raise limits.response.`,
+    { limitBytes: String(bytes) }
+  )
 }
 
-export const noMemoryForResponse: CallProblem = problem('response-memory', 'The gateway holds as many bytes of requests and answers as it may, so that it cannot check the agent\'s answer. Try again later, or ask the operator of the gateway to raise limits.memory.')
+export const noMemoryForResponse: CallProblem = problem(
+  'response-memory',
+  "The memory budget for requests and responses is used up, so that the gateway cannot check the agent's response. Try again later, or ask the operator of the gateway to raise limits.memory."
+)
 
 /** Maximum lines of one event. An A2A event has one line, or one for each line of its JSON. */
 export const EVENT_LINES = 10_000
 
 /** @param bytes `limits.event` */
 export function eventTooLarge (bytes: number): CallProblem {
-  return problem('event-size', `The agent sent an event of more than ${bytes} bytes or ${EVENT_LINES} lines, which the gateway does not check. Ask the operator of the gateway to raise limits.event.`, { limitBytes: String(bytes) })
+  return problem(
+    'event-size',
+    `The agent sent an event of more than ${bytes} bytes or ${EVENT_LINES} lines, which the gateway does not check. Ask the operator of the gateway to raise limits.event.`,
+    { limitBytes: String(bytes) }
+  )
 }
 
 /** Agents of either binding use either type. */
@@ -33,7 +44,9 @@ const EVENT_STREAM = ['text/event-stream']
 export function unreadByHeader (headers: readonly string[], stream: boolean): UnreadableReason | null {
   if (isEncoded(headers)) return 'encoding'
   const [type, ...others] = valuesOf(headers, 'content-type')
-  return type !== undefined && others.every(one => one === type) && isUtf8Of(type, stream ? EVENT_STREAM : JSON_TYPES) ? null : 'content_type'
+  return type !== undefined && others.every(one => one === type) && isUtf8Of(type, stream ? EVENT_STREAM : JSON_TYPES)
+    ? null
+    : 'content_type'
 }
 
 /** True when the bytes are encoded: gzip, br. */
@@ -47,11 +60,20 @@ function valuesOf (headers: readonly string[], name: string): string[] {
   return found
 }
 
-export const encoded: CallProblem = problem('response-encoding', 'The agent sent an answer with a Content-Encoding although it was asked for none, so that the gateway cannot check it.')
+export const encoded: CallProblem = problem(
+  'response-encoding',
+  'The agent sent a response with a Content-Encoding although the gateway requested none, so that the gateway cannot check it.'
+)
 
-export const notJson: CallProblem = problem('response-type', 'The agent sent an answer that is neither JSON nor an event stream in UTF-8, so that the gateway cannot check it.')
+export const notJson: CallProblem = problem(
+  'response-type',
+  'The agent sent a response that is neither JSON nor an event stream in UTF-8, so that the gateway cannot check it.'
+)
 
-export const ambiguousStream: CallProblem = problem('response-events', 'The agent sent an event stream that some clients read as something else, so that the gateway cannot check it.')
+export const ambiguousStream: CallProblem = problem(
+  'response-events',
+  'The agent sent an event stream that some clients read as something else, so that the gateway cannot check it.'
+)
 
 function problem (rule: string, message: string, metadata?: Readonly<Record<string, string>>): CallProblem {
   return { reason: 'INVALID_AGENT_RESPONSE', rule, path: BODY, message, ...(metadata === undefined ? {} : { metadata }) }

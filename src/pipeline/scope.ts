@@ -8,7 +8,11 @@ const known = new WeakMap<AgentConfig, PathScope>()
 export function scopeOf (config: AgentConfig): PathScope {
   const made = known.get(config)
   if (made !== undefined) return made
-  const scope = new PathScope({ upstreamUrl: new URL(config.upstream.url), allowed: config.card.interfaces, reserved: config.reservedPaths })
+  const scope = new PathScope({
+    upstreamUrl: new URL(config.upstream.url),
+    allowed: config.card.interfaces,
+    reserved: config.reservedPaths
+  })
   known.set(config, scope)
   return scope
 }

@@ -50,14 +50,19 @@ export interface Negotiated {
   readonly read: boolean
 }
 
-/**
- * Returns the headers for the agent.
- * @param peer the client's address, when it is known
- * @param trace the trace to continue, when there is one
- * @param negotiated null leaves extension and version headers as the client sent them
- * @returns flat list of names and values
- */
-export function upstreamHeaders (head: RequestHead, peer: string | undefined, config: UpstreamConfig, trusted: TrustedProxies, trace: Trace | null, negotiated: Negotiated | null): string[] {
+export interface UpstreamHeadersOptions {
+  /** The client's address, when it is known. */
+  readonly peer: string | undefined
+  readonly config: UpstreamConfig
+  readonly trusted: TrustedProxies
+  /** The trace to continue, when there is one. */
+  readonly trace: Trace | null
+  /** Null leaves extension and version headers as the client sent them. */
+  readonly negotiated: Negotiated | null
+}
+
+/** Returns the headers for the agent, as a flat list of names and values. */
+export function upstreamHeaders (head: RequestHead, { peer, config, trusted, trace, negotiated }: UpstreamHeadersOptions): string[] {
   const out: string[] = []
   const traced = trace !== null
   const drop = negotiated === null
@@ -66,13 +71,21 @@ export function upstreamHeaders (head: RequestHead, peer: string | undefined, co
   copyRequestHeaders(head.rawHeaders, drop, out)
   if (negotiated?.verbatim === true) pushAsSent(head.rawHeaders, out)
   else if (negotiated !== null) pushNegotiated(negotiated, config, head.headers[VERSION_HEADER], out)
-  forwardedHeaders(head.rawHeaders, { peer, trusted: trusted.trusts(peer), scheme: 'http', host: head.headers.host }, out)
+  forwardedHeaders(
+    head.rawHeaders,
+    { peer, trusted: trusted.trusts(peer), scheme: isEncrypted(head.socket) ? 'https' : 'http', host: head.headers.host },
+    out
+  )
   if (negotiated?.read === true) out.push('accept-encoding', 'identity')
   if (trace !== null) {
     out.push('traceparent', trace.traceparent)
     if (trace.tracestate !== null) out.push('tracestate', trace.tracestate)
   }
   return out
+}
+
+function isEncrypted (socket: object | undefined): boolean {
+  return socket !== undefined && 'encrypted' in socket && socket.encrypted === true
 }
 
 function pushAsSent (rawHeaders: readonly string[], out: string[]): void {
@@ -82,7 +95,12 @@ function pushAsSent (rawHeaders: readonly string[], out: string[]): void {
   }
 }
 
-function pushNegotiated (negotiated: Negotiated, config: UpstreamConfig, sent: string | readonly string[] | undefined, out: string[]): void {
+function pushNegotiated (
+  negotiated: Negotiated,
+  config: UpstreamConfig,
+  sent: string | readonly string[] | undefined,
+  out: string[]
+): void {
   const { outbound, version } = negotiated
   if (negotiated.versionAsSent) {
     if (typeof sent === 'string') out.push(VERSION_HEADER, sent)

@@ -13,13 +13,19 @@ import { FIELDS } from './task/memory.js'
 const MAX_TEXT = 256
 
 /** Value of the label `by` for values that the policy does not list. */
-export const OTHER = 'other'
+const OTHER = 'other'
 
 export interface Observed { readonly attributes: readonly ObservedAttribute[], readonly measures: readonly Measure[] }
 
-export function compileObserve (config: ObserveConfig | undefined, context: SelectContext): Pick<CompiledResponses, 'attributes' | 'metrics'> {
+export function compileObserve (
+  config: ObserveConfig | undefined,
+  context: SelectContext
+): Pick<CompiledResponses, 'attributes' | 'metrics'> {
   return {
-    attributes: Object.entries(config?.spanAttributes ?? {}).map(([name, from]) => ({ name, from: compileResponseSelector(from, context) })),
+    attributes: Object.entries(config?.spanAttributes ?? {}).map(([name, from]) => ({
+      name,
+      from: compileResponseSelector(from, context)
+    })),
     metrics: (config?.metrics ?? []).map(({ name, type, from, by }) => ({
       name,
       type,
@@ -48,8 +54,11 @@ export function observe (policy: CompiledPolicy, subject: ResultSubject, memory:
     if (metric.type === 'counter' && memory === null && subject.taskId === 'present') continue
     const numbers = numbersOf(metric, subject)
     if (numbers.length === 0) continue
-    const value = metric.type === 'gauge' ? numbers.at(-1) ?? 0 : increase(policy, metric, numbers, subject.taskId === 'absent' ? null : memory)
-    if (metric.type === 'gauge' || value > 0) measures.push({ extension: policy.name, metric: metric.name, type: metric.type, by: labelOf(metric, subject), value })
+    const value =
+      metric.type === 'gauge' ? (numbers.at(-1) ?? 0) : increase(policy, metric, numbers, subject.taskId === 'absent' ? null : memory)
+    if (metric.type === 'gauge' || value > 0) {
+      measures.push({ extension: policy.name, metric: metric.name, type: metric.type, by: labelOf(metric, subject), value })
+    }
   }
   return { attributes, measures }
 }
@@ -57,7 +66,11 @@ export function observe (policy: CompiledPolicy, subject: ResultSubject, memory:
 const NOTHING: Observed = { attributes: [], measures: [] }
 
 function isShown (value: unknown): value is string | number | boolean {
-  return typeof value === 'string' ? value.length <= MAX_TEXT : typeof value === 'number' ? Number.isFinite(value) : typeof value === 'boolean'
+  return typeof value === 'string'
+    ? value.length <= MAX_TEXT
+    : typeof value === 'number'
+      ? Number.isFinite(value)
+      : typeof value === 'boolean'
 }
 
 /**

@@ -6,7 +6,8 @@ import { step } from '../jsonschema/evaluation.js'
 import type { Side } from './reasons.js'
 import { reasonOn } from './reasons.js'
 import type { CompiledSource } from './compile/schema-source.js'
-import type { Selected } from './selectors/kit.js'
+import type { Selected, Selector } from './selectors/kit.js'
+import type { Subject } from './selectors/subject.js'
 import type { Violation } from './violation.js'
 import { isFull, addViolation, violation } from './violation.js'
 
@@ -27,22 +28,32 @@ export interface CheckedRule {
  */
 export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
   step(CHECK)
-  if (one.ambiguous !== null) return fault(policy, rule, mode, 'invalid', one.path, `cannot be judged: ${one.ambiguous}`, violations)
+  if (one.ambiguous !== null) {
+    return fault(
+      { policy, rule, mode, errorClass: 'invalid', path: one.path, message: `cannot be evaluated: ${one.ambiguous}` },
+      violations
+    )
+  }
   if (rule.schema === null) return true
   const found = rule.schema.find(one.captures)
   if (found === null) {
-    return fault(policy, rule, mode, rule.undeclaredClass, one.typePath ?? one.path, `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`, violations)
+    const message = `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`
+    return fault({ policy, rule, mode, errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
   }
   const { entry, name } = found
   if (!entry.usable) {
-    return fault(policy, rule, mode, 'unsupportedContent', one.path, `cannot be accepted: ${labelOf(name)} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be mended first`, violations, 'SCHEMA_UNUSABLE')
+    const message = `cannot be accepted: ${labelOf(name)} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be fixed first`
+    return fault(
+      { policy, rule, mode, errorClass: 'unsupportedContent', customReason: 'SCHEMA_UNUSABLE', path: one.path, message },
+      violations
+    )
   }
   const problems = entry.schema.validate(one.value)
   if (problems === null) return true
   const label = labelOf(name)
   for (const problem of problems) {
     if (isFull(violations, mode)) break
-    broken(policy, rule, mode, `${one.path}${problem.path}`, `${problem.message} (${label})`, violations)
+    broken({ policy, rule, mode, path: `${one.path}${problem.path}`, message: `${problem.message} (${label})` }, violations)
   }
   return false
 }
@@ -66,13 +77,72 @@ function declared (names: readonly string[]): string {
   return `the card declares ${names.slice(0, NAMES).map(name => visible(name, NAME)).join(', ')}${more}`
 }
 
-/** Records that the rule is broken, with the policy's own message and reason if it has them. */
-export function broken (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, path: string, message: string, violations: Violation[]): void {
-  addViolation(violations, violation(mode, reasonOn(rule.side, rule.errorClass), policy.name, rule.id, path, rule.message ?? message, policy.uri, rule.reason, rule.message !== null))
+interface RuleProblem {
+  readonly policy: CompiledPolicy
+  readonly rule: CheckedRule
+  /** Mode of the violation: the mode of the rule, or `observe` when the rule only observes. */
+  readonly mode: Mode
+  readonly path: string
+  readonly message: string
 }
 
+/** Records that the rule is broken, with the policy's own message and reason if it has them. */
+export function broken ({ policy, rule, mode, path, message }: RuleProblem, violations: Violation[]): void {
+  addViolation(violations, violation({
+    mode,
+    reason: reasonOn(rule.side, rule.errorClass),
+    extension: policy.name,
+    uri: policy.uri,
+    rule: rule.id,
+    path,
+    message: rule.message ?? message,
+    customReason: rule.reason,
+    isStandalone: rule.message !== null
+  }))
+}
+
+interface RuleFault extends RuleProblem { readonly errorClass: ErrorClass, readonly customReason?: string }
+
 /** Records that the rule cannot be applied. The policy's message for a broken rule would be misleading. */
-export function fault (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, errorClass: ErrorClass, path: string, message: string, violations: Violation[], reason: string | null = null): false {
-  addViolation(violations, violation(mode, reasonOn(rule.side, errorClass), policy.name, rule.id, path, message, policy.uri, reason))
+export function fault ({ policy, rule, mode, errorClass, customReason, path, message }: RuleFault, violations: Violation[]): false {
+  const reason = reasonOn(rule.side, errorClass)
+  addViolation(
+    violations,
+    violation({ mode, reason, extension: policy.name, uri: policy.uri, rule: rule.id, path, message, customReason: customReason ?? null })
+  )
   return false
+}
+
+interface CountedRule<S extends Subject> {
+  readonly id: string
+  readonly min: number
+  readonly max: number
+  readonly select: Pick<Selector<S>, 'missing'>
+}
+
+export type CountProblem = Pick<RuleProblem, 'path' | 'message'>
+
+/**
+ * Checks the number of selected values.
+ * @param place path for a rule that does not know where its values belong
+ * @param supplied number of values that the platform adds
+ * @returns null when the number is right
+ */
+export function countProblem<S extends Subject> (
+  rule: CountedRule<S>,
+  subject: S,
+  selected: readonly Selected[],
+  place: string,
+  supplied = 0
+): CountProblem | null {
+  const count = selected.length
+  if (count + supplied >= rule.min && count <= rule.max) return null
+  if (count > rule.max) {
+    return {
+      path: selected[rule.max]?.path ?? place,
+      message: rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`
+    }
+  }
+  if (rule.select.missing !== null && rule.min === 1) return { path: rule.select.missing(subject), message: 'is required' }
+  return { path: place, message: `must contain at least ${rule.min} of the values that rule "${rule.id}" selects` }
 }

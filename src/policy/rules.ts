@@ -1,26 +1,39 @@
 /** Runs one policy's request rules over a request. No extension has code of its own. */
 import { carriesMessage } from '../a2a/operations.js'
 import type { Mode } from '../config/model/model.js'
-import type { CompiledPolicy, CompiledRule } from './compile/compiled.js'
+import type { CompiledPolicy, CompiledRule, PolicyActivity } from './compile/compiled.js'
 import type { Edits } from './request/edits.js'
 import { conflict } from './request/edits.js'
 import { unevaluated } from '../jsonschema/evaluation.js'
 import { isMeant as supplies } from './request/inject.js'
-import { broken, checkOne, fault } from './rule-check.js'
+import type { CountProblem } from './rule-check.js'
+import { broken, checkOne, countProblem, fault } from './rule-check.js'
 import type { Selected } from './selectors/kit.js'
 import type { RequestSubject } from './selectors/subject.js'
 import type { Tracer } from './trace.js'
 import type { Violation } from './violation.js'
 import { isFull } from './violation.js'
 
-/**
- * Runs the rules of one policy.
- * @param active true if the extension is active
- * @param edits null when no policy can change the request
- * @param matched receives `policy/rule` of the rules that responses refer to, and that found something and accepted it; null when responses
- *   refer to none
- */
-export function runRules (policy: CompiledPolicy, subject: RequestSubject, active: boolean, violations: Violation[], edits: Edits | null, matched: Set<string> | null, tracer: Tracer | null): void {
+/** Findings for one request. */
+export interface RequestFindings {
+  readonly violations: Violation[]
+  /** Null when no policy can change the request. */
+  readonly edits: Edits | null
+  /**
+   * Receives `policy/rule` of the rules that responses refer to, and that found something and accepted it. Null when responses refer to
+   * none.
+   */
+  readonly matched: Set<string> | null
+}
+
+/** Runs the rules of one policy. */
+export function runRules (
+  { policy, active }: PolicyActivity,
+  subject: RequestSubject,
+  { violations, edits, matched }: RequestFindings,
+  tracer: Tracer | null
+): void {
+  const injects = active && edits !== null && edits.verbatim === null
   for (const rule of policy.rules) {
     const strips = rule.strips !== null && edits !== null
     if (!isMeant(rule, subject)) {
@@ -32,9 +45,16 @@ export function runRules (policy: CompiledPolicy, subject: RequestSubject, activ
     } else {
       const before = violations.length
       const selected = selectedBy(policy, rule, subject, strips ? policy.mode : rule.mode, violations)
-      const holds = selected !== null && (strips
-        ? stripBroken(policy, rule, subject, selected, violations, edits)
-        : checkCount(policy, rule, subject, selected, active && edits !== null && edits.verbatim === null, violations) && checkValues(policy, rule, selected, violations))
+      const holds =
+        selected !== null &&
+        (strips
+          ? stripBroken(policy, rule, subject, selected, { violations, edits })
+          : checkCount(
+            policy,
+            rule,
+            violations,
+            countProblem(rule, subject, selected, placeOf(subject), injects ? suppliedTo(rule, subject, selected) : 0)
+          ) && checkValues(policy, rule, selected, violations))
       if (rule.noted && holds && selected.length > 0) matched?.add(`${policy.name}/${rule.id}`)
       tracer?.evaluated(policy, rule, selected?.length ?? 0, violations.slice(before))
     }
@@ -42,13 +62,19 @@ export function runRules (policy: CompiledPolicy, subject: RequestSubject, activ
 }
 
 /** @returns null when the selection takes too many steps. This breaks the rule: the data that a strip rule must remove would stay */
-function selectedBy (policy: CompiledPolicy, rule: CompiledRule, subject: RequestSubject, mode: Mode, violations: Violation[]): readonly Selected[] | null {
+function selectedBy (
+  policy: CompiledPolicy,
+  rule: CompiledRule,
+  subject: RequestSubject,
+  mode: Mode,
+  violations: Violation[]
+): readonly Selected[] | null {
   try {
     return rule.select.select(subject)
   } catch (error) {
     const problem = unevaluated(error)
     if (problem === null) throw error
-    fault(policy, rule, mode, 'invalid', placeOf(subject), problem, violations)
+    fault({ policy, rule, mode, errorClass: 'invalid', path: placeOf(subject), message: problem }, violations)
     return null
   }
 }
@@ -73,24 +99,15 @@ function isMeant ({ on, select }: CompiledRule, { call, message }: RequestSubjec
   return on.has('all') || on.has(call.operation)
 }
 
-/**
- * Checks the number of selected values.
- * @param injects true if the platform adds its data to this request
- * @returns false when the count is wrong: the values are then not checked
- */
-function checkCount (policy: CompiledPolicy, rule: CompiledRule, subject: RequestSubject, selected: readonly Selected[], injects: boolean, violations: Violation[]): boolean {
-  const count = selected.length
-  const supplied = rule.supply.length > 0 && count === 0 && injects && rule.supply.some(one => supplies(one, subject)) ? 1 : 0
-  if (count + supplied >= rule.min && count <= rule.max) return true
-  if (count > rule.max) {
-    const expected = rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`
-    broken(policy, rule, rule.mode, selected[rule.max]?.path ?? placeOf(subject), expected, violations)
-  } else if (rule.select.missing !== null && rule.min === 1) {
-    broken(policy, rule, rule.mode, rule.select.missing(subject), 'is required', violations)
-  } else {
-    broken(policy, rule, rule.mode, placeOf(subject), `must hold at least ${rule.min} of what rule "${rule.id}" selects`, violations)
-  }
-  return false
+/** Number of values that the platform adds for a rule that selects none. */
+function suppliedTo (rule: CompiledRule, subject: RequestSubject, selected: readonly Selected[]): number {
+  return selected.length === 0 && rule.supply.some(one => supplies(one, subject)) ? 1 : 0
+}
+
+/** @returns false when the count is wrong: the values are then not checked */
+function checkCount (policy: CompiledPolicy, rule: CompiledRule, violations: Violation[], problem: CountProblem | null): boolean {
+  if (problem !== null) broken({ policy, rule, mode: rule.mode, ...problem }, violations)
+  return problem === null
 }
 
 function placeOf ({ call, message }: RequestSubject): string {
@@ -102,8 +119,14 @@ function placeOf ({ call, message }: RequestSubject): string {
  * the number of removals.
  * @returns true when all values hold
  */
-function stripBroken (policy: CompiledPolicy, rule: CompiledRule, subject: RequestSubject, selected: readonly Selected[], violations: Violation[], edits: Edits): boolean {
-  if (selected.length > rule.max) checkCount(policy, rule, subject, selected, false, violations)
+function stripBroken (
+  policy: CompiledPolicy,
+  rule: CompiledRule,
+  subject: RequestSubject,
+  selected: readonly Selected[],
+  { violations, edits }: { readonly violations: Violation[]; readonly edits: Edits }
+): boolean {
+  if (selected.length > rule.max) checkCount(policy, rule, violations, countProblem(rule, subject, selected, placeOf(subject)))
   const by = { policy, rule: rule.id }
   let holds = true
   for (let i = 0; i < selected.length; i++) {

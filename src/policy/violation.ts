@@ -41,14 +41,28 @@ export function addViolation (violations: Violation[], found: Violation): void {
   if (!isFull(violations, found.mode)) violations.push(found)
 }
 
-export function violation (mode: Mode, reason: Reason, extension: string, rule: string, path: string, message: string, uri: string | null = null, customReason: string | null = null, isStandalone = false): Violation {
+type Optional = 'uri' | 'customReason' | 'isStandalone'
+
+export function violation (found: Omit<Violation, 'metadata' | Optional> & Partial<Pick<Violation, Optional>>): Violation {
+  const { mode, reason, customReason = null, extension, rule, path, message, uri = null, isStandalone = false } = found
   return { mode, reason, customReason, extension, rule, path, message, uri, isStandalone, metadata: null }
 }
 
 /** Violation for a problem of the call itself, found before any extension was evaluated. */
 export function callViolation (mode: Mode, problem: CallProblem): Violation {
   const { reason, rule, path, message } = problem
-  return { mode, reason, customReason: null, extension: GATEWAY, rule, path, message, uri: null, isStandalone: true, metadata: problem.metadata ?? null }
+  return {
+    mode,
+    reason,
+    customReason: null,
+    extension: GATEWAY,
+    rule,
+    path,
+    message,
+    uri: null,
+    isStandalone: true,
+    metadata: problem.metadata ?? null
+  }
 }
 
 /** @returns null when nothing is enforced: the violations were only observed */
@@ -66,7 +80,12 @@ export function rejectionOf (violations: readonly Violation[]): Rejection | null
   return {
     reason: first.reason,
     ...(first.customReason === null ? {} : { customReason: first.customReason }),
-    message: first.isStandalone && first.extension === GATEWAY ? first.message : isMissing(first) ? missingMessage(first, enforced.length, missing) : dataMessage(same, enforced.length),
+    message:
+      first.isStandalone && first.extension === GATEWAY
+        ? first.message
+        : isMissing(first)
+          ? missingMessage(first, enforced.length, missing)
+          : dataMessage(same, enforced.length),
     rule: `${first.extension}/${first.rule}`,
     metadata,
     fields,
@@ -89,8 +108,10 @@ function isMissing (found: Violation): boolean {
 function missingMessage (first: Violation, total: number, missing: readonly string[]): string {
   const header = first.path.slice(HEADER.length)
   const others = total - missing.length
-  return `This agent requires ${missing.length === 1 ? 'an extension' : 'extensions'} that the request does not ask for: ${missing.join(', ')}. ` +
+  return (
+    `This agent requires ${missing.length === 1 ? 'an extension' : 'extensions'} that the request does not activate: ${missing.join(', ')}. ` +
     `Send the header "${header}: ${missing.join(',')}" with the request.${others > 0 ? ` ${others} more ${others === 1 ? 'problem' : 'problems'} in the details.` : ''}`
+  )
 }
 
 function dataMessage (same: readonly Violation[], total: number): string {

@@ -33,7 +33,11 @@ export class MemoryStore implements TaskStore {
   private total = 0
 
   /** @param now a clock that never goes back, ms */
-  constructor ({ ttl, maxTasks }: Pick<StateStoreConfig, 'ttl' | 'maxTasks'>, now: () => number = () => performance.now(), maxTotal = MAX_TOTAL) {
+  constructor (
+    { ttl, maxTasks }: Pick<StateStoreConfig, 'ttl' | 'maxTasks'>,
+    now: () => number = () => performance.now(),
+    maxTotal = MAX_TOTAL
+  ) {
     this.ttl = ttl
     this.maxTasks = maxTasks
     this.maxTotal = maxTotal
@@ -69,7 +73,9 @@ export class MemoryStore implements TaskStore {
     }
     entry.expires = this.now() + this.ttl
     const kept = this.add(entry, fields)
-    while (this.oldest !== null && this.oldest !== entry && (this.entries.size > this.maxTasks || this.total > this.maxTotal)) this.forget(this.oldest)
+    while (this.oldest !== null && this.oldest !== entry && (this.entries.size > this.maxTasks || this.total > this.maxTotal)) {
+      this.forget(this.oldest)
+    }
     return kept ? null : LOST
   }
 

@@ -158,7 +158,9 @@ export class RedisConnection {
     if (this.closed) return
     this.unsettled = true
     const unreachable = UNREACHABLE.test(reason)
-    if (this.told === null || (reason !== this.told && !(unreachable && UNREACHABLE.test(this.told)))) this.log.warn({ server: this.server, reason }, 'state: no connection to the store; tasks count as unknown until there is one')
+    if (this.told === null || (reason !== this.told && !(unreachable && UNREACHABLE.test(this.told)))) {
+      this.log.warn({ server: this.server, reason }, 'state: no connection to the store; tasks count as unknown until there is one')
+    }
     this.told = reason
     const wait = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** Math.min(this.attempts++, 10)) * (0.5 + Math.random() / 2)
     this.retry = setTimeout(() => { this.connect() }, wait)
@@ -190,7 +192,12 @@ async function makeClient (options: Options): Promise<Client> {
 function optionsOf (url: URL): Options {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const database = Number(url.pathname.slice(1))
-  const socket = { host, port: url.port === '' ? 6379 : Number(url.port), connectTimeout: CONNECT_TIMEOUT, reconnectStrategy: false as const }
+  const socket = {
+    host,
+    port: url.port === '' ? 6379 : Number(url.port),
+    connectTimeout: CONNECT_TIMEOUT,
+    reconnectStrategy: false as const
+  }
   return {
     socket: url.protocol === 'rediss:' ? { ...socket, tls: true } : socket,
     ...(url.username === '' ? {} : { username: decoded(url.username) }),

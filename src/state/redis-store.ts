@@ -127,7 +127,7 @@ export class RedisStore implements TaskStore {
     const now = performance.now()
     if (now - this.rejected < REJECTIONS) return
     this.rejected = now
-    this.log.warn({ reason }, 'state: the store refuses commands; what it refuses is not remembered')
+    this.log.warn({ reason }, 'state: the store rejects commands; rejected changes are not remembered')
   }
 }
 

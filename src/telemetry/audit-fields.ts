@@ -13,13 +13,17 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   binding: { type: 'string', meaning: '`JSONRPC` or `HTTP+JSON`' },
   version: { type: 'string', meaning: 'A2A version' },
   decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded' },
-  reason: { type: 'string', meaning: '[reason](refusals.md#reasons) of the violation that decided' },
-  extension: { type: 'string or null', meaning: 'the policy\'s name, or the URI if there is no policy' },
+  reason: { type: 'string', meaning: '[reason](rejections.md#reasons) of the violation that decided' },
+  extension: { type: 'string or null', meaning: "the policy's name, or the URI if there is no policy" },
   rule: { type: 'string or null', meaning: 'id of the rule' },
   edited: { type: 'list', when: 'something was removed', meaning: '`policy/rule` that removed it, never the removed data' },
   violations: { type: 'list', meaning: 'all violations, at most 20, see below' },
   violations_omitted: { type: 'number', when: 'more than 20 violations', meaning: 'how many more' },
-  lines_omitted: { type: 'number', when: 'the last line of a stream with more than 20', meaning: 'number of events whose lines were omitted' },
+  lines_omitted: {
+    type: 'number',
+    when: 'the last line of a stream with more than 20',
+    meaning: 'number of events whose lines were omitted'
+  },
   trace_id: { type: 'string or null', meaning: 'trace id of the gateway, or else of the client' },
   client: { type: 'string or null', meaning: 'address of the client connection' },
   request_id: { type: 'string or null', meaning: 'as in the log' }
@@ -27,7 +31,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
 
 /** Members of each entry in `violations`. */
 export const VIOLATION_FIELDS: Readonly<Record<keyof AuditViolation, Described>> = {
-  reason: { type: 'string', meaning: '[reason](refusals.md#reasons)' },
+  reason: { type: 'string', meaning: '[reason](rejections.md#reasons)' },
   extension: { type: 'string or null', meaning: 'the policy\'s name, or the URI' },
   rule: { type: 'string or null', meaning: 'id of the rule' },
   path: { type: 'string or null', meaning: 'path in the request or response' },
@@ -38,7 +42,10 @@ export const VIOLATION_FIELDS: Readonly<Record<keyof AuditViolation, Described>>
 export const DROPPED_FIELDS: Readonly<Record<'audit' | 'time' | 'dropped', Described>> = {
   audit: AUDIT_FIELDS.audit,
   time: AUDIT_FIELDS.time,
-  dropped: { type: 'number', meaning: 'lines lost since the last line, because more than 4 MiB waited for the reader. Calls do not wait for the reader' }
+  dropped: {
+    type: 'number',
+    meaning: 'lines lost since the last line, because more than 4 MiB waited for the reader. Calls do not wait for the reader'
+  }
 }
 
 /** A line before it is written. Undefined members are omitted. */

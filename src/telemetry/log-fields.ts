@@ -4,30 +4,54 @@
 import type { DescribedTable } from './described.js'
 
 export const LOG_FIELDS = {
-  request_id: { type: 'string', when: 'about one request', meaning: 'id of the process and number of its request in base 36: `1f0c9a3e-2k`; the same as in the audit line' },
+  request_id: {
+    type: 'string',
+    when: 'about one request',
+    meaning: 'id of the process and number of its request in base 36: `1f0c9a3e-2k`; the same as in the audit line'
+  },
   agent: { type: 'string', when: 'about one agent', meaning: 'its name in the configuration; `other` for a request to no agent' },
   trace_id: { type: 'string', when: '`request`, of a traced request', meaning: '32 hex digits' },
   operation: { type: 'string', when: '`request`', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', when: '`request`', meaning: '`JSONRPC` or `HTTP+JSON`' },
   version: { type: 'string', when: '`request`, `listening`', meaning: 'A2A version; in `listening`, version of the gateway' },
   status: { type: 'number', when: '`request`', meaning: 'HTTP status of the response' },
-  outcome: { type: 'string', when: '`request`; a card cannot be loaded', meaning: 'as in `requests_total`, or as in `card_refreshes_total`' },
+  outcome: {
+    type: 'string',
+    when: '`request`; a card cannot be loaded',
+    meaning: 'as in `requests_total`, or as in `card_refreshes_total`'
+  },
   duration_ms: { type: 'number', when: '`request`', meaning: 'milliseconds from the head of the request to the end of the response' },
   err: { type: 'object', when: 'something failed', meaning: '`type`, `message`, `code`, `cause`; `stack` from level `error` on' },
-  kind: { type: 'string', when: 'the agent failed; a connection without a request', meaning: 'as in `upstream_errors_total`, or as in `client_errors_total`' },
+  kind: {
+    type: 'string',
+    when: 'the agent failed; a connection without a request',
+    meaning: 'as in `upstream_errors_total`, or as in `client_errors_total`'
+  },
   code: { type: 'string', when: 'a connection without a request', meaning: 'error code of Node' },
   client: { type: 'string', when: 'a connection without a request', meaning: 'address of the client' },
   url: { type: 'string', when: '`listening`', meaning: 'URL of the main listener' },
   publicUrl: { type: 'string', when: '`listening`', meaning: 'URL in the served cards' },
   admin: { type: 'string', when: '`listening`', meaning: 'URL of the admin listener' },
   metrics: { type: 'string', when: '`listening`, with `server.metrics`', meaning: 'URL of the listener for metrics and probes' },
-  agents: { type: 'list or object', when: '`listening`, a reload', meaning: 'names of the agents; for a reload `added`, `removed` and `changed`' },
+  agents: {
+    type: 'list or object',
+    when: '`listening`, a reload',
+    meaning: 'names of the agents; for a reload `added`, `removed` and `changed`'
+  },
   workers: { type: 'number', when: '`listening` and `worker … serves`, with workers', meaning: 'the configured number' },
   hash: { type: 'string', when: 'a reload', meaning: 'hash of the configuration, as in `config_info`' },
   rules: { type: 'object', when: 'a reload', meaning: '`added`, `removed` and `changed` rules of policies, as `agent/policy/rule`' },
   modes: { type: 'list', when: 'a reload', meaning: 'changed modes, as `agent: enforce -> observe`' },
-  settings: { type: 'list', when: 'a reload', meaning: 'changed keys outside of `agents`; or, in a separate line, the keys that need a restart' },
-  problem: { type: 'string', when: 'a rejected configuration; an expired card; a worker that ended', meaning: 'description of the problem' },
+  settings: {
+    type: 'list',
+    when: 'a reload',
+    meaning: 'changed keys outside of `agents`; or, in a separate line, the keys that need a restart'
+  },
+  problem: {
+    type: 'string',
+    when: 'a rejected configuration; an expired card; a worker that ended',
+    meaning: 'description of the problem'
+  },
   problems: { type: 'number', when: 'a rejected configuration', meaning: 'number of problems; each has a line before this one' },
   origin: { type: 'string', when: 'a card was loaded', meaning: 'URL or file of the card' },
   name: { type: 'string', when: 'a card was loaded', meaning: 'name of the agent in the card' },
@@ -35,13 +59,21 @@ export const LOG_FIELDS = {
   extensions: { type: 'number', when: 'a card was loaded', meaning: 'extensions that the card declares' },
   uncarried: { type: 'list', when: 'a card was loaded', meaning: 'interfaces omitted from the served card, such as gRPC' },
   warnings: { type: 'list', when: 'a card with warnings', meaning: 'the warnings' },
-  state: { type: 'string', when: 'a card cannot be loaded', meaning: 'state of the card in force: `failed` (none yet), `stale`, `expired`' },
+  state: {
+    type: 'string',
+    when: 'a card cannot be loaded',
+    meaning: 'state of the card in force: `failed` (none yet), `stale`, `expired`'
+  },
   signs: { type: 'list', when: 'calls are shed', meaning: 'exceeded limits of `shedding`' },
   eventLoopDelay: { type: 'number', when: 'calls are shed', meaning: 'milliseconds' },
   eventLoopUtilized: { type: 'number', when: 'calls are shed', meaning: '0 to 1' },
   heapUsed: { type: 'number', when: 'calls are shed', meaning: 'bytes' },
   rssBytes: { type: 'number', when: 'calls are shed', meaning: 'bytes' },
-  spans_lost: { type: 'number', when: 'the trace collector', meaning: 'spans that the collector did not accept since it last accepted some, or that found no room in the queue so far' },
+  spans_lost: {
+    type: 'number',
+    when: 'the trace collector',
+    meaning: 'spans that the collector did not accept since it last accepted some, or that did not fit into the queue so far'
+  },
   sampler: { type: 'string', when: 'an unknown `OTEL_TRACES_SAMPLER`', meaning: 'value of the variable' },
   server: { type: 'string', when: 'the store of tasks', meaning: 'host and port' },
   reason: { type: 'string', when: 'the store of tasks', meaning: 'why it cannot be used' },

@@ -35,7 +35,8 @@ export function readValidators (from: string, headers: IncomingHttpHeaders): Val
 
 /**
  * Milliseconds for which the response stays fresh, by RFC 9111 for a shared cache: `s-maxage` before `max-age`, minus `Age`; 0 when the
- * response must not be reused without validation.
+ * response must not be reused without validation. The code does not use http-cache-semantics, which ignores `Max-Age` and `No-Cache` in
+ * capitals, and reads `max-age=1e9` as 1.
  * @returns null when the response states no lifetime
  */
 export function cacheLifetime (headers: IncomingHttpHeaders): number | null {

@@ -18,10 +18,18 @@ export interface CardLimits {
 }
 
 export type CardResponse =
-  | { readonly kind: 'fetched', readonly from: string, readonly status: number, readonly bytes: Buffer, readonly contentType: string, readonly validators: Validators | null, readonly lifetime: number | null }
-  | { readonly kind: 'notModified', readonly from: string, readonly lifetime: number | null }
+  | {
+    readonly kind: 'fetched'
+    readonly from: string
+    readonly status: number
+    readonly bytes: Buffer
+    readonly contentType: string
+    readonly validators: Validators | null
+    readonly lifetime: number | null
+  }
+  | { readonly kind: 'notModified'; readonly from: string; readonly lifetime: number | null }
   /** A response that is no card. `status` is null when the connection failed. */
-  | { readonly kind: 'failed', readonly status: number | null, readonly invalid: boolean, readonly problem: string }
+  | { readonly kind: 'failed'; readonly status: number | null; readonly invalid: boolean; readonly problem: string }
 
 export interface CardRequest {
   readonly dispatcher: (origin: string) => Dispatcher
@@ -46,8 +54,8 @@ const NETWORK_PROBLEMS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'host unreachable',
   ENETUNREACH: 'network unreachable',
   UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
-  UND_ERR_BODY_TIMEOUT: 'the answer stalled',
+  UND_ERR_HEADERS_TIMEOUT: 'no response in time',
+  UND_ERR_BODY_TIMEOUT: 'the response stalled',
   UND_ERR_SOCKET: 'the connection broke',
   UND_ERR_HEADERS_OVERFLOW: 'response headers too large'
 }
@@ -68,7 +76,9 @@ export async function fetchCard (urls: readonly URL[], request: CardRequest): Pr
     first ??= response
     if (response.status === null || !TRY_NEXT.has(response.status)) return response
   }
-  if (urls.length > 1 && first?.kind === 'failed') return { ...first, problem: `${first.problem}; so did ${urls.slice(1).map(shown).join(', ')}` }
+  if (urls.length > 1 && first?.kind === 'failed') {
+    return { ...first, problem: `${first.problem}; so did ${urls.slice(1).map(shown).join(', ')}` }
+  }
   return first ?? { kind: 'failed', status: null, invalid: false, problem: 'there is no URL to fetch the card from' }
 }
 
@@ -81,7 +91,12 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> 
   if (validators?.etag != null) headers['if-none-match'] = validators.etag
   if (validators?.lastModified != null) headers['if-modified-since'] = validators.lastModified
 
-  const say = (status: number | null, invalid: boolean, problem: string): CardResponse => ({ kind: 'failed', status, invalid, problem: `${from} ${problem}` })
+  const say = (status: number | null, invalid: boolean, problem: string): CardResponse => ({
+    kind: 'failed',
+    status,
+    invalid,
+    problem: `${from} ${problem}`
+  })
   let body: Dispatcher.ResponseData['body'] | null = null
   try {
     const response = await request.dispatcher(url.origin).request({
@@ -100,13 +115,15 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> 
     const problem = statusProblem(status)
     if (problem !== null) return say(status, status < 500 && status !== 429 && status !== 408, problem)
     const encoding = single(responded['content-encoding']).trim().toLowerCase()
-    if (encoding !== '' && encoding !== 'identity') return say(status, true, `answered ${status} with a content-encoding, although none was offered`)
+    if (encoding !== '' && encoding !== 'identity') {
+      return say(status, true, `responded with ${status} and a content-encoding, although the request accepted none`)
+    }
 
     const chunks: Buffer[] = []
     let size = 0
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length
-      if (size > limit) return say(status, true, `answered ${status} with more than ${limit} bytes (limits.card)`)
+      if (size > limit) return say(status, true, `responded with ${status} and more than ${limit} bytes (limits.card)`)
       chunks.push(chunk)
     }
     return {
@@ -134,7 +151,12 @@ function discard (body: Dispatcher.ResponseData['body'], signal: AbortSignal): v
 
 /** Reads a card from disk. Never throws. */
 export async function readCardFile (path: string, limit: number): Promise<CardResponse> {
-  const say = (invalid: boolean, problem: string): CardResponse => ({ kind: 'failed', status: null, invalid, problem: `${path} ${problem}` })
+  const say = (invalid: boolean, problem: string): CardResponse => ({
+    kind: 'failed',
+    status: null,
+    invalid,
+    problem: `${path} ${problem}`
+  })
   try {
     // Reading a pipe or a device would block for ever.
     if (!(await stat(path)).isFile()) return say(true, 'is not a file')
@@ -148,7 +170,15 @@ export async function readCardFile (path: string, limit: number): Promise<CardRe
         size += bytesRead
       }
       if (size > limit) return say(true, `has more than ${limit} bytes (limits.card)`)
-      return { kind: 'fetched', from: path, status: 200, bytes: Buffer.from(buffer.subarray(0, size)), contentType: '', validators: null, lifetime: null }
+      return {
+        kind: 'fetched',
+        from: path,
+        status: 200,
+        bytes: Buffer.from(buffer.subarray(0, size)),
+        contentType: '',
+        validators: null,
+        lifetime: null
+      }
     } finally {
       await file.close()
     }
@@ -168,24 +198,28 @@ export function readDocument (response: CardResponse & { kind: 'fetched' }, limi
   const bytes = response.bytes.subarray(0, 3).equals(BOM) ? response.bytes.subarray(3) : response.bytes
   const parsed = parseStrict(bytes, { depth: limits.jsonDepth, members: limits.jsonMembers })
   if (!parsed.ok) {
-    const as = contentType === '' || contentType.endsWith('json') ? '' : ` It answered ${status} with content type "${contentType}".`
-    return `${from} does not hold a card: ${parsed.problem.message}.${as}`
+    const as = contentType === '' || contentType.endsWith('json') ? '' : ` It responded with ${status} with content type "${contentType}".`
+    return `${from} does not contain a card: ${parsed.problem.message}.${as}`
   }
   const constant = inexactConstant(parsed.value, parsed.inexact)
-  if (constant !== null) return `${from} does not hold a usable card: ${inexactConstantMessage(constant)}`
+  if (constant !== null) return `${from} does not contain a usable card: ${inexactConstantMessage(constant)}`
   const read = readCard(parsed.value)
-  return read.ok ? { bytes, value: parsed.value, card: read.card } : `${from} does not hold a usable card: ${read.problem}`
+  return read.ok ? { bytes, value: parsed.value, card: read.card } : `${from} does not contain a usable card: ${read.problem}`
 }
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 
 function statusProblem (status: number): string | null {
   if (status >= 200 && status < 300) return null
-  if (status === 304) return 'answered 304, although the gateway did not ask for changes only'
-  if (status >= 300 && status < 400) return `answered ${status}; redirects are not followed; set card.url to the final address`
-  if (status === 508) return 'answered 508: it leads back to this gateway; set upstream.url (or card.url) to the agent itself'
-  if (status === 401 || status === 403) return `answered ${status}; the gateway sends no credentials; set card.file, or card.url to a public address`
-  return `answered ${status}`
+  if (status === 304) return 'responded with 304, although the request was not conditional'
+  if (status >= 300 && status < 400) return `responded with ${status}; redirects are not followed; set card.url to the final address`
+  if (status === 508) {
+    return 'responded with 508: the address leads back to this gateway; set upstream.url (or card.url) to the agent itself'
+  }
+  if (status === 401 || status === 403) {
+    return `responded with ${status}; the gateway sends no credentials; set card.file, or card.url to a public address`
+  }
+  return `responded with ${status}`
 }
 
 function mediaType (headers: IncomingHttpHeaders): string {

@@ -62,7 +62,7 @@ export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, 
   const v1 = sameBytes(plainResponse, v1Response) ? adopt(plain, v1Response) : settle(v1Response, kept['1.0'], limits)
   if (!('problem' in plain)) {
     if (!('problem' in v1)) return success(plain, v1)
-    return standsIn(v1, held['1.0']) ? success(plain, null) : fail({ ...v1, problem: `asked with A2A-Version: 1.0, ${v1.problem}` })
+    return standsIn(v1, held['1.0']) ? success(plain, null) : fail({ ...v1, problem: `with A2A-Version: 1.0, ${v1.problem}` })
   }
   if (!('problem' in v1) && standsIn(plain, held['0.3'])) return success(null, v1)
   return fail(plain)
@@ -81,11 +81,15 @@ function settle (response: CardResponse, kept: Kept | null, limits: CardLimits):
   if (response.kind === 'failed') return response
   const { from } = response
   if (response.kind === 'notModified') {
-    if (kept === null) return { kind: 'failed', status: 304, invalid: true, problem: `${from} answered 304 without need` }
+    if (kept === null) {
+      return { kind: 'failed', status: 304, invalid: true, problem: `${from} responded with 304 to a request that was not conditional` }
+    }
     return { kept: { ...kept, lifetime: response.lifetime ?? kept.lifetime }, from, notModified: true }
   }
   const { validators, lifetime, bytes } = response
-  if (kept !== null && kept.document.bytes.equals(bytes)) return { kept: { document: kept.document, validators, lifetime }, from, notModified: false }
+  if (kept !== null && kept.document.bytes.equals(bytes)) {
+    return { kept: { document: kept.document, validators, lifetime }, from, notModified: false }
+  }
   const document = readDocument(response, limits)
   if (typeof document === 'string') return { kind: 'failed', status: response.status, invalid: true, problem: document }
   return { kept: { document, validators, lifetime }, from, notModified: false }

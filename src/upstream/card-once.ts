@@ -16,12 +16,26 @@ export type CardsOnce =
  * Leaves no connection open. Never rejects.
  * @param timeout ms for everything together
  */
-export async function loadCardsOnce (agent: Pick<AgentConfig, 'card' | 'upstream'>, limits: CardLimits, tls: TlsFiles, timeout = 10_000): Promise<CardsOnce> {
+export async function loadCardsOnce (
+  agent: Pick<AgentConfig, 'card' | 'upstream'>,
+  limits: CardLimits,
+  tls: TlsFiles,
+  timeout = 10_000
+): Promise<CardsOnce> {
   const pools = new AgentPools(agent.upstream, tls)
   const abort = new AbortController()
-  const timer = setTimeout(() => { abort.abort() }, timeout)
+  const timer = setTimeout(() => {
+    abort.abort()
+  }, timeout)
   try {
-    const options = { config: agent.card, upstream: new URL(agent.upstream.url), limits, dispatcher: (origin: string) => pools.for(origin), timeout, inUse: false }
+    const options = {
+      config: agent.card,
+      upstream: new URL(agent.upstream.url),
+      limits,
+      dispatcher: (origin: string) => pools.for(origin),
+      timeout,
+      inUse: false
+    }
     const loaded = await loadCards(options, { 0.3: null, '1.0': null }, abort.signal)
     if (!loaded.ok) return { ok: false, problem: loaded.problem }
     return { ok: true, cards: { byVersion: loaded.byVersion, fetchedAt: Date.now(), origin: loaded.origin } }

@@ -242,7 +242,7 @@ export class CardSource implements CardKeeper {
 
   #accept (load: CardLoad & { ok: true }, { cards, problem }: Prepared): RefreshOutcome {
     const { origin } = load
-    if (problem !== null) return this.#fail('invalid', `${origin} does not hold a usable card: ${problem}`)
+    if (problem !== null) return this.#fail('invalid', `${origin} does not contain a usable card: ${problem}`)
     const before = this.#cards
     const changed = this.#isNew(cards)
     const { fetchedAt } = cards
@@ -250,7 +250,10 @@ export class CardSource implements CardKeeper {
       try {
         this.#options.onCards(cards)
       } catch (error) {
-        return this.#fail('invalid', `${origin} does not hold a usable card: ${error instanceof Error ? error.message : 'unknown error'}`)
+        return this.#fail(
+          'invalid',
+          `${origin} does not contain a usable card: ${error instanceof Error ? error.message : 'unknown error'}`
+        )
       }
       this.#cards = cards
     }
@@ -290,7 +293,7 @@ export class CardSource implements CardKeeper {
       const { name, interfaces, uncarried, extensions } = byVersion['1.0'].card
       const values = { agent, origin, name, interfaces: interfaces.length, extensions: extensions.length, uncarried }
       log.info(values, `agent ${agent}: card ${first ? 'loaded' : 'changed'}`)
-      if (warnings.length > 0) log.warn({ agent, warnings }, `agent ${agent}: the card has oddities: ${warnings.join('; ')}`)
+      if (warnings.length > 0) log.warn({ agent, warnings }, `agent ${agent}: warnings about the card: ${warnings.join('; ')}`)
     } else if (this.#failures > 0) {
       log.info({ agent, origin }, `agent ${agent}: the card can be fetched again`)
     }
@@ -311,7 +314,10 @@ export class CardSource implements CardKeeper {
     const { agent, config, log, onExpired } = this.#options
     this.#expired = true
     this.#overdue = false
-    log.error({ agent, problem: this.#problem }, `agent ${agent}: the card has expired: no refresh has succeeded for ${config.maxStale} ms (card.maxStale)`)
+    log.error(
+      { agent, problem: this.#problem },
+      `agent ${agent}: the card has expired: no refresh has succeeded for ${config.maxStale} ms (card.maxStale)`
+    )
     onExpired()
   }
 

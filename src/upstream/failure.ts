@@ -2,15 +2,31 @@
 import type { Rejection } from '../a2a/errors.js'
 
 export type FailureKind =
-  | 'refused' | 'dns' | 'connect_timeout' | 'tls' | 'reset' | 'headers_timeout' | 'body_timeout' | 'queue_timeout' | 'total_timeout' | 'protocol' | 'too_large'
-  | 'redirect' | 'resources' | 'other'
+  | 'refused'
+  | 'dns'
+  | 'connect_timeout'
+  | 'tls'
+  | 'reset'
+  | 'headers_timeout'
+  | 'body_timeout'
+  | 'queue_timeout'
+  | 'total_timeout'
+  | 'protocol'
+  | 'too_large'
+  | 'redirect'
+  | 'resources'
+  | 'other'
 
 /** The gateway itself stopped waiting. */
 export class GivenUp extends Error {
   readonly kind: 'queue_timeout' | 'total_timeout'
 
   constructor (kind: GivenUp['kind']) {
-    super(kind === 'queue_timeout' ? 'no connection became free within upstream.timeouts.queue' : 'the answer was not complete within upstream.timeouts.total')
+    super(
+      kind === 'queue_timeout'
+        ? 'no connection became free within upstream.timeouts.queue'
+        : 'the response was not complete within upstream.timeouts.total'
+    )
     this.kind = kind
   }
 }
@@ -41,7 +57,8 @@ const BY_CODE: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
   ['UND_ERR_INVALID_ARG', 'other']
 ])
 
-const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH_EXCEEDED|CRL_)/
+const TLS_CODE =
+  /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH_EXCEEDED|CRL_)/
 
 /** @param error as undici or Node's sockets raise it; the first error decides the kind of an AggregateError (several addresses tried) */
 export function failureKind (error: unknown): FailureKind {
@@ -66,15 +83,16 @@ const SENTENCE: Readonly<Record<FailureKind, string>> = {
   dns: 'The agent could not be reached: its host name does not resolve.',
   connect_timeout: 'The agent could not be reached: connecting took too long.',
   tls: 'The agent could not be reached: its TLS certificate was not accepted.',
-  reset: 'The agent closed the connection before it had answered.',
-  headers_timeout: 'The agent did not answer in time.',
-  body_timeout: 'The agent stopped sending before its answer was complete.',
-  queue_timeout: 'The agent has too many calls under way: none of the connections to it became free in time; try again later.',
-  total_timeout: 'The agent did not complete its answer in time.',
-  protocol: 'The agent answered with something that is not HTTP.',
-  too_large: 'The agent\'s answer is larger than the gateway accepts.',
-  redirect: 'The agent answered with a redirect; the gateway follows none. The interface URL in the agent\'s card must be the final address.',
-  resources: 'The agent could not be reached: the gateway cannot open another connection just now; try again later.',
+  reset: 'The agent closed the connection before it responded.',
+  headers_timeout: 'The agent did not respond in time.',
+  body_timeout: 'The agent stopped sending before its response was complete.',
+  queue_timeout: 'The agent has too many calls in flight: no connection to the agent became free in time; try again later.',
+  total_timeout: 'The agent did not complete its response in time.',
+  protocol: 'The agent sent a response that is not HTTP.',
+  too_large: "The agent's response is larger than the gateway accepts.",
+  redirect:
+    "The agent responded with a redirect; the gateway does not follow redirects. The interface URL in the agent's card must be the final address.",
+  resources: 'The agent could not be reached: the gateway cannot open another connection at the moment; try again later.',
   other: 'The call to the agent failed.'
 }
 
@@ -83,7 +101,8 @@ export function failureRejection (kind: FailureKind, retryAfter: number): Reject
   const timeout = kind === 'headers_timeout' || kind === 'body_timeout' || kind === 'connect_timeout' || kind === 'total_timeout'
   const unreachable = kind === 'refused' || kind === 'dns' || kind === 'tls' || kind === 'resources'
   return {
-    reason: kind === 'queue_timeout' ? 'OVERLOADED' : timeout ? 'UPSTREAM_TIMEOUT' : unreachable ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_FAILED',
+    reason:
+      kind === 'queue_timeout' ? 'OVERLOADED' : timeout ? 'UPSTREAM_TIMEOUT' : unreachable ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_FAILED',
     message: SENTENCE[kind],
     rule: `gateway/upstream-${kind.replace('_', '-')}`,
     metadata: { kind },

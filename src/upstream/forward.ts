@@ -101,7 +101,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
     // 1xx responses are hop-by-hop, and the final response follows. Each one restarts the wait for the final response, so their number is
     // bounded.
     if (status < 200) {
-      if (++this.interim > MAX_INTERIM) controller.abort(new Error('too many interim answers'))
+      if (++this.interim > MAX_INTERIM) controller.abort(new Error('too many interim responses'))
       return
     }
     this.receiver.head(status, controller.rawHeaders as Buffer[])

@@ -46,7 +46,7 @@ export function readTlsFiles (tls: UpstreamConfig['tls']): TlsFiles {
  */
 function checkPair (certificate: X509Certificate, cert: Buffer, key: Buffer): void {
   const own = createPrivateKey(key)
-  if (!certificate.checkPrivateKey(own)) throw new Error('the key is not that of the certificate')
+  if (!certificate.checkPrivateKey(own)) throw new Error('the key does not belong to the certificate')
   createSecureContext({ cert, key })
 }
 

@@ -2,8 +2,6 @@ import { isForwarding } from './forwarded.js'
 import { splitList } from './header-list.js'
 import { isToken } from './tokens.js'
 
-export { formatList, readList } from './header-list.js'
-
 /**
  * Headers that the gateway never copies, in either direction: RFC 9110 §7.6.1, Caddy's `hopHeaders` (reverseproxy.go), and headers that
  * have a meaning only between two neighbours. undici throws on some of them, so none may reach undici.
@@ -25,7 +23,8 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 /** End-to-end headers that a Connection header must not remove on the way to the agent or the client (reply-from c815dc4). */
 const ESSENTIAL: ReadonlySet<string> = new Set([
-  'authorization', 'content-encoding', 'content-length', 'content-type', 'cookie', 'host', 'forwarded', 'x-real-ip', 'traceparent', 'tracestate',
+  'authorization', 'content-encoding', 'content-length', 'content-type', 'cookie', 'host', 'forwarded', 'x-real-ip', 'traceparent',
+  'tracestate',
   'www-authenticate'
 ])
 const ESSENTIAL_PREFIXES = ['a2a-', 'x-a2a-', 'x-forwarded-'] as const

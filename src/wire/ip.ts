@@ -1,7 +1,8 @@
 /**
  * IP addresses as eight 16-bit groups. An IPv4 address is `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2): a dual-stack listener reports its IPv4
  * peers in this form. The code does not use node:net's BlockList: a check costs 3 µs, `::/0` matches IPv4 peers, and `::ffff:10.0.0.0/8`
- * matches every address (the mistake of CVE-2026-92395).
+ * matches every address (the mistake of CVE-2026-92395). Nor ipaddr.js: it reads `::10.0.0.1` as 10.0.0.1, and octal and hexadecimal digits
+ * after `::ffff:`.
  */
 export type Address = readonly number[]
 

@@ -24,10 +24,10 @@ export function checkTarget (target: string): string | null {
   for (; i < target.length; i++) {
     const code = target.charCodeAt(i)
     if (code === 0x3f) break
-    if (code <= 0x20 || code === 0x7f) return 'the path holds a blank or a control character'
-    if (code > 0x7f) return 'the path holds a character beyond ASCII that is not percent-encoded'
-    if (code === 0x23) return 'the request target holds a fragment ("#")'
-    if (code === BACKSLASH) return 'the path holds a backslash'
+    if (code <= 0x20 || code === 0x7f) return 'the path contains a space or a control character'
+    if (code > 0x7f) return 'the path contains a non-ASCII character that is not percent-encoded'
+    if (code === 0x23) return 'the request target contains a fragment ("#")'
+    if (code === BACKSLASH) return 'the path contains a backslash'
     if (code === SLASH) {
       const reason = checkSegment(target, i + 1)
       if (reason !== null) return reason
@@ -39,7 +39,7 @@ export function checkTarget (target: string): string | null {
       i += 2
     }
   }
-  if (beyondAscii && !isDecodable(target.slice(0, i))) return 'the path holds percent-encoded bytes that are not UTF-8'
+  if (beyondAscii && !isDecodable(target.slice(0, i))) return 'the path contains percent-encoded bytes that are not UTF-8'
   return checkQuery(target, i)
 }
 
@@ -98,18 +98,18 @@ function checkSegment (target: string, start: number): string | null {
   const code = target.charCodeAt(i) // NaN at the end
   const cut = code === SEMICOLON || (code === PERCENT && escapedByte(target, i) === SEMICOLON)
   const ends = cut || code === SLASH || code === 0x3f || Number.isNaN(code)
-  if (i === start) return cut || code === SLASH ? 'the path holds an empty segment ("//")' : null
-  return ends ? 'the path holds a dot segment ("." or "..")' : null
+  if (i === start) return cut || code === SLASH ? 'the path contains an empty segment ("//")' : null
+  return ends ? 'the path contains a dot segment ("." or "..")' : null
 }
 
 /** @param byte the value of the escape at `at` */
 function checkEscape (byte: number, target: string, at: number): string | null {
-  if (byte === -1) return 'the path holds "%" without two hexadecimal digits'
-  if (byte < 0x20 || byte === 0x7f) return 'the path holds a percent-encoded control character'
-  if (byte === SLASH || byte === BACKSLASH) return 'the path holds a percent-encoded slash or backslash'
+  if (byte === -1) return 'the path contains "%" without two hexadecimal digits'
+  if (byte < 0x20 || byte === 0x7f) return 'the path contains a percent-encoded control character'
+  if (byte === SLASH || byte === BACKSLASH) return 'the path contains a percent-encoded slash or backslash'
   // RFC 3986 §2.3: producers should not encode these characters, and consumers decode them. An encoded name or dot would be compared in its
   // encoded form and used in its decoded form (CVE-2026-16117, GHSA-2q7r-29rg-6m5h).
-  if (isUnreserved(byte)) return 'the path holds a percent-encoded letter, digit or one of "-._~"'
+  if (isUnreserved(byte)) return 'the path contains a percent-encoded letter, digit or one of "-._~"'
   // The hexadecimal digits after %25 cannot be escapes themselves, because hexadecimal digits are unreserved.
   if (byte === PERCENT && isHex(target.charCodeAt(at + 3)) && isHex(target.charCodeAt(at + 4))) return 'the path is percent-encoded twice'
   return null
@@ -125,9 +125,9 @@ function escapedByte (target: string, at: number): number {
 function checkQuery (target: string, start: number): string | null {
   for (let i = start; i < target.length; i++) {
     const code = target.charCodeAt(i)
-    if (code === 0x23) return 'the request target holds a fragment ("#")'
-    if (code <= 0x20 || code === 0x7f) return 'the query holds a blank or a control character'
-    if (code > 0xff) return 'the query holds a character that is not percent-encoded'
+    if (code === 0x23) return 'the request target contains a fragment ("#")'
+    if (code <= 0x20 || code === 0x7f) return 'the query contains a space or a control character'
+    if (code > 0xff) return 'the query contains a character that is not percent-encoded'
   }
   return null
 }

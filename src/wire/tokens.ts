@@ -1,5 +1,5 @@
 /** Characters of a token (RFC 9110 §5.6.2: tchar), by character code. Names of headers, media types and parameters are tokens. */
-export const IS_TOKEN: readonly boolean[] = Array.from({ length: 128 }, (_, code) =>
+const IS_TOKEN: readonly boolean[] = Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9!#$%&'*+.^_`|~-]/.test(String.fromCharCode(code)))
 
 /** @returns the index of the first character at or after `at` that cannot be in a token */

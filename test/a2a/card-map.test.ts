@@ -6,7 +6,8 @@ import { PathScope } from '../../src/a2a/card/path-scope.js'
 const at = (text: string, more: Partial<CardInterface> = {}): CardInterface =>
   ({ binding: 'JSONRPC', version: '1.0', tenant: null, url: new URL(text), text, ...more })
 
-const scope = (upstream: string, allowed: readonly string[] = [], reserved: readonly string[] = []): PathScope => new PathScope({ upstreamUrl: new URL(upstream), allowed, reserved })
+const scope = (upstream: string, allowed: readonly string[] = [], reserved: readonly string[] = []): PathScope =>
+  new PathScope({ upstreamUrl: new URL(upstream), allowed, reserved })
 
 t.test('public path', async (t) => {
   const cases: [upstream: string, card: string, upstreamPath: string, dialPath: string, publicPath: string, served: string][] = [
@@ -23,7 +24,11 @@ t.test('public path', async (t) => {
   ]
   for (const [upstream, card, upstreamPath, dialPath, publicPath, served] of cases) {
     const { mapped, conflicts } = mapInterfaces([at(card)], scope(upstream))
-    t.same(mapped, [{ binding: 'JSONRPC', version: '1.0', tenant: null, upstreamPath, dialPath, publicPath, url: card }], `${card} of ${upstream}`)
+    t.same(
+      mapped,
+      [{ binding: 'JSONRPC', version: '1.0', tenant: null, upstreamPath, dialPath, publicPath, url: card }],
+      `${card} of ${upstream}`
+    )
     t.same(conflicts, [])
     t.equal(mapped[0] && publicUrlOf(mapped[0], 'https://g/p'), served)
   }
@@ -31,15 +36,39 @@ t.test('public path', async (t) => {
 
 t.test('two agent paths at one public path: the first stays', async (t) => {
   const { mapped, conflicts } = mapInterfaces(
-    [at('http://a/x'), at('http://a/base/x'), at('http://a/x/', { binding: 'HTTP+JSON' }), at('http://a/x', { tenant: 'acme' })], scope('http://a/base', ['/']))
+    [at('http://a/x'), at('http://a/base/x'), at('http://a/x/', { binding: 'HTTP+JSON' }), at('http://a/x', { tenant: 'acme' })],
+    scope('http://a/base', ['/'])
+  )
   t.match(mapped, [{ upstreamPath: '/x', dialPath: '/x' }, { upstreamPath: '/x', dialPath: '/x/' }, { upstreamPath: '/x', tenant: 'acme' }])
   t.equal(conflicts.length, 1)
-  t.match(conflicts[0], 'http://a/base/x is not carried: its public path "/x" already stands for "/x"')
+  t.match(conflicts[0], 'http://a/base/x is not served: its public path "/x" already belongs to "/x"')
   t.equal(mapInterfaces([at('http://a/base'), at('http://a/')], scope('http://a/base', ['/'])).mapped.length, 1)
 })
 
-t.test('paths that two readers may read differently are not carried', async (t) => {
-  for (const path of ['//x', '/x//y', '/x//', '/./x', '/x/../y', '/x/..', '/x/..;/y', '/x/.;a/y', '/%2e/x', '/x%2Fy', '/x%5Cy', '/%00', '/x%0d', '/x%7f', '/x%', '/x%zz', '/%252e%252e/x', '/x%2561', '/%ff', '/x;/../y', '/x/%2e%2E;a/y']) {
+t.test('paths that two readers may read differently are not served', async (t) => {
+  for (const path of [
+    '//x',
+    '/x//y',
+    '/x//',
+    '/./x',
+    '/x/../y',
+    '/x/..',
+    '/x/..;/y',
+    '/x/.;a/y',
+    '/%2e/x',
+    '/x%2Fy',
+    '/x%5Cy',
+    '/%00',
+    '/x%0d',
+    '/x%7f',
+    '/x%',
+    '/x%zz',
+    '/%252e%252e/x',
+    '/x%2561',
+    '/%ff',
+    '/x;/../y',
+    '/x/%2e%2E;a/y'
+  ]) {
     const { mapped, conflicts } = mapInterfaces([at(`http://a${path}`)], scope('http://a'))
     t.same(mapped, [], path)
     t.equal(conflicts.length, 1)
@@ -49,20 +78,20 @@ t.test('paths that two readers may read differently are not carried', async (t) 
   }
 })
 
-t.test('the card\'s own paths are taken', async (t) => {
+t.test('an interface cannot use the paths of the card', async (t) => {
   t.match(mapInterfaces([at('http://a/.well-known/agent-card.json')], scope('http://a')), { mapped: [], conflicts: [/serves the card/] })
 })
 
-t.test('query and fragment are dropped, and that is said', async (t) => {
+t.test('query and fragment are dropped, with a warning', async (t) => {
   for (const tail of ['?key=secret', '#f', '?', '?/..//']) {
     const { mapped, conflicts } = mapInterfaces([at(`http://a/x${tail}`)], scope('http://a'))
     t.match(mapped, [{ publicPath: '/x', dialPath: '/x' }])
-    t.match(conflicts, ['JSONRPC 1.0 http://a/x is carried without the query or fragment of its URL'])
+    t.match(conflicts, ['JSONRPC 1.0 http://a/x is served without the query or fragment of its URL'])
     t.equal(mapped[0] && publicUrlOf(mapped[0], 'https://g'), 'https://g/x')
   }
 })
 
-t.test('an interface lies below upstream.url, or where card.interfaces allows', async (t) => {
+t.test('an interface is below upstream.url, or at a path that card.interfaces allows', async (t) => {
   const rows: [upstream: string, allowed: string[], card: string, publicPath: string | null][] = [
     ['http://a/rogue', [], '/rogue', ''],
     ['http://a/rogue', [], '/rogue/', ''],
@@ -103,15 +132,17 @@ t.test('an interface lies below upstream.url, or where card.interfaces allows', 
   const mismatches = rows.flatMap(([upstream, allowed, card, expected]) => {
     const { mapped, conflicts } = mapInterfaces([at(`http://x${card}`)], scope(upstream, allowed))
     const found = mapped[0]?.publicPath ?? null
-    return found === expected && conflicts.length === (expected === null ? 1 : 0) ? [] : [{ upstream, allowed, card, expected, found, conflicts }]
+    return found === expected && conflicts.length === (expected === null ? 1 : 0)
+      ? []
+      : [{ upstream, allowed, card, expected, found, conflicts }]
   })
   t.same(mismatches, [])
   t.same(mapInterfaces([at('http://x/victim/rpc')], scope('http://a/rogue')).conflicts, [
-    'JSONRPC 1.0 http://x/victim/rpc is not carried: its path is not below that of upstream.url, "/rogue"; card.interfaces can allow it'
+    'JSONRPC 1.0 http://x/victim/rpc is not served: its path is not below that of upstream.url, "/rogue"; card.interfaces can allow it'
   ])
 })
 
-t.test('below the upstream.url of another agent, an interface is that agent\'s', async (t) => {
+t.test('below the upstream.url of another agent, an interface belongs to that agent', async (t) => {
   const rows: [upstream: string, allowed: string[], reserved: string[], card: string, carried: boolean][] = [
     ['http://a', [], ['/victim'], '/victim/rpc', false],
     ['http://a', [], ['/victim'], '/victim', false],
@@ -131,5 +162,7 @@ t.test('below the upstream.url of another agent, an interface is that agent\'s',
   const mismatches = rows.filter(([upstream, allowed, reserved, card, carried]) =>
     (mapInterfaces([at(`http://x${card}`)], scope(upstream, allowed, reserved)).mapped.length === 1) !== carried)
   t.same(mismatches, [])
-  t.match(mapInterfaces([at('http://x/victim/rpc')], scope('http://a', [], ['/victim'])).conflicts, [/its path is below "\/victim", where the upstream.url of another agent leads/])
+  t.match(mapInterfaces([at('http://x/victim/rpc')], scope('http://a', [], ['/victim'])).conflicts, [
+    /its path is below "\/victim", the path of the upstream.url of another agent/
+  ])
 })

@@ -6,7 +6,11 @@ import type { RewriteOptions } from '../../src/a2a/card/rewrite.js'
 import { check } from '../helpers/seed.js'
 import { PathScope } from '../../src/a2a/card/path-scope.js'
 
-const options: RewriteOptions = { publicBase: 'https://gate.test/agents/a', scope: new PathScope({ upstreamUrl: new URL('http://up.test:9/base') }), signature: 'strip' }
+const options: RewriteOptions = {
+  publicBase: 'https://gate.test/agents/a',
+  scope: new PathScope({ upstreamUrl: new URL('http://up.test:9/base') }),
+  signature: 'strip'
+}
 const up = 'http://up.test:9/base'
 const gate = 'https://gate.test/agents/a'
 
@@ -44,7 +48,11 @@ t.test('1.0', async (t) => {
     signatures: []
   }
   const rest = { protocolBinding: 'HTTP+JSON', url: `${gate}/rest`, protocolVersion: '1.0', tenant: 'acme' }
-  t.same(rewriteCard(card, options), { supportedInterfaces: [rest, { protocolBinding: 'JSONRPC', url: `${gate}/rpc`, protocolVersion: '1.0' }] }, 'without the one outside upstream.url')
+  t.same(
+    rewriteCard(card, options),
+    { supportedInterfaces: [rest, { protocolBinding: 'JSONRPC', url: `${gate}/rpc`, protocolVersion: '1.0' }] },
+    'without the one outside upstream.url'
+  )
   const all = new PathScope({ upstreamUrl: new URL(up), allowed: ['/'] })
   t.same(rewriteCard(card, { ...options, scope: all }), {
     supportedInterfaces: [
@@ -71,8 +79,12 @@ t.test('hybrid and both spellings', async (t) => {
   })
 })
 
-t.test('main interface not carried: the first additional one takes its place', async (t) => {
-  const additionalInterfaces = [{ url: up, transport: 'GRPC' }, { url: `${up}/rest`, transport: 'HTTP+JSON' }, { url: `${up}/rpc`, transport: 'JSONRPC' }]
+t.test('main interface not served: the first additional one replaces it', async (t) => {
+  const additionalInterfaces = [
+    { url: up, transport: 'GRPC' },
+    { url: `${up}/rest`, transport: 'HTTP+JSON' },
+    { url: `${up}/rpc`, transport: 'JSONRPC' }
+  ]
   const kept = [{ url: `${gate}/rest`, transport: 'HTTP+JSON' }, { url: `${gate}/rpc`, transport: 'JSONRPC' }]
   t.same(rewriteCard({ url: up, preferredTransport: 'GRPC', additionalInterfaces }, options),
     { url: `${gate}/rest`, preferredTransport: 'HTTP+JSON', additionalInterfaces: kept })
@@ -82,17 +94,30 @@ t.test('main interface not carried: the first additional one takes its place', a
     { preferred_transport: 'HTTP+JSON', url: `${gate}/rest`, additional_interfaces: kept })
 })
 
-t.test('hybrid of which one half has no carried interface', async (t) => {
+t.test('hybrid in which one half has no served interface', async (t) => {
   const one = [{ url: up, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
   t.same(
-    rewriteCard({ url: up, protocolVersion: '0.3.0', preferredTransport: 'GRPC', additionalInterfaces: [{ url: up, transport: 'GRPC' }], supportedInterfaces: one }, options),
-    { protocolVersion: '0.3.0', supportedInterfaces: [{ ...one[0], url: gate }] })
+    rewriteCard(
+      {
+        url: up,
+        protocolVersion: '0.3.0',
+        preferredTransport: 'GRPC',
+        additionalInterfaces: [{ url: up, transport: 'GRPC' }],
+        supportedInterfaces: one
+      },
+      options
+    ),
+    { protocolVersion: '0.3.0', supportedInterfaces: [{ ...one[0], url: gate }] }
+  )
   t.same(rewriteCard({ url: up, supportedInterfaces: [{ url: up, protocolBinding: 'GRPC' }] }, options), { url: gate })
   t.same(rewriteCard({ supportedInterfaces: [{ url: up, protocolBinding: 'GRPC' }] }, options), { supportedInterfaces: [] })
-  t.same(rewriteCard({ url: up, supportedInterfaces: { 0: { url: up } }, additionalInterfaces: up }, options), { url: gate, additionalInterfaces: [] })
+  t.same(rewriteCard({ url: up, supportedInterfaces: { 0: { url: up } }, additionalInterfaces: up }, options), {
+    url: gate,
+    additionalInterfaces: []
+  })
 })
 
-t.test('only what is routed', async (t) => {
+t.test('only routed interfaces', async (t) => {
   const served = rewriteCard({ url: up, additionalInterfaces: [{ url: `${up}/admin`, transport: 'JSONRPC' }] },
     { ...options, routed: ({ publicPath }) => publicPath === '' })
   t.same(served, { url: gate, additionalInterfaces: [] })
@@ -114,24 +139,63 @@ t.test('ETag', async (t) => {
 })
 
 t.test('__proto__ is a key like any other', async (t) => {
-  const raw = JSON.parse(`{"__proto__": {"x": 1}, "url": "${up}", "additionalInterfaces": [{"__proto__": 1, "url": "${up}", "transport": "JSONRPC"}]}`)
+  const raw = JSON.parse(
+    `{"__proto__": {"x": 1}, "url": "${up}", "additionalInterfaces": [{"__proto__": 1, "url": "${up}", "transport": "JSONRPC"}]}`
+  )
   t.equal(JSON.stringify(rewriteCard(raw, options)),
     `{"__proto__":{"x":1},"url":"${gate}","additionalInterfaces":[{"__proto__":1,"url":"${gate}","transport":"JSONRPC"}]}`)
 })
 
 // ---- random cards ----
 
-const MANAGED = ['url', 'preferredTransport', 'preferred_transport', 'supportedInterfaces', 'supported_interfaces', 'additionalInterfaces', 'additional_interfaces', 'signatures']
+const MANAGED = [
+  'url',
+  'preferredTransport',
+  'preferred_transport',
+  'supportedInterfaces',
+  'supported_interfaces',
+  'additionalInterfaces',
+  'additional_interfaces',
+  'signatures'
+]
 const LISTS = MANAGED.filter((key) => key.includes('nterfaces'))
 
 const anUrl = fc.oneof(
-  fc.constantFrom(up, `${up}/`, `${up}/rpc`, 'http://up.test:9', 'http://up.test:9/', 'http://up.test:9/rpc?x', 'http://up.test:9/base//x', 'http://up.test:9/a/../b', 'up.test:9', ''),
-  fc.webUrl(), fc.jsonValue())
+  fc.constantFrom(
+    up,
+    `${up}/`,
+    `${up}/rpc`,
+    'http://up.test:9',
+    'http://up.test:9/',
+    'http://up.test:9/rpc?x',
+    'http://up.test:9/base//x',
+    'http://up.test:9/a/../b',
+    'up.test:9',
+    ''
+  ),
+  fc.webUrl(),
+  fc.jsonValue()
+)
 const aBinding = fc.constantFrom('JSONRPC', 'HTTP+JSON', 'GRPC', 'jsonrpc', 'urn:own', 7)
 const aVersion = fc.constantFrom('1.0', '0.3', '0.3.0', '0.2.6', '2.0', '', 1)
 const anInterface = fc.oneof(
-  { weight: 9, arbitrary: fc.record({ url: anUrl, protocolBinding: aBinding, protocol_binding: aBinding, transport: aBinding, protocolVersion: aVersion, tenant: fc.string(), note: fc.jsonValue() }, { requiredKeys: ['url'] }) },
-  { weight: 1, arbitrary: fc.jsonValue() })
+  {
+    weight: 9,
+    arbitrary: fc.record(
+      {
+        url: anUrl,
+        protocolBinding: aBinding,
+        protocol_binding: aBinding,
+        transport: aBinding,
+        protocolVersion: aVersion,
+        tenant: fc.string(),
+        note: fc.jsonValue()
+      },
+      { requiredKeys: ['url'] }
+    )
+  },
+  { weight: 1, arbitrary: fc.jsonValue() }
+)
 const aList = fc.oneof({ weight: 9, arbitrary: fc.array(anInterface, { maxLength: 5 }) }, { weight: 1, arbitrary: fc.jsonValue() })
 const aCard = fc.tuple(
   fc.record({
@@ -151,7 +215,7 @@ const aCard = fc.tuple(
   fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 })
 ).map(([known, other]): Record<string, unknown> => ({ ...other, ...known }))
 
-t.test('nothing else changes, and no URL of an interface leads to the agent', async (t) => {
+t.test('nothing else changes, and no interface URL points to the agent', async (t) => {
   let loaded = 0
   check('a2a/card-rewrite/no-agent-url', fc.property(aCard, (raw) => {
     const text = JSON.stringify(raw)

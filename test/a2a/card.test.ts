@@ -42,7 +42,7 @@ t.test('0.2 cards', async (t) => {
     t.equal(good({ url, protocolVersion, supportsAuthenticatedExtendedCard: true }).legacyExtendedCard, true, String(protocolVersion))
   }
   t.equal(good({ url, protocolVersion: '0.3.0', supportsAuthenticatedExtendedCard: true }).legacyExtendedCard, false)
-  t.match(bad({ url, protocolVersion: '0.1.0' }), 'does not carry protocol version "0.1.0"')
+  t.match(bad({ url, protocolVersion: '0.1.0' }), 'does not support protocol version "0.1.0"')
 })
 
 t.test('1.0 card', async (t) => {
@@ -90,13 +90,27 @@ t.test('ProtoJSON spelling and other liberties', async (t) => {
   t.same(good({ ...v03, capabilities: [], skills: [], description: null, extensions: null }).warnings, [])
 })
 
-t.test('the card is kept as it is', async (t) => {
+t.test('the card is kept unchanged', async (t) => {
   const raw = { ...v03, schemas: { order: { type: 'object' } }, 'x-own': [1] }
   t.equal(good(raw).raw, raw)
 })
 
-t.test('interfaces that cannot be carried', async (t) => {
-  for (const odd of ['/rpc', 'rpc', 'agent.test:80', 'ws://agent.test/', 'http:agent', 'http:///rpc', 'http://a b/', 'http://a/\trpc', 'http:\\\\a/', 'http://[/', 7, {}, '//agent.test/rpc']) {
+t.test('unsupported interfaces', async (t) => {
+  for (const odd of [
+    '/rpc',
+    'rpc',
+    'agent.test:80',
+    'ws://agent.test/',
+    'http:agent',
+    'http:///rpc',
+    'http://a b/',
+    'http://a/\trpc',
+    'http:\\\\a/',
+    'http://[/',
+    7,
+    {},
+    '//agent.test/rpc'
+  ]) {
     const card = good({ ...v03, additionalInterfaces: [{ url: odd, transport: 'JSONRPC' }] })
     t.equal(card.interfaces.length, 1, String(odd))
     t.equal(card.uncarried.length, 1)
@@ -113,7 +127,7 @@ t.test('problems', async (t) => {
   t.match(bad({}), 'names no interface: it has neither')
   t.match(bad({ url: '', supportedInterfaces: [] }), 'names no interface')
   const text = bad({ supportedInterfaces: [{ url: 'grpc.test:443', protocolBinding: 'GRPC', protocolVersion: '1.0' }, null] })
-  t.match(text, 'GRPC 1.0 grpc.test:443 (the gateway does not carry the binding "GRPC"), it is not an object')
+  t.match(text, 'GRPC 1.0 grpc.test:443 (the gateway does not support the binding "GRPC"), it is not an object')
   const many = bad({ supportedInterfaces: Array.from({ length: 900 }, () => ({ url: 'x\n'.repeat(500), protocolBinding: 'GRPC' })) })
   t.match(many, 'and 895 more')
   t.ok(many.length < 2000, 'bounded')
@@ -136,7 +150,7 @@ t.test('extensions', async (t) => {
   t.equal(card.warnings.length, 2)
 })
 
-t.test('extensions: what is odd is said', async (t) => {
+t.test('extensions: warnings', async (t) => {
   const one = (entry: unknown): AgentCard => good(withExtensions([entry]))
   for (const entry of [null, 'urn:a', {}, { uri: '' }, { uri: 7 }, []]) {
     t.match(one(entry), { extensions: [], warnings: ['capabilities.extensions[0] has no URI and is ignored'] })

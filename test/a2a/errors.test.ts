@@ -41,7 +41,15 @@ const TABLE: Readonly<Record<Reason, Row>> = {
 }
 const reasons = Object.keys(REASONS) as Reason[]
 
-const caller = (more: Partial<Caller> = {}): Caller => ({ binding: 'JSONRPC', version: '1.0', id: '1', eventStream: false, statedVersion: true, mediaType: null, ...more })
+const caller = (more: Partial<Caller> = {}): Caller => ({
+  binding: 'JSONRPC',
+  version: '1.0',
+  id: '1',
+  eventStream: false,
+  statedVersion: true,
+  mediaType: null,
+  ...more
+})
 const refusal = (reason: Reason, more: Partial<Rejection> = {}): Rejection => ({ reason, message: 'It "says"\nso.', rule: 'x/y', ...more })
 const info = (reason: string, domain: string): object => ({ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain })
 
@@ -53,12 +61,24 @@ for (const reason of reasons) {
       const answer = writeRejection(refusal(reason), caller({ version, id: '12345678901234567890' }))
       t.equal(answer.status, rpcHttp, `JSON-RPC ${version}: status`)
       t.equal(answer.contentType, 'application/json')
-      t.equal(answer.body.toString(), `{"jsonrpc":"2.0","id":12345678901234567890,"error":${JSON.stringify({ code: rpc, message: 'It "says"\nso.', data: details })}}`)
+      t.equal(
+        answer.body.toString(),
+        `{"jsonrpc":"2.0","id":12345678901234567890,"error":${JSON.stringify({ code: rpc, message: 'It "says"\nso.', data: details })}}`
+      )
       t.equal(answer.phrase, rpcHttp === 200 ? '' : 'It "says"?so.', 'the message is the reason phrase of any other status')
     }
     const unstated = writeRejection(refusal(reason), caller({ version: '0.3', statedVersion: false }))
-    t.same(JSON.parse(unstated.body.toString()), { jsonrpc: '2.0', id: 1, error: { code: rpc, message: 'It "says"\nso.', data: { error: 'It "says"\nso.', details } } }, 'JSON-RPC 0.3 without A2A-Version: data is an object')
-    for (const [mediaType, contentType] of [[null, 'application/a2a+json'], ['application/a2a+json', 'application/a2a+json'], ['application/json', 'application/json'], ['text/plain', 'application/a2a+json']] as const) {
+    t.same(
+      JSON.parse(unstated.body.toString()),
+      { jsonrpc: '2.0', id: 1, error: { code: rpc, message: 'It "says"\nso.', data: { error: 'It "says"\nso.', details } } },
+      'JSON-RPC 0.3 without A2A-Version: data is an object'
+    )
+    for (const [mediaType, contentType] of [
+      [null, 'application/a2a+json'],
+      ['application/a2a+json', 'application/a2a+json'],
+      ['application/json', 'application/json'],
+      ['text/plain', 'application/a2a+json']
+    ] as const) {
       const answer = writeRejection(refusal(reason), caller({ binding: 'HTTP+JSON', mediaType }))
       t.equal(answer.status, http)
       t.equal(answer.contentType, contentType, `HTTP+JSON 1.0 mirrors ${String(mediaType)}`)
@@ -68,13 +88,18 @@ for (const reason of reasons) {
     t.equal(legacy.status, http)
     t.equal(legacy.contentType, 'application/json')
     const { type, ...legacyBody } = JSON.parse(legacy.body.toString()) as Record<string, unknown>
-    t.same(legacyBody, { code: rpc, message: 'It "says"\nso.', data: details, error: { code: http, status, message: 'It "says"\nso.', details } })
+    t.same(legacyBody, {
+      code: rpc,
+      message: 'It "says"\nso.',
+      data: details,
+      error: { code: http, status, message: 'It "says"\nso.', details }
+    })
     t.match(type, /^[A-Za-z]+Error$/, 'the name of the error, which Python reads')
     t.equal(legacy.phrase, 'It "says"?so.')
   })
 }
 
-t.test('a caller that awaits a stream gets the refusal as its only event; infrastructure keeps its status', async t => {
+t.test('a caller that expects a stream gets the rejection as its only event; infrastructure errors keep their status', async t => {
   for (const [reason, version] of reasons.flatMap(one => [[one, '0.3'], [one, '1.0']] as const)) {
     const answer = writeRejection(refusal(reason), caller({ version, eventStream: true, id: '"a\\nb"' }))
     const body = answer.body.toString()
@@ -90,8 +115,12 @@ t.test('a caller that awaits a stream gets the refusal as its only event; infras
   }
 })
 
-t.test('the phrase is visible ASCII and bounded; the status may be another than the reason\'s own', async t => {
-  const { phrase } = writeRejection(refusal('UPSTREAM_FAILED', { message: `\u202e\r\nx-injected: 1 é${'y'.repeat(5_000)}` }), caller({ binding: 'HTTP+JSON' }), 413)
+t.test('the phrase is visible ASCII and bounded; the status may differ from that of the reason', async t => {
+  const { phrase } = writeRejection(
+    refusal('UPSTREAM_FAILED', { message: `\u202e\r\nx-injected: 1 é${'y'.repeat(5_000)}` }),
+    caller({ binding: 'HTTP+JSON' }),
+    413
+  )
   t.match(phrase, /^[\x20-\x7e]{1,400}$/)
   const page = writeRejection(refusal('UPSTREAM_FAILED'), caller({ binding: 'HTTP+JSON' }), 413)
   t.equal(page.status, 413)
@@ -110,8 +139,10 @@ const detailsOf = (more: Partial<Rejection>, reason: Reason = 'EXTENSION_DATA_IN
   return body.error.data
 }
 
-t.test('a policy\'s own reason is the gateway\'s domain, whatever the table says', async t => {
-  t.same(detailsOf({ customReason: 'STRUCTURED_INPUT_TASK_RUNNING' }, 'EXTENSION_CONFLICT'), [info('STRUCTURED_INPUT_TASK_RUNNING', GATEWAY_DOMAIN)])
+t.test('a reason of a policy has the gateway\'s domain, whatever the table contains', async t => {
+  t.same(detailsOf({ customReason: 'STRUCTURED_INPUT_TASK_RUNNING' }, 'EXTENSION_CONFLICT'), [
+    info('STRUCTURED_INPUT_TASK_RUNNING', GATEWAY_DOMAIN)
+  ])
   t.same(detailsOf({ customReason: 'SCHEMA_UNUSABLE' }, 'CONTENT_TYPE_NOT_SUPPORTED'), [info('SCHEMA_UNUSABLE', GATEWAY_DOMAIN)])
 })
 
@@ -120,7 +151,10 @@ t.test('details: metadata, field violations, help', async t => {
   t.same(detailsOf({ metadata: { rule: 'r' }, fields, helpUri: 'https://x.test/ext' }), [
     { ...info('EXTENSION_DATA_INVALID', GATEWAY_DOMAIN), metadata: { rule: 'r' } },
     { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: fields },
-    { '@type': 'type.googleapis.com/google.rpc.Help', links: [{ description: 'Specification of the extension', url: 'https://x.test/ext' }] }
+    {
+      '@type': 'type.googleapis.com/google.rpc.Help',
+      links: [{ description: 'Specification of the extension', url: 'https://x.test/ext' }]
+    }
   ])
   t.same(detailsOf({ fields: [] }), [info('EXTENSION_DATA_INVALID', GATEWAY_DOMAIN)])
   const help = (helpUri: string): unknown => (detailsOf({ helpUri }) as object[])[1]
@@ -128,7 +162,7 @@ t.test('details: metadata, field violations, help', async t => {
   for (const uri of ['urn:x:y', 'javascript:alert(1)', 'github.com/x', '', ' https://x', 'ftp://x']) t.equal(help(uri), undefined, uri)
 })
 
-t.test('decisionHeader is a legal header value that says the rule', async t => {
+t.test('decisionHeader is a valid header value that names the rule', async t => {
   t.equal(decisionHeader('object-schemas/validate'), 'reject;rule="object-schemas/validate"')
   t.equal(decisionHeader('https://x.test/v1/required'), 'reject;rule="https://x.test/v1/required"')
   t.equal(decisionHeader('a "b\\\r\né'), 'reject;rule="a%20%22b%5C%0D%0A%C3%A9"')

@@ -26,14 +26,16 @@ t.test('JSON-RPC', async t => {
     ['1.0', 'GetTask', { id: 't', tenant: 5 }, /^params\.tenant must be a string$/],
     ['1.0', 'GetTask', { id: 't', ID: 'u' }, /^params\.ID is read as "id"/],
     ['1.0', 'CancelTask', { id: 't', metadata: [1] }, /^params\.metadata must be an object$/],
-    ['1.0', 'CreateTaskPushNotificationConfig', { taskId: null, task_id: 'u' }, /^params\.task_id stands beside "taskId"/],
+    ['1.0', 'CreateTaskPushNotificationConfig', { taskId: null, task_id: 'u' }, /^params\.task_id occurs together with "taskId"/],
     ['1.0', 'CreateTaskPushNotificationConfig', { taskId: 't', id: 'c' }, null],
     ['0.3', 'CreateTaskPushNotificationConfig', { task_id: 't' }, /^params\.task_id is read as "taskId" by some agents only/],
     ['0.3', 'GetTaskPushNotificationConfig', { id: 't', pushNotificationConfigId: 'c' }, null],
     ['0.3', 'GetTaskPushNotificationConfig', { id: 't', taskId: 'u' }, /^params\.taskId names another task than "id"/],
     ['0.3', 'GetTaskPushNotificationConfig', { id: 't', taskId: 't' }, null]
   ]
-  for (const [version, operation, params, expected] of rows) shown(t, unclearName(read(version, operation, params, false), null), expected, `${operation} ${JSON.stringify(params)}`)
+  for (const [version, operation, params, expected] of rows) {
+    shown(t, unclearName(read(version, operation, params, false), null), expected, `${operation} ${JSON.stringify(params)}`)
+  }
 })
 
 t.test('HTTP+JSON', async t => {
@@ -44,8 +46,20 @@ t.test('HTTP+JSON', async t => {
     ['1.0', 'CreateTaskPushNotificationConfig', { taskId: 't', id: 'c' }, at('/tasks/t/pushNotificationConfigs'), null],
     ['1.0', 'CreateTaskPushNotificationConfig', { taskId: 'u' }, at('/tasks/t/pushNotificationConfigs'), /^taskId names another task/],
     ['0.3', 'CreateTaskPushNotificationConfig', { parent: 'tasks/t' }, at('/v1/tasks/t/pushNotificationConfigs'), null],
-    ['0.3', 'CreateTaskPushNotificationConfig', { parent: 'tasks/u' }, at('/v1/tasks/t/pushNotificationConfigs'), /^parent names another task/],
-    ['0.3', 'CreateTaskPushNotificationConfig', { config: { name: 'tasks/u/pushNotificationConfigs/c' } }, at('/v1/tasks/t/pushNotificationConfigs'), /^config names another task/],
+    [
+      '0.3',
+      'CreateTaskPushNotificationConfig',
+      { parent: 'tasks/u' },
+      at('/v1/tasks/t/pushNotificationConfigs'),
+      /^parent names another task/
+    ],
+    [
+      '0.3',
+      'CreateTaskPushNotificationConfig',
+      { config: { name: 'tasks/u/pushNotificationConfigs/c' } },
+      at('/v1/tasks/t/pushNotificationConfigs'),
+      /^config names another task/
+    ],
     ['1.0', 'CancelTask', { tenant: 'one' }, at('/one/tasks/t:cancel', 'one'), null],
     ['1.0', 'CancelTask', { tenant: 'two' }, at('/one/tasks/t:cancel', 'one'), /^tenant differs from the tenant of the request path/],
     ['1.0', 'CancelTask', { tenant: 'one' }, at('/tasks/t:cancel'), /^tenant is read by some agents only/],
@@ -57,7 +71,14 @@ t.test('HTTP+JSON', async t => {
     ['1.0', 'GetTask', null, at('/one/tasks/t', 'one', '?tenant=one&tenant=two'), /^query tenant/],
     ['0.3', 'GetTask', null, at('/v1/tasks/t', null, '?tenant=one'), null]
   ]
-  for (const [version, operation, body, address, expected] of rows) shown(t, unclearName(read(version, operation, body, true), address), expected, `${operation} ${JSON.stringify(body)} ${address.path}${address.query}`)
+  for (const [version, operation, body, address, expected] of rows) {
+    shown(
+      t,
+      unclearName(read(version, operation, body, true), address),
+      expected,
+      `${operation} ${JSON.stringify(body)} ${address.path}${address.query}`
+    )
+  }
 })
 
 function shown (t: Test, problem: ReturnType<typeof unclearName>, expected: RegExp | null, name: string): void {

@@ -53,7 +53,8 @@ const COMMON: readonly Row[] = [
 const V03: readonly Row[] = [...COMMON, ['GET', '/card', 'GetExtendedAgentCard']]
 const V10: readonly Row[] = [...COMMON, ['GET', '/extendedAgentCard', 'GetExtendedAgentCard']]
 
-const found = (verb: string, rest: string, version: Version = '1.0', base = ''): RestMatch | RestVerbMismatch | null => matchRest(verb, rest, version, base)
+const found = (verb: string, rest: string, version: Version = '1.0', base = ''): RestMatch | RestVerbMismatch | null =>
+  matchRest(verb, rest, version, base)
 
 t.test('every HTTP+JSON route of 1.0, plain and with a tenant', async t => {
   for (const [verb, path, operation] of V10) {
@@ -80,8 +81,19 @@ t.test('every HTTP+JSON route of 0.3, whether or not its base ends in /v1', asyn
   t.equal(found('GET', '/v1/extendedAgentCard', '0.3'), null)
 })
 
-t.test('names of routes are no tenants, in any encoding', async t => {
-  for (const tenant of ['tasks', 'message:send', 'message:stream', 'extendedAgentCard', 'v1', '.well-known', '%74asks', 'message%3Asend', 'message%3asend', 'v%31']) {
+t.test('names of routes are not tenants, in any encoding', async t => {
+  for (const tenant of [
+    'tasks',
+    'message:send',
+    'message:stream',
+    'extendedAgentCard',
+    'v1',
+    '.well-known',
+    '%74asks',
+    'message%3Asend',
+    'message%3asend',
+    'v%31'
+  ]) {
     t.equal(found('POST', `/${tenant}/message:send`) === null || 'allow' in (found('POST', `/${tenant}/message:send`) ?? {}), true, tenant)
     t.equal(found('GET', `/${tenant}/extendedAgentCard`) !== null && tenant !== 'tasks', false, tenant)
   }
@@ -129,8 +141,26 @@ t.test('a known path with another verb names the verbs that work', async t => {
   }
 })
 
-t.test('what is no route is null', async t => {
-  for (const rest of ['', '/', 'message:send', '//message:send', '/message:send/', '/tasks/', '/tasks//pushNotificationConfigs', '/tasks/t1/pushNotificationConfigs/', '/tasks/t1/other', '/task/t1/pushNotificationConfigs', '/Message:Send', '/TASKS', '/a/b/message:send', '/acme', '/tasks/t1/pushNotificationConfigs/c1/x', '/message:cancel', '/:send']) {
+t.test('a path without a route is null', async t => {
+  for (const rest of [
+    '',
+    '/',
+    'message:send',
+    '//message:send',
+    '/message:send/',
+    '/tasks/',
+    '/tasks//pushNotificationConfigs',
+    '/tasks/t1/pushNotificationConfigs/',
+    '/tasks/t1/other',
+    '/task/t1/pushNotificationConfigs',
+    '/Message:Send',
+    '/TASKS',
+    '/a/b/message:send',
+    '/acme',
+    '/tasks/t1/pushNotificationConfigs/c1/x',
+    '/message:cancel',
+    '/:send'
+  ]) {
     for (const verb of ['GET', 'POST', 'DELETE']) t.equal(found(verb, rest), null, `${verb} ${rest}`)
   }
 })

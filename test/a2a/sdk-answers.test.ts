@@ -29,14 +29,22 @@ async function talk (t: Test, kind: AgentKind, version: Version, binding: Bindin
   const peer = new Peer(t, agent, version, binding)
 
   const streamed = await collect(peer.stream('SendStreamingMessage', peer.message('hello')))
-  t.same(streamed.map(({ kind, state, append, artifacts }) => [kind, state, append, artifacts.map(one => one.parts.map(part => part.isData ? part.data : part.fields.get('text')))]), [
-    ['task', 'submitted', false, []],
-    ['statusUpdate', 'working', false, []],
-    ['artifactUpdate', null, false, [['echo: ']]],
-    ['artifactUpdate', null, true, [['hello']]],
-    ['artifactUpdate', null, false, [[{ a: 1 }]]],
-    ['statusUpdate', 'completed', false, []]
-  ])
+  t.same(
+    streamed.map(({ kind, state, append, artifacts }) => [
+      kind,
+      state,
+      append,
+      artifacts.map(one => one.parts.map(part => (part.isData ? part.data : part.fields.get('text'))))
+    ]),
+    [
+      ['task', 'submitted', false, []],
+      ['statusUpdate', 'working', false, []],
+      ['artifactUpdate', null, false, [['echo: ']]],
+      ['artifactUpdate', null, true, [['hello']]],
+      ['artifactUpdate', null, false, [[{ a: 1 }]]],
+      ['statusUpdate', 'completed', false, []]
+    ]
+  )
   const [first] = streamed
   t.ok(first?.taskId)
   for (const one of streamed) t.match(one, { taskId: first?.taskId, contextId: first?.contextId })
@@ -44,27 +52,50 @@ async function talk (t: Test, kind: AgentKind, version: Version, binding: Bindin
   const message = await peer.one('SendMessage', peer.message('message'))
   t.match(message, { kind: 'message', taskId: null, state: null, status: null, artifacts: [] })
   t.ok(message.contextId)
-  t.match(normaliseResult(message), { type: 'message', message: { role: 'agent', metadata: { seen: [] }, parts: [{ text: 'echo: message' }] } })
+  t.match(normaliseResult(message), {
+    type: 'message',
+    message: { role: 'agent', metadata: { seen: [] }, parts: [{ text: 'echo: message' }] }
+  })
 
   const sent = await peer.one('SendMessage', peer.message('hello'))
   const id = sent.taskId ?? ''
   const got = await peer.one('GetTask', { id })
   for (const task of [sent, got]) {
     t.match(task, { kind: 'task', taskId: id, contextId: sent.contextId, state: 'completed', status: null, message: null })
-    t.match(normaliseResult(task), { type: 'task', state: 'completed', artifacts: [{ artifactId: 'echo', parts: [{ text: 'echo: ' }, { text: 'hello' }] }, { artifactId: 'data', parts: [{ data: { a: 1 } }] }] })
+    t.match(normaliseResult(task), {
+      type: 'task',
+      state: 'completed',
+      artifacts: [
+        { artifactId: 'echo', parts: [{ text: 'echo: ' }, { text: 'hello' }] },
+        { artifactId: 'data', parts: [{ data: { a: 1 } }] }
+      ]
+    })
     t.same(task.artifacts.flatMap(one => one.parts.map(part => part.ambiguity)), [null, null, null])
   }
   t.same(sent.history.map(one => one.parts.map(part => part.isData ? part.data : part.fields.get('text'))), [['hello', { a: 1 }]])
 
   const paused = await peer.one('SendMessage', peer.message('pause'))
-  t.match(normaliseResult(paused), { type: 'task', state: 'input-required', status: { message: { role: 'agent', taskId: paused.taskId, parts: [{ text: 'say more' }] } } })
+  t.match(normaliseResult(paused), {
+    type: 'task',
+    state: 'input-required',
+    status: { message: { role: 'agent', taskId: paused.taskId, parts: [{ text: 'say more' }] } }
+  })
   t.match(await peer.one('CancelTask', { id: paused.taskId }), { kind: 'task', taskId: paused.taskId, state: 'canceled' })
 
   const list = await peer.call('ListTasks', {})
   // 0.3 has no such operation. SDK 1.3.0 takes the path /v1/tasks for the list of a tenant "v1".
   const lists = version === '1.0' || (kind === 'dual' && binding === 'HTTP+JSON')
   t.equal(list.isError, !lists)
-  t.same(list.results.map(({ kind, taskId }) => [kind, taskId]).sort(), version === '1.0' ? [['task', first?.taskId], ['task', id], ['task', paused.taskId]].sort() : [])
+  t.same(
+    list.results.map(({ kind, taskId }) => [kind, taskId]).sort(),
+    version === '1.0'
+      ? [
+          ['task', first?.taskId],
+          ['task', id],
+          ['task', paused.taskId]
+        ].sort()
+      : []
+  )
 
   const running = peer.stream('SendStreamingMessage', peer.message('long'))
   const { value: started } = await running.next() as { value: ResultView }
@@ -78,7 +109,10 @@ async function talk (t: Test, kind: AgentKind, version: Version, binding: Bindin
   t.equal((await peer.call('GetTask', { id: 'nobody' })).isError, true)
   const refused = []
   for await (const view of peer.views('SubscribeToTask', { id: 'nobody' })) refused.push(view)
-  t.same(refused.map(({ isError, results, fault, problems }) => ({ isError, results, fault, problems })), [{ isError: true, results: [], fault: null, problems: [] }])
+  t.same(
+    refused.map(({ isError, results, fault, problems }) => ({ isError, results, fault, problems })),
+    [{ isError: true, results: [], fault: null, problems: [] }]
+  )
 }
 
 /** A client that shows the wire. */
@@ -98,7 +132,9 @@ class Peer {
   message (text: string): object {
     const messageId = `m-${text}`
     if (this.version === '1.0') return { message: { messageId, role: 'ROLE_USER', parts: [{ text }, { data: { a: 1 } }] } }
-    if (this.binding === 'HTTP+JSON') return { message: { messageId, role: 'ROLE_USER', content: [{ text }, { data: { data: { a: 1 } } }] } }
+    if (this.binding === 'HTTP+JSON') {
+      return { message: { messageId, role: 'ROLE_USER', content: [{ text }, { data: { data: { a: 1 } } }] } }
+    }
     return { message: { kind: 'message', messageId, role: 'user', parts: [{ kind: 'text', text }, { kind: 'data', data: { a: 1 } }] } }
   }
 
@@ -114,7 +150,9 @@ class Peer {
     const answer = await this.request(operation, params)
     const text = await answer.text()
     // The SDK of 0.3 has no route for lists and answers with a page of Express.
-    if (!(answer.headers.get('content-type') ?? '').includes('json')) return { results: [], isError: answer.status >= 400, fault: null, problems: [] }
+    if (!(answer.headers.get('content-type') ?? '').includes('json')) {
+      return { results: [], isError: answer.status >= 400, fault: null, problems: [] }
+    }
     return this.view(operation, text, false)
   }
 
@@ -144,7 +182,13 @@ class Peer {
   }
 
   private view (operation: Operation, text: string, stream: boolean): ResponseView {
-    const view = viewResponse(JSON.parse(text), { binding: this.binding, version: this.version, operation, id: this.binding === 'JSONRPC' ? 7 : null, stream })
+    const view = viewResponse(JSON.parse(text), {
+      binding: this.binding,
+      version: this.version,
+      operation,
+      id: this.binding === 'JSONRPC' ? 7 : null,
+      stream
+    })
     this.t.same({ fault: view.fault, problems: view.problems }, { fault: null, problems: [] }, `${operation}: ${text}`)
     return view
   }
@@ -157,7 +201,11 @@ class Peer {
       return await fetch(`${agent.url}/a2a/jsonrpc`, { method: 'POST', headers, body })
     }
     const [verb, path] = routes(params.id ?? '')[operation] ?? ['GET', '/']
-    return await fetch(`${agent.url}/a2a/rest${version === '1.0' ? '' : '/v1'}${path}`, { method: verb, headers, ...(operation.startsWith('Send') ? { body: JSON.stringify(params) } : {}) })
+    return await fetch(`${agent.url}/a2a/rest${version === '1.0' ? '' : '/v1'}${path}`, {
+      method: verb,
+      headers,
+      ...(operation.startsWith('Send') ? { body: JSON.stringify(params) } : {})
+    })
   }
 }
 

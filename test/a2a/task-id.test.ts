@@ -7,9 +7,23 @@ import type { Version } from '../../src/a2a/versions.js'
 
 const limits = { depth: 32, members: 1000 }
 const rpc = (version: Version, method: string, params: unknown): Call =>
-  readCall({ bytes: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })), binding: 'JSONRPC', version, contentType: 'application/json', restOperation: null, limits })
+  readCall({
+    bytes: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
+    binding: 'JSONRPC',
+    version,
+    contentType: 'application/json',
+    restOperation: null,
+    limits
+  })
 const rest = (version: Version, restOperation: Operation, body?: unknown): Call =>
-  readCall({ bytes: Buffer.from(body === undefined ? '' : JSON.stringify(body)), binding: 'HTTP+JSON', version, contentType: 'application/json', restOperation, limits })
+  readCall({
+    bytes: Buffer.from(body === undefined ? '' : JSON.stringify(body)),
+    binding: 'HTTP+JSON',
+    version,
+    contentType: 'application/json',
+    restOperation,
+    limits
+  })
 
 t.test('JSON-RPC: the task is named by message or params', async t => {
   const rows: readonly (readonly [Version, string, unknown, string | null])[] = [
@@ -48,7 +62,9 @@ t.test('JSON-RPC: the task is named by message or params', async t => {
     ['1.0', 'GetExtendedAgentCard', { id: 't' }, null],
     ['1.0', 'com.example/own', { id: 't', taskId: 't' }, null]
   ]
-  for (const [version, method, params, expected] of rows) t.equal(taskIdOf(rpc(version, method, params), null), expected, `${version} ${method} ${JSON.stringify(params)}`)
+  for (const [version, method, params, expected] of rows) {
+    t.equal(taskIdOf(rpc(version, method, params), null), expected, `${version} ${method} ${JSON.stringify(params)}`)
+  }
 })
 
 t.test('HTTP+JSON: the task is named by the path, or by the message', async t => {
@@ -77,10 +93,12 @@ t.test('HTTP+JSON: the task is named by the path, or by the message', async t =>
     ['1.0', 'Extension', '/tasks/t', { message: { taskId: 'm', parts: [] } }, 'm'],
     ['1.0', 'Extension', '/tasks/t', { id: 'x' }, null]
   ]
-  for (const [version, operation, path, body, expected] of rows) t.equal(taskIdOf(rest(version, operation, body), path), expected, `${version} ${operation} ${path}`)
+  for (const [version, operation, path, body, expected] of rows) {
+    t.equal(taskIdOf(rest(version, operation, body), path), expected, `${version} ${operation} ${path}`)
+  }
 })
 
-t.test('the tenant is that of the path, else that of the body', async t => {
+t.test('the tenant comes from the path, else from the body', async t => {
   t.equal(tenantOf(rpc('1.0', 'SendMessage', { tenant: 'acme', message: { parts: [] } }), null), 'acme')
   t.equal(tenantOf(rpc('1.0', 'GetTask', { tenant: 'acme', id: 't' }), null), 'acme')
   t.equal(tenantOf(rpc('1.0', 'GetTask', { tenant: '', id: 't' }), null), null)

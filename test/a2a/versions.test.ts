@@ -1,17 +1,45 @@
 import t from 'tap'
 import { readVersion, requestedVersion } from '../../src/a2a/versions.js'
 
-t.test('readVersion: blanks and patch numbers do not count, empty is 0.3, the rest is not carried', async t => {
+t.test('readVersion: spaces and patch numbers do not count, empty is 0.3, all else is not supported', async t => {
   const rows: readonly (readonly [string, string | null])[] = [
-    ['1.0', '1.0'], ['1.0.0', '1.0'], ['1.0.1', '1.0'], [' 1.0 ', '1.0'], ['\t1.0', '1.0'], ['1.0.1-rc.1', '1.0'],
-    ['0.3', '0.3'], ['0.3.0', '0.3'], ['', '0.3'], ['  ', '0.3'], ['0.2', '0.3'], ['0.2.6', '0.3'],
-    ['99.0', null], ['1.1', null], ['2.0', null], ['0.1.0', null], ['0.4', null], ['1', null], ['v1.0', null], ['1.0, 0.3', null], ['1.0, 1.0', null],
-    ['1.0.', null], ['.1.0', null], ['1.0.x', null], ['1,0', null], ['"1.0"', null], ['1.0;q=1', null], ['١.٠', null], ['1.0\u0000', null], ['1e0.0', null], ['-1.0', null], [`1.${'0'.repeat(99)}`, null]
+    ['1.0', '1.0'],
+    ['1.0.0', '1.0'],
+    ['1.0.1', '1.0'],
+    [' 1.0 ', '1.0'],
+    ['\t1.0', '1.0'],
+    ['1.0.1-rc.1', '1.0'],
+    ['0.3', '0.3'],
+    ['0.3.0', '0.3'],
+    ['', '0.3'],
+    ['  ', '0.3'],
+    ['0.2', '0.3'],
+    ['0.2.6', '0.3'],
+    ['99.0', null],
+    ['1.1', null],
+    ['2.0', null],
+    ['0.1.0', null],
+    ['0.4', null],
+    ['1', null],
+    ['v1.0', null],
+    ['1.0, 0.3', null],
+    ['1.0, 1.0', null],
+    ['1.0.', null],
+    ['.1.0', null],
+    ['1.0.x', null],
+    ['1,0', null],
+    ['"1.0"', null],
+    ['1.0;q=1', null],
+    ['١.٠', null],
+    ['1.0\u0000', null],
+    ['1e0.0', null],
+    ['-1.0', null],
+    [`1.${'0'.repeat(99)}`, null]
   ]
   for (const [text, version] of rows) t.equal(readVersion(text), version, JSON.stringify(text))
 })
 
-t.test('requestedVersion: header, else query parameter, else 0.3; both and different is a conflict', async t => {
+t.test('requestedVersion: header, else query parameter, else 0.3; different values are a conflict', async t => {
   const stated = (version: string): object => ({ version, stated: true })
   const absent = { version: '0.3', stated: false }
   const conflict = { problem: 'conflict' }

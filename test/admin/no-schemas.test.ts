@@ -5,10 +5,15 @@ import t from 'tap'
 import { packageRoot } from '../../src/config/paths.js'
 
 /** What compiles or reads a schema, a policy or a configuration. */
-const COMPILES = /import \{[^}]*\b(?:compileSchema|compilePattern|writeSchemas?|Patterns|buildAgentState|compileAgentPolicy|loadConfig|loadValue|parseConfig)\b[^}]*\} from/
+const COMPILES =
+  /import \{[^}]*\b(?:compileSchema|compilePattern|writeSchemas?|Patterns|buildAgentState|compileAgentPolicy|loadConfig|loadValue|parseConfig)\b[^}]*\} from/
 
 t.test('no route of the admin listener or the console compiles anything', async t => {
-  const files = ['src/admin', 'src/console'].flatMap(folder => readdirSync(join(packageRoot(), folder), { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts')).map(name => join(folder, name)))
+  const files = ['src/admin', 'src/console'].flatMap(folder =>
+    readdirSync(join(packageRoot(), folder), { recursive: true, encoding: 'utf8' })
+      .filter(name => name.endsWith('.ts'))
+      .map(name => join(folder, name))
+  )
   t.ok(files.length > 15)
   t.same(files.filter(file => COMPILES.test(readFileSync(join(packageRoot(), file), 'utf8'))), [])
 })

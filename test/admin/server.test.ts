@@ -23,7 +23,7 @@ t.test('/livez', async t => {
   t.equal((await build({ live: () => false }).inject('/livez?verbose')).statusCode, 503)
 })
 
-t.test('/readyz says why not', async t => {
+t.test('/readyz gives the reasons', async t => {
   let reasons = ['agent weather: no card yet']
   const app = build({ ready: () => ({ ready: reasons.length === 0, reasons }) })
   const before = await app.inject('/readyz')
@@ -35,7 +35,7 @@ t.test('/readyz says why not', async t => {
   t.same(after.json(), { status: 'ready', reasons: [] })
 })
 
-t.test('/readyz asks for all agents, or for any of them', async t => {
+t.test('/readyz requires all agents, or any of them', async t => {
   const app = build({ ready: enough => ({ ready: enough === 'any', reasons: [] }) })
   t.equal((await app.inject('/readyz')).statusCode, 503)
   t.equal((await app.inject('/readyz?agents=all')).statusCode, 503)
@@ -47,7 +47,7 @@ t.test('/readyz asks for all agents, or for any of them', async t => {
   }
 })
 
-t.test('/metrics is the exposition', async t => {
+t.test('/metrics returns the metrics', async t => {
   const response = await build().inject('/metrics')
   t.equal(response.statusCode, 200)
   t.equal(response.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8')
@@ -61,7 +61,7 @@ t.test('/agents is JSON for people', async t => {
   t.equal(response.body, JSON.stringify(agents, null, 2) + '\n')
 })
 
-t.test('HEAD answers like GET, without a body', async t => {
+t.test('HEAD responds like GET, without a body', async t => {
   const app = build({ ready: () => ({ ready: false, reasons: ['x'] }) })
   for (const [url, status] of [['/livez', 200], ['/readyz', 503], ['/metrics', 200], ['/agents', 200]] as const) {
     const response = await app.inject({ method: 'HEAD', url })
@@ -104,7 +104,7 @@ t.test('over a socket: methods Fastify does not know', async t => {
   }
 })
 
-t.test('a failure is answered without details and logged with them', async t => {
+t.test('a failure is reported without details and logged with them', async t => {
   const log: string[] = []
   const response = await build({ agents: () => { throw new Error('SECRET detail') } }, log).inject('/agents')
   t.equal(response.statusCode, 500)
@@ -113,7 +113,7 @@ t.test('a failure is answered without details and logged with them', async t => 
   t.match(log.join(''), /SECRET detail.*stack|stack.*SECRET detail/)
 })
 
-t.test('probes leave no log lines', async t => {
+t.test('probes write no log lines', async t => {
   const log: string[] = []
   const app = build({}, log)
   await app.inject('/livez')

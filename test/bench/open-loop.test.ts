@@ -24,7 +24,14 @@ t.test('every call is sent, counted, and as slow as the server', async t => {
     request.on('data', chunk => { bodies.push(String(chunk)) })
     setTimeout(() => { response.write('first'); setTimeout(() => response.end('last'), 100) }, 50)
   })
-  const { calls, bad, first, whole, late } = await openLoop({ url, headers: { 'content-type': 'application/json' }, body: BODY, rate: 100, seconds: 0.5, expected: 9 })
+  const { calls, bad, first, whole, late } = await openLoop({
+    url,
+    headers: { 'content-type': 'application/json' },
+    body: BODY,
+    rate: 100,
+    seconds: 0.5,
+    expected: 9
+  })
   t.equal(calls, 50)
   t.equal(bad, 0)
   t.same(bodies, Array.from({ length: 50 }, () => '{}'))
@@ -36,7 +43,7 @@ t.test('every call is sent, counted, and as slow as the server', async t => {
   t.ok(whole.percentile(50) >= first.percentile(50) + 90_000, 'the two are told apart')
 })
 
-t.test('calls that were due while the server stood still count from when they were due', async t => {
+t.test('calls that were due while the server was blocked count from their due time', async t => {
   // It answers nobody for 400 ms after the first call: with a closed loop one call would have been slow.
   let free = 0
   const url = await serverWith(t, (request, response) => {
@@ -51,7 +58,7 @@ t.test('calls that were due while the server stood still count from when they we
   t.ok(whole.max >= 395_000, `the first waited ${whole.max} µs`)
 })
 
-t.test('wrong answers are counted, whatever is wrong', async t => {
+t.test('wrong responses are counted', async t => {
   let calls = 0
   const url = await serverWith(t, (request, response) => {
     request.resume()

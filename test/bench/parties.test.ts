@@ -27,20 +27,33 @@ for (const kind of KINDS) {
     t.equal(await wrongWith(url, streamHeaders('burst 50'), streaming), null, 'a stream')
     const held = await holdStreams(url, streamHeaders('hold'), streaming, 10, EVENT)
     await held.close()
-    await until(async () => Number((await call(`${place.agent}/stats`, { method: 'GET' })).json()['streams']) === 0, 'who goes away to be gone for the agent too')
+    await until(
+      async () => Number((await call(`${place.agent}/stats`, { method: 'GET' })).json()['streams']) === 0,
+      'who goes away to be gone for the agent too'
+    )
     const breaches = {
       'no extension': await answer(url, { ...HEADERS, 'a2a-extensions': '' }, good),
       'bad data': await answer(url, HEADERS, Buffer.from(good.toString().replace('"quantity":2', '"quantity":0')))
     }
-    for (const [what, text] of Object.entries(breaches)) t.equal(text.includes('"error"'), CHECKING.has(kind.name), `${what} is ${CHECKING.has(kind.name) ? 'refused' : 'let pass'}: ${text.slice(0, 80)}`)
+    for (const [what, text] of Object.entries(breaches)) {
+      t.equal(
+        text.includes('"error"'),
+        CHECKING.has(kind.name),
+        `${what} is ${CHECKING.has(kind.name) ? 'refused' : 'let pass'}: ${text.slice(0, 80)}`
+      )
+    }
   })
 }
 
-t.test('what is wrong is seen', async t => {
-  t.match(await wrongWith(`${place.agent}/rpc`, { ...HEADERS, 'bench-stream': 'burst 2' }, streaming), /that are not the 800/, 'another answer than expected')
+t.test('wrong responses are detected', async t => {
+  t.match(
+    await wrongWith(`${place.agent}/rpc`, { ...HEADERS, 'bench-stream': 'burst 2' }, streaming),
+    /that are not the 800/,
+    'another answer than expected'
+  )
 })
 
-t.test('bodies have the size that the tables say, and ask for what the card requires', async t => {
+t.test('bodies have the size in the tables, and request what the card requires', async t => {
   for (const work of WORKS) {
     const body = callBody(work)
     t.equal(body.length, work.bytes, work.name)
@@ -51,5 +64,6 @@ t.test('bodies have the size that the tables say, and ask for what the card requ
 })
 
 async function answer (url: string, headers: Readonly<Record<string, string>>, body: Buffer): Promise<string> {
-  return (await call(url, { method: 'POST', headers: [...Object.entries(headers).flat(), 'content-length', String(body.length)], body })).text
+  return (await call(url, { method: 'POST', headers: [...Object.entries(headers).flat(), 'content-length', String(body.length)], body }))
+    .text
 }

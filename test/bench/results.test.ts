@@ -10,20 +10,31 @@ const RESULTS = join(packageRoot(), 'bench')
 const results = JSON.parse(readFileSync(join(RESULTS, 'results.json'), 'utf8')) as Results
 const row = (party: string, ...samples: Sample[]): Row => ({ party, samples })
 
-t.test('RESULTS.md says what results.json says', async t => {
-  t.equal(readFileSync(join(RESULTS, 'RESULTS.md'), 'utf8'), render(results), 'otherwise run "npm run bench", or "npm run build" where only the page is old')
+t.test('RESULTS.md matches results.json', async t => {
+  t.equal(
+    readFileSync(join(RESULTS, 'RESULTS.md'), 'utf8'),
+    render(results),
+    'otherwise run "npm run bench", or "npm run build" where only the page is old'
+  )
 })
 
-t.test('the results kept are of a whole run: each goal has its figure, unless the party is not installed', { skip: results.conditions.loadBefore > 0.5 ? 'they are of a busy machine' : false }, async t => {
-  const absent = results.parties.filter(({ version }) => version === null).map(({ name }) => name)
-  for (const goal of GOALS) {
-    if (absent.includes('nginx-njs') && goal.against.includes('njs')) continue
-    t.ok(goal.measure(results), goal.work)
+t.test(
+  'the stored results are of a complete run: each goal has its figure, unless the party is not installed',
+  { skip: results.conditions.loadBefore > 0.5 ? 'they are of a busy machine' : false },
+  async t => {
+    const absent = results.parties.filter(({ version }) => version === null).map(({ name }) => name)
+    for (const goal of GOALS) {
+      if (absent.includes('nginx-njs') && goal.against.includes('njs')) continue
+      t.ok(goal.measure(results), goal.work)
+    }
+    t.notOk(
+      results.measured.some(({ rows }) => rows.some(one => one.broken !== undefined && one.party.startsWith('gateway'))),
+      'no answer of the gateway was wrong'
+    )
   }
-  t.notOk(results.measured.some(({ rows }) => rows.some(one => one.broken !== undefined && one.party.startsWith('gateway'))), 'no answer of the gateway was wrong')
-})
+)
 
-t.test('who is not the limit is compared by CPU', async t => {
+t.test('a party that is not the bottleneck is compared by CPU', async t => {
   const ours = row('gateway', { perSecond: 100, cpuPerCall: 20, busy: 0.95 })
   t.same(capacityRatio(ours, row('a', { perSecond: 50, cpuPerCall: 30, busy: 0.99 })), { median: 2, low: 2, high: 2 })
   t.match(capacityRatio(ours, row('b', { perSecond: 150, cpuPerCall: 5, busy: 0.3 })), { median: 0.25, note: 'by CPU' })
@@ -43,7 +54,17 @@ t.test('a goal is met at its bound, and missed below', async t => {
 })
 
 t.test('a broken party has no figures, only a reason', async t => {
-  const text = render({ ...results, measured: [{ case: 'throughput', about: 'calls', work: '400 B', rows: [row('gateway', { perSecond: 1, cpuPerCall: 1, busy: 1 }), { party: 'nginx', samples: [], broken: 'status 502: a|b' }] }] })
-  t.match(text, /^\| nginx \| \*\*wrong answers\*\*: status 502: a\\\|b \|/m)
+  const text = render({
+    ...results,
+    measured: [
+      {
+        case: 'throughput',
+        about: 'calls',
+        work: '400 B',
+        rows: [row('gateway', { perSecond: 1, cpuPerCall: 1, busy: 1 }), { party: 'nginx', samples: [], broken: 'status 502: a|b' }]
+      }
+    ]
+  })
+  t.match(text, /^\| nginx \| \*\*wrong responses\*\*: status 502: a\\\|b \|/m)
   t.match(text, /^\| calls of 400 B \| bare `node:http` and undici \| ≥ 0.95× \| not measured \|/m)
 })

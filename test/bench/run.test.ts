@@ -6,37 +6,83 @@ import { HELP, UsageError, benchOptions } from '../../bench/options.js'
 import { render } from '../../bench/render.js'
 import { run } from '../../bench/run.js'
 
-t.test('cases run, if only for a moment', async t => {
+t.test('cases run for a short time', async t => {
   const said: string[] = []
-  const results = await run({ only: ['stream', 'latency', 'start'], parties: ['gateway', 'direct'], rounds: 1, seconds: 0.1, quick: true, pin: false, tool: 'autocannon', rate: 50 }, line => said.push(line))
+  const results = await run(
+    {
+      only: ['stream', 'latency', 'start'],
+      parties: ['gateway', 'direct'],
+      rounds: 1,
+      seconds: 0.1,
+      quick: true,
+      pin: false,
+      tool: 'autocannon',
+      rate: 50
+    },
+    line => said.push(line)
+  )
   t.same(results.measured.map(({ case: name, work }) => `${name} ${work}`), ['stream 50 events', 'latency 400 B', 'start start to ready'])
-  for (const { work, rows } of results.measured) for (const { party, broken, samples } of rows) t.match({ broken, rounds: samples.length }, { broken: undefined, rounds: 1 }, `${party} at ${work}`)
+  for (const { work, rows } of results.measured) {
+    for (const { party, broken, samples } of rows) {
+      t.match({ broken, rounds: samples.length }, { broken: undefined, rounds: 1 }, `${party} at ${work}`)
+    }
+  }
   t.ok((results.measured[0]?.rows[0]?.samples[0]?.['perSecond'] ?? 0) > 0)
   t.ok((results.measured[0]?.rows[0]?.samples[0]?.['cpuPerCall'] ?? 0) > 0)
-  t.notOk(results.measured[0]?.rows.find(({ party }) => party === 'direct')?.samples[0]?.['cpuPerCall'], 'there is no proxy whose CPU could be told')
+  t.notOk(
+    results.measured[0]?.rows.find(({ party }) => party === 'direct')?.samples[0]?.['cpuPerCall'],
+    'there is no proxy whose CPU could be told'
+  )
   t.match(render(results), /^\| direct \|/m)
   t.ok(said.some(line => /^stream: round 1 of 1$/.test(line)))
 })
 
-t.test('each goes first as often as the others, and who answers wrongly goes no more', async t => {
+t.test('each party goes first equally often, and a party with wrong responses is excluded', async t => {
   const order: string[] = []
-  const rows = await interleave({ rounds: 3, say: () => {} } as unknown as Bench, 'title', ['a', 'b', 'c'].map(name => ({ name, of: name })), async name => {
-    order.push(name)
-    if (name === 'b' && order.length > 3) throw new WrongAnswer('status 500')
-    return { figure: order.length }
-  })
+  const rows = await interleave(
+    { rounds: 3, say: () => {} } as unknown as Bench,
+    'title',
+    ['a', 'b', 'c'].map(name => ({ name, of: name })),
+    async name => {
+      order.push(name)
+      if (name === 'b' && order.length > 3) throw new WrongAnswer('status 500')
+      return { figure: order.length }
+    }
+  )
   t.equal(order.join(''), 'abcbcaca')
-  t.same(rows.map(({ party, samples, broken }) => [party, samples.length, broken]), [['a', 3, undefined], ['b', 0, 'status 500'], ['c', 3, undefined]])
-  await t.rejects(interleave({ rounds: 1, say: () => {} } as unknown as Bench, 'title', [{ name: 'a', of: null }], async () => { throw new Error('the harness itself') }), /the harness itself/)
+  t.same(
+    rows.map(({ party, samples, broken }) => [party, samples.length, broken]),
+    [
+      ['a', 3, undefined],
+      ['b', 0, 'status 500'],
+      ['c', 3, undefined]
+    ]
+  )
+  await t.rejects(
+    interleave({ rounds: 1, say: () => {} } as unknown as Bench, 'title', [{ name: 'a', of: null }], async () => {
+      throw new Error('the harness itself')
+    }),
+    /the harness itself/
+  )
 })
 
 t.test('flags', async t => {
   t.match(benchOptions([], '/own'), { rounds: 5, seconds: 1, quick: false, only: null, out: '/own' })
   t.match(benchOptions(['--quick'], '/own'), { rounds: 2, quick: true, out: null }, 'a rough run does not replace the results')
-  t.match(benchOptions(['--only=latency,start', '--rounds=3', '--seconds=0.5', '--out=/there'], '/own'), { only: ['latency', 'start'], rounds: 3, seconds: 0.5, out: '/there' })
+  t.match(benchOptions(['--only=latency,start', '--rounds=3', '--seconds=0.5', '--out=/there'], '/own'), {
+    only: ['latency', 'start'],
+    rounds: 3,
+    seconds: 0.5,
+    out: '/there'
+  })
   t.equal(benchOptions(['--only=latency'], '/own')?.out, null)
   t.equal(benchOptions(['--help'], '/own'), null)
-  for (const [args, message] of [[['--only=lattency'], /--only: there is no "lattency"; choose of throughput/], [['--rounds=0'], /--rounds must be a number above 0/], [['--fast'], /--fast/], [['--parties=apache'], /there is no "apache"/]] as const) {
+  for (const [args, message] of [
+    [['--only=lattency'], /--only: there is no "lattency"; choose of throughput/],
+    [['--rounds=0'], /--rounds must be a number above 0/],
+    [['--fast'], /--fast/],
+    [['--parties=apache'], /there is no "apache"/]
+  ] as const) {
     t.throws(() => benchOptions(args, '/own'), message)
     try {
       benchOptions(args, '/own')

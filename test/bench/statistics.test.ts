@@ -1,7 +1,7 @@
 import t from 'tap'
 import { difference, pairwise, quantile, ratio, spread } from '../../bench/statistics.js'
 
-t.test('quantiles lie at ranks, or between two of them', async t => {
+t.test('quantiles are at ranks, or between two of them', async t => {
   t.equal(quantile([3, 1, 2], 0.5), 2)
   t.equal(quantile([4, 1, 3, 2], 0.5), 2.5)
   t.equal(quantile([1, 2, 3, 4, 5], 0.25), 2)
@@ -10,13 +10,13 @@ t.test('quantiles lie at ranks, or between two of them', async t => {
   t.ok(Number.isNaN(quantile([], 0.5)))
 })
 
-t.test('a list stays as it was', async t => {
+t.test('a list is not changed', async t => {
   const figures = [3, 1, 2]
   t.same(spread(figures), { median: 2, low: 1.5, high: 2.5 })
   t.same(figures, [3, 1, 2])
 })
 
-t.test('what is compared is compared round by round', async t => {
+t.test('parties are compared round by round', async t => {
   t.same(pairwise([10, 30], [5, 10], ratio), [2, 3])
   t.same(pairwise([10, 30, 99], [4, 10], difference), [6, 20], 'rounds that only one has say nothing')
 })

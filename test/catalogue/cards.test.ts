@@ -22,44 +22,98 @@ function findings (name: string, agentCard: object): CardFinding[] {
 }
 
 /** Entry, `params` that its extension is declared with, or other keys of the card, and what is said of them. */
-const BROKEN: Readonly<Record<string, readonly { readonly params?: unknown, readonly more?: object, readonly message: RegExp }[]>> = {
-  'a2ui-0-10': [{ params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ }, { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }],
-  'a2ui-0-8': [{ params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ }, { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }],
-  'a2ui-0-9': [{ params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ }, { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }],
-  'a2ui-0-9-1': [{ params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ }, { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }],
-  'a2ui-1-0': [{ params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ }, { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }],
-  'agentstack-embedding': [{ message: /embedding_demands is required/ }, { params: { embedding_demands: { default: { suggested: 'm' } } }, message: /embedding_demands\.default\.suggested must be/ }],
+const BROKEN: Readonly<Record<string, readonly { readonly params?: unknown; readonly more?: object; readonly message: RegExp }[]>> = {
+  'a2ui-0-10': [
+    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ },
+    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }
+  ],
+  'a2ui-0-8': [
+    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ },
+    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }
+  ],
+  'a2ui-0-9': [
+    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ },
+    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }
+  ],
+  'a2ui-0-9-1': [
+    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ },
+    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }
+  ],
+  'a2ui-1-0': [
+    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ },
+    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }
+  ],
+  'agentstack-embedding': [
+    { message: /embedding_demands is required/ },
+    { params: { embedding_demands: { default: { suggested: 'm' } } }, message: /embedding_demands\.default\.suggested must be/ }
+  ],
   'agentd-task-annotations': [{ params: { schema: 7 }, message: /schema must be string/ }],
   'agentstack-error': [{ params: { include_stacktrace: 'yes' }, message: /include_stacktrace must be boolean/ }],
-  'agentstack-form': [{ message: /form_demands is required/ }, { params: { form_demands: { initial_form: { fields: [] } } }, message: /form_demands\.initial_form\.fields must/ }],
-  'agentstack-llm': [{ message: /llm_demands is required/ }, { params: { llm_demands: { default: { suggested: 'm' } } }, message: /llm_demands\.default\.suggested must be/ }],
-  'agentstack-mcp': [{ message: /mcp_demands is required/ }, { params: { mcp_demands: { default: { allowed_transports: ['sse'] } } }, message: /mcp_demands\.default\.allowed_transports\[0\] must be one of/ }],
+  'agentstack-form': [
+    { message: /form_demands is required/ },
+    { params: { form_demands: { initial_form: { fields: [] } } }, message: /form_demands\.initial_form\.fields must/ }
+  ],
+  'agentstack-llm': [
+    { message: /llm_demands is required/ },
+    { params: { llm_demands: { default: { suggested: 'm' } } }, message: /llm_demands\.default\.suggested must be/ }
+  ],
+  'agentstack-mcp': [
+    { message: /mcp_demands is required/ },
+    {
+      params: { mcp_demands: { default: { allowed_transports: ['sse'] } } },
+      message: /mcp_demands\.default\.allowed_transports\[0\] must be one of/
+    }
+  ],
   'agentstack-memoryhub': [{ params: { memoryhub_demands: [] }, message: /memoryhub_demands must be object/ }],
-  'agentstack-oauth': [{ params: { oauth_demands: { default: { redirect_uri: 'https://x.test' } } }, message: /oauth_demands\.default\.redirect_uri must be boolean/ }],
+  'agentstack-oauth': [
+    {
+      params: { oauth_demands: { default: { redirect_uri: 'https://x.test' } } },
+      message: /oauth_demands\.default\.redirect_uri must be boolean/
+    }
+  ],
   'agentstack-platform-api': [{ params: { auto_use: 1 }, message: /auto_use must be boolean/ }],
   'agentstack-secrets': [{ params: { secret_demands: { key: {} } }, message: /secret_demands\.key\.name is required/ }],
-  agp: [{ params: { agent_role: 'worker', supported_agp_versions: ['1'] }, message: /agent_role must be/ }, { params: { agent_role: 'gateway', supported_agp_versions: [] }, message: /supported_agp_versions must/ }],
+  agp: [
+    { params: { agent_role: 'worker', supported_agp_versions: ['1'] }, message: /agent_role must be/ },
+    { params: { agent_role: 'gateway', supported_agp_versions: [] }, message: /supported_agp_versions must/ }
+  ],
   ap2: [{ message: /roles is required/ }, { params: { roles: ['merchant', 'buyer'] }, message: /roles\[1\] must be one of/ }],
   'fhir-context': [{ params: { scopes: [{ required: true }] }, message: /scopes\[0\]\.name is required/ }],
   latency: [{ params: { skillLatency: 200 }, message: /skillLatency must be object/ }],
-  'object-schemas': [{ more: { schemas: undefined }, message: /schemas/ }, { more: { schemas: { order: 'object' } }, message: /schemas/ }],
+  'object-schemas': [
+    { more: { schemas: undefined }, message: /schemas/ },
+    { more: { schemas: { order: 'object' } }, message: /schemas/ }
+  ],
   oid4vp: [{ message: /oid4vpVersions is required/ }, { params: { oid4vpVersions: [] }, message: /oid4vpVersions must/ }],
-  parafe: [{ params: { agent_id: 'a', broker_url: 'b', minimum_identity_assurance: 'none', scope_requirements: {} }, message: /minimum_identity_assurance must be one of/ }],
-  'parafe-v2': [{ message: /agent_id is required/ }, { params: { agent_id: 'a', broker_url: 'https://b.test', scope_requirements: [] }, message: /scope_requirements must be object/ }],
+  parafe: [
+    {
+      params: { agent_id: 'a', broker_url: 'b', minimum_identity_assurance: 'none', scope_requirements: {} },
+      message: /minimum_identity_assurance must be one of/
+    }
+  ],
+  'parafe-v2': [
+    { message: /agent_id is required/ },
+    { params: { agent_id: 'a', broker_url: 'https://b.test', scope_requirements: [] }, message: /scope_requirements must be object/ }
+  ],
   'realtime-agent': [{ params: { directiveTypes: 'all' }, message: /directiveTypes must be array/ }],
   'sam-agent-type': [{ params: { type: '' }, message: /type must/ }],
   'sam-deployment': [{ message: /id is required/ }],
   'sam-display-name': [{ message: /display_name is required/ }],
   'sam-gateway-role': [{ params: { gateway_id: 'g' }, message: /gateway_type is required/ }],
   'sam-peer-topology': [{ params: { peer_agent_names: { a: 1 } }, message: /peer_agent_names must be array/ }],
-  'sam-schemas': [{ params: {}, message: /must/ }, { params: { input_schema: 'x' }, message: /input_schema must be/ }],
+  'sam-schemas': [
+    { params: {}, message: /must/ },
+    { params: { input_schema: 'x' }, message: /input_schema must be/ }
+  ],
   'sam-tools': [{ params: { tools: [{ id: 'a' }] }, message: /tools\[0\]\.name is required/ }],
   'secure-passport': [{ params: { supportedStateKeys: 'all' }, message: /supportedStateKeys must be array/ }],
   ucp: [{ params: { capabilities: { 'dev.ucp.shopping.checkout': [{}] } }, message: /version is required/ }]
 }
 
-t.test('each entry with rules for cards has a card here that breaks them', async t => {
-  const checking = Object.entries(CATALOGUE).filter(([, { card: checks }]) => checks?.params !== undefined || checks?.schema !== undefined).map(([name]) => name)
+t.test('each entry with rules for cards has a card here that violates them', async t => {
+  const checking = Object.entries(CATALOGUE)
+    .filter(([, { card: checks }]) => checks?.params !== undefined || checks?.schema !== undefined)
+    .map(([name]) => name)
   t.same(Object.keys(BROKEN).toSorted(), checking.toSorted())
 })
 
@@ -69,11 +123,21 @@ for (const [name, cards] of Object.entries(BROKEN)) {
     if (!loaded.ok) return t.fail('the tests of the entry cannot be read')
     const sound = loaded.tests.value.card as { readonly capabilities: { readonly extensions: readonly { readonly uri: string }[] } }
     t.same(findings(name, sound), [], 'the card of its tests holds')
-    const { uri } = sound.capabilities.extensions.find(one => one.uri === CATALOGUE[name]?.uri || CATALOGUE[name]?.uriPattern !== undefined) ?? { uri: '' }
+    const { uri } = sound.capabilities.extensions.find(
+      one => one.uri === CATALOGUE[name]?.uri || CATALOGUE[name]?.uriPattern !== undefined
+    ) ?? { uri: '' }
     for (const { params, more, message } of cards) {
       const broken = { ...sound, ...more, capabilities: { extensions: [{ uri, ...(params === undefined ? {} : { params }) }] } }
-      t.match(findings(name, broken), [{ policy: name, mode: CATALOGUE[name]?.mode ?? 'enforce', rejects: false, message }], JSON.stringify(params ?? more ?? 'no params'))
-      t.same(findings(name, { ...broken, capabilities: { extensions: [{ uri: 'urn:another' }] } }), [], 'a card that does not declare it is not looked at')
+      t.match(
+        findings(name, broken),
+        [{ policy: name, mode: CATALOGUE[name]?.mode ?? 'enforce', rejects: false, message }],
+        JSON.stringify(params ?? more ?? 'no params')
+      )
+      t.same(
+        findings(name, { ...broken, capabilities: { extensions: [{ uri: 'urn:another' }] } }),
+        [],
+        'a card that does not declare it is not looked at'
+      )
     }
   })
 }

@@ -36,7 +36,10 @@ function taken (flags: readonly string[] = []): boolean | undefined {
 async function works (t: Test, flags: readonly string[] = [], settings = ''): Promise<string> {
   const agent = await fakeAgent(t)
   const file = join(copy, 'gateway.yaml')
-  writeFileSync(file, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]\n${settings}`)
+  writeFileSync(
+    file,
+    `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]\n${settings}`
+  )
   const args = [...flags, join(copy, 'dist/src/main.js'), 'serve', '--config', file]
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => { child.kill('SIGKILL') })
@@ -57,24 +60,24 @@ async function works (t: Test, flags: readonly string[] = [], settings = ''): Pr
   return output
 }
 
-t.test('what V8 has kept is taken', async t => {
+t.test('the code cache is used', async t => {
   t.equal(taken(), true)
   await works(t)
 })
 
-t.test('made under other flags it is not, and the gateway starts', async t => {
+t.test('a cache made with other flags is not used, and the gateway starts', async t => {
   t.equal(taken(['--max-old-space-size=300']), false)
   await works(t, ['--max-old-space-size=300'])
 })
 
-t.test('packages that few starts need are found beside it when they are', async t => {
+t.test('rarely needed packages are found next to the script', async t => {
   const output = await works(t, [], `telemetry: {traces: {enabled: true}}\nstate: {store: "redis://127.0.0.1:${await freePort()}"}\n`)
   t.match(output, /no connection to the store/)
   t.match(output, /ECONNREFUSED/, 'what the client of Redis says')
   t.notMatch(output, /Tracing is off/)
 })
 
-t.test('nor is what is missing, cut off, damaged, or something else', async t => {
+t.test('a missing, truncated, damaged or foreign cache is not used either', async t => {
   const damaged = Buffer.from(kept)
   damaged[damaged.length >> 1] = (damaged[damaged.length >> 1] ?? 0) ^ 1
   // Whole, as far as its checksum says.
@@ -98,13 +101,15 @@ t.test('nor is what is missing, cut off, damaged, or something else', async t =>
   }
 })
 
-t.test('it stands in the place of modules that the compiler writes: compiling alone puts it out of force', async t => {
-  const modules = readdirSync(join(root, 'dist/src'), { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.js') && /^import \{ bundled \}/.test(readFileSync(join(root, 'dist/src', path), 'utf8')))
+t.test('it replaces modules that the compiler writes: compiling alone disables it', async t => {
+  const modules = readdirSync(join(root, 'dist/src'), { recursive: true, encoding: 'utf8' }).filter(
+    path => path.endsWith('.js') && /^import \{ bundled \}/.test(readFileSync(join(root, 'dist/src', path), 'utf8'))
+  )
   t.strictSame(modules.sort(), ['cli/serve.js', 'cluster/main.js'])
   for (const path of modules) t.ok(existsSync(join(root, 'src', path.replace(/js$/, 'ts'))), path)
 })
 
-t.test('no package in it looks for files beside its own modules, but pino for those of transports, which the gateway has none of', async t => {
+t.test('no bundled package reads files next to its modules, except pino for transports, which the gateway does not use', async t => {
   const packages = new Set<string>()
   let at = ''
   for (const line of readFileSync(script, 'latin1').split('\n').slice(1)) {

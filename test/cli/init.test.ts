@@ -11,7 +11,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { readCard } from '../../src/a2a/card/card.js'
 import { runCheck } from '../../src/cli/check.js'
-import { CHECKS } from '../../src/cli/configuration.js'
+import { CHECKS } from '../../src/gateway/configuration.js'
 import { runInit } from '../../src/cli/init.js'
 import { starterFile } from '../../src/cli/starter.js'
 import { formatDiagnostic, loadCatalogue, parseConfig } from '../../src/config/load.js'
@@ -57,52 +57,111 @@ async function serve (t: Test, handler: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('agents of every SDK, by their address or that of their card', async t => {
+t.test('agents of every SDK, by the address of the agent or of its card', async t => {
   for (const kind of ['v1', 'dual', 'v03'] as const) {
-    const agent = await startAgent({ kind, card: { name: 'Order Desk', extensions: [{ uri: OBJECT_SCHEMAS, required: true, description: 'Typed input.', params: { schemas: { order: {} } } }, { uri: 'https://example.com/ext/loyalty/v1.2', params: { tiers: 3 } }] } })
+    const agent = await startAgent({
+      kind,
+      card: {
+        name: 'Order Desk',
+        extensions: [
+          { uri: OBJECT_SCHEMAS, required: true, description: 'Typed input.', params: { schemas: { order: {} } } },
+          { uri: 'https://example.com/ext/loyalty/v1.2', params: { tiers: 3 } }
+        ]
+      }
+    })
     t.teardown(() => agent.close())
     const { code, out, err } = await init(agent.url)
     t.same([code, err], [0, ''], kind)
     const config = accepted(out)
-    t.match(config.agents, [{ name: 'order-desk', upstream: { url: `${agent.url}/` }, mode: 'enforce', card: { url: null }, extensions: ['object-schemas'] }])
-    t.match(out, `      # "${OBJECT_SCHEMAS}", required: Typed input.\n      #   its params: "schemas"\n      #   schemas that the card declares: "order"\n      # Response rules: 2. They only record violations while "responses" above is observe.\n      - object-schemas\n`)
-    t.match(out, '    # "https://example.com/ext/loyalty/v1.2", not required\n    #   its params: "tiers"\n    # The catalogue has no policy for it. Write one below, then list it here: loyalty\n')
+    t.match(config.agents, [
+      { name: 'order-desk', upstream: { url: `${agent.url}/` }, mode: 'enforce', card: { url: null }, extensions: ['object-schemas'] }
+    ])
+    t.match(
+      out,
+      `      # "${OBJECT_SCHEMAS}", required: Typed input.\n      #   its params: "schemas"\n      #   schemas that the card declares: "order"\n      # Response rules: 2. They only record violations while "responses" above is observe.\n      - object-schemas\n`
+    )
+    t.match(
+      out,
+      '    # "https://example.com/ext/loyalty/v1.2", not required\n    #   its params: "tiers"\n    # The catalogue has no policy for it. Write one below, then list it here: loyalty\n'
+    )
     t.match(out, '# The agent takes "text/plain", "application/json".')
-    t.match(uncommented(out), { extensions: { loyalty: { uri: 'https://example.com/ext/loyalty/v1.2' } }, agents: [{ extensions: ['loyalty', 'object-schemas'] }] })
+    t.match(uncommented(out), {
+      extensions: { loyalty: { uri: 'https://example.com/ext/loyalty/v1.2' } },
+      agents: [{ extensions: ['loyalty', 'object-schemas'] }]
+    })
     t.same(accepted((await init(agent.cardUrl)).out).agents, config.agents, 'the address of the card is as good')
 
     const file = join(t.testdir(), 'starter.yaml')
     t.match(await init(agent.url, file), { code: 0, out: '', err: `written: ${file}; next: a2a-gateway check --live --config ${file}` })
     t.equal(readFileSync(file, 'utf8'), out)
-    t.match(await init(agent.url, file), { code: 1, err: `a2a-gateway init: ${file} exists already; name another file with --output, or remove it` })
+    t.match(await init(agent.url, file), {
+      code: 1,
+      err: `a2a-gateway init: ${file} exists already; name another file with --output, or remove it`
+    })
     const lines: string[] = []
-    t.equal(await runCheck({ config: file, live: true, env: {} }, { out: text => { lines.push(text) }, err: text => { lines.push(text) } }), 0, lines.join(''))
+    t.equal(
+      await runCheck(
+        { config: file, live: true, env: {} },
+        {
+          out: text => {
+            lines.push(text)
+          },
+          err: text => {
+            lines.push(text)
+          }
+        }
+      ),
+      0,
+      lines.join('')
+    )
     t.match(await init(agent.url, join(file, 'x')), { code: 1, err: /cannot be written: ENOTDIR/ })
   }
 })
 
-t.test('a card in a place of its own, and an agent below a path', async t => {
+t.test('a card at another address, and an agent below a path', async t => {
   const card = JSON.stringify({ name: '7', url: 'https://agents.example:8443/a2a/v1' })
   const url = await serve(t, (req, res) => {
     if (req.url === '/registry/seven.json?v=1' || req.url === '/team/a/.well-known/agent.json') res.end(card)
     else res.writeHead(404).end()
   })
-  t.match(accepted((await init(`${url}/registry/seven.json?v=1#x`)).out).agents, [{ name: 'agent-7', upstream: { url: 'https://agents.example:8443/' }, card: { url: `${url}/registry/seven.json?v=1` } }])
+  t.match(accepted((await init(`${url}/registry/seven.json?v=1#x`)).out).agents, [
+    { name: 'agent-7', upstream: { url: 'https://agents.example:8443/' }, card: { url: `${url}/registry/seven.json?v=1` } }
+  ])
   t.match(accepted((await init(`${url}/team/a`)).out).agents, [{ upstream: { url: `${url}/team/a` }, card: { url: null }, extensions: [] }])
   t.match((await init(`${url}/team/a/`)).out, '# The card declares no extension.')
 })
 
-t.test('no card, in words', async t => {
+t.test('no card: the messages', async t => {
   const url = await serve(t, (_req, res) => { res.end('<html>') })
-  t.match(await init(url), { code: 1, out: '', err: `a2a-gateway init: no card there: ${url}/.well-known/agent-card.json does not hold a card: ` })
-  t.match(await init('http://127.0.0.1:1'), { code: 1, out: '', err: /^a2a-gateway init: no card there: .* cannot be reached: connection refused/ })
-  t.same(await init(undefined), { code: 1, out: '', err: 'a2a-gateway init: the URL of an agent is required, such as http://127.0.0.1:9999' })
-  t.same(await init('localhost:9999'), { code: 1, out: '', err: 'a2a-gateway init: URL: must be an absolute http or https URL (did you mean "http://localhost:9999"?)' })
+  t.match(await init(url), {
+    code: 1,
+    out: '',
+    err: `a2a-gateway init: no card there: ${url}/.well-known/agent-card.json does not contain a card: `
+  })
+  t.match(await init('http://127.0.0.1:1'), {
+    code: 1,
+    out: '',
+    err: /^a2a-gateway init: no card there: .* cannot be reached: connection refused/
+  })
+  t.same(await init(undefined), {
+    code: 1,
+    out: '',
+    err: 'a2a-gateway init: the URL of an agent is required, such as http://127.0.0.1:9999'
+  })
+  t.same(await init('localhost:9999'), {
+    code: 1,
+    out: '',
+    err: 'a2a-gateway init: URL: must be an absolute http or https URL (did you mean "http://localhost:9999"?)'
+  })
   t.match(await init('card.json'), { code: 1, err: /must be an absolute http or https URL/ })
   t.match(await init('http://u:p@h/'), { code: 1, err: /must not carry credentials/ })
 })
 
-const starter = (value: unknown, catalogue: Readonly<Record<string, PolicyConfig>> = loadCatalogue(), cardUrl: string | null = null): string => {
+const starter = (
+  value: unknown,
+  catalogue: Readonly<Record<string, PolicyConfig>> = loadCatalogue(),
+  cardUrl: string | null = null
+): string => {
   const read = readCard(value)
   if (!read.ok) throw new Error(read.problem)
   const text = starterFile({ card: read.card, origin: 'http://a.test/', upstream: 'http://a.test/', cardUrl, catalogue })
@@ -110,7 +169,32 @@ const starter = (value: unknown, catalogue: Readonly<Record<string, PolicyConfig
   return text
 }
 
-const HOSTILE = ['x\n    mode: off', '\u2028mode: off', '\u0085mode: off', '"}\n# x', '${HOME}', '$${HOME}', '${', '\u0000\u001b[31m', '\ufeff', '\ud800', 'null', 'true', '1e5', '-', '...', '---\n', '%YAML 1.1', '&a *a !!str', '[[[[[', '\u202e', 'a: b # c', "it's", '\\', '\r']
+const HOSTILE = [
+  'x\n    mode: off',
+  '\u2028mode: off',
+  '\u0085mode: off',
+  '"}\n# x',
+  '${HOME}',
+  '$${HOME}',
+  '${',
+  '\u0000\u001b[31m',
+  '\ufeff',
+  '\ud800',
+  'null',
+  'true',
+  '1e5',
+  '-',
+  '...',
+  '---\n',
+  '%YAML 1.1',
+  '&a *a !!str',
+  '[[[[[',
+  '\u202e',
+  'a: b # c',
+  "it's",
+  '\\',
+  '\r'
+]
 
 t.test('hostile cards', async t => {
   for (const [index, text] of HOSTILE.entries()) {
@@ -120,7 +204,14 @@ t.test('hostile cards', async t => {
       defaultInputModes: [text],
       defaultOutputModes: [text, 7],
       schemas: { [text]: {} },
-      capabilities: { extensions: [{ uri: OBJECT_SCHEMAS, description: text }, { uri: `urn:${text}`, description: text, params: { [text]: text } }, { uri: text }, { uri: 'urn:plain:${HOME}', required: text }] }
+      capabilities: {
+        extensions: [
+          { uri: OBJECT_SCHEMAS, description: text },
+          { uri: `urn:${text}`, description: text, params: { [text]: text } },
+          { uri: text },
+          { uri: 'urn:plain:${HOME}', required: text }
+        ]
+      }
     }
     const out = starter(value)
     const config = accepted(out)
@@ -135,21 +226,33 @@ t.test('hostile cards', async t => {
 t.test('any card', async t => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...HOSTILE), fc.webUrl())
   const extension = fc.record({ uri: text, required: fc.boolean(), description: text, params: fc.dictionary(text, text) })
-  check('cli/init/any-card', fc.property(text, fc.array(extension, { maxLength: 5 }), fc.array(text, { maxLength: 3 }), (name, extensions, modes) => {
-    const value = { name, url: 'http://a.test/', defaultInputModes: modes, capabilities: { extensions } }
-    const out = starter(value)
-    accepted(out)
-    if (!out.includes('\n# extensions:\n')) return
-    const read = readCard(value)
-    const uris = read.ok ? read.card.extensions.map(one => one.uri) : []
-    const own = Object.values(uncommented(out).extensions).map(policy => policy.uri)
-    if (own.toSorted().join() !== uris.toSorted().join()) throw new Error(`${own.join()} is not ${uris.join()}`)
-  }), { numRuns: 100 })
+  check(
+    'cli/init/any-card',
+    fc.property(text, fc.array(extension, { maxLength: 5 }), fc.array(text, { maxLength: 3 }), (name, extensions, modes) => {
+      const value = { name, url: 'http://a.test/', defaultInputModes: modes, capabilities: { extensions } }
+      const out = starter(value)
+      accepted(out)
+      if (!out.includes('\n# extensions:\n')) return
+      const read = readCard(value)
+      const uris = read.ok ? read.card.extensions.map(one => one.uri) : []
+      const own = Object.values(uncommented(out).extensions).map(policy => policy.uri)
+      if (own.toSorted().join() !== uris.toSorted().join()) throw new Error(`${own.join()} is not ${uris.join()}`)
+    }),
+    { numRuns: 100 }
+  )
   t.ok(true, 'accepted, and its policies are for the card\'s extensions')
 })
 
-t.test('what is in the catalogue and only observes', async t => {
-  const out = starter({ url: 'http://a.test/', extensions: [{ uri: 'urn:watched' }], defaultInputModes: Array.from({ length: 12 }, (_, index) => `a/${index}`) }, { watched: { uri: 'urn:watched', mode: 'observe' } }, 'http://cards.test/${x}.json')
+t.test('policies of the catalogue, which only observe', async t => {
+  const out = starter(
+    {
+      url: 'http://a.test/',
+      extensions: [{ uri: 'urn:watched' }],
+      defaultInputModes: Array.from({ length: 12 }, (_, index) => `a/${index}`)
+    },
+    { watched: { uri: 'urn:watched', mode: 'observe' } },
+    'http://cards.test/${x}.json'
+  )
   t.match(out, '      # Only records violations; to reject them, write "-  watched: {mode: enforce}" instead.\n      - watched\n')
   t.match(out, '"a/9" and 2 more.')
   t.match(out, '\n    responses: observe\n')
@@ -157,13 +260,16 @@ t.test('what is in the catalogue and only observes', async t => {
   t.match(out, 'url: "http://cards.test/$${x}.json"')
 })
 
-t.test('what has rules for answers', async t => {
+t.test('policies with rules for responses', async t => {
   const rule = { id: 'r', select: { part: {} }, count: { min: 1 } }
-  const out = starter({ url: 'http://a.test/', extensions: [{ uri: 'urn:two' }] }, { two: { uri: 'urn:two', response: [rule, { ...rule, id: 's' }] } })
+  const out = starter(
+    { url: 'http://a.test/', extensions: [{ uri: 'urn:two' }] },
+    { two: { uri: 'urn:two', response: [rule, { ...rule, id: 's' }] } }
+  )
   t.match(out, '      # Response rules: 2. They only record violations while "responses" above is observe.\n      - two\n')
 })
 
-t.test('object-schemas is there from the beginning, and a policy for a pattern once', async t => {
+t.test('object-schemas is always listed, and a policy for a pattern once', async t => {
   t.same(accepted(starter({ url: 'http://a.test/' })).agents[0]?.extensions, ['object-schemas'])
   const uris = ['https://ucp.dev/2026-01-11/specification/reference', 'https://ucp.dev/2026-04-08/specification/reference']
   const out = starter({ url: 'http://a.test/', capabilities: { extensions: uris.map(uri => ({ uri })) } })
@@ -171,6 +277,6 @@ t.test('object-schemas is there from the beginning, and a policy for a pattern o
   for (const uri of uris) t.match(out, uri)
 })
 
-t.test('every sentence has been printed', async t => {
+t.test('every message has been printed', async t => {
   t.same(unsaid(['src/cli/init.ts', 'src/cli/starter.ts'].flatMap(sentencesOf), printed), [])
 })

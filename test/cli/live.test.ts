@@ -16,7 +16,17 @@ const printed: string[] = []
 async function check (t: Test, agents: string, more = ''): Promise<{ code: number, lines: string[] }> {
   const directory = t.testdir({ 'g.yaml': `version: 1\nagents:\n${agents}${more}` })
   const lines: string[] = []
-  const code = await runCheck({ config: join(directory, 'g.yaml'), live: true, env: {} }, { out: text => { lines.push(text.trimEnd().replaceAll(`${directory}/`, '')) }, err: text => { lines.push(text) } })
+  const code = await runCheck(
+    { config: join(directory, 'g.yaml'), live: true, env: {} },
+    {
+      out: text => {
+        lines.push(text.trimEnd().replaceAll(`${directory}/`, ''))
+      },
+      err: text => {
+        lines.push(text)
+      }
+    }
+  )
   printed.push(...lines)
   return { code, lines }
 }
@@ -48,8 +58,15 @@ async function serve (t: Test, plain: unknown, v1 = plain, delay = 0): Promise<{
 
 t.test('agents of the SDKs', async t => {
   const url = await sdkAgent(t, 'v1', { extensions: [{ uri: 'urn:one', required: true }], inputModes: ['text/plain'] })
-  const dual = await sdkAgent(t, 'dual', { extensions: [{ uri: OBJECT_SCHEMAS, params: { schemas: { order: { type: 'object' } } } }], inputModes: ['application/json;schema=oder', 'text/plain'] })
-  const old = await sdkAgent(t, 'v03', { extensions: [{ uri: OBJECT_SCHEMAS }], schemas: { order: { type: 'object', pattern: '(?=x)' } }, inputModes: ['application/json;schema=order'] })
+  const dual = await sdkAgent(t, 'dual', {
+    extensions: [{ uri: OBJECT_SCHEMAS, params: { schemas: { order: { type: 'object' } } } }],
+    inputModes: ['application/json;schema=oder', 'text/plain']
+  })
+  const old = await sdkAgent(t, 'v03', {
+    extensions: [{ uri: OBJECT_SCHEMAS }],
+    schemas: { order: { type: 'object', pattern: '(?=x)' } },
+    inputModes: ['application/json;schema=order']
+  })
   const { code, lines } = await check(t, `
   - {name: one, path: /one, upstream: {url: "${url}"}}
   - {name: dual, path: /dual, upstream: {url: "${dual}"}}
@@ -57,34 +74,45 @@ t.test('agents of the SDKs', async t => {
 `, 'extensions: {two: {uri: "urn:two"}}\n')
   t.same(lines, [
     `agent dual: card ${dual}/.well-known/agent-card.json: warning: defaultInputModes[0] names the schema "oder", which the card does not declare (did you mean "order"?)`,
-    `agent dual: card ${dual}/.well-known/agent-card.json: warning: no input or output mode names the schema "order" at "/capabilities/extensions/0/params/schemas/order" (clients learn of it by application/json;schema=NAME in defaultInputModes or the modes of a skill)`,
-    `agent old: card ${old}/.well-known/agent-card.json: warning: schema at /schemas/order/pattern cannot be used: the pattern "(?=x)" cannot run in linear time: look-ahead (?= is not supported; data that names it is refused (fix the card)`,
-    `agent old: card ${old}/.well-known/agent-card.json: warning: the key "schemas" at the root of the card is no field of AgentCard: parsers with types drop it (it could live in /capabilities/extensions/0/params/schemas)`,
-    `agent old: card ${old}/.well-known/agent-card.json: warning: policy "two" is for "urn:two", which the card does not declare (it declares "${OBJECT_SCHEMAS}")`,
+    `agent dual: card ${dual}/.well-known/agent-card.json: warning: no input or output mode names the schema "order" at "/capabilities/extensions/0/params/schemas/order" (clients find it through application/json;schema=NAME in defaultInputModes or the modes of a skill)`,
+    `agent old: card ${old}/.well-known/agent-card.json: warning: schema at /schemas/order/pattern cannot be used: the pattern "(?=x)" cannot run in linear time: look-ahead (?= is not supported; data that names it is rejected (fix the card)`,
+    `agent old: card ${old}/.well-known/agent-card.json: warning: the key "schemas" at the root of the card is not a field of AgentCard: typed parsers drop it (it could be in /capabilities/extensions/0/params/schemas)`,
+    `agent old: card ${old}/.well-known/agent-card.json: warning: policy "two" applies to "urn:two", which the card does not declare (it declares "${OBJECT_SCHEMAS}")`,
     'g.yaml: ok: 3 agents, 2 policies'
   ])
   t.equal(code, 0, 'warnings are no failure')
 })
 
 t.test('cards written by hand', async t => {
-  const interfaces = [{ url: 'http://a.test/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }, { url: 'http://a.test//x', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }, { url: 'http://a.test:9/', protocolBinding: 'GRPC', protocolVersion: '1.0' }]
-  const v1 = { name: 'a', supportedInterfaces: interfaces, capabilities: { extensions: [{ uri: 'urn:a,b' }, { uri: 'urn:c\u0007\n\u202e' }, { required: true }, { uri: 'urn:twin' }] } }
+  const interfaces = [
+    { url: 'http://a.test/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    { url: 'http://a.test//x', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+    { url: 'http://a.test:9/', protocolBinding: 'GRPC', protocolVersion: '1.0' }
+  ]
+  const v1 = {
+    name: 'a',
+    supportedInterfaces: interfaces,
+    capabilities: { extensions: [{ uri: 'urn:a,b' }, { uri: 'urn:c\u0007\n\u202e' }, { required: true }, { uri: 'urn:twin' }] }
+  }
   const v03 = { name: 'a', url: 'http://a.test/rpc', extensions: [{ uri: 'urn:root', required: 'yes' }] }
   const { url } = await serve(t, v03, v1)
   const { code, lines } = await check(t, `  - {name: a, upstream: {url: "${url}"}}\n`)
   const before = `agent a: card ${url}/.well-known/agent-card.json: warning: `
-  t.same(lines.map(line => line.replace(before, '')), [
-    'capabilities.extensions[0]: "urn:a,b" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (fix the card)',
-    'capabilities.extensions[1]: "urn:c??\\u202e" cannot be named in a header (comma, blank, control or non-ASCII character): it is ignored (fix the card)',
-    'capabilities.extensions[2] has no URI and is ignored (fix the card)',
-    'extensions are declared at the root of the card; they belong in "capabilities.extensions" (fix the card)',
-    'extensions[0] (urn:root): "required" is not a boolean and is read as true (fix the card)',
-    'HTTP+JSON 1.0 http://a.test//x is not carried: the path holds an empty segment ("//") (fix the card)',
-    'the interface GRPC 1.0 http://a.test:9/ is not carried: the gateway does not carry the binding "GRPC" (it is left out of the served card)',
-    'only the card for 0.3 declares "urn:root" (each client is held to the card of its version)',
-    'only the card for 1.0 declares "urn:twin" (each client is held to the card of its version)',
-    'g.yaml: ok: 1 agent, 1 policy'
-  ])
+  t.same(
+    lines.map(line => line.replace(before, '')),
+    [
+      'capabilities.extensions[0]: "urn:a,b" cannot be named in a header (comma, space, control or non-ASCII character): it is ignored (fix the card)',
+      'capabilities.extensions[1]: "urn:c??\\u202e" cannot be named in a header (comma, space, control or non-ASCII character): it is ignored (fix the card)',
+      'capabilities.extensions[2] has no URI and is ignored (fix the card)',
+      'extensions are declared at the root of the card; they belong in "capabilities.extensions" (fix the card)',
+      'extensions[0] (urn:root): "required" is not a boolean and counts as true (fix the card)',
+      'HTTP+JSON 1.0 http://a.test//x is not served: the path contains an empty segment ("//") (fix the card)',
+      'the interface GRPC 1.0 http://a.test:9/ is not served: the gateway does not support the binding "GRPC" (the gateway removes it from the served card)',
+      'only the card for 0.3 declares "urn:root" (the card of its version applies to each client)',
+      'only the card for 1.0 declares "urn:twin" (the card of its version applies to each client)',
+      'g.yaml: ok: 1 agent, 1 policy'
+    ]
+  )
   t.equal(code, 0)
 })
 
@@ -92,7 +120,11 @@ t.test('an agent that cannot be reached, or whose card cannot be used, is a fail
   const good = await serve(t, { name: 'a', url: 'http://a.test/rpc' })
   const unrouted = await serve(t, { name: 'a', url: 'http://a.test/.well-known/agent-card.json' })
   const none = await serve(t, { name: 'a' })
-  const odd = await serve(t, { name: 'a', url: 'http://a.test/rpc', ...Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`x-${index}`, 1])) })
+  const odd = await serve(t, {
+    name: 'a',
+    url: 'http://a.test/rpc',
+    ...Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`x-${index}`, 1]))
+  })
   const { code, lines } = await check(t, `
   - {name: good, path: /good, upstream: {url: "${good.url}"}}
   - {name: away, path: /away, upstream: {url: "http://127.0.0.1:1"}}
@@ -103,25 +135,31 @@ t.test('an agent that cannot be reached, or whose card cannot be used, is a fail
   t.equal(code, 1)
   t.equal(lines.length, 54)
   t.same(lines.slice(0, 3), [
-    'agent away: card http://127.0.0.1:1/.well-known/agent-card.json cannot be reached: connection refused (ECONNREFUSED) (card.url or card.file says where the card is)',
-    `agent unrouted: card ${unrouted.url}/.well-known/agent-card.json: no interface of the card can be routed: JSONRPC 0.3 http://a.test/.well-known/agent-card.json is not carried: the gateway serves the card at that path (the gateway would reject every call)`,
-    `agent none: card ${none.url}/.well-known/agent-card.json does not hold a usable card: the card names no interface: it has neither "supportedInterfaces" nor "url" (card.url or card.file says where the card is)`
+    'agent away: card http://127.0.0.1:1/.well-known/agent-card.json cannot be reached: connection refused (ECONNREFUSED) (set card.url or card.file to the location of the card)',
+    `agent unrouted: card ${unrouted.url}/.well-known/agent-card.json: no interface of the card can be routed: JSONRPC 0.3 http://a.test/.well-known/agent-card.json is not served: the gateway serves the card at that path (the gateway would reject every call)`,
+    `agent none: card ${none.url}/.well-known/agent-card.json does not contain a usable card: the card names no interface: it has neither "supportedInterfaces" nor "url" (set card.url or card.file to the location of the card)`
   ])
   t.equal(lines.at(-1), `agent odd: card ${odd.url}/.well-known/agent-card.json: warning: 10 more warnings not shown (fix these first)`)
 })
 
-t.test('many agents are asked side by side, not all at once', async t => {
+t.test('many agents are requested in parallel, but not all at once', async t => {
   const { url, busiest } = await serve(t, { name: 'a', url: 'http://a.test/rpc' }, undefined, 30)
-  const { code, lines } = await check(t, Array.from({ length: 40 }, (_, index) => `  - {name: a${index}, path: /${index}, upstream: {url: "${url}"}}\n`).join(''))
+  const { code, lines } = await check(
+    t,
+    Array.from({ length: 40 }, (_, index) => `  - {name: a${index}, path: /${index}, upstream: {url: "${url}"}}\n`).join('')
+  )
   t.same([code, lines], [0, ['g.yaml: ok: 40 agents, 1 policy']])
   t.ok(busiest() > 2 && busiest() <= 16, `${busiest()} at once: two of each agent`)
 })
 
-t.test('a file with problems is not taken to the agents', async t => {
-  t.same(await check(t, '  - {name: a, upstream: {url: "http://127.0.0.1:1"}, mode: on}\n'), { code: 1, lines: ['g.yaml:3:60: agents[0].mode must be one of enforce, observe, off, not "on"'] })
+t.test('no agent is requested for a file with problems', async t => {
+  t.same(await check(t, '  - {name: a, upstream: {url: "http://127.0.0.1:1"}, mode: on}\n'), {
+    code: 1,
+    lines: ['g.yaml:3:60: agents[0].mode must be one of enforce, observe, off, not "on"']
+  })
 })
 
-t.test('every sentence has been printed', async t => {
+t.test('every message has been printed', async t => {
   const elsewhere = ['the files of upstream.tls changed while they were read', 'upstream.tls: …']
   t.same(unsaid(sentencesOf('src/cli/live.ts').filter(({ text }) => !elsewhere.includes(text)), printed), [])
 })

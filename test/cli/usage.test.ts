@@ -3,7 +3,7 @@ import t from 'tap'
 import { COMMANDS } from '../../src/cli/commands.js'
 import { usage } from '../../src/cli/usage.js'
 
-t.test('of all: each command, a line each', async t => {
+t.test('all commands: one line each', async t => {
   t.same(usage(null).match(/(?<=^ {2}a2a-gateway )\w+/gm), Object.keys(COMMANDS))
 })
 

@@ -13,13 +13,24 @@ import { fakeAgent, plainCard } from '../helpers/raw.js'
 
 const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
 /** Large enough for the thread. */
-const SCHEMA = { type: 'object', properties: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, { type: 'string' }])) }
+const SCHEMA = {
+  type: 'object',
+  properties: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, { type: 'string' }]))
+}
 
 t.test('a worker uses the code that the primary hands out, and starts no thread; without the code it starts one', async t => {
-  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: OBJECT_SCHEMAS, params: { schemas: { order: SCHEMA } } }] } }) })
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { extensions: [{ uri: OBJECT_SCHEMAS, params: { schemas: { order: SCHEMA } } }] } })
+  })
   const config = configOf({ yaml: oneAgent(agent.url) })
   const fleet = async (more: Partial<AgentRegistryOptions>): Promise<AgentRegistry> => {
-    const made = new AgentRegistry(config, { metrics: new Metrics({ serves: false }), log: pino({ level: 'silent' }), inFlight: new InFlight(), env: {}, ...more })
+    const made = new AgentRegistry(config, {
+      metrics: new Metrics({ serves: false }),
+      log: pino({ level: 'silent' }),
+      inFlight: new InFlight(),
+      env: {},
+      ...more
+    })
     t.teardown(() => made.close())
     await made.start('http://127.0.0.1:1')
     return made

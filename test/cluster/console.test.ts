@@ -24,7 +24,12 @@ t.test('decisions, counts and charts of all workers', async t => {
   }, 'decisions of both', 60_000)
   t.ok(entries.every(one => one.outcome === 'rejected' && one.mended?.headers[0]?.value === REQUIRED))
   const api = async (path: string) => (await call(`${gateway.adminUrl}/console/api/${path}`)).json()
-  t.match(await api('overview'), { workers: 2, ready: true, totals: { rejected: calls }, agents: [{ name: 'agent', counts: { rejected: calls }, card: { state: 'ok' } }] })
+  t.match(await api('overview'), {
+    workers: 2,
+    ready: true,
+    totals: { rejected: calls },
+    agents: [{ name: 'agent', counts: { rejected: calls }, card: { state: 'ok' } }]
+  })
   t.match(await api('card?name=agent'), { diff: { changed: 4 } })
   t.match(await api('policy?name=agent'), { settings: [{ key: 'mode', from: 'default' }] })
   await until(async () => {
@@ -34,7 +39,13 @@ t.test('decisions, counts and charts of all workers', async t => {
 
   const tried = await call(`${gateway.adminUrl}/console/api/try`, {
     headers: ['content-type', 'application/json', 'origin', gateway.adminUrl],
-    body: JSON.stringify({ agent: 'agent', binding: 'JSONRPC', version: '1.0', extensions: [REQUIRED], body: rpcBody('SendMessage', { message: MESSAGE }) })
+    body: JSON.stringify({
+      agent: 'agent',
+      binding: 'JSONRPC',
+      version: '1.0',
+      extensions: [REQUIRED],
+      body: rpcBody('SendMessage', { message: MESSAGE })
+    })
   })
   t.match(tried.json(), { problem: null, answer: { status: 200 }, decision: { outcome: 'forwarded' } })
 })

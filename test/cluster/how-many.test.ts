@@ -21,12 +21,13 @@ t.test('processors: by affinity, and by the limit of the container', async t => 
   t.equal(workersOf('auto'), processors())
 })
 
-t.test('the number of workers needs a restart', async t => {
-  const config = (workers: string): ReturnType<typeof configOf> => configOf({ yaml: `server: {workers: ${workers}}\n${oneAgent('http://127.0.0.1:1')}` })
+t.test('a change of the number of workers needs a restart', async t => {
+  const config = (workers: string): ReturnType<typeof configOf> =>
+    configOf({ yaml: `server: {workers: ${workers}}\n${oneAgent('http://127.0.0.1:1')}` })
   t.match(changesBetween(config('1'), config('auto'), []), { settings: [], needsRestart: ['server.workers'] })
 })
 
-t.test('counts are added up, what is true of all is said once, and a process that is gone leaves its counts', async t => {
+t.test('counts are summed, common values are reported once, and counts of an ended process stay', async t => {
   const [primary, one, other] = [new Metrics({ serves: false }), new Metrics({ process: false }), new Metrics({ process: false })]
   primary.configInfo('abc')
   primary.cardAge('a', () => 7)
@@ -37,12 +38,13 @@ t.test('counts are added up, what is true of all is said once, and a process tha
   }
   for (const metrics of [one, other]) {
     metrics.vitals.heldBytes(() => 1, () => 10)
-    metrics.request('a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
+    metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.02)
     metrics.streamOpened('a')
   }
-  one.observed('a', 'x', 'v', 'gauge', '', 5)
-  other.observed('a', 'x', 'v', 'gauge', '', 3)
-  const merged = async (...parts: Parameters<typeof mergeSnapshots>[0][number][]): Promise<string[]> => (await mergeSnapshots([await primary.snapshot(), ...parts]).text()).split('\n').filter(line => !line.startsWith('#') && line !== '')
+  one.observed('a', { extension: 'x', metric: 'v', type: 'gauge', by: '', value: 5 })
+  other.observed('a', { extension: 'x', metric: 'v', type: 'gauge', by: '', value: 3 })
+  const merged = async (...parts: Parameters<typeof mergeSnapshots>[0][number][]): Promise<string[]> =>
+    (await mergeSnapshots([await primary.snapshot(), ...parts]).text()).split('\n').filter(line => !line.startsWith('#') && line !== '')
   const lines = await merged(await one.snapshot(), await other.snapshot())
   const has = (line: string): boolean => lines.includes(line)
   t.ok(has('a2a_gateway_requests_total{agent="a",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"} 2'))
@@ -66,7 +68,9 @@ t.test('counts are added up, what is true of all is said once, and a process tha
 
   const departed = await mergeSnapshots([[], lasting(await one.snapshot())]).snapshot()
   const later = await merged(departed, await other.snapshot())
-  t.ok(later.includes('a2a_gateway_requests_total{agent="a",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"} 2'))
+  t.ok(
+    later.includes('a2a_gateway_requests_total{agent="a",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"} 2')
+  )
   t.ok(later.includes('a2a_gateway_request_duration_seconds_count{agent="a",operation="SendMessage",outcome="forwarded"} 2'))
   t.ok(later.includes('a2a_gateway_streams_active{agent="a"} 1'))
 })

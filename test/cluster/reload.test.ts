@@ -7,7 +7,7 @@ import { call, JSON_TYPE, MESSAGE, rpc, rpcBody, until, V1 } from '../helpers/ht
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { cluster, load, more } from './kit.js'
 
-t.test('reloads under load: no call fails, all processes have the new one, and so have those that come later', async t => {
+t.test('reloads under load: no call fails, and all processes, also later ones, have the new configuration', async t => {
   const agent = await fakeAgent(t)
   const other = await fakeAgent(t)
   const both = (path: string): string => `${oneAgent(agent.url)}\n  - {name: more, path: ${path}, upstream: {url: "${other.url}"}}`
@@ -34,7 +34,11 @@ t.test('reloads under load: no call fails, all processes have the new one, and s
 
   for (const pid of gateway.workers().values()) process.kill(pid, 'SIGKILL')
   await until(async () => (await (await fetch(`${gateway.adminUrl}/readyz`)).text()).includes('no worker serves'))
-  await until(() => gateway.said(/^worker \d+ ended/).length === 2 && gateway.workers().size === 2, 'two others, at the same address', 60_000)
+  await until(
+    () => gateway.said(/^worker \d+ ended/).length === 2 && gateway.workers().size === 2,
+    'two others, at the same address',
+    60_000
+  )
   t.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 200)
   for (let n = 0; n < 10; n++) t.equal((await rpc(`${gateway.url}/v3/rpc`)).status, 200)
 })
@@ -45,16 +49,34 @@ t.test('tasks are remembered for all workers', async t => {
   const agent = await fakeAgent(t, {
     answer: (_request, response) => {
       response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { task: { id: 'task-1', contextId: 'c', status: { state: 'TASK_STATE_INPUT_REQUIRED' } } } }))
+      response.end(
+        JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          result: { task: { id: 'task-1', contextId: 'c', status: { state: 'TASK_STATE_INPUT_REQUIRED' } } }
+        })
+      )
     }
   })
   writeFileSync(card, JSON.stringify(plainCard(agent.url, { capabilities: { extensions: [{ uri: 'urn:p' }] } })))
-  const gateway = await cluster(t, oneAgent(agent.url, [`card: {file: "${card}"}`, 'responses: enforce', 'extensions: [p]'], [
-    'extensions:', '  p:', '    uri: urn:p', '    mode: enforce', '    request:',
-    '      - {id: waits, select: {metadata: {in: [message], key: k}}, unless: {taskState: [input-required]}, count: {max: 0}, onUnknown: reject}'
-  ]))
+  const gateway = await cluster(
+    t,
+    oneAgent(
+      agent.url,
+      [`card: {file: "${card}"}`, 'responses: enforce', 'extensions: [p]'],
+      [
+        'extensions:',
+        '  p:',
+        '    uri: urn:p',
+        '    mode: enforce',
+        '    request:',
+        '      - {id: waits, select: {metadata: {in: [message], key: k}}, unless: {taskState: [input-required]}, count: {max: 0}, onUnknown: reject}'
+      ]
+    )
+  )
   const body = (more: object): string => rpcBody('SendMessage', { message: { ...MESSAGE, ...more } })
-  const send = async (more: object): Promise<string> => (await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body: body(more) })).text
+  const send = async (more: object): Promise<string> =>
+    (await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body: body(more) })).text
   t.match(await send({ taskId: 'task-1', metadata: { k: 1 } }), /"error"/, 'nothing is known yet')
   t.match(await send({}), /task-1/)
   for (let n = 0; n < 20; n++) t.match(await send({ taskId: 'task-1', metadata: { k: 1 } }), /"result"/, 'each worker knows')

@@ -7,13 +7,15 @@ import { JSON_TYPE, MESSAGE, open, readAnswer, rpcBody, until, V1 } from '../hel
 import { fakeAgent } from '../helpers/raw.js'
 import { alive, cluster, load, more } from './kit.js'
 
-t.test('SIGTERM to all processes at once, under load and with streams: what is in flight is finished', async t => {
+t.test('SIGTERM to all processes at once, under load and with streams: calls in flight are finished', async t => {
   const streams: ServerResponse[] = []
   const agent = await fakeAgent(t, {
     answer: ({ body }, response) => {
       if (body.includes('Streaming')) {
         response.setHeader('content-type', 'text/event-stream')
-        response.write('data: {"jsonrpc":"2.0","id":1,"result":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}}\n\n')
+        response.write(
+          'data: {"jsonrpc":"2.0","id":1,"result":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}}\n\n'
+        )
         streams.push(response)
       } else {
         response.setHeader('content-type', 'application/json')
@@ -23,7 +25,10 @@ t.test('SIGTERM to all processes at once, under load and with streams: what is i
   })
   const gateway = await cluster(t, oneAgent(agent.url), { drainTimeout: '30s' })
   const opened = Array.from({ length: 8 }, () => {
-    const request = open(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, 'accept', 'text/event-stream'], body: rpcBody('SendStreamingMessage', { message: MESSAGE }) })
+    const request = open(`${gateway.url}/rpc`, {
+      headers: [...JSON_TYPE, ...V1, 'accept', 'text/event-stream'],
+      body: rpcBody('SendStreamingMessage', { message: MESSAGE })
+    })
     request.end(rpcBody('SendStreamingMessage', { message: MESSAGE }))
     return once(request, 'response').then(([incoming]) => readAnswer(incoming))
   })
@@ -39,7 +44,11 @@ t.test('SIGTERM to all processes at once, under load and with streams: what is i
   await calls.stop()
   t.same(calls.bad.filter(one => one.what !== 'ECONNREFUSED' && one.what !== 'ECONNRESET'), [])
   t.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 503)
-  for (const stream of streams) stream.end('data: {"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}}\n\n')
+  for (const stream of streams) {
+    stream.end(
+      'data: {"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}}\n\n'
+    )
+  }
   for (const answer of await Promise.all(opened)) t.match(answer.text, /COMPLETED/)
   t.equal(await gateway.exited, 0)
   t.same(pids.filter(alive), [])

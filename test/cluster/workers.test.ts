@@ -9,7 +9,7 @@ import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { serve } from '../helpers/serve.js'
 import { alive, cluster, COUNTED, load, more, REQUESTS } from './kit.js'
 
-t.test('calls are spread, counted together, and survive the death of a worker', async t => {
+t.test('calls are distributed, counted together, and survive the death of a worker', async t => {
   const cards: string[] = []
   const agent = await fakeAgent(t, { card: url => { cards.push(url); return plainCard(url) } })
   const gateway = await cluster(t, `${oneAgent(agent.url)}\ntelemetry: {logs: {level: debug}}`)
@@ -27,7 +27,9 @@ t.test('calls are spread, counted together, and survive the death of a worker', 
   t.equal(await gateway.metric(/^a2a_gateway_config_info/), 1)
   t.equal(await gateway.metric(/^a2a_gateway_workers$/), 2)
   t.equal(await gateway.metric(/^a2a_gateway_build_info/), 1)
-  t.match(await (await fetch(`${gateway.adminUrl}/agents`)).json(), [{ name: 'agent', gateway: { name: 'a2a-extension-gateway', workers: 2, startedAt: /^\d{4}-/ } }])
+  t.match(await (await fetch(`${gateway.adminUrl}/agents`)).json(), [
+    { name: 'agent', gateway: { name: 'a2a-extension-gateway', workers: 2, startedAt: /^\d{4}-/ } }
+  ])
 
   const second = load(`${gateway.url}/rpc`)
   await more(second)
@@ -48,7 +50,11 @@ t.test('calls are spread, counted together, and survive the death of a worker', 
   t.equal(cards.length, 2, 'the new one was handed the card')
   const fields = new Set(gateway.said(/./).flatMap(line => Object.keys(line)))
   for (const name of ['worker', 'workers', 'of', 'pid', 'serving', 'how']) t.ok(fields.has(name), `lines have ${name}`)
-  t.same([...fields].filter(name => !Object.hasOwn(LOG_FIELDS, name) && !Object.hasOwn(LINE_FIELDS, name) && !Object.hasOwn(AUDIT_FIELDS, name)), [], 'docs/logs.md has each')
+  t.same(
+    [...fields].filter(name => !Object.hasOwn(LOG_FIELDS, name) && !Object.hasOwn(LINE_FIELDS, name) && !Object.hasOwn(AUDIT_FIELDS, name)),
+    [],
+    'docs/logs.md has each'
+  )
 
   const [[, other] = [0, 0]] = gateway.workers()
   process.kill(other, 'SIGTERM')
@@ -80,13 +86,17 @@ t.test('server.metrics: one listener for all workers, while workers come and go'
   const agent = await fakeAgent(t)
   const metrics = `127.0.0.1:${await freePort()}`
   const gateway = await cluster(t, oneAgent(agent.url), { metrics })
-  const status = async (path: string): Promise<number> => (await call(`http://${metrics}${path}`, { headers: ['host', 'gateway.monitoring.svc'] })).status
+  const status = async (path: string): Promise<number> =>
+    (await call(`http://${metrics}${path}`, { headers: ['host', 'gateway.monitoring.svc'] })).status
   const calls = load(`${gateway.url}/rpc`)
   await more(calls, 100)
   await calls.stop()
   const counted = async (): Promise<number> => {
     const { text } = await call(`http://${metrics}/metrics`)
-    return text.split('\n').filter(line => REQUESTS.test(line)).reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
+    return text
+      .split('\n')
+      .filter(line => REQUESTS.test(line))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
   }
   t.equal(await counted(), calls.good(), 'the calls of both workers')
   const [[id, pid] = [0, 0]] = gateway.workers()
@@ -101,9 +111,15 @@ t.test('server.metrics: one listener for all workers, while workers come and go'
   await t.rejects(status('/metrics'), { code: 'ECONNREFUSED' }, 'the listener is closed')
 })
 
-t.test('without a primary the workers finish what they have and end', async t => {
+t.test('without a primary the workers finish their calls and end', async t => {
   let answer = (): void => {}
-  const agent = await fakeAgent(t, { answer: (_request, response) => { answer = () => { response.end('{"jsonrpc":"2.0","id":1,"result":{}}') } } })
+  const agent = await fakeAgent(t, {
+    answer: (_request, response) => {
+      answer = () => {
+        response.end('{"jsonrpc":"2.0","id":1,"result":{}}')
+      }
+    }
+  })
   const gateway = await cluster(t, oneAgent(agent.url), { drainTimeout: '30s' })
   const pids = [...gateway.workers().values()]
   const inFlight = rpc(`${gateway.url}/rpc`)
@@ -116,7 +132,7 @@ t.test('without a primary the workers finish what they have and end', async t =>
   await until(() => pids.filter(alive).length === 0, 'the other to end', 30_000)
 })
 
-t.test('one process, unless told otherwise', async t => {
+t.test('one process by default', async t => {
   const agent = await fakeAgent(t)
   const gateway = await serve(t, oneAgent(agent.url))
   t.equal((await rpc(`${gateway.url}/rpc`)).status, 200)

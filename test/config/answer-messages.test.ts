@@ -9,7 +9,7 @@ for (const [group, rows] of Object.entries(ANSWER_ROWS)) {
   })
 }
 
-t.test('what is right is not found fault with', async t => {
+t.test('valid files produce no problems', async t => {
   const right = [
     'uri: urn:p',
     'response: [{id: r, select: {event: first}, count: {max: 0}, when: {taskState: [failed]}}]',
@@ -31,8 +31,9 @@ t.test('what is right is not found fault with', async t => {
   for (const text of right) t.same(lines(policyWith(text.replace(/^uri: urn:p$/, 'mode: observe'))), [], text)
 })
 
-t.test('what is known of answers only where it is enforced, is not warned of', async t => {
-  const agent = (keys: string, policy: string): string => `version: 1\nagents:\n  - {name: a, upstream: {url: "http://127.0.0.1:1"}, ${keys}}\nextensions:\n  p: {uri: "urn:p", ${policy}}\n`
+t.test('catalogue rules for responses produce no warnings where nothing is enforced', async t => {
+  const agent = (keys: string, policy: string): string =>
+    `version: 1\nagents:\n  - {name: a, upstream: {url: "http://127.0.0.1:1"}, ${keys}}\nextensions:\n  p: {uri: "urn:p", ${policy}}\n`
   const rule = (verdict: string): string => `response: [{id: r, select: {part: {}}, schema: true, verdict: ${verdict}}]`
   const quiet = [
     agent('responses: off, extensions: [p]', rule('warn')),
@@ -41,7 +42,12 @@ t.test('what is known of answers only where it is enforced, is not warned of', a
     agent('responses: off, mode: off, extensions: [p]', `mode: enforce, ${rule('reject')}`),
     agent('responses: observe, extensions: [p]', rule('reject')),
     agent('responses: enforce, extensions: [p]', rule('warn')),
-    ...['echo: verify', 'owns: {metadata: [a]}, inactive: {response: strip}', 'redact: [a]', 'state: {from: {metadata: {key: a}}, maxVisits: {a: 1}}'].map(policy => agent('responses: enforce, extensions: [p]', policy))
+    ...[
+      'echo: verify',
+      'owns: {metadata: [a]}, inactive: {response: strip}',
+      'redact: [a]',
+      'state: {from: {metadata: {key: a}}, maxVisits: {a: 1}}'
+    ].map(policy => agent('responses: enforce, extensions: [p]', policy))
   ]
   for (const text of quiet) t.same(lines(text), [], text)
 })

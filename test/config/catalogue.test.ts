@@ -23,7 +23,7 @@ t.test('a bad policy of the catalogue is an error with every problem', t => {
   }
   t.match(read('uri: urn:x\n'), { uri: 'urn:x' })
   t.match(read('uri: ""\nnothing: {}\nrequest: [{id: r, select: {part: {}}}]\n'), [
-    'p.yaml:1:6: uri must be an extension URI (ASCII, without commas, blanks and control characters: it travels in a comma-separated header)',
+    'p.yaml:1:6: uri must be an extension URI (ASCII, without commas, spaces and control characters: clients send it in a comma-separated header)',
     /^p\.yaml:2:1: unknown key "nothing" \(known keys: uri, .*\brequest\b.*\)$/,
     'p.yaml:3:11: request[0] needs count or schema (a rule without them checks nothing)'
   ])
@@ -37,10 +37,17 @@ t.test('the catalogue', async t => {
   const names = Object.keys(catalogue)
   t.ok(names.length >= 20, `${names.length} policies, each a file that is valid`)
   t.same(inlineSchemaProblems({ extensions: catalogue, agents: [] }), [], 'every schema of theirs compiles')
-  t.same(names.filter(name => catalogue[name]?.mode !== 'observe'), ['object-schemas'], 'all others only observe until a team turns them on')
+  t.same(
+    names.filter(name => catalogue[name]?.mode !== 'observe'),
+    ['object-schemas'],
+    'all others only observe until a team turns them on'
+  )
   for (const name of names) {
     const { about } = catalogue[name] ?? {}
-    t.ok(about?.title !== undefined && about.source !== undefined && about.summary !== undefined, `${name} says what it is, and where that is specified`)
+    t.ok(
+      about?.title !== undefined && about.source !== undefined && about.summary !== undefined,
+      `${name} says what it is, and where that is specified`
+    )
   }
   const uris = names.flatMap(name => ownUris(catalogue[name]))
   t.same(uris.filter((uri, index) => uris.indexOf(uri) !== index), [], 'no two are for one URI')
@@ -50,7 +57,7 @@ t.test('the catalogue', async t => {
   }
 })
 
-t.test('what the build has read of a policy is what reading it says, until its file changes', async t => {
+t.test('the policy that the build has read equals the file, until the file changes', async t => {
   const built = builtPolicies()
   const names: string[] = []
   for (const [name, file] of catalogueFiles()) {

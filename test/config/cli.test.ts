@@ -17,19 +17,33 @@ t.test('check', async t => {
     if (text !== null) writeFileSync(file, text)
     let out = ''
     let err = ''
-    const code = await runCheck({ config: asFlag && text !== null ? file : null, env: !asFlag && text !== null ? { ...env, A2A_GATEWAY_CONFIG: file } : env }, {
-      out: (chunk) => { out += chunk },
-      err: (chunk) => { err += chunk }
-    })
+    const code = await runCheck(
+      { config: asFlag && text !== null ? file : null, env: !asFlag && text !== null ? { ...env, A2A_GATEWAY_CONFIG: file } : env },
+      {
+        out: chunk => {
+          out += chunk
+        },
+        err: chunk => {
+          err += chunk
+        }
+      }
+    )
     return { code, out: out.replaceAll(`${directory}/`, ''), err }
   }
   t.same(await check(`version: 1\nagents:\n${AGENT}`), { code: 0, out: 'gateway.yaml: ok: 1 agent, 1 policy\n', err: '' })
-  t.same(await check(`version: 1\nagents:\n${AGENT}    extensions: []\n`, {}, false), { code: 0, out: 'gateway.yaml: ok: 1 agent, 0 policies\n', err: '' })
-  t.same(await check(`version: 1\nagents:\n${AGENT}  - {name: b, path: /b, upstream: {url: "http://h"}}\nserver: {trustedProxies: ["::/0"]}\n`), {
+  t.same(await check(`version: 1\nagents:\n${AGENT}    extensions: []\n`, {}, false), {
     code: 0,
-    out: 'gateway.yaml:6:27: warning: "::/0" trusts the X-Forwarded-* headers of every client (name the proxies in front)\ngateway.yaml: ok: 2 agents, 1 policy\n',
+    out: 'gateway.yaml: ok: 1 agent, 0 policies\n',
     err: ''
   })
+  t.same(
+    await check(`version: 1\nagents:\n${AGENT}  - {name: b, path: /b, upstream: {url: "http://h"}}\nserver: {trustedProxies: ["::/0"]}\n`),
+    {
+      code: 0,
+      out: 'gateway.yaml:6:27: warning: "::/0" trusts the X-Forwarded-* headers of every client (name the proxies in front)\ngateway.yaml: ok: 2 agents, 1 policy\n',
+      err: ''
+    }
+  )
   t.same(await check(`version: 2\nagnets:\n${AGENT}`), {
     code: 1,
     out: `gateway.yaml:1:1: agents is required\ngateway.yaml:1:10: version must be 1, not 2 (a2a-gateway ${packageVersion()} reads version 1; a file of another version needs the release that it was written for)\ngateway.yaml:2:1: unknown key "agnets" (did you mean "agents"?)\n`,

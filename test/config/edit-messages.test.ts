@@ -12,7 +12,7 @@ for (const [name, text, ...expected] of EDIT_ROWS) {
   })
 }
 
-t.test('what is right is not found fault with', async t => {
+t.test('valid files produce no problems', async t => {
   const right = [
     'redact: [$uri, "$uri/a", "key#/a/*/b~1c", "$uri#/x"]',
     'owns: {metadata: [$uri]}\ninactive: {request: reject}\ninject: [{metadata: $uri, fromSecret: {file: secret.txt}}, {metadata: $uri/x, fromSecret: {env: TOKEN}, existing: keep, when: {taskId: present}}, {metadata: n, value: null}]',

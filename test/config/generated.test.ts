@@ -20,7 +20,7 @@ t.test('generated files are up to date', t => {
   t.end()
 })
 
-t.test('no page is left of a policy that the catalogue no longer has', t => {
+t.test('there is no page of a policy that the catalogue no longer has', t => {
   const made = GENERATORS.map(({ file }) => file)
   t.same(readdirSync(join(root, 'docs/extensions')).filter((name) => !made.includes(`docs/extensions/${name}`)), [])
   t.end()
@@ -36,17 +36,22 @@ function * properties (schema: Schema, path: string): Generator<[string, Schema,
 }
 
 t.test('the schema describes every key, and closes every mapping', t => {
-  for (const [path, schema, required] of [...properties(configSchema, ''), ...properties(configSchema.$defs?.policy ?? {}, 'extensions.<name>.')]) {
+  for (const [path, schema, required] of [
+    ...properties(configSchema, ''),
+    ...properties(configSchema.$defs?.policy ?? {}, 'extensions.<name>.')
+  ]) {
     t.equal(typeof schema.description, 'string', `${path} has a description`)
     if (schema.properties !== undefined) t.equal(schema.additionalProperties, false, `${path} is closed`)
     if (path.startsWith('extensions.')) continue
     t.equal(required ? schema.default === undefined : schema.default !== undefined, true, `${path} is required or has a default`)
-    if (schema.type === 'integer' && !required) t.equal(typeof schema.minimum === 'number' && typeof schema.maximum === 'number', true, `${path} has bounds`)
+    if (schema.type === 'integer' && !required) {
+      t.equal(typeof schema.minimum === 'number' && typeof schema.maximum === 'number', true, `${path} has bounds`)
+    }
   }
   t.end()
 })
 
-t.test('every default of the schema is what the gateway runs with', t => {
+t.test('the gateway runs with every default of the schema', t => {
   const result = defaultConfig({ env: {}, overrides: { upstream: 'http://h' } })
   if (!result.ok) throw new Error(result.problems.map(formatDiagnostic).join('\n'))
   let compared = 0
@@ -74,7 +79,9 @@ t.test('the published schema works in any validator, and on every configuration 
   const published: unknown = JSON.parse(readFileSync(join(root, 'config/gateway.schema.json'), 'utf8'))
   const validate = new Ajv2020({ strict: false, allErrors: true }).compile(published as object)
   const page = readFileSync(join(root, 'docs/configuration.md'), 'utf8')
-  const texts = new Map([...page.matchAll(/```yaml\n(.*?)```/gs)].map((match, index) => [`docs/configuration.md, example ${index + 1}`, match[1] ?? '']))
+  const texts = new Map(
+    [...page.matchAll(/```yaml\n(.*?)```/gs)].map((match, index) => [`docs/configuration.md, example ${index + 1}`, match[1] ?? ''])
+  )
   t.equal(texts.size, 2)
   for (const file of examples()) texts.set(file, readFileSync(join(root, file), 'utf8'))
   for (const [name, text] of texts) {
@@ -85,7 +92,11 @@ t.test('the published schema works in any validator, and on every configuration 
     t.equal(validate(parse(concrete)), true, `${name}: ${JSON.stringify(validate.errors)}`)
   }
   t.equal(validate({ version: 1, agents: [], sever: {} }), false)
-  t.equal(validate({ version: 1, agents: [{ name: 'a', upstream: { url: 'http://h', timeouts: { connect: '${T}' } } }] }), true, 'variables are allowed for editors')
+  t.equal(
+    validate({ version: 1, agents: [{ name: 'a', upstream: { url: 'http://h', timeouts: { connect: '${T}' } } }] }),
+    true,
+    'variables are allowed for editors'
+  )
   t.end()
 })
 

@@ -14,7 +14,7 @@ const MIB = 1024 * 1024
  */
 const SECONDS = 20
 
-t.test('hostile files end in a problem, soon', t => {
+t.test('hostile files end in a problem, quickly', t => {
   const files: Record<string, string> = {
     '50,000 brackets': '['.repeat(50_000),
     '1 MiB of brackets': '['.repeat(MIB),
@@ -48,7 +48,7 @@ t.test('hostile files end in a problem, soon', t => {
   t.end()
 })
 
-t.test('the guard counts what the parser counts', t => {
+t.test('the guard and the parser count the same', t => {
   const ok = [
     `${'['.repeat(64)}${']'.repeat(64)}`,
     `a: "${'['.repeat(1000)}"`,
@@ -77,7 +77,10 @@ t.test('the guard counts what the parser counts', t => {
 })
 
 t.test('alias expansion is bounded in number and depth', t => {
-  const laughs = ['- &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]', ...Array.from({ length: 9 }, (_, i) => `- &a${i + 1} [${Array(10).fill(`*a${i}`).join(', ')}]`)]
+  const laughs = [
+    '- &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]',
+    ...Array.from({ length: 9 }, (_, i) => `- &a${i + 1} [${Array(10).fill(`*a${i}`).join(', ')}]`)
+  ]
   t.same(readYaml(laughs.join('\n'), {}).problems.map(({ message }) => message), ['more than 100000 values once aliases are expanded'])
   const deep = ['- &a0 []', ...Array.from({ length: 200 }, (_, i) => `- &a${i + 1} [*a${i}]`)]
   const messages = new Set(readYaml(deep.join('\n'), {}).problems.map(({ message }) => message))
@@ -86,9 +89,14 @@ t.test('alias expansion is bounded in number and depth', t => {
 })
 
 t.test('a prototype cannot be reached', t => {
-  const text = 'version: 1\nagents: [{name: a, upstream: {url: "http://h"}, extensions: [__proto__]}]\n__proto__: {mode: off}\nconstructor: {}\n'
+  const text =
+    'version: 1\nagents: [{name: a, upstream: {url: "http://h"}, extensions: [__proto__]}]\n__proto__: {mode: off}\nconstructor: {}\n'
   const result = parseConfig(text, { file: 'g.yaml', baseDir: '.', env: {} })
-  t.match(result.ok ? [] : result.problems.map(formatDiagnostic), [/no policy is named "__proto__"/, /unknown key "__proto__"/, /unknown key "constructor"/])
+  t.match(result.ok ? [] : result.problems.map(formatDiagnostic), [
+    /no policy is named "__proto__"/,
+    /unknown key "__proto__"/,
+    /unknown key "constructor"/
+  ])
   t.equal(Object.hasOwn(Object.prototype, 'mode'), false)
   t.end()
 })

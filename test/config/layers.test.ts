@@ -7,7 +7,9 @@ import type { Config, ResolvedPolicy } from '../../src/config/model/model.js'
 const CATALOGUE = loadCatalogue()['object-schemas']
 
 function load (lists: readonly string[], extensions = ''): Config {
-  const agents = lists.map((list, index) => `  - {name: a${index}, path: /${index}, upstream: {url: "http://h"}, extensions: ${list}}\n`).join('')
+  const agents = lists
+    .map((list, index) => `  - {name: a${index}, path: /${index}, upstream: {url: "http://h"}, extensions: ${list}}\n`)
+    .join('')
   const result = parseConfig(`version: 1\nagents:\n${agents}${extensions}`, { file: 'g.yaml', baseDir: '/', env: {} })
   if (!result.ok) throw new Error(result.problems.map(formatDiagnostic).join('\n'))
   return result.config
@@ -26,7 +28,7 @@ t.test('a name alone is the catalogue\'s policy', async t => {
   t.match(from, { uri: 'catalogue', request: 'catalogue' })
 })
 
-t.test('an entry of the file without URI is laid over the catalogue\'s, one with a URI stands alone', async t => {
+t.test('an entry of the file without URI overrides parts of the catalogue\'s, one with a URI replaces it', async t => {
   const over = first('[object-schemas]', 'extensions: {object-schemas: {mode: observe}}\n')
   t.same(over.policy, { ...CATALOGUE, mode: 'observe' })
   t.same(over.layers, ['catalogue', 'file'])
@@ -39,7 +41,10 @@ t.test('an entry of the file without URI is laid over the catalogue\'s, one with
 })
 
 t.test('an agent\'s overlay wins over both, for that agent only', async t => {
-  const config = load(['[{object-schemas: {mode: enforce}}]', '[object-schemas]', '[{object-schemas: {}}]'], 'extensions: {object-schemas: {mode: observe, inactive: {request: forward}}}\n')
+  const config = load(
+    ['[{object-schemas: {mode: enforce}}]', '[object-schemas]', '[{object-schemas: {}}]'],
+    'extensions: {object-schemas: {mode: observe, inactive: {request: forward}}}\n'
+  )
   t.same(config.agents.map(agent => agent.policies.map(({ policy, layers }) => [policy.mode, policy.inactive, layers])), [
     [['enforce', { request: 'forward' }, ['catalogue', 'file', 'agent']]],
     [['observe', { request: 'forward' }, ['catalogue', 'file']]],
@@ -49,7 +54,7 @@ t.test('an agent\'s overlay wins over both, for that agent only', async t => {
   t.same(config.extensions['object-schemas']?.mode, 'observe')
 })
 
-t.test('members of some keys are replaced one by one, and no default comes between; lists and other keys whole', async t => {
+t.test('members of some keys are replaced one by one, without defaults; lists and other keys as a whole', async t => {
   const own = `extensions:
   x:
     uri: urn:x
@@ -61,7 +66,10 @@ t.test('members of some keys are replaced one by one, and no default comes betwe
     aliases: [{uri: "urn:y", relation: same}]
     request: [{id: r, select: {header: h}, count: {max: 1}}]
 `
-  const { policy, from } = first('[{x: {about: {title: Y}, owns: {headers: [c]}, inactive: {request: reject}, activation: {scope: all, expose: false}, methods: {one: {need: declared}}, request: [], aliases: []}}]', own)
+  const { policy, from } = first(
+    '[{x: {about: {title: Y}, owns: {headers: [c]}, inactive: {request: reject}, activation: {scope: all, expose: false}, methods: {one: {need: declared}}, request: [], aliases: []}}]',
+    own
+  )
   t.same(policy, {
     uri: 'urn:x',
     about: { title: 'Y', summary: 'S' },
@@ -72,10 +80,18 @@ t.test('members of some keys are replaced one by one, and no default comes betwe
     aliases: [],
     request: []
   })
-  t.match(from, { uri: 'file', 'activation.required': 'file', 'activation.scope': 'agent', 'activation.expose': 'agent', 'methods.one': 'agent', 'methods.two': 'file', request: 'agent' })
+  t.match(from, {
+    uri: 'file',
+    'activation.required': 'file',
+    'activation.scope': 'agent',
+    'activation.expose': 'agent',
+    'methods.one': 'agent',
+    'methods.two': 'file',
+    request: 'agent'
+  })
 })
 
-t.test('what is said of answers is laid over like the rest', async t => {
+t.test('keys for responses are overridden like all others', async t => {
   const own = `extensions:
   x:
     uri: urn:x
@@ -87,9 +103,20 @@ t.test('what is said of answers is laid over like the rest', async t => {
     observe: {spanAttributes: {a: {part: {}}}, metrics: [{name: n, type: gauge, from: {part: {}}}]}
     echo: verify
 `
-  const { policy, from } = first('[{x: {inactive: {response: strip}, response: [{id: t, select: {event: first}, schema: true}], state: {from: {metadata: {in: [status], key: n}}, transitions: {a: []}}, observe: {spanAttributes: {b: {metadata: {in: [task], key: k}}}}, echo: passthrough}}]', own)
+  const { policy, from } = first(
+    '[{x: {inactive: {response: strip}, response: [{id: t, select: {event: first}, schema: true}], state: {from: {metadata: {in: [status], key: n}}, transitions: {a: []}}, observe: {spanAttributes: {b: {metadata: {in: [task], key: k}}}}, echo: passthrough}}]',
+    own
+  )
   t.same(policy.inactive, { request: 'strip', response: 'strip' }, 'member by member')
-  t.match(from, { 'inactive.request': 'file', 'inactive.response': 'agent', response: 'agent', state: 'agent', correlate: 'file', observe: 'agent', echo: 'agent' })
+  t.match(from, {
+    'inactive.request': 'file',
+    'inactive.response': 'agent',
+    response: 'agent',
+    state: 'agent',
+    correlate: 'file',
+    observe: 'agent',
+    echo: 'agent'
+  })
   t.same(policy.response?.map(({ id }) => id), ['t'])
   t.same(policy.state, { from: { metadata: { in: ['status'], key: 'n' } }, transitions: { a: [] } }, 'whole')
   t.same(policy.observe, { spanAttributes: { b: { metadata: { in: ['task'], key: 'k' } } } }, 'whole')
@@ -99,7 +126,7 @@ t.test('what is said of answers is laid over like the rest', async t => {
   t.same([catalogue.policy.inactive?.response, catalogue.from['inactive.response']], ['strip', 'agent'])
 })
 
-t.test('what a policy requires is looked up among the agent\'s own first, then in file and catalogue', async t => {
+t.test('a required policy is looked up in the agent\'s list, then in file and catalogue', async t => {
   const own = 'extensions: {x: {uri: "urn:x", activation: {requires: [y, object-schemas]}}, y: {uri: "urn:y"}}\n'
   const [all, some] = load(['[x, {y: {uri: "urn:z"}}, object-schemas]', '[x]'], own).agents
   t.same(all?.dependencies, {})

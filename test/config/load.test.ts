@@ -2,14 +2,23 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { defaultConfig, formatDiagnostic, loadCatalogue, loadConfig, mergeOverrides, overridesFromEnvironment, parseConfig } from '../../src/config/load.js'
+import {
+  defaultConfig,
+  formatDiagnostic,
+  loadCatalogue,
+  loadConfig,
+  mergeOverrides,
+  overridesFromEnvironment,
+  parseConfig
+} from '../../src/config/load.js'
 import type { LoadResult, Overrides } from '../../src/config/load.js'
 import type { Config } from '../../src/config/model/model.js'
 
 const ONE = 'version: 1\nagents:\n  - name: a\n    upstream: {url: "http://127.0.0.1:1/base"}\n'
 const TWO = `${ONE}  - {name: b, path: /b, upstream: {url: "http://h"}}\n`
 
-const parse = (text: string, overrides: Overrides = {}, env: NodeJS.ProcessEnv = {}) => parseConfig(text, { file: 'g.yaml', baseDir: '/base', env, overrides })
+const parse = (text: string, overrides: Overrides = {}, env: NodeJS.ProcessEnv = {}) =>
+  parseConfig(text, { file: 'g.yaml', baseDir: '/base', env, overrides })
 
 function config (result: LoadResult): Config {
   if (!result.ok) throw new Error(result.problems.map(formatDiagnostic).join('\n'))
@@ -26,7 +35,9 @@ t.test('a file becomes the model', t => {
   mkdirSync(join(directory, 'pem'))
   for (const file of ['pem/ca.pem', 'pem/cert.pem', 'pem/key.pem', 'card.json']) writeFileSync(join(directory, file), '{}')
   const file = join(directory, 'gateway.yaml')
-  writeFileSync(file, `\ufeff# yaml-language-server: $schema=./gateway.schema.json
+  writeFileSync(
+    file,
+    `\ufeff# yaml-language-server: $schema=./gateway.schema.json
 version: 1
 server:
   listen: :8000
@@ -76,7 +87,8 @@ extensions:
       - {id: total, select: {metadata: {key: $uri}}, schema: true, verdict: annotate, chunked: false}
 state: {store: "rediss://user:secret@redis.internal:6380/2", ttl: 2h, maxTasks: 10, timeout: 1s, prefix: "team:"}
 telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit: {enabled: false}}
-`)
+`
+  )
   const loaded = loadConfig({ file, env: {} })
   const result = config(loaded)
   t.same(result.server, {
@@ -115,10 +127,25 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       url: 'https://h.example:9999/base',
       timeouts: { connect: 1000, headers: 0, idle: 300000, queue: 1000, total: 3600000 },
       connections: 7,
-      tls: { ca: join(directory, 'pem/ca.pem'), cert: join(directory, 'pem/cert.pem'), key: join(directory, 'pem/key.pem'), serverName: 'agent.internal' },
+      tls: {
+        ca: join(directory, 'pem/ca.pem'),
+        cert: join(directory, 'pem/cert.pem'),
+        key: join(directory, 'pem/key.pem'),
+        serverName: 'agent.internal'
+      },
       extensionHeader: { spelling: 'both', form: 'joined' }
     },
-    card: { url: null, file: join(directory, 'card.json'), refresh: 5000, maxStale: 7200000, onUnavailable: 'forward', signature: 'verbatim', interfaces: [], advertise: [], schemas: {} },
+    card: {
+      url: null,
+      file: join(directory, 'card.json'),
+      refresh: 5000,
+      maxStale: 7200000,
+      onUnavailable: 'forward',
+      signature: 'verbatim',
+      interfaces: [],
+      advertise: [],
+      schemas: {}
+    },
     concurrency: { requests: 4, streams: 3 },
     mode: 'observe',
     enforceOn: 'all',
@@ -127,7 +154,22 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     untaggedData: 'allow',
     responses: 'enforce',
     extensions: ['own'],
-    policies: [{ name: 'own', policy: result.extensions.own, layers: ['file'], from: { uri: 'file', mode: 'file', 'activation.required': 'file', 'activation.default': 'file', 'activation.expose': 'file', request: 'file', response: 'file' } }],
+    policies: [
+      {
+        name: 'own',
+        policy: result.extensions.own,
+        layers: ['file'],
+        from: {
+          uri: 'file',
+          mode: 'file',
+          'activation.required': 'file',
+          'activation.default': 'file',
+          'activation.expose': 'file',
+          request: 'file',
+          response: 'file'
+        }
+      }
+    ],
     dependencies: {},
     passthrough: ['/static', '/docs/v1'],
     reservedPaths: []
@@ -136,7 +178,15 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
   t.same(result.extensions.own?.activation, { required: 'always', default: 'inject', expose: true })
   t.equal(result.extensions.own?.request?.length, 3)
   t.same(result.extensions.own?.request?.[1]?.schema, { fromCard: ['/schemas/{schema}'] })
-  t.same(result.extensions.own?.response, [{ id: 'total', select: { metadata: { key: '$uri', in: ['message', 'status', 'artifact', 'task', 'event'] } }, schema: true, verdict: 'annotate', chunked: false }])
+  t.same(result.extensions.own?.response, [
+    {
+      id: 'total',
+      select: { metadata: { key: '$uri', in: ['message', 'status', 'artifact', 'task', 'event'] } },
+      schema: true,
+      verdict: 'annotate',
+      chunked: false
+    }
+  ])
   t.same(result.state, { store: 'rediss://user:secret@redis.internal:6380/2', ttl: 7200000, maxTasks: 10, timeout: 1000, prefix: 'team:' })
   t.same(result.telemetry, { logs: { level: 'debug', format: 'pretty' }, traces: { enabled: true }, audit: { enabled: false } })
   t.same(loaded.ok && loaded.warnings, [])
@@ -157,7 +207,9 @@ t.test('a file that cannot be read is one problem', t => {
   t.same(load(directory), [`${directory}: cannot read the file: it is a directory`])
   t.same(load(join(directory, 'x'.repeat(300))).map((line) => line.replace(/^x+/, '')), [': cannot read the file: the name is too long'])
   t.same(load(file('latin.yaml', Buffer.from([0x61, 0xe9, 0x0a]))), ['latin.yaml: the file is not valid UTF-8 (save it as UTF-8)'])
-  t.same(load(file('large.yaml', Buffer.alloc(1024 * 1024 + 1, '#'))), ['large.yaml: the file is larger than 1 MiB (is it the configuration?)'])
+  t.same(load(file('large.yaml', Buffer.alloc(1024 * 1024 + 1, '#'))), [
+    'large.yaml: the file is larger than 1 MiB (is it the configuration?)'
+  ])
   t.same(load('/dev/zero'), ['/dev/zero: the file is larger than 1 MiB (is it the configuration?)'])
   t.same(load(file('windows.yaml', 'version: 1\r\nagents: 1\r\n')), ['windows.yaml:2:9: agents must be a list, not the number 1'])
   if (process.getuid?.() !== 0) {
@@ -167,20 +219,40 @@ t.test('a file that cannot be read is one problem', t => {
   t.end()
 })
 
-t.test('where the text is broken, the lines after it are still counted', t => {
+t.test('lines after a syntax error are still counted', t => {
   t.match(problems(parseConfig('{}},\n":', { file: 'g.yaml', baseDir: '.', env: {} })).at(-1), /^g\.yaml:2:2: /)
   t.end()
 })
 
 t.test('flags win over environment, environment over file', t => {
-  const env = { A2A_GATEWAY_LISTEN: ':1', A2A_GATEWAY_ADMIN: ':2', A2A_GATEWAY_UPSTREAM: 'http://env', A2A_GATEWAY_LOG_LEVEL: 'warn', A2A_GATEWAY_CONFIG: 'x' }
+  const env = {
+    A2A_GATEWAY_LISTEN: ':1',
+    A2A_GATEWAY_ADMIN: ':2',
+    A2A_GATEWAY_UPSTREAM: 'http://env',
+    A2A_GATEWAY_LOG_LEVEL: 'warn',
+    A2A_GATEWAY_CONFIG: 'x'
+  }
   const text = `${ONE}server: {listen: ":7", admin: ":8"}\n`
   const fromEnvironment = config(parse(text, overridesFromEnvironment(env)))
-  t.same([fromEnvironment.server.listen.port, fromEnvironment.server.admin.port, fromEnvironment.agents[0]?.upstream.url, fromEnvironment.telemetry.logs.level], [1, 2, 'http://env/', 'warn'])
-  const both = config(parse(text, mergeOverrides({ listen: ':3', upstream: 'http://flag', admin: undefined }, overridesFromEnvironment(env))))
+  t.same(
+    [
+      fromEnvironment.server.listen.port,
+      fromEnvironment.server.admin.port,
+      fromEnvironment.agents[0]?.upstream.url,
+      fromEnvironment.telemetry.logs.level
+    ],
+    [1, 2, 'http://env/', 'warn']
+  )
+  const both = config(
+    parse(text, mergeOverrides({ listen: ':3', upstream: 'http://flag', admin: undefined }, overridesFromEnvironment(env)))
+  )
   t.same([both.server.listen.port, both.server.admin.port, both.agents[0]?.upstream.url], [3, 2, 'http://flag/'])
   t.same(config(parse(text, overridesFromEnvironment({ A2A_GATEWAY_LISTEN: '' }))).server.listen.port, 7)
-  t.equal(config(parse('version: 1\nagents: [{name: a}]\n', { upstream: 'http://flag' })).agents[0]?.upstream.url, 'http://flag/', 'an agent without upstream')
+  t.equal(
+    config(parse('version: 1\nagents: [{name: a}]\n', { upstream: 'http://flag' })).agents[0]?.upstream.url,
+    'http://flag/',
+    'an agent without upstream'
+  )
   t.equal(parse('version: 1\nserver: 1\nagents: {a: 1}\n', { upstream: 'http://flag', listen: ':1' }).ok, false)
   t.end()
 })
@@ -192,23 +264,40 @@ t.test('problems in overrides name the flag or the variable', t => {
     '--admin: server.admin must be host:port (such as "0.0.0.0:8080", ":8080" or "[::1]:8080")',
     'A2A_GATEWAY_LOG_LEVEL: telemetry.logs.level must be one of fatal, error, warn, info, debug, trace, silent, not "verbos"'
   ])
-  t.same(problems(parse(TWO, { upstream: 'http://x' })), ['--upstream: needs a file with exactly one agent, and this one has 2 (set upstream.url of each agent in the file)'])
-  t.same(problems(parse(ONE, { listen: ':9901', admin: ':9901' })), ['--admin: server.listen and server.admin are the same address (the admin listener needs one of its own)'])
+  t.same(problems(parse(TWO, { upstream: 'http://x' })), [
+    '--upstream: needs a file with exactly one agent, and this one has 2 (set upstream.url of each agent in the file)'
+  ])
+  t.same(problems(parse(ONE, { listen: ':9901', admin: ':9901' })), [
+    '--admin: server.listen and server.admin are the same address (the admin listener needs its own address)'
+  ])
   t.end()
 })
 
 t.test('without a file there is one agent, at the root', t => {
   const result = config(defaultConfig({ env: {}, overrides: { upstream: 'http://127.0.0.1:9999', listen: '127.0.0.1:0' } }))
   t.equal(result.agents.length, 1)
-  t.match(result.agents[0], { name: 'agent', path: '', host: null, upstream: { url: 'http://127.0.0.1:9999/' }, extensions: ['object-schemas'], mode: 'enforce' })
+  t.match(result.agents[0], {
+    name: 'agent',
+    path: '',
+    host: null,
+    upstream: { url: 'http://127.0.0.1:9999/' },
+    extensions: ['object-schemas'],
+    mode: 'enforce'
+  })
   t.same(result.server.listen, { host: '127.0.0.1', port: 0 })
-  t.same(problems(defaultConfig({ env: {}, overrides: {} })), ['--upstream: the URL of the agent is required (or give a file with --config)'])
-  t.same(problems(defaultConfig({ env: {}, overrides: { upstream: 'localhost:1' } })), ['--upstream: agents[0].upstream.url must be an absolute http or https URL (did you mean "http://localhost:1"?)'])
-  t.same(problems(defaultConfig({ env: {}, overrides: { upstream: 'http://h', listen: '127.0.0.1:9901' } })), ['defaults: server.listen and server.admin are the same address (the admin listener needs one of its own)'])
+  t.same(problems(defaultConfig({ env: {}, overrides: {} })), [
+    '--upstream: the URL of the agent is required (or give a file with --config)'
+  ])
+  t.same(problems(defaultConfig({ env: {}, overrides: { upstream: 'localhost:1' } })), [
+    '--upstream: agents[0].upstream.url must be an absolute http or https URL (did you mean "http://localhost:1"?)'
+  ])
+  t.same(problems(defaultConfig({ env: {}, overrides: { upstream: 'http://h', listen: '127.0.0.1:9901' } })), [
+    'defaults: server.listen and server.admin are the same address (the admin listener needs its own address)'
+  ])
   t.end()
 })
 
-t.test('the hash names what the configuration means, not how it is written', t => {
+t.test('the hash depends on the meaning of the configuration, not on its spelling', t => {
   const hash = (text: string) => config(parse(text)).hash
   t.equal(hash(ONE), hash(`# a comment\n${ONE.replace('version: 1\n', '')}version: 1\nlimits: {body: 4096KiB}\n`))
   t.not(hash(ONE), hash(`${ONE}limits: {body: 5MiB}\n`))

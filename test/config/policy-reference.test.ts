@@ -9,7 +9,13 @@ t.same(Object.keys(POLICY_EXAMPLES), Object.keys(policySchema.properties ?? {}),
 for (const [key, example] of Object.entries(POLICY_EXAMPLES)) {
   t.test(key, async t => {
     const body = [.../^uri/m.test(example) ? [] : ['uri: https://acme.example/ext/delivery-window/v1'], ...example.trim().split('\n')]
-    const text = ['version: 1', 'agents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [object-schemas, example]}]', 'extensions:', '  example:', ...body.map(line => `    ${line}`)].join('\n')
+    const text = [
+      'version: 1',
+      'agents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [object-schemas, example]}]',
+      'extensions:',
+      '  example:',
+      ...body.map(line => `    ${line}`)
+    ].join('\n')
     const result = parseConfig(text, { file: key, baseDir: '.', env: {} })
     t.same(result.ok ? result.warnings : result.problems.map(formatDiagnostic), [])
     t.ok(body.some(line => line.startsWith(`${key}:`)), 'it is an example of that key')

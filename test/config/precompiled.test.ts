@@ -64,39 +64,53 @@ t.test('configurations', t => {
   t.end()
 })
 
-t.test('more faults than are told', t => {
-  const text = policyWith(`uriPattern: [${Array.from({ length: 1_500 }, (_none, i) => `"${i} x"`).join(', ')}]\nowns: {metadata: [${Array.from({ length: 1_500 }, () => '""').join(', ')}]}`)
+t.test('more faults than are reported', t => {
+  const text = policyWith(
+    `uriPattern: [${Array.from({ length: 1_500 }, (_none, i) => `"${i} x"`).join(', ')}]\nowns: {metadata: [${Array.from({ length: 1_500 }, () => '""').join(', ')}]}`
+  )
   t.equal(outcome(config.whole, text), outcome(atRunTime.whole, text))
   t.end()
 })
 
 t.test('policies of the catalogue', t => {
   const folder = join(packageRoot(), 'config/extensions')
-  const policies = readdirSync(folder).filter(name => name.endsWith('.yaml') && !name.endsWith('.test.yaml')).map(name => readFileSync(join(folder, name), 'utf8'))
+  const policies = readdirSync(folder)
+    .filter(name => name.endsWith('.yaml') && !name.endsWith('.test.yaml'))
+    .map(name => readFileSync(join(folder, name), 'utf8'))
   for (const text of [...policies, 'null', 'uri: ""\nnothing: {}\nrequest: [{id: r, select: {part: {}}}]']) {
     const expected = outcome(atRunTime.part as ValidateFunction, text)
-    if (outcome(config.part as ValidateFunction, text) !== expected) t.equal(outcome(config.part as ValidateFunction, text), expected, text.slice(0, 200))
+    if (outcome(config.part as ValidateFunction, text) !== expected) {
+      t.equal(outcome(config.part as ValidateFunction, text), expected, text.slice(0, 200))
+    }
   }
   t.ok(policies.length > 20, `${policies.length} policies, all alike`)
   t.end()
 })
 
-t.test('files of tests', t => {
+t.test('test files', t => {
   const validate = found(testFileSchema, built('tests.cjs', testFileSchema, null)).whole
   const { whole } = compile(testFileSchema, null)
-  for (const text of ['null', 'card: 1\nagent: []\ntests: [{name: 1, request: {operation: SendMesage}, expect: {status: 1}}]', 'tests: []\nnothing: 1']) {
+  for (const text of [
+    'null',
+    'card: 1\nagent: []\ntests: [{name: 1, request: {operation: SendMesage}, expect: {status: 1}}]',
+    'tests: []\nnothing: 1'
+  ]) {
     t.equal(outcome(validate, text), outcome(whole, text), text)
     t.ok(outcome(whole, text).startsWith('[false'))
   }
   t.end()
 })
 
-t.test('what is not there, or made from something else, is compiled anew', t => {
+t.test('a missing or outdated validator is compiled again', t => {
   t.equal(precompiled(configSchema, null), null)
   const made = built('again.cjs', configSchema, POLICY)
   t.not(precompiled(configSchema, made), null)
   t.equal(precompiled({ ...configSchema, maxProperties: 99 }, made), null, 'a schema that has changed since')
-  t.equal(precompiled(configSchema, { ...made, digest: `zz${made.digest.slice(2)}` }), null, 'a digest of anything else, such as another release of Ajv')
+  t.equal(
+    precompiled(configSchema, { ...made, digest: `zz${made.digest.slice(2)}` }),
+    null,
+    'a digest of anything else, such as another release of Ajv'
+  )
   t.equal(validatorsOf('configuration')?.digest, made.digest, 'the build has put its validators in place')
   t.end()
 })

@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readConfiguration } from '../../src/cli/configuration.js'
+import { readConfiguration } from '../../src/gateway/configuration.js'
 import { formatDiagnostic } from '../../src/config/load.js'
 import type { LoadResult, Overrides } from '../../src/config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
@@ -15,16 +15,26 @@ import { AGENT, lines, ROWS } from './rows.js'
 import { ROOT } from '../helpers/paths.js'
 
 /** Descriptions of keys are documentation. */
-const NOT_MESSAGES = ['schema.ts', 'policy-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'].map(name => `schema/${name}`)
+const NOT_MESSAGES = ['schema.ts', 'policy-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'].map(
+  name => `schema/${name}`
+)
 
 const SOURCES = [
-  ...readdirSync(join(ROOT, 'src/config'), { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts') && !NOT_MESSAGES.includes(name)).map(name => `src/config/${name}`),
-  'src/policy/compile/inline-schemas.ts', 'src/jsonschema/schema.ts', 'src/jsonschema/meta-schema.ts', 'src/jsonschema/lint.ts', 'src/jsonschema/regexp.ts', 'src/upstream/tls.ts', 'src/cli/configuration.ts'
+  ...readdirSync(join(ROOT, 'src/config'), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.ts') && !NOT_MESSAGES.includes(name))
+    .map(name => `src/config/${name}`),
+  'src/policy/compile/inline-schemas.ts',
+  'src/jsonschema/schema.ts',
+  'src/jsonschema/meta-schema.ts',
+  'src/jsonschema/lint.ts',
+  'src/jsonschema/regexp.ts',
+  'src/upstream/tls.ts',
+  'src/gateway/configuration.ts'
 ]
 
 /** Sentences of these sources that no file provokes, and why. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  '… is deprecated and will go in a later release': 'no key is deprecated; test/config/deprecated.test.ts',
+  '… is deprecated and will be removed in a later release': 'no key is deprecated; test/config/deprecated.test.ts',
   'the policy': 'names a policy of the catalogue, a file of this package',
   'is not valid': 'for keywords of the schema that nobody has used yet',
   'unknown error': 'Ajv always names one',
@@ -42,20 +52,32 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'is not allowed here': 'data',
   'is not allowed': 'data',
   'could not be validated: the schema takes too many steps on data like this': 'data',
-  'could not be validated: too many steps were taken before its turn; send less data': 'data',
+  'could not be validated: earlier checks used up the steps; send less data': 'data',
   'could not be validated: the schema recurses without end, or the data is nested too deeply for it': 'data',
   'does not match its schema': 'data',
   'is a name that …': 'data',
   'is not a name the schema allows': 'data',
   'is not a property the schema allows': 'data',
-  'must not hold equal items': 'data',
+  'must not contain equal items': 'data',
   'false schema': 'data'
 }
 
-t.test('every sentence of the sources is provoked', async t => {
-  const directory = t.testdir({ 'g.yaml': AGENT, 'two.yaml': `${AGENT}  - {name: b, path: /b, upstream: {url: "http://h"}}\n`, 'latin1.yaml': Buffer.from('version: 1 # \u00e9', 'latin1') })
-  const read = (file: string | null, overrides: Overrides = {}): string[] => said(readConfiguration({ file: file === null ? null : join(directory, file), env: {}, overrides }))
-  const ofFiles = [read('none.yaml'), read('.'), read('latin1.yaml'), read('two.yaml', { upstream: 'http://h' }), read(null), read('x'.repeat(300))].flat()
+t.test('every message of the sources is provoked', async t => {
+  const directory = t.testdir({
+    'g.yaml': AGENT,
+    'two.yaml': `${AGENT}  - {name: b, path: /b, upstream: {url: "http://h"}}\n`,
+    'latin1.yaml': Buffer.from('version: 1 # \u00e9', 'latin1')
+  })
+  const read = (file: string | null, overrides: Overrides = {}): string[] =>
+    said(readConfiguration({ file: file === null ? null : join(directory, file), env: {}, overrides }))
+  const ofFiles = [
+    read('none.yaml'),
+    read('.'),
+    read('latin1.yaml'),
+    read('two.yaml', { upstream: 'http://h' }),
+    read(null),
+    read('x'.repeat(300))
+  ].flat()
   t.match(ofFiles, [
     /none\.yaml: cannot read the file: no such file$/,
     /: cannot read the file: it is a directory$/,
@@ -71,15 +93,36 @@ t.test('every sentence of the sources is provoked', async t => {
   const large = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}.json`, JSON.stringify('x'.repeat(1_000_000))]))
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`${index}.json`, '{}']))
   const schemas = t.testdir({ set: { 'a.json': '{"$ref": "b.json"}', 'c.json': '{}' }, none: {}, large, many })
-  const ofSchemas = ['set, base: "urn:x"', 'set, base: "https://x.test/s"', 'set, base: "https://x.test/"', 'none, base: "https://x.test/n/"', 'large, base: "https://x.test/l/"', 'many, base: "https://x.test/m/"'].flatMap(bundle =>
-    lines(`${AGENT}extensions: {p: {uri: "urn:p", card: {params: {ref: "https://x.test/a.json"}, schema: {ref: nowhere}}}}\nbundles: {b: {dir: ${bundle}}, c: {dir: set, base: "https://x.test/"}}\n`, {}, schemas))
+  const ofSchemas = [
+    'set, base: "urn:x"',
+    'set, base: "https://x.test/s"',
+    'set, base: "https://x.test/"',
+    'none, base: "https://x.test/n/"',
+    'large, base: "https://x.test/l/"',
+    'many, base: "https://x.test/m/"'
+  ].flatMap(bundle =>
+    lines(
+      `${AGENT}extensions: {p: {uri: "urn:p", card: {params: {ref: "https://x.test/a.json"}, schema: {ref: nowhere}}}}\nbundles: {b: {dir: ${bundle}}, c: {dir: set, base: "https://x.test/"}}\n`,
+      {},
+      schemas
+    )
+  )
   const refers = `${AGENT}extensions: {p: {uri: "urn:p", card: {params: {ref: "https://x.test/a.json"}}}}\n`
   ofSchemas.push(...lines(`${AGENT}extensions: {p: {uri: "urn:p", request: [{id: r, select: {part: {}}, schema: {maximum: .inf}}]}}\n`))
   ofSchemas.push(...lines(refers), ...lines(`${refers}bundles: {c: {dir: set, base: "https://x.test/"}}\n`, {}, schemas))
 
   const sentences = SOURCES.flatMap(sentencesOf)
   t.ok(sentences.length > 150, 'the sources are read')
-  const printed = [...[ROWS, ANSWER_ROWS].flatMap(rows => Object.values(rows)).flat().flatMap(([, text]) => lines(text)), ...ofFiles, ...crowd, ...ofEdits, ...ofSchemas]
+  const printed = [
+    ...[ROWS, ANSWER_ROWS]
+      .flatMap(rows => Object.values(rows))
+      .flat()
+      .flatMap(([, text]) => lines(text)),
+    ...ofFiles,
+    ...crowd,
+    ...ofEdits,
+    ...ofSchemas
+  ]
   t.same(unsaid(sentences.filter(({ text }) => !Object.hasOwn(ELSEWHERE, text)), printed), [])
   t.same(Object.keys(ELSEWHERE).filter(text => !sentences.some(one => one.text === text)), [], 'no exception outlives its sentence')
 })

@@ -1,14 +1,14 @@
-import fc from 'fast-check'
 import t from 'tap'
-import { duration, formatDuration, formatSize, readDuration, readSize, size } from '../../src/config/model/units.js'
-import { check } from '../helpers/seed.js'
+import { duration, readDuration, readSize, size } from '../../src/config/model/units.js'
 
 t.test('durations are milliseconds', t => {
   for (const [text, value] of [['0s', 0], ['1500ms', 1500], ['3s', 3000], ['10m', 600_000], ['1h', 3_600_000]] as const) {
     t.same(readDuration(text), { value })
     t.equal(duration(text), value)
   }
-  for (const text of ['', '3', '3 s', '-3s', '1.5s', '1m30s', '3S', '3d', '1e3s', '3s ', '٣s', '9999999999s']) t.equal('hint' in readDuration(text), true, text)
+  for (const text of ['', '3', '3 s', '-3s', '1.5s', '1m30s', '3S', '3d', '1e3s', '3s ', '٣s', '9999999999s']) {
+    t.equal('hint' in readDuration(text), true, text)
+  }
   t.throws(() => duration('soon'), { name: 'RangeError' })
   t.end()
 })
@@ -18,17 +18,17 @@ t.test('sizes are bytes, binary units only', t => {
     t.same(readSize(text), { value })
     t.equal(size(text), value)
   }
-  for (const [text, hint] of [['4MB', 'write "4MiB"'], ['4kb', 'write "4KiB"'], ['4K', 'write "4KiB"'], ['4mib', 'write "4MiB"'], ['4 GiB', 'write "4GiB"'], ['4', '"4B"']] as const) {
+  for (const [text, hint] of [
+    ['4MB', 'write "4MiB"'],
+    ['4kb', 'write "4KiB"'],
+    ['4K', 'write "4KiB"'],
+    ['4mib', 'write "4MiB"'],
+    ['4 GiB', 'write "4GiB"'],
+    ['4', '"4B"']
+  ] as const) {
     const reading = readSize(text)
     t.match('hint' in reading ? reading.hint : '', hint)
   }
   t.throws(() => size('big'), { name: 'RangeError' })
-  t.end()
-})
-
-t.test('what is written is read back', t => {
-  check('config/units/read-back', fc.property(fc.nat({ max: 999_999_999 }), (amount) => duration(formatDuration(amount)) === amount && size(formatSize(amount)) === amount))
-  t.same([formatDuration(0), formatDuration(90_000), formatDuration(7_200_000), formatDuration(1001)], ['0s', '90s', '2h', '1001ms'])
-  t.same([formatSize(0), formatSize(1024), formatSize(1025), formatSize(1024 ** 3)], ['0B', '1KiB', '1025B', '1GiB'])
   t.end()
 })

@@ -155,7 +155,7 @@ t.test('the directory replaced by another, and gone for a while', async t => {
   await until(() => heard.at(-1) === 'five')
 })
 
-t.test('nothing that leaves the contents as they are', async t => {
+t.test('no notice if the contents stay the same', async t => {
   const directory = directoryFor(t)
   const [file, key] = [join(directory, 'gateway.yaml'), join(directory, 'key.pem')]
   writeFileSync(file, 'same')
@@ -172,7 +172,7 @@ t.test('nothing that leaves the contents as they are', async t => {
   await until(() => heard.length === 1, 'a mounted secret to count like the file itself')
 })
 
-t.test('many writes at once are one change; a writer that never rests is not waited for', async t => {
+t.test('many writes at once are one change; continuous writes do not delay it for ever', async t => {
   const file = join(directoryFor(t), 'gateway.yaml')
   writeFileSync(file, '')
   const { heard } = watching(t, [file])
@@ -212,7 +212,7 @@ t.test('files can be added and dropped, and no change is lost meanwhile', async 
   t.equal(heard.length, 2, 'what was acknowledged is known')
 })
 
-t.test('where events cannot be had, files are looked at every few seconds', async t => {
+t.test('without file events, files are polled every few seconds', async t => {
   const file = join(directoryFor(t), 'gateway.yaml')
   writeFileSync(file, 'one')
   const broken = watching(t, [file], { poll: 50, watch: (() => { throw new Error('EMFILE') }) as never })
@@ -234,7 +234,7 @@ t.test('where events cannot be had, files are looked at every few seconds', asyn
   t.ok(opened < 100, 'failing watches are not opened again and again without pause')
 })
 
-t.test('after close nothing is heard', async t => {
+t.test('after close there are no notices', async t => {
   const file = join(directoryFor(t), 'gateway.yaml')
   writeFileSync(file, 'one')
   const { watch, heard } = watching(t, [file], { poll: 20 })

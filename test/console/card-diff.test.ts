@@ -3,36 +3,58 @@ import t from 'tap'
 import { diffOf } from '../../src/console/card-diff.js'
 
 function told (own: unknown, served: unknown): string[] {
-  return diffOf(own, served).lines.map(({ mark, indent, text, was }) => `${{ same: ' ', added: '+', removed: '-', changed: '~' }[mark]}${'  '.repeat(indent)}${text}${was === undefined ? '' : ` was ${was}`}`)
+  return diffOf(own, served).lines.map(
+    ({ mark, indent, text, was }) =>
+      `${{ same: ' ', added: '+', removed: '-', changed: '~' }[mark]}${'  '.repeat(indent)}${text}${was === undefined ? '' : ` was ${was}`}`
+  )
 }
 
 t.test('values, members and items', t => {
-  t.same(told({ name: 'a', url: 'http://in', signatures: [{ x: 1 }], list: [1, 2, 3] }, { name: 'a', url: 'http://out', list: [1, 3], extra: true }), [
-    ' {',
-    '   "name": "a",',
-    '~  "url": "http://out", was "http://in"',
-    '   "list": [',
-    '     1,',
-    '-    2,',
-    '     3',
-    '   ],',
-    '+  "extra": true,',
-    '-  "signatures": [',
-    '-    {',
-    '-      "x": 1',
-    '-    }',
-    '-  ]',
-    ' }'
-  ])
+  t.same(
+    told(
+      { name: 'a', url: 'http://in', signatures: [{ x: 1 }], list: [1, 2, 3] },
+      { name: 'a', url: 'http://out', list: [1, 3], extra: true }
+    ),
+    [
+      ' {',
+      '   "name": "a",',
+      '~  "url": "http://out", was "http://in"',
+      '   "list": [',
+      '     1,',
+      '-    2,',
+      '     3',
+      '   ],',
+      '+  "extra": true,',
+      '-  "signatures": [',
+      '-    {',
+      '-      "x": 1',
+      '-    }',
+      '-  ]',
+      ' }'
+    ]
+  )
   t.end()
 })
 
-t.test('items of a card are told apart by what the gateway does not change', t => {
+t.test('items of a card are identified by members that the gateway does not change', t => {
   const rpc = { protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
   const diff = diffOf(
-    { supportedInterfaces: [{ url: 'grpc://a', protocolBinding: 'GRPC', protocolVersion: '1.0' }, { url: 'http://in', ...rpc }], extensions: [{ uri: 'urn:a', required: false }] },
-    { supportedInterfaces: [{ url: 'http://out', ...rpc }], extensions: [{ uri: 'urn:a', required: true }, { uri: 'urn:b' }] })
-  t.match(diff.lines.filter(one => one.mark === 'changed'), [{ text: '"url": "http://out",', was: '"http://in"' }, { text: '"required": true', was: 'false' }])
+    {
+      supportedInterfaces: [
+        { url: 'grpc://a', protocolBinding: 'GRPC', protocolVersion: '1.0' },
+        { url: 'http://in', ...rpc }
+      ],
+      extensions: [{ uri: 'urn:a', required: false }]
+    },
+    { supportedInterfaces: [{ url: 'http://out', ...rpc }], extensions: [{ uri: 'urn:a', required: true }, { uri: 'urn:b' }] }
+  )
+  t.match(
+    diff.lines.filter(one => one.mark === 'changed'),
+    [
+      { text: '"url": "http://out",', was: '"http://in"' },
+      { text: '"required": true', was: 'false' }
+    ]
+  )
   t.equal(diff.changed, 2)
   t.equal(diff.removed, 5)
   t.equal(diff.added, 3)

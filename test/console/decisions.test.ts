@@ -9,7 +9,22 @@ import { Ring } from '../../src/console/ring.js'
 import { violation } from '../../src/policy/violation.js'
 
 function ended (extra: Partial<Ended> = {}): Ended {
-  return { at: 1, agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', status: 200, seconds: 0.01, requestId: '1', traceId: null, port: 0, refusal: null, found: [], ...extra }
+  return {
+    at: 1,
+    agent: 'a',
+    operation: 'SendMessage',
+    binding: 'JSONRPC',
+    version: '1.0',
+    outcome: 'forwarded',
+    status: 200,
+    seconds: 0.01,
+    requestId: '1',
+    traceId: null,
+    port: 0,
+    refusal: null,
+    found: [],
+    ...extra
+  }
 }
 
 const REFUSED = ended({ outcome: 'rejected', refusal: { reason: 'PARSE_ERROR', message: 'is no JSON', rule: 'gateway/json' } })
@@ -18,14 +33,13 @@ t.test('a ring keeps the newest', t => {
   const ring = new Ring<number>(3)
   for (const one of [1, 2, 3, 4, 5]) ring.push(one)
   t.same([...ring.newest()], [5, 4, 3])
-  t.equal(ring.length, 3)
   ring.clear()
   ring.push(6)
   t.same([...ring.newest()], [6])
   t.end()
 })
 
-t.test('calls with nothing to tell are kept only while somebody looks', t => {
+t.test('calls without findings are kept only while a page is connected', t => {
   const decisions = new Decisions(10)
   t.teardown(() => { decisions.close() })
   decisions.add(ended())
@@ -43,7 +57,7 @@ t.test('calls with nothing to tell are kept only while somebody looks', t => {
   t.end()
 })
 
-t.test('what is not kept any more is counted, and plain calls push no refusal out', t => {
+t.test('dropped entries are counted, and forwarded calls do not replace rejections', t => {
   const decisions = new Decisions(3)
   t.teardown(() => { decisions.close() })
   const { last } = decisions.since(-1)
@@ -67,7 +81,14 @@ t.test('one page has no more than 500, the newest', t => {
 })
 
 t.test('findings are bounded in number and length', t => {
-  const one = violation('observe', 'EXTENSION_DATA_INVALID', 'x', 'r', `params.${'k'.repeat(1_000_000)}`, 'is required')
+  const one = violation({
+    mode: 'observe',
+    reason: 'EXTENSION_DATA_INVALID',
+    extension: 'x',
+    rule: 'r',
+    path: `params.${'k'.repeat(1_000_000)}`,
+    message: 'is required'
+  })
   let found = withFound(null, { phase: 'request', violations: Array.from({ length: 40 }, () => one), edited: [] })
   t.equal(found[0]?.violations.length, 20)
   t.ok((found[0]?.violations[0]?.path.length ?? Infinity) <= 501)
@@ -78,14 +99,28 @@ t.test('findings are bounded in number and length', t => {
   t.end()
 })
 
-t.test('an entry says what decided', t => {
+t.test('an entry names the deciding rule', t => {
   const decisions = new Decisions(3)
   t.teardown(() => { decisions.close() })
-  const observed = violation('observe', 'EXTENSION_DATA_INVALID', 'x', 'soft', 'params.a', 'must be string')
+  const observed = violation({
+    mode: 'observe',
+    reason: 'EXTENSION_DATA_INVALID',
+    extension: 'x',
+    rule: 'soft',
+    path: 'params.a',
+    message: 'must be string'
+  })
   decisions.add(ended({ found: [{ phase: 'request', violations: [observed], edited: [] }] }))
   decisions.add(ended({ found: [{ phase: 'request', violations: [observed], edited: ['x/soft'] }] }))
   t.match(decisions.since(-1).entries, [
-    { outcome: 'observed', rule: 'x/soft', reason: 'EXTENSION_DATA_INVALID', message: null, mended: null, violations: [{ mode: 'observe', path: 'params.a' }] },
+    {
+      outcome: 'observed',
+      rule: 'x/soft',
+      reason: 'EXTENSION_DATA_INVALID',
+      message: null,
+      mended: null,
+      violations: [{ mode: 'observe', path: 'params.a' }]
+    },
     { outcome: 'edited', edited: ['x/soft'] }
   ])
   t.end()

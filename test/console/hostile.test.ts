@@ -7,7 +7,7 @@ import { call, until } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { consoleFor, hostileCard, SERVER } from './kit.js'
 
-t.test('a hostile card comes to the page as bounded data', async t => {
+t.test('a hostile card reaches the page as bounded data', async t => {
   const { api } = await consoleFor(t, '{tryIt: true}', ', extensions: [object-schemas]', hostileCard())
   const sizes: Record<string, number> = {}
   for (const path of ['overview', 'extensions', 'agent?name=agent', 'card?name=agent', 'policy?name=agent', 'form?name=agent']) {
@@ -23,7 +23,7 @@ t.test('a hostile card comes to the page as bounded data', async t => {
   t.match((await api('api/extensions')).json(), { rows: { length: 64 }, omitted: 0 }, 'each of its extensions')
 })
 
-t.test('a card that cannot be used says so, in bounded words', async t => {
+t.test('an unusable card is reported with a bounded message', async t => {
   const agent = await fakeAgent(t, { card: url => plainCard(url, hostileCard(500)) })
   const gateway = await gatewayFor(t, { yaml: `${SERVER}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]` }, false)
   const api = (path: string) => call(`${gateway.adminUrl}/console/api/${path}`)

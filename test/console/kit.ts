@@ -16,9 +16,16 @@ export const REQUIRED = 'https://example.com/ext/required/v1'
 export const SERVER = 'server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, console: {}}'
 
 /** One agent, whose card requires an extension. @param settings of `server.console` */
-export async function consoleFor (t: Test, settings = '{}', agentKeys = '', card: Record<string, unknown> = { capabilities: { extensions: [{ uri: REQUIRED, required: true }] } }): Promise<{ agent: FakeAgent, gateway: TestGateway, api (path: string, options?: CallOptions): Promise<Answer> }> {
+export async function consoleFor (
+  t: Test,
+  settings = '{}',
+  agentKeys = '',
+  card: Record<string, unknown> = { capabilities: { extensions: [{ uri: REQUIRED, required: true }] } }
+): Promise<{ agent: FakeAgent; gateway: TestGateway; api(path: string, options?: CallOptions): Promise<Answer> }> {
   const agent = await fakeAgent(t, { card: url => plainCard(url, card) })
-  const gateway = await gatewayFor(t, { yaml: `${SERVER.replace('console: {}', `console: ${settings}`)}\nagents: [{name: agent, upstream: {url: "${agent.url}"}${agentKeys}}]` })
+  const gateway = await gatewayFor(t, {
+    yaml: `${SERVER.replace('console: {}', `console: ${settings}`)}\nagents: [{name: agent, upstream: {url: "${agent.url}"}${agentKeys}}]`
+  })
   return { agent, gateway, api: (path, options) => call(`${gateway.adminUrl}/console/${path}`, options) }
 }
 
@@ -68,9 +75,20 @@ export function hostileCard (count = 64): Record<string, unknown> {
     iconUrl: 'javascript:alert(2)',
     provider: { organization: MARKUP, url: 'javascript:alert(3)' },
     capabilities: {
-      extensions: Array.from({ length: count }, (_, i) => ({ uri: i === 4 ? OBJECT_SCHEMAS : i === 0 ? `javascript:alert("${MARKUP.replaceAll(/[ ,]/g, '')}")` : `https://example.com/ext/${i}/${'x'.repeat(i === 1 ? 5_000 : 10)}`, description: MARKUP.repeat(i === 2 ? 1_000 : 1), required: i === 3 }))
+      extensions: Array.from({ length: count }, (_, i) => ({
+        uri:
+          i === 4
+            ? OBJECT_SCHEMAS
+            : i === 0
+              ? `javascript:alert("${MARKUP.replaceAll(/[ ,]/g, '')}")`
+              : `https://example.com/ext/${i}/${'x'.repeat(i === 1 ? 5_000 : 10)}`,
+        description: MARKUP.repeat(i === 2 ? 1_000 : 1),
+        required: i === 3
+      }))
     },
-    schemas: { [MARKUP]: { title: MARKUP, type: 'object', properties: { [MARKUP]: { type: 'string', description: MARKUP }, self: { $ref: '#' } } } },
+    schemas: {
+      [MARKUP]: { title: MARKUP, type: 'object', properties: { [MARKUP]: { type: 'string', description: MARKUP }, self: { $ref: '#' } } }
+    },
     skills: [{ id: 's', name: MARKUP, description: MARKUP, tags: [MARKUP], examples: [MARKUP, 'e'.repeat(100_000)] }]
   }
 }

@@ -17,30 +17,59 @@ t.test('paths', t => {
 })
 
 t.test('a missing extension is a header line', t => {
-  const mended = mendedOf({ ...REFUSAL, reason: 'EXTENSION_SUPPORT_REQUIRED', metadata: { missingExtensions: 'urn:a,urn:b' } }, [broken('header A2A-Extensions', 'must name the required extension urn:a')], '1.0')
-  t.same(mended, { headers: [{ name: 'A2A-Extensions', value: 'urn:a,urn:b' }], without: [], body: null, notes: [], allow: null, retryAfter: null })
+  const mended = mendedOf(
+    { ...REFUSAL, reason: 'EXTENSION_SUPPORT_REQUIRED', metadata: { missingExtensions: 'urn:a,urn:b' } },
+    [broken('header A2A-Extensions', 'must name the required extension urn:a')],
+    '1.0'
+  )
+  t.same(mended, {
+    headers: [{ name: 'A2A-Extensions', value: 'urn:a,urn:b' }],
+    without: [],
+    body: null,
+    notes: [],
+    allow: null,
+    retryAfter: null
+  })
   t.match(mendedOf({ ...REFUSAL, metadata: { missingExtensions: 'urn:a' } }, [], '0.3')?.headers, [{ name: 'X-A2A-Extensions' }])
   t.end()
 })
 
-t.test('a version is one header line, or one to leave out', t => {
-  t.match(mendedOf({ ...REFUSAL, metadata: { supportedVersions: '0.3,1.0' } }, [broken('header A2A-Version', 'no')], '1.0'), { headers: [{ name: 'A2A-Version', value: '1.0' }], notes: [] })
-  t.match(mendedOf({ ...REFUSAL, metadata: { supportedVersions: '0.3' } }, [broken('header A2A-Version', 'no')], '1.0'), { headers: [], without: ['A2A-Version'], notes: [] })
+t.test('a version is one header line to send, or one to remove', t => {
+  t.match(mendedOf({ ...REFUSAL, metadata: { supportedVersions: '0.3,1.0' } }, [broken('header A2A-Version', 'no')], '1.0'), {
+    headers: [{ name: 'A2A-Version', value: '1.0' }],
+    notes: []
+  })
+  t.match(mendedOf({ ...REFUSAL, metadata: { supportedVersions: '0.3' } }, [broken('header A2A-Version', 'no')], '1.0'), {
+    headers: [],
+    without: ['A2A-Version'],
+    notes: []
+  })
   t.end()
 })
 
-t.test('data is an outline of what is expected where', t => {
-  const mended = mendedOf(REFUSAL, [broken('params.parts[0].data.a', 'is required'), broken('params.parts[0].data.c', 'is not a property the schema allows'), broken('query parameter', 'is odd')], '1.0')
+t.test('data is an outline of the expected values', t => {
+  const mended = mendedOf(
+    REFUSAL,
+    [
+      broken('params.parts[0].data.a', 'is required'),
+      broken('params.parts[0].data.c', 'is not a property the schema allows'),
+      broken('query parameter', 'is odd')
+    ],
+    '1.0'
+  )
   t.match(mended?.notes, [{ path: 'query parameter', expected: 'is odd' }])
   const [[, params] = []] = mended?.body?.members ?? []
   const [[, parts] = []] = params?.members ?? []
   t.equal(parts?.list, true)
   const [[, part] = []] = parts?.members ?? []
-  t.match(part?.members[0]?.[1].members, [['a', { expected: 'is required', remove: false }], ['c', { expected: 'is not a property the schema allows', remove: true }]])
+  t.match(part?.members[0]?.[1].members, [
+    ['a', { expected: 'is required', remove: false }],
+    ['c', { expected: 'is not a property the schema allows', remove: true }]
+  ])
   t.end()
 })
 
-t.test('waiting and verbs; nothing for what is not the caller\'s fault', t => {
+t.test('waiting and verbs; no fix for errors that the caller did not cause', t => {
   t.match(mendedOf({ ...REFUSAL, retryAfter: 5 }, [], '1.0'), { retryAfter: 5 })
   t.match(mendedOf({ ...REFUSAL, allow: 'POST' }, [], '1.0'), { allow: 'POST' })
   t.equal(mendedOf(REFUSAL, [broken('result.a', 'is required', 'response')], '1.0'), null)

@@ -33,14 +33,20 @@ t.test('the page and its files, under a strict policy', async t => {
     t.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; /)
     t.match(policy, /frame-ancestors 'none'.*require-trusted-types-for 'script'/)
     t.notMatch(policy, /unsafe|\*|data:|blob:/)
-    t.match(answer.headers, { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store', 'x-frame-options': 'DENY', 'cross-origin-resource-policy': 'same-origin' })
+    t.match(answer.headers, {
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'x-frame-options': 'DENY',
+      'cross-origin-resource-policy': 'same-origin'
+    })
   }
   const head = await api('', { method: 'HEAD' })
   t.equal(head.status, 200)
   t.equal(head.text, '')
 })
 
-t.test('the page names nothing of another origin, and has nothing inline', t => {
+t.test('the page refers to no other origin, and has no inline code', t => {
   for (const name of readdirSync(PAGE)) {
     const text = readFileSync(join(PAGE, name), 'utf8').replaceAll('http://www.w3.org/2000/svg', '')
     t.notMatch(text, /https?:\/\/|\/\/[a-z0-9-]+\.[a-z]+\//i, name)
@@ -52,7 +58,17 @@ t.test('the page names nothing of another origin, and has nothing inline', t => 
 
 t.test('other paths and methods', async t => {
   const { gateway, api } = await consoleFor(t)
-  for (const path of ['nowhere', 'index.html', '..%2f..%2fpackage.json', '../package.json', 'page/main.js', 'api/', 'api/constructor', 'api/__proto__', 'main.js/x']) {
+  for (const path of [
+    'nowhere',
+    'index.html',
+    '..%2f..%2fpackage.json',
+    '../package.json',
+    'page/main.js',
+    'api/',
+    'api/constructor',
+    'api/__proto__',
+    'main.js/x'
+  ]) {
     t.equal((await api(path)).status, 404, path)
   }
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
@@ -66,10 +82,18 @@ t.test('other paths and methods', async t => {
   t.equal((await call(`${gateway.adminUrl}/metrics`, { method: 'POST', body: 'x' })).status, 405, 'the other endpoints are as they were')
 })
 
-t.test('names that a stranger could rebind are refused, addresses and known names are not', async t => {
+t.test('names that an attacker could rebind are rejected, addresses and known names are accepted', async t => {
   const { gateway, api } = await consoleFor(t, '{hosts: [Ops.Example.com]}')
   const { port } = new URL(gateway.adminUrl)
-  for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, '10.1.2.3', '[::1]:9901', 'gateway.localhost', 'ops.example.com:443', 'OPS.example.com.']) {
+  for (const host of [
+    `localhost:${port}`,
+    `127.0.0.1:${port}`,
+    '10.1.2.3',
+    '[::1]:9901',
+    'gateway.localhost',
+    'ops.example.com:443',
+    'OPS.example.com.'
+  ]) {
     t.equal((await api('api/status', { headers: ['host', host] })).status, 200, host)
   }
   for (const host of ['evil.example.com', `ops.example.com.evil.example:${port}`, 'localhost.evil.example', '127.0.0.1.nip.io']) {
@@ -81,10 +105,14 @@ t.test('names that a stranger could rebind are refused, addresses and known name
   }
   t.equal((await api('', { headers: ['host', 'a b'] })).status, 400)
   t.equal(hostProblem(undefined, new Set())?.status, 400)
-  t.equal((await call(`${gateway.adminUrl}/livez`, { headers: ['host', 'evil.example.com'] })).status, 200, 'probes may be sent under any name')
+  t.equal(
+    (await call(`${gateway.adminUrl}/livez`, { headers: ['host', 'evil.example.com'] })).status,
+    200,
+    'probes may be sent under any name'
+  )
 })
 
-t.test('pages of other sites may not read', async t => {
+t.test('pages of other sites cannot read', async t => {
   const { api } = await consoleFor(t)
   for (const [site, status] of [['cross-site', 403], ['same-site', 403], ['same-origin', 200], ['none', 200]] as const) {
     t.equal((await api('api/status', { headers: ['sec-fetch-site', site] })).status, status, site)
@@ -102,13 +130,33 @@ t.test('off with one setting', async t => {
   t.equal(await gateway.metric(`a2a_gateway_refusals_total{agent="agent",rule="${REQUIRED}/required"}`), 1)
 })
 
-t.test('what it shows is what is counted and in force', async t => {
+t.test('the page shows the counts and the policies in force', async t => {
   const { gateway, api } = await consoleFor(t, '{}', ', extensions: [{x402: {mode: enforce}}]')
   for (let i = 0; i < 3; i++) await rpc(`${gateway.url}/rpc`)
   await rpc(`${gateway.url}/rpc`, 'SendMessage', undefined, ['a2a-extensions', REQUIRED])
   const overview = (await api('api/overview')).json()
-  t.match(overview, { ready: true, reasons: [], tryIt: false, workers: null, totals: { rejected: 3, forwarded: 1 }, agents: [{ name: 'agent', ready: true, counts: { rejected: 3, forwarded: 1, failed: 0 }, card: { state: 'ok', problem: null }, lastRefusals: [{ rule: `${REQUIRED}/required` }, {}, {}] }] })
-  t.equal(await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="rejected"}'), 3)
+  t.match(overview, {
+    ready: true,
+    reasons: [],
+    tryIt: false,
+    workers: null,
+    totals: { rejected: 3, forwarded: 1 },
+    agents: [
+      {
+        name: 'agent',
+        ready: true,
+        counts: { rejected: 3, forwarded: 1, failed: 0 },
+        card: { state: 'ok', problem: null },
+        lastRefusals: [{ rule: `${REQUIRED}/required` }, {}, {}]
+      }
+    ]
+  })
+  t.equal(
+    await gateway.metric(
+      'a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="rejected"}'
+    ),
+    3
+  )
   t.same((await api('api/overview?q=nobody')).json().agents, [])
   t.match((await api('api/extensions')).json(), {
     rows: [
@@ -119,7 +167,10 @@ t.test('what it shows is what is counted and in force', async t => {
   t.match((await api('api/agent?name=agent')).json(), { name: 'agent', interfaces: [{ binding: 'JSONRPC' }, {}] })
   const card = (await api('api/card?name=agent&version=1.0')).json()
   t.equal(String(card.diff?.changed), '4', 'the addresses of the interfaces')
-  const policy = (await api('api/policy?name=agent')).json() as unknown as { settings: { key: string }[], policies: { lines: { key: string, from: string, at: string }[] }[] }
+  const policy = (await api('api/policy?name=agent')).json() as unknown as {
+    settings: { key: string }[]
+    policies: { lines: { key: string; from: string; at: string }[] }[]
+  }
   t.match(policy.settings.find(one => one.key === 'mode'), { value: 'enforce', from: 'default', at: null })
   t.match(policy.settings.find(one => one.key === 'path'), { value: '/', from: 'default' })
   const lines = policy.policies[0]?.lines ?? []
@@ -128,7 +179,7 @@ t.test('what it shows is what is counted and in force', async t => {
   t.match((await api('api/series')).json(), { slot: 5000, slots: Array })
 })
 
-t.test('where lines of a policy come from, and secrets that stay where they are', t => {
+t.test('the source of each line of a policy, without secrets', t => {
   const policies = ', extensions: [own, {x402: {about: {title: t}, activation: {required: never}}}]'
   const config = configOf({
     yaml: `agents:\n  - {name: a, upstream: {url: "http://127.0.0.1:1"}, mode: observe${policies}}\nextensions:\n  own:\n    uri: urn:own\n    inject:\n      - {metadata: key, value: "$\{SECRET}"}\n  x402:\n    mode: enforce`,

@@ -3,20 +3,22 @@ import t from 'tap'
 import { ALL, mergeSeries, Series, SLOT, SLOTS } from '../../src/console/series.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 
-t.test('slots hold what was added, and nothing where nothing was', t => {
+t.test('slots contain the added values, and are empty otherwise', t => {
   const metrics = new Metrics({ process: false })
-  metrics.request('a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.1)
+  metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.1)
   const series = new Series(metrics)
   t.teardown(() => { series.close() })
   const begin = Math.floor(Date.now() / SLOT) * SLOT
-  for (let i = 0; i < 3; i++) metrics.request('a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.1)
-  metrics.request('b', 'GetTask', 'JSONRPC', '1.0', 'rejected', 0.1)
-  metrics.request('b', 'GetTask', 'JSONRPC', '1.0', 'upstream_error', 0.1)
+  for (let i = 0; i < 3; i++) {
+    metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.1)
+  }
+  metrics.request({ agent: 'b', operation: 'GetTask', binding: 'JSONRPC', version: '1.0', outcome: 'rejected' }, 0.1)
+  metrics.request({ agent: 'b', operation: 'GetTask', binding: 'JSONRPC', version: '1.0', outcome: 'upstream_error' }, 0.1)
   metrics.decision('a', 0.0002)
   series.take(begin + SLOT)
   series.take(begin + SLOT + 1)
   series.take(begin + 2 * SLOT)
-  metrics.request('a', 'SendMessage', 'JSONRPC', '1.0', 'client_aborted', 0.1)
+  metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'client_aborted' }, 0.1)
   series.take(begin + 3 * SLOT)
   const { slots, bounds } = series.page()
   t.same(slots.map(one => one.at), [begin + SLOT, begin + 3 * SLOT])
@@ -24,7 +26,7 @@ t.test('slots hold what was added, and nothing where nothing was', t => {
   t.equal(slots[0]?.rows.a?.buckets[bounds.indexOf(0.00025)], 1)
   t.match(slots[1]?.rows, { [ALL]: { calls: 1, aborted: 1 }, a: { calls: 1 } })
   t.equal(slots[1]?.rows.b, undefined)
-  metrics.request('a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.1)
+  metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.1)
   series.take(begin + (SLOTS + 5) * SLOT)
   t.same(series.page().slots.map(one => one.at), [begin + (SLOTS + 5) * SLOT], 'old ones are forgotten')
   t.end()
@@ -35,19 +37,23 @@ t.test('a scrape between two slots changes nothing', async t => {
   const series = new Series(metrics)
   t.teardown(() => { series.close() })
   const begin = Math.floor(Date.now() / SLOT) * SLOT
-  metrics.request('a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.1)
+  metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.1)
   await metrics.text()
-  metrics.request('a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.1)
+  metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.1)
   await metrics.snapshot()
   series.take(begin + SLOT)
   t.equal(series.page().slots[0]?.rows[ALL]?.calls, 2)
 })
 
-t.test('of many agents those with most calls have rows, and all are in the sum', t => {
+t.test('of many agents, those with most calls have rows, and all count in the sum', t => {
   const metrics = new Metrics({ process: false })
   const series = new Series(metrics)
   t.teardown(() => { series.close() })
-  for (let i = 0; i < 50; i++) for (let n = 0; n <= i; n++) metrics.request(`agent-${i}`, 'GetTask', 'JSONRPC', '1.0', 'forwarded', 0.1)
+  for (let i = 0; i < 50; i++) {
+    for (let n = 0; n <= i; n++) {
+      metrics.request({ agent: `agent-${i}`, operation: 'GetTask', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.1)
+    }
+  }
   series.take(Date.now() + SLOT)
   const rows = series.page().slots[0]?.rows ?? {}
   t.equal(Object.keys(rows).length, 21)
@@ -56,9 +62,14 @@ t.test('of many agents those with most calls have rows, and all are in the sum',
   t.end()
 })
 
-t.test('several processes are added up', t => {
+t.test('several processes are summed', t => {
   const row = (calls: number) => ({ calls, rejected: 1, failed: 0, aborted: 0, decisions: calls, seconds: 1, buckets: [calls, 0] })
-  const page = (at: number, calls: number) => ({ slot: SLOT, bounds: [1, 2], since: at, slots: [{ at, rows: { [ALL]: row(calls), a: row(calls) } }] })
+  const page = (at: number, calls: number) => ({
+    slot: SLOT,
+    bounds: [1, 2],
+    since: at,
+    slots: [{ at, rows: { [ALL]: row(calls), a: row(calls) } }]
+  })
   const merged = mergeSeries([page(20, 1), page(10, 2), page(20, 4)])
   t.same(merged.slots.map(one => [one.at, one.rows[ALL]?.calls, one.rows.a?.buckets]), [[10, 2, [2, 0]], [20, 5, [5, 0]]])
   t.equal(merged.since, 10)

@@ -10,7 +10,7 @@ import { VIEWERS, Viewers } from '../../src/console/viewers.js'
 import { call, JSON_TYPE, rpc, rpcBody, until, V1 } from '../helpers/http.js'
 import { consoleFor, REQUIRED, tail } from './kit.js'
 
-t.test('a refused call shows with its reason and what to send; a forwarded one while somebody looks', async t => {
+t.test('a rejected call is shown with its reason and fix; a forwarded one while a page is connected', async t => {
   const { gateway } = await consoleFor(t)
   await rpc(`${gateway.url}/rpc`)
   await rpc(`${gateway.url}/rpc`, 'SendMessage', undefined, ['a2a-extensions', REQUIRED])
@@ -37,20 +37,23 @@ t.test('a refused call shows with its reason and what to send; a forwarded one w
   t.equal(missed(), 0)
 })
 
-t.test('nothing of a client\'s data is in it', async t => {
+t.test('it contains no data of clients', async t => {
   const { gateway } = await consoleFor(t, '{}', ', extensions: [object-schemas]', {
     capabilities: { extensions: [{ uri: 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1' }] },
     schemas: { s: { type: 'object', properties: { n: { type: 'number' } }, additionalProperties: false } }
   })
   const parts = [{ data: { n: 'SECRET-value' }, mediaType: 'application/json;schema=s' }, { text: 'SECRET-text' }]
-  await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, 'authorization', 'Bearer SECRET-token', 'x-note', 'SECRET-note'], body: rpcBody('SendMessage', { message: { messageId: 'SECRET-id', role: 'ROLE_USER', parts } }) })
+  await call(`${gateway.url}/rpc`, {
+    headers: [...JSON_TYPE, ...V1, 'authorization', 'Bearer SECRET-token', 'x-note', 'SECRET-note'],
+    body: rpcBody('SendMessage', { message: { messageId: 'SECRET-id', role: 'ROLE_USER', parts } })
+  })
   const { entries, text } = await tail(t, gateway.adminUrl)
   await until(() => entries.length === 1)
   t.match(entries[0]?.violations[0], { path: 'params.message.parts[0].data.n', message: /number/ })
   t.notMatch(text(), /SECRET/)
 })
 
-t.test('as many viewers as may look, and the next may come when one has gone', async t => {
+t.test('the number of viewers is limited, and a new one can connect when one has left', async t => {
   const { gateway, api } = await consoleFor(t)
   const all = await Promise.all(Array.from({ length: VIEWERS }, () => tail(t, gateway.adminUrl)))
   const refused = await api('api/decisions')
@@ -64,10 +67,14 @@ t.test('as many viewers as may look, and the next may come when one has gone', a
   })
 })
 
-t.test('a viewer that reads nothing is dropped, and holds no more than its bound', async t => {
+t.test('a viewer that reads nothing is disconnected, and its memory is limited', async t => {
   let served: ServerResponse | null = null
   const viewers = new Viewers({
-    decisions: async cursor => ({ cursor, missed: 1, entries: Array.from({ length: 400 }, () => ({ message: 'x'.repeat(2_000) })) as never })
+    decisions: async cursor => ({
+      cursor,
+      missed: 1,
+      entries: Array.from({ length: 400 }, () => ({ message: 'x'.repeat(2_000) })) as never
+    })
   })
   const server = createServer((_request, response) => {
     served = response
@@ -84,7 +91,7 @@ t.test('a viewer that reads nothing is dropped, and holds no more than its bound
   t.ok((served as ServerResponse | null)?.destroyed)
 })
 
-t.test('a page that is open does not keep the gateway from stopping', async t => {
+t.test('an open page does not prevent the gateway from stopping', async t => {
   const { gateway } = await consoleFor(t)
   const { response } = await tail(t, gateway.adminUrl)
   let ended = false

@@ -15,29 +15,59 @@ const BODY = rpcBody('SendMessage', { message: MESSAGE })
 const CALL = { agent: 'agent', binding: 'JSONRPC', version: '1.0', operation: 'send', extensions: [] as string[], headers: [], body: BODY }
 
 async function send (adminUrl: string, value: unknown, headers: readonly string[] = ['origin', adminUrl]): Promise<Answer> {
-  return await call(`${adminUrl}/console/api/try`, { method: 'POST', headers: [...(headers.includes('content-type') ? [] : ['content-type', 'application/json']), ...headers], body: typeof value === 'string' ? value : JSON.stringify(value) })
+  return await call(`${adminUrl}/console/api/try`, {
+    method: 'POST',
+    headers: [...(headers.includes('content-type') ? [] : ['content-type', 'application/json']), ...headers],
+    body: typeof value === 'string' ? value : JSON.stringify(value)
+  })
 }
 
-t.test('a refused and a forwarded call, each with the gateway\'s decision', async t => {
+t.test('a rejected and a forwarded call, each with the gateway\'s decision', async t => {
   const { gateway, agent } = await consoleFor(t, '{tryIt: true}')
   const refused = (await send(gateway.adminUrl, CALL)).json() as unknown as TryResult
   t.match(refused.answer, { status: 200, body: /EXTENSION_SUPPORT_REQUIRED/ })
   t.match(refused.answer?.headers.find(([name]) => name === 'gateway-decision'), ['gateway-decision', /^reject/])
-  t.match(refused.decision, { outcome: 'rejected', rule: `${REQUIRED}/required`, mended: { headers: [{ name: 'A2A-Extensions', value: REQUIRED }] } })
+  t.match(refused.decision, {
+    outcome: 'rejected',
+    rule: `${REQUIRED}/required`,
+    mended: { headers: [{ name: 'A2A-Extensions', value: REQUIRED }] }
+  })
   t.equal(agent.received.length, 0)
-  const forwarded = (await send(gateway.adminUrl, { ...CALL, extensions: [REQUIRED], headers: [['X-Note', 'hello']] })).json() as unknown as TryResult
-  t.match(forwarded, { problem: null, answer: { status: 200 }, decision: { outcome: 'forwarded', agent: 'agent' }, request: { method: 'POST', path: '/rpc' } })
+  const forwarded = (
+    await send(gateway.adminUrl, { ...CALL, extensions: [REQUIRED], headers: [['X-Note', 'hello']] })
+  ).json() as unknown as TryResult
+  t.match(forwarded, {
+    problem: null,
+    answer: { status: 200 },
+    decision: { outcome: 'forwarded', agent: 'agent' },
+    request: { method: 'POST', path: '/rpc' }
+  })
   t.equal(agent.received.length, 1)
-  t.match(agent.received[0]?.headers, { 'a2a-extensions': REQUIRED, 'a2a-version': '1.0', 'x-note': 'hello', via: /./ }, 'it came through the gateway')
+  t.match(
+    agent.received[0]?.headers,
+    { 'a2a-extensions': REQUIRED, 'a2a-version': '1.0', 'x-note': 'hello', via: /./ },
+    'it came through the gateway'
+  )
   t.equal(agent.received[0]?.body.toString(), BODY)
-  const rest = (await send(gateway.adminUrl, { ...CALL, binding: 'HTTP+JSON', extensions: [REQUIRED], body: JSON.stringify({ message: MESSAGE }) })).json() as unknown as TryResult
-  t.match(rest, { request: { path: '/rest/message:send' }, decision: { outcome: 'observed', binding: 'HTTP+JSON' } }, 'the answer is not what that binding demands')
+  const rest = (
+    await send(gateway.adminUrl, { ...CALL, binding: 'HTTP+JSON', extensions: [REQUIRED], body: JSON.stringify({ message: MESSAGE }) })
+  ).json() as unknown as TryResult
+  t.match(
+    rest,
+    { request: { path: '/rest/message:send' }, decision: { outcome: 'observed', binding: 'HTTP+JSON' } },
+    'the answer is not what that binding demands'
+  )
   const broken = (await send(gateway.adminUrl, { ...CALL, body: '{"broken' })).json() as unknown as TryResult
   t.match(broken.decision, { outcome: 'rejected', reason: 'PARSE_ERROR' })
-  t.equal(await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'), 1)
+  t.equal(
+    await gateway.metric(
+      'a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'
+    ),
+    1
+  )
 })
 
-t.test('off unless it is turned on', async t => {
+t.test('off by default', async t => {
   const { gateway, agent, api } = await consoleFor(t)
   const answer = await send(gateway.adminUrl, CALL)
   t.equal(answer.status, 403)
@@ -68,23 +98,45 @@ t.test('other sites\' pages cannot send', async t => {
   t.equal(agent.received.length, 1)
 })
 
-t.test('only to agents and their interfaces, with no say in framing and routing', async t => {
+t.test('only to agents and their interfaces, without control of framing and routing', async t => {
   const { gateway, agent } = await consoleFor(t, '{tryIt: true}')
   t.equal((await send(gateway.adminUrl, { ...CALL, agent: 'nobody' })).status, 404)
   t.equal((await send(gateway.adminUrl, { ...CALL, version: '2.0' })).status, 404)
   t.equal((await send(gateway.adminUrl, 'no JSON')).status, 400)
   t.equal((await send(gateway.adminUrl, { ...CALL, body: 'x'.repeat(1024 * 1024) })).status, 413)
   t.equal(agent.received.length, 0)
-  for (const name of ['Host', 'content-length', 'Transfer-Encoding', 'Connection', 'X-Forwarded-For', 'forwarded', 'Via', 'Proxy-Authorization', 'Cookie', 'Upgrade']) {
+  for (const name of [
+    'Host',
+    'content-length',
+    'Transfer-Encoding',
+    'Connection',
+    'X-Forwarded-For',
+    'forwarded',
+    'Via',
+    'Proxy-Authorization',
+    'Cookie',
+    'Upgrade'
+  ]) {
     t.match(readTry({ ...CALL, headers: [[name, 'x']] }), /leave it out/, name)
   }
-  for (const wrong of [null, 1, [], { ...CALL, body: 1 }, { ...CALL, operation: 'delete' }, { ...CALL, extensions: ['a\r\nb'] }, { ...CALL, extensions: 'x' }, { ...CALL, headers: [['a', 'b\r\nc']] }, { ...CALL, headers: [['a b', 'c']] }, { ...CALL, headers: [['a']] }]) {
+  for (const wrong of [
+    null,
+    1,
+    [],
+    { ...CALL, body: 1 },
+    { ...CALL, operation: 'delete' },
+    { ...CALL, extensions: ['a\r\nb'] },
+    { ...CALL, extensions: 'x' },
+    { ...CALL, headers: [['a', 'b\r\nc']] },
+    { ...CALL, headers: [['a b', 'c']] },
+    { ...CALL, headers: [['a']] }
+  ]) {
     t.type(readTry(wrong), 'string', JSON.stringify(wrong))
   }
   t.end()
 })
 
-t.test('an answer without end is read to a bound', async t => {
+t.test('an endless response is read up to a limit', async t => {
   const endless = await fakeAgent(t, {
     card: url => plainCard(url),
     answer: (_request, response) => {
@@ -93,7 +145,9 @@ t.test('an answer without end is read to a bound', async t => {
       write()
     }
   })
-  const gateway = await gatewayFor(t, { yaml: `${SERVER.replace('console: {}', 'console: {tryIt: true}')}\nagents: [{name: agent, upstream: {url: "${endless.url}"}, responses: "off"}]` })
+  const gateway = await gatewayFor(t, {
+    yaml: `${SERVER.replace('console: {}', 'console: {tryIt: true}')}\nagents: [{name: agent, upstream: {url: "${endless.url}"}, responses: "off"}]`
+  })
   const { problem, answer, decision } = (await send(gateway.adminUrl, CALL)).json() as unknown as TryResult
   t.match(problem, /longer than 1048576 bytes|aborted/)
   t.ok((answer?.body.length ?? 0) < 2_000_000)

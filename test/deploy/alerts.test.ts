@@ -19,13 +19,15 @@ const { tests } = parse(readFileSync('deploy/prometheus/alerts.test.yaml', 'utf8
 const page = readFileSync('docs/alerts.md', 'utf8')
 
 t.test('names of metrics and labels are found in PromQL', async t => {
-  const { metrics, grouping } = namesOf('sum by (job, le) (rate(a_total{x="by (y)",z!~"q"}[5m] offset 1h)) > 2 * on (i) group_left(v) b or vector(1e3) # c_total')
+  const { metrics, grouping } = namesOf(
+    'sum by (job, le) (rate(a_total{x="by (y)",z!~"q"}[5m] offset 1h)) > 2 * on (i) group_left(v) b or vector(1e3) # c_total'
+  )
   t.same([...metrics].map(([name, labels]) => [name, [...labels]]), [['a_total', ['x', 'z']], ['b', []]])
   t.same([...grouping], ['job', 'le', 'i', 'v'])
   t.throws(() => namesOf('a ~~~ ¶'), /not understood/)
 })
 
-t.test('each expression names only metrics, labels and records that there are', async t => {
+t.test('each expression names only existing metrics, labels and records', async t => {
   const exposed = await everyMetric(t)
   const known = new Map([...exposed, ['up', new Set<string>()]])
   for (const { record, expr } of rules) {
@@ -38,11 +40,20 @@ t.test('each expression names only metrics, labels and records that there are', 
       for (const label of there ?? []) all.add(label)
     }
     for (const label of grouping) t.ok(all.has(label), `${label} is a label of ${[...metrics.keys()].join()}`)
-    if (record !== undefined) known.set(record, new Set([...grouping].filter(label => label !== 'le').concat([...metrics.keys()].flatMap(name => name.includes(':') ? [...known.get(name) ?? []] : []))))
+    if (record !== undefined) {
+      known.set(
+        record,
+        new Set(
+          [...grouping]
+            .filter(label => label !== 'le')
+            .concat([...metrics.keys()].flatMap(name => (name.includes(':') ? [...(known.get(name) ?? [])] : [])))
+        )
+      )
+    }
   }
 })
 
-t.test('each alert says how bad it is, what is so, and where its page is', async t => {
+t.test('each alert has a severity, a description and a runbook', async t => {
   t.ok(alerts.length > 25)
   t.equal(new Set(alerts.map(rule => rule.alert)).size, alerts.length, 'names are unique')
   for (const { alert = '', labels, annotations } of alerts) {
@@ -53,19 +64,26 @@ t.test('each alert says how bad it is, what is so, and where its page is', async
   }
 })
 
-t.test('the page has a runbook for each alert, in their order, and for no other', async t => {
+t.test('the page has a runbook for each alert, in the same order, and no others', async t => {
   const headings = [...page.matchAll(/^### (A2A\w+)$/gm)].map(([, name]) => name)
   t.same(headings, alerts.map(rule => rule.alert))
   for (const section of page.split(/^### /m).slice(1)) {
     const [name = '', ...text] = section.split('\n')
-    for (const part of ['**Means:** ', '**Callers:** ', '**Look:** ', '**Do:** ']) t.ok(text.join('\n').includes(part), `${name} says ${part}`)
+    for (const part of ['**Means:** ', '**Callers:** ', '**Look:** ', '**Do:** ']) {
+      t.ok(text.join('\n').includes(part), `${name} says ${part}`)
+    }
     const rule = alerts.find(one => one.alert === name)
     t.ok(text.join('\n').includes(`\`${rule?.labels?.severity}\``), `${name} says how bad it is`)
   }
 })
 
-t.test('each alert has a test in which it fires, and must not fire in a fleet that is well', async t => {
-  const fires = new Set(tests.flatMap(test => test.alert_rule_test ?? []).filter(one => one.exp_alerts.length > 0).map(one => one.alertname))
+t.test('each alert has a test in which it fires, and does not fire for healthy gateways', async t => {
+  const fires = new Set(
+    tests
+      .flatMap(test => test.alert_rule_test ?? [])
+      .filter(one => one.exp_alerts.length > 0)
+      .map(one => one.alertname)
+  )
   const names = alerts.map(rule => rule.alert ?? '')
   t.same([...fires].toSorted(), names.toSorted())
   const well = tests.find(test => test.name === 'a fleet that is well')?.alert_rule_test ?? []
@@ -73,7 +91,7 @@ t.test('each alert has a test in which it fires, and must not fire in a fleet th
   t.ok(well.every(one => one.exp_alerts.length === 0))
 })
 
-t.test('queries in the runbooks name only what there is', async t => {
+t.test('queries in the runbooks name only existing metrics', async t => {
   const exposed = await everyMetric(t)
   const queries = [...page.matchAll(/```promql\n([^`]+)```/g)].map(([, query = '']) => query)
   t.ok(queries.length > 10)
@@ -81,5 +99,10 @@ t.test('queries in the runbooks name only what there is', async t => {
     t.ok(exposed.has(name) || name === 'up', `${name} is exposed`)
     for (const label of labels) t.ok(TARGET_LABELS.includes(label) || exposed.get(name)?.has(label), `${name} has the label ${label}`)
   }
-  for (const [, name = ''] of page.matchAll(/`(a2a_gateway_\w+)/g)) t.ok([...exposed.keys()].some(one => one === name || one.startsWith(`${name}_`)), `${name} is exposed`)
+  for (const [, name = ''] of page.matchAll(/`(a2a_gateway_\w+)/g)) {
+    t.ok(
+      [...exposed.keys()].some(one => one === name || one.startsWith(`${name}_`)),
+      `${name} is exposed`
+    )
+  }
 })

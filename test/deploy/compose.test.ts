@@ -16,7 +16,7 @@ const find = (name: string): NonNullable<typeof services[string]> => {
   return service
 }
 
-t.test('every service is confined: nothing written, no rights, not root, heard on this machine only', async t => {
+t.test('every service is confined: read-only, no privileges, not root, reachable on this machine only', async t => {
   t.same(Object.keys(services).toSorted(), ['eightball', 'fight', 'gateway', 'grafana', 'jaeger', 'otel-collector', 'prometheus'])
   for (const [name, service] of entries) {
     t.equal(service.read_only, true, `${name}: read-only`)
@@ -28,15 +28,19 @@ t.test('every service is confined: nothing written, no rights, not root, heard o
   }
 })
 
-t.test('every service has a health check, but the one whose image has no program for it', async t => {
+t.test('every service has a health check, except the one whose image has no program for it', async t => {
   for (const [name, { build, healthcheck }] of entries) {
     const own = build !== undefined && instructions(join(FOLDER, build.context, build.dockerfile)).some(one => one.name === 'HEALTHCHECK')
     t.equal(own || healthcheck !== undefined, name !== 'otel-collector', name)
   }
 })
 
-t.test('agents are reached by the gateway only', async t => {
-  const on = (network: string): string[] => entries.filter(([, service]) => service.networks?.includes(network)).map(([name]) => name).toSorted()
+t.test('only the gateway reaches the agents', async t => {
+  const on = (network: string): string[] =>
+    entries
+      .filter(([, service]) => service.networks?.includes(network))
+      .map(([name]) => name)
+      .toSorted()
   t.same(on('agents'), ['eightball', 'fight', 'gateway'])
   for (const name of ['eightball', 'fight']) {
     t.same(find(name).networks, ['agents'])
@@ -50,7 +54,7 @@ t.test('agents are reached by the gateway only', async t => {
   }
 })
 
-t.test('what is mounted and built is there', async t => {
+t.test('mounted and built files exist', async t => {
   const ignored = readFileSync('.dockerignore', 'utf8').split('\n')
   for (const [name, service] of entries) {
     for (const volume of service.volumes ?? []) {
@@ -91,13 +95,18 @@ t.test('spans go from the gateway to the collector, and from there to the viewer
     receivers: { otlp: { protocols: Record<string, { endpoint: string }> } }
     processors: object
     exporters: { otlp_grpc: { endpoint: string } }
-    service: { pipelines: Record<string, Record<'receivers' | 'processors' | 'exporters', string[]>>, telemetry: { metrics: { readers: { pull: { exporter: { prometheus: { port: number } } } }[] } } }
+    service: {
+      pipelines: Record<string, Record<'receivers' | 'processors' | 'exporters', string[]>>
+      telemetry: { metrics: { readers: { pull: { exporter: { prometheus: { port: number } } } }[] } }
+    }
   }
   const service = find('otel-collector')
   const config = parse(readFileSync(mounted(service, service.command?.[0]?.split('=')[1] ?? ''), 'utf8')) as Collector
   t.same(Object.keys(config), ['receivers', 'processors', 'exporters', 'service'])
   for (const [name, pipeline] of Object.entries(config.service.pipelines)) {
-    for (const kind of ['receivers', 'processors', 'exporters'] as const) t.same(pipeline[kind], Object.keys(config[kind]), `${name}: ${kind} are used, all of them`)
+    for (const kind of ['receivers', 'processors', 'exporters'] as const) {
+      t.same(pipeline[kind], Object.keys(config[kind]), `${name}: ${kind} are used, all of them`)
+    }
   }
   const endpoint = new URL(find('gateway').environment?.OTEL_EXPORTER_OTLP_ENDPOINT ?? '')
   t.equal(endpoint.hostname, 'otel-collector')
@@ -108,10 +117,13 @@ t.test('spans go from the gateway to the collector, and from there to the viewer
   t.match(readFileSync('deploy/prometheus/prometheus.yaml', 'utf8'), `otel-collector:${port}`)
 })
 
-t.test('Prometheus scrapes services that are there, and has the rules; Grafana finds Prometheus and the dashboard', async t => {
+t.test('Prometheus scrapes existing services, and has the rules; Grafana finds Prometheus and the dashboard', async t => {
   const prometheus = find('prometheus')
   const file = mounted(prometheus, prometheus.command?.find(one => one.startsWith('--config.file='))?.split('=')[1] ?? '')
-  const config = parse(readFileSync(file, 'utf8')) as { rule_files: string[], scrape_configs: { job_name: string, static_configs: { targets: string[] }[] }[] }
+  const config = parse(readFileSync(file, 'utf8')) as {
+    rule_files: string[]
+    scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[]
+  }
   t.same(config.rule_files.map(rules => mounted(prometheus, rules)), ['deploy/prometheus/alerts.yaml'])
   for (const target of config.scrape_configs.flatMap(one => one.static_configs).flatMap(one => one.targets)) {
     const [host = ''] = target.split(':')
@@ -119,9 +131,13 @@ t.test('Prometheus scrapes services that are there, and has the rules; Grafana f
   }
   t.match(config.scrape_configs[0], { job_name: /a2a-gateway/, static_configs: [{ targets: ['gateway:9902'] }] })
   const grafana = find('grafana')
-  const { datasources } = parse(readFileSync(mounted(grafana, '/etc/grafana/provisioning/datasources/prometheus.yaml'), 'utf8')) as { datasources: { url: string }[] }
+  const { datasources } = parse(readFileSync(mounted(grafana, '/etc/grafana/provisioning/datasources/prometheus.yaml'), 'utf8')) as {
+    datasources: { url: string }[]
+  }
   for (const { url } of datasources) t.ok(find(new URL(url).hostname).networks?.some(network => grafana.networks?.includes(network)), url)
-  const { providers } = parse(readFileSync(mounted(grafana, '/etc/grafana/provisioning/dashboards/a2a-gateway.yaml'), 'utf8')) as { providers: { options: { path: string } }[] }
+  const { providers } = parse(readFileSync(mounted(grafana, '/etc/grafana/provisioning/dashboards/a2a-gateway.yaml'), 'utf8')) as {
+    providers: { options: { path: string } }[]
+  }
   for (const { options } of providers) t.ok(existsSync(mounted(grafana, `${options.path}/a2a-gateway.json`)))
   t.ok(existsSync(mounted(grafana, grafana.environment?.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH ?? '')))
 })

@@ -5,19 +5,22 @@ import { parse } from 'yaml'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 
 const page = readFileSync('docs/deploying.md', 'utf8')
-const blocks = (language: string): string[] => [...page.matchAll(/```(\w+)\n([^]*?)```/g)].filter(match => match[1] === language).map(match => match[2] as string)
+const blocks = (language: string): string[] =>
+  [...page.matchAll(/```(\w+)\n([^]*?)```/g)].filter(match => match[1] === language).map(match => match[2] as string)
 
-t.test('what the commands of the page name exists', async t => {
+t.test('files in the commands of the page exist', async t => {
   const named = blocks('sh').join('\n').match(/deploy\/[\w./-]+/g) ?? []
   t.ok(named.length >= 3)
   for (const path of named) t.ok(existsSync(path), path)
 })
 
-t.test('the values of the page are values of the chart, and their configuration is one', async t => {
+t.test('the values of the page are valid for the chart, and their configuration is valid', async t => {
   const chart = 'deploy/helm/a2a-extension-gateway'
   const [text = ''] = blocks('yaml')
   const values = parse(text) as { config: { server: object, agents: object[] } }
-  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(readFileSync(`${chart}/values.schema.json`, 'utf8')) as object)
+  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
+    JSON.parse(readFileSync(`${chart}/values.schema.json`, 'utf8')) as object
+  )
   const defaults = parse(readFileSync(`${chart}/values.yaml`, 'utf8')) as typeof values
   const config = { ...defaults.config, ...values.config, server: { ...defaults.config.server, ...values.config.server } }
   t.ok(validate({ ...defaults, ...values, config }), JSON.stringify(validate.errors))

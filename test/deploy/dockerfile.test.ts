@@ -4,7 +4,7 @@ import t from 'tap'
 const lines = readFileSync('Dockerfile', 'utf8').split('\n')
 const instruction = (name: string): string[] => lines.filter(line => line.startsWith(`${name} `)).map(line => line.slice(name.length + 1))
 
-t.test('everything that is copied into the build exists, and is not kept from it', async t => {
+t.test('everything that is copied into the build exists, and is not ignored', async t => {
   const ignored = readFileSync('.dockerignore', 'utf8').split('\n')
   for (const copy of instruction('COPY').filter(one => !one.startsWith('--from'))) {
     for (const source of copy.split(' ').slice(0, -1)) {
@@ -23,7 +23,7 @@ t.test('the image runs an LTS of Node, not as root, and its health check needs n
   t.equal(instruction('FROM').at(-1), 'scratch')
 })
 
-t.test('its version is that of the package', async t => {
+t.test('its version matches the package', async t => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   t.ok(instruction('ARG').includes(`VERSION=${version}`))
 })

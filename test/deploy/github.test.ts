@@ -10,24 +10,44 @@ import { parse } from 'yaml'
 import { packageRoot } from '../../src/config/paths.js'
 import { releaseFiles, releaseNotes, releaseProblems } from '../../scripts/release-check.js'
 
-interface Step { readonly uses?: string, readonly run?: string, readonly with?: Record<string, unknown>, readonly env?: Record<string, string> }
-interface Job { readonly uses?: string, readonly needs?: string | string[], readonly permissions?: Record<string, string>, readonly environment?: string, readonly steps?: Step[], readonly 'timeout-minutes'?: number }
-interface Workflow { readonly permissions?: Record<string, string>, readonly jobs: Record<string, Job>, readonly on: Record<string, unknown> }
+interface Step {
+  readonly uses?: string
+  readonly run?: string
+  readonly with?: Record<string, unknown>
+  readonly env?: Record<string, string>
+}
+interface Job {
+  readonly uses?: string
+  readonly needs?: string | string[]
+  readonly permissions?: Record<string, string>
+  readonly environment?: string
+  readonly steps?: Step[]
+  readonly 'timeout-minutes'?: number
+}
+interface Workflow {
+  readonly permissions?: Record<string, string>
+  readonly jobs: Record<string, Job>
+  readonly on: Record<string, unknown>
+}
 
 const root = packageRoot()
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 const FOLDER = '.github/workflows'
-const workflows = readdirSync(join(root, FOLDER)).map(file => ({ file, text: read(join(FOLDER, file)), ...parse(read(join(FOLDER, file))) as Workflow }))
+const workflows = readdirSync(join(root, FOLDER)).map(file => ({
+  file,
+  text: read(join(FOLDER, file)),
+  ...(parse(read(join(FOLDER, file))) as Workflow)
+}))
 const jobs = workflows.flatMap(({ file, jobs }) => Object.entries(jobs).map(([id, job]) => ({ at: `${file} ${id}`, job })))
 const steps = jobs.flatMap(({ at, job }) => (job.steps ?? []).map(step => ({ at, step })))
 
-t.test('actions of others are pinned by commit, with the version beside it', async t => {
+t.test('third-party actions are pinned by commit, with the version as a comment', async t => {
   const loose = workflows.flatMap(({ file, text }) => [...text.matchAll(/uses: (.*)$/gm)].map(([, used = '']) => `${file}: ${used}`))
     .filter(line => !/: \.\/|: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))
   t.same(loose, [])
 })
 
-t.test('a job has the rights that it needs, and no others', async t => {
+t.test('a job has only the permissions that it needs', async t => {
   for (const { file, permissions } of workflows) t.same(permissions, { contents: 'read' }, file)
   const WRITES: Record<string, string[]> = {
     'release.yml image-platform': ['packages'],
@@ -42,7 +62,13 @@ t.test('a job has the rights that it needs, and no others', async t => {
     t.equal(job.environment, writes.length > 0 ? 'release' : undefined, `${at} waits for an approval if it can publish`)
     t.equal(typeof job['timeout-minutes'] === 'number', job.uses === undefined, `${at} ends`)
   }
-  t.same(steps.filter(({ step }) => step.uses?.startsWith('actions/checkout@') === true && step.with?.['persist-credentials'] !== false).map(({ at }) => at), [], 'no step finds the token of the checkout')
+  t.same(
+    steps
+      .filter(({ step }) => step.uses?.startsWith('actions/checkout@') === true && step.with?.['persist-credentials'] !== false)
+      .map(({ at }) => at),
+    [],
+    'no step finds the token of the checkout'
+  )
   t.same(workflows.filter(({ on }) => 'pull_request_target' in on).map(({ file }) => file), [], 'nothing of a fork runs with rights')
 })
 
@@ -58,7 +84,9 @@ t.test('scripts, files and npm scripts that a workflow runs exist', async t => {
       const source = file.replace(/^dist\/(.*)\.js$/, '$1.ts')
       if (!existsSync(join(root, source))) missing.push(`${at}: ${file}`)
     }
-    for (const [, script = ''] of step.run?.matchAll(/npm run ([\w:]+)/g) ?? []) if (!(script in scripts)) missing.push(`${at}: npm run ${script}`)
+    for (const [, script = ''] of step.run?.matchAll(/npm run ([\w:]+)/g) ?? []) {
+      if (!(script in scripts)) missing.push(`${at}: npm run ${script}`)
+    }
   }
   for (const { at, job } of jobs) {
     if (job.uses !== undefined && !existsSync(join(root, job.uses))) missing.push(`${at}: ${job.uses}`)
@@ -77,29 +105,54 @@ t.test('a release is of a tag, and publishes nothing before everything has passe
   for (const [id, job] of Object.entries(release?.jobs ?? {})) {
     if (job.environment === 'release') for (const first of ['ci', 'check']) t.ok(before(id).includes(first), `${id} waits for ${first}`)
   }
-  t.ok(read('deploy/helm/a2a-extension-gateway/values.yaml').split('\n').includes('  repository: a2a-gateway'), 'the line that the chart job replaces is there')
+  t.ok(
+    read('deploy/helm/a2a-extension-gateway/values.yaml').split('\n').includes('  repository: a2a-gateway'),
+    'the line that the chart job replaces is there'
+  )
 })
 
-t.test('what stops a release', async t => {
+t.test('conditions that stop a release', async t => {
   const files = releaseFiles()
   const { version } = files
-  const ready = { ...files, address: 'https://git.example.com/a', changelog: `# C\n\n## ${version} (2026-12-01)\n\n### Added\n\n- x\n\n## 0.0.9 (2026-01-01)\n\n- y\n` }
+  const ready = {
+    ...files,
+    address: 'https://git.example.com/a',
+    changelog: `# C\n\n## ${version} (2026-12-01)\n\n### Added\n\n- x\n\n## 0.0.9 (2026-01-01)\n\n- y\n`
+  }
   t.same(releaseProblems(`v${version}`, ready.address, ready), [])
   t.equal(releaseNotes(`v${version}`, ready.changelog), '### Added\n\n- x\n')
   t.match(releaseProblems('v9.9.9', ready.address, ready), [/^The tag is v9\.9\.9, but the version in package\.json is/, /no heading "## /])
-  t.match(releaseProblems(`v${version}`, ready.address, { ...ready, chart: { version: '1', appVersion: '2' }, dockerfile: '' }), [/^version in .*Chart\.yaml is 1/, /^appVersion in .* is 2/, /^ARG VERSION in Dockerfile is none/])
-  t.match(releaseProblems(`v${version}`, ready.address, { ...ready, changelog: `## Unreleased (${version})\n\n- x\n` }), [/replace "Unreleased/])
+  t.match(releaseProblems(`v${version}`, ready.address, { ...ready, chart: { version: '1', appVersion: '2' }, dockerfile: '' }), [
+    /^version in .*Chart\.yaml is 1/,
+    /^appVersion in .* is 2/,
+    /^ARG VERSION in Dockerfile is none/
+  ])
+  t.match(releaseProblems(`v${version}`, ready.address, { ...ready, changelog: `## Unreleased (${version})\n\n- x\n` }), [
+    /replace "Unreleased/
+  ])
   t.match(releaseProblems(`v${version}`, ready.address, { ...ready, address: 'https://github.com/OWNER/a' }), [/provenance/])
-  t.same(releaseProblems(`v${version}`, files.address, { ...files, changelog: ready.changelog }), [], 'image and chart state the version of the package')
+  t.same(
+    releaseProblems(`v${version}`, files.address, { ...files, changelog: ready.changelog }),
+    [],
+    'image and chart state the version of the package'
+  )
 })
 
 t.test('issue forms and updates', async t => {
   const folder = '.github/ISSUE_TEMPLATE'
   for (const name of readdirSync(join(root, folder)).filter(one => one !== 'config.yml')) {
-    const form = parse(read(join(folder, name))) as { name: string, description: string, body: { type: string, id?: string, attributes: Record<string, unknown> }[] }
+    const form = parse(read(join(folder, name))) as {
+      name: string
+      description: string
+      body: { type: string; id?: string; attributes: Record<string, unknown> }[]
+    }
     t.ok(form.name !== '' && form.description !== '', name)
     const inputs = form.body.filter(one => one.type !== 'markdown')
-    t.same(inputs.filter(one => !/^(?:textarea|input|dropdown|checkboxes)$/.test(one.type) || typeof one.attributes.label !== 'string'), [], name)
+    t.same(
+      inputs.filter(one => !/^(?:textarea|input|dropdown|checkboxes)$/.test(one.type) || typeof one.attributes.label !== 'string'),
+      [],
+      name
+    )
     t.equal(new Set(inputs.map(one => one.id)).size, inputs.length, `${name}: ids are unique`)
   }
   const { updates } = parse(read('.github/dependabot.yml')) as { updates: { 'package-ecosystem': string, directory: string }[] }
@@ -108,7 +161,15 @@ t.test('issue forms and updates', async t => {
 })
 
 const actionlint = spawnSync('actionlint', ['-version']).error === undefined
-t.test('actionlint', { skip: actionlint ? false : 'is not installed: go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12' }, async t => {
-  const { status, stdout } = spawnSync('actionlint', workflows.map(({ file }) => join(FOLDER, file)), { cwd: root, encoding: 'utf8' })
-  t.equal(status, 0, stdout)
-})
+t.test(
+  'actionlint',
+  { skip: actionlint ? false : 'is not installed: go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12' },
+  async t => {
+    const { status, stdout } = spawnSync(
+      'actionlint',
+      workflows.map(({ file }) => join(FOLDER, file)),
+      { cwd: root, encoding: 'utf8' }
+    )
+    t.equal(status, 0, stdout)
+  }
+)

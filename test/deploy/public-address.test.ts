@@ -9,14 +9,14 @@ const root = packageRoot()
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 const OTHER = 'https://git.example.com/team/gateway'
 
-t.test('package.json names it as npm wants it', async t => {
+t.test('package.json names it in npm\'s form', async t => {
   const { repository } = JSON.parse(read('package.json')) as { repository: { type: string, url: string } }
   t.same(repository, { type: 'git', url: `git+${publicAddress()}.git` })
   t.match(publicAddress(), /^https:\/\/github\.com\/[\w-]+\/a2a-extension-gateway$/)
   t.equal(publicPage('docs/alerts.md', OTHER), `${OTHER}/blob/main/docs/alerts.md`)
 })
 
-t.test('each file follows it', async t => {
+t.test('each file uses it', async t => {
   for (const [file, edit] of Object.entries(ADDRESSED)) {
     t.equal(addressed(file), read(file), `${file} is current`)
     const moved = edit(read(file), OTHER)
@@ -28,10 +28,20 @@ t.test('each file follows it', async t => {
   }
 })
 
-t.test('no other file names it', async t => {
+t.test('no other file contains it', async t => {
   const folders = ['.github', 'config', 'deploy', 'docs', 'examples', 'scripts', 'src']
-  const files = folders.flatMap(folder => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
-    .filter(entry => entry.isFile() && /\.(?:md|ya?ml|json|ts|js|mjs)$/.test(entry.name)).map(entry => join(entry.parentPath, entry.name).slice(root.length + 1))
-  const made = ['deploy/grafana/dashboards/a2a-gateway.json', 'deploy/helm/a2a-extension-gateway/files/alerts.yaml', 'deploy/kubernetes/components/monitoring/prometheus-rule.yaml']
-  t.same(files.filter(file => read(file).includes(publicAddress()) && !(file in ADDRESSED) && !made.includes(file)), ['scripts/public-address.ts'], 'a comment gives an example')
+  const files = folders
+    .flatMap(folder => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
+    .filter(entry => entry.isFile() && /\.(?:md|ya?ml|json|ts|js|mjs)$/.test(entry.name))
+    .map(entry => join(entry.parentPath, entry.name).slice(root.length + 1))
+  const made = [
+    'deploy/grafana/dashboards/a2a-gateway.json',
+    'deploy/helm/a2a-extension-gateway/files/alerts.yaml',
+    'deploy/kubernetes/components/monitoring/prometheus-rule.yaml'
+  ]
+  t.same(
+    files.filter(file => read(file).includes(publicAddress()) && !(file in ADDRESSED) && !made.includes(file)),
+    ['scripts/public-address.ts'],
+    'a comment gives an example'
+  )
 })

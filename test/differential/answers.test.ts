@@ -14,7 +14,7 @@ t.setTimeout(300_000)
 const used = new Set<string>()
 const answers = corpus()
 
-t.test(`${answers.length} answers`, async t => {
+t.test(`${answers.length} responses`, async t => {
   const bench = await answerBench(t)
   for (const pair of bench.clients) {
     const { kind, form } = pair
@@ -34,14 +34,22 @@ t.test(`${answers.length} answers`, async t => {
   }
 })
 
-t.test('every justified difference is one that occurs', async t => {
+t.test('every justified difference occurs', async t => {
   for (const { why } of JUSTIFIED) t.ok(used.has(why), why)
 })
 
-t.test('a reading that is not the same is found', async t => {
+t.test('a different reading is found', async t => {
   const part = { kind: 'data', value: { a: 1 }, mediaTypes: ['a/b'], metadata: null } as const
   const content = { ...NO_CONTENT, id: 'a', role: 'agent', taskId: 't', parts: [part] } as const
-  const reading = { ...NO_RESULT, kind: 'task', taskId: 't', state: 'working', status: content, artifacts: [content], history: [content] } as const
+  const reading = {
+    ...NO_RESULT,
+    kind: 'task',
+    taskId: 't',
+    state: 'working',
+    status: content,
+    artifacts: [content],
+    history: [content]
+  } as const
   t.same(compareResults(reading, reading), [])
   for (const [path, other] of [
     ['kind', { ...reading, kind: 'message' }],

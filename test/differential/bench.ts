@@ -37,14 +37,30 @@ export async function benchFor (t: Test, kind: AgentKind): Promise<Bench> {
   const gateway = await gatewayFor(t, options)
   const { agents: [config], limits } = configOf(options)
   if (config === undefined) throw new Error('no agent')
-  const state = buildAgentState(await loadedCards(oracle.agent.cardUrl), { agent: config, maxExtensions: limits.extensions, publicBase: gateway.url, previous: null, secretOf: SECRET_HIDDEN })
+  const state = buildAgentState(await loadedCards(oracle.agent.cardUrl), {
+    agent: config,
+    maxExtensions: limits.extensions,
+    publicBase: gateway.url,
+    previous: null,
+    secretOf: SECRET_HIDDEN
+  })
   const connections = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(() => { connections.destroy() })
   return {
     kind,
     async run (request) {
       const { path, query } = splitTarget(request.target)
-      const judgement = dryRunRequest({ config, state }, { method: request.method, path, query, rawHeaders: ['Host', new URL(gateway.url).host, ...request.headers, ...framing(request)], body: request.body }, limits)
+      const judgement = dryRunRequest(
+        { config, state },
+        {
+          method: request.method,
+          path,
+          query,
+          rawHeaders: ['Host', new URL(gateway.url).host, ...request.headers, ...framing(request)],
+          body: request.body
+        },
+        limits
+      )
       const before = oracle.agent.received.length
       await send(gateway.url, request, connections)
       const through = oracle.take()

@@ -15,7 +15,8 @@ t.setTimeout(300_000)
 const RUNS = 60
 
 type Member = readonly [name: string, text: string]
-const member = (names: readonly string[], texts: readonly string[]): fc.Arbitrary<Member> => fc.tuple(fc.constantFrom(...names), fc.constantFrom(...texts))
+const member = (names: readonly string[], texts: readonly string[]): fc.Arbitrary<Member> =>
+  fc.tuple(fc.constantFrom(...names), fc.constantFrom(...texts))
 const members = (one: fc.Arbitrary<Member>, maxLength: number): fc.Arbitrary<Member[]> => fc.array(one, { maxLength })
 const object = (list: readonly Member[]): string => `{${list.map(([name, text]) => `"${name}":${text}`).join(',')}}`
 
@@ -41,7 +42,12 @@ const HEALTHY: readonly (readonly Member[])[] = [
 ]
 const part = fc.oneof(
   { weight: 1, arbitrary: odd.map(object) },
-  { weight: 3, arbitrary: fc.tuple(fc.constantFrom(...HEALTHY), fc.boolean(), odd).map(([healthy, more, [one]]) => object(more && one !== undefined ? [...healthy.filter(([name]) => name !== one[0]), one] : healthy)) }
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...HEALTHY), fc.boolean(), odd)
+      .map(([healthy, more, [one]]) => object(more && one !== undefined ? [...healthy.filter(([name]) => name !== one[0]), one] : healthy))
+  }
 )
 
 const message = fc.tuple(fc.array(part, { maxLength: 3 }), fc.boolean(), members(fc.oneof(
@@ -52,7 +58,17 @@ const message = fc.tuple(fc.array(part, { maxLength: 3 }), fc.boolean(), members
   member(['parts', 'content'], ['null', '[]'])
 ), 1))
 
-const headers = fc.array(fc.constantFrom('A2A-Extensions: https://e.test/a', 'X-A2A-Extensions: https://e.test/b', 'A2A-Extensions: , https://e.test/b ,', 'a2a-extensions: \u00a0https://e.test/a', 'A2A-Version: 1.0', 'Content-Type: application/json; charset=utf-8'), { maxLength: 2 })
+const headers = fc.array(
+  fc.constantFrom(
+    'A2A-Extensions: https://e.test/a',
+    'X-A2A-Extensions: https://e.test/b',
+    'A2A-Extensions: , https://e.test/b ,',
+    'a2a-extensions: \u00a0https://e.test/a',
+    'A2A-Version: 1.0',
+    'Content-Type: application/json; charset=utf-8'
+  ),
+  { maxLength: 2 }
+)
 const request = fc.constantFrom('', '', '', ',"tenant":"one"', ',"tenant":5', ',"metadata":[1]', ',"metadata":{"x":1}', ',"request":null')
 
 for (const kind of ['v1', 'dual', 'v03'] as const satisfies readonly AgentKind[]) {

@@ -29,5 +29,10 @@ function messageOf (message: MessageView): MessageReading {
 export function partReading (part: PartView): PartReading {
   const plain = normalisePart(part)
   const kind = (['data', 'text', 'url', 'raw'] as const).find(member => member in plain) ?? null
-  return { kind, value: kind === null ? undefined : plain[kind], mediaTypes: statedTypes(part).map(({ text }) => text), metadata: plain.metadata }
+  return {
+    kind,
+    value: kind === null ? undefined : plain[kind],
+    mediaTypes: statedTypes(part).map(({ text }) => text),
+    metadata: plain.metadata
+  }
 }

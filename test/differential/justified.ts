@@ -10,7 +10,8 @@ interface Justified {
   readonly holds: (mismatch: Mismatch, of: { readonly kind: string, readonly request: OddRequest }) => boolean
 }
 
-const isEmpty = (value: unknown): boolean => value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
 const has = (value: unknown, key: string): boolean => typeof value === 'object' && value !== null && key in value
 
 export const JUSTIFIED: readonly Justified[] = [
@@ -32,7 +33,10 @@ export const JUSTIFIED: readonly Justified[] = [
   {
     why: 'The flag with which translating SDKs mark data that is no object is taken away by them; an agent of 0.3 sees flag and wrapper as they are, around what was judged.',
     path: /^message\.parts\[\d+\]\.(?:value|metadata)$/,
-    holds: ({ path, gateway, agent }, { kind }) => path.endsWith('.metadata') ? has(gateway, 'data_part_compat') && !has(agent, 'data_part_compat') : kind === 'v03' && JSON.stringify({ value: gateway }) === JSON.stringify(agent)
+    holds: ({ path, gateway, agent }, { kind }) =>
+      path.endsWith('.metadata')
+        ? has(gateway, 'data_part_compat') && !has(agent, 'data_part_compat')
+        : kind === 'v03' && JSON.stringify({ value: gateway }) === JSON.stringify(agent)
   },
   {
     why: 'An agent that finds no task in a request for one refuses it.',

@@ -56,7 +56,8 @@ async function collect (title: string, reader: string, cases: readonly MemberCas
 
 // ---- Agents ----
 
-const HANDLED = /^(?:sendMessage|sendMessageStream|getTask|listTasks|cancelTask|createTaskPushNotificationConfig|setTaskPushNotificationConfig)$/
+const HANDLED =
+  /^(?:sendMessage|sendMessageStream|getTask|listTasks|cancelTask|createTaskPushNotificationConfig|setTaskPushNotificationConfig)$/
 const connections = new Agent({ keepAlive: true, maxSockets: 1 })
 t.teardown(() => { connections.destroy() })
 
@@ -113,7 +114,9 @@ async function clientReader (form: Form, kind: ClientKind): Promise<Reader> {
   let staged: (id: unknown) => Response = () => new Response()
   const url = 'https://agent.test'
   const additionalInterfaces = [{ url: `${url}/rpc`, transport: 'JSONRPC' }, { url: `${url}/rest`, transport: 'HTTP+JSON' }]
-  const card = JSON.stringify(plainCard(url, { url: `${url}/rpc`, preferredTransport: 'JSONRPC', protocolVersion: '0.3.0', additionalInterfaces }))
+  const card = JSON.stringify(
+    plainCard(url, { url: `${url}/rpc`, preferredTransport: 'JSONRPC', protocolVersion: '0.3.0', additionalInterfaces })
+  )
   const client = await connect({
     client: kind,
     cardUrl: `${url}/.well-known/agent-card.json`,
@@ -152,7 +155,8 @@ for (const form of FORMS) {
 }
 
 t.test('these are the values that official SDKs read', async t => {
-  const about = '# By direction, binding and version: member, reader, and the samples of another type that it reads. Made with MEMBER_TYPES=write.'
+  const about =
+    '# By direction, binding and version: member, reader, and the samples of another type that it reads. Made with MEMBER_TYPES=write.'
   if (WRITES) writeFileSync(FILE, `${about}\n${stringify(found, { lineWidth: 0 })}`)
   else t.same(found, expected)
 })

@@ -126,21 +126,37 @@ function taskOf (kind: AgentKind, operation: Operation, params: Members): unknow
 
 function messageOf (message: Members, partOf: (part: Members) => PartReading): MessageReading {
   const parts = elementsOf(message.parts) as readonly (Members | null)[]
-  return { role: ROLES.get(message.role) ?? message.role, contextId: message.contextId, parts: parts.map(part => part === null || typeof part !== 'object' ? null : partOf(part)), metadata: message.metadata, extensions: message.extensions }
+  return {
+    role: ROLES.get(message.role) ?? message.role,
+    contextId: message.contextId,
+    parts: parts.map(part => (part === null || typeof part !== 'object' ? null : partOf(part))),
+    metadata: message.metadata,
+    extensions: message.extensions
+  }
 }
 
 const ROLES: ReadonlyMap<unknown, string> = new Map<unknown, string>([[1, 'user'], [2, 'agent']])
 
 export function partOf10 (part: Members): PartReading {
   const content = part.content as { readonly $case: PartReading['kind'], readonly value: unknown } | undefined
-  return { kind: content?.$case ?? null, value: Buffer.isBuffer(content?.value) ? content.value.toString('base64') : content?.value, mediaTypes: typesOf(part.mediaType), metadata: part.metadata }
+  return {
+    kind: content?.$case ?? null,
+    value: Buffer.isBuffer(content?.value) ? content.value.toString('base64') : content?.value,
+    mediaTypes: typesOf(part.mediaType),
+    metadata: part.metadata
+  }
 }
 
 export function partOf03 (part: Members): PartReading {
   const { kind, metadata } = part
   if (kind === 'text' || kind === 'data') return { kind, value: part[kind], mediaTypes: [], metadata }
   const file = (kind === 'file' ? part.file ?? {} : {}) as Members
-  return { kind: file.bytes != null ? 'raw' : file.uri != null ? 'url' : null, value: file.bytes ?? file.uri, mediaTypes: typesOf(file.mimeType), metadata }
+  return {
+    kind: file.bytes != null ? 'raw' : file.uri != null ? 'url' : null,
+    value: file.bytes ?? file.uri,
+    mediaTypes: typesOf(file.mimeType),
+    metadata
+  }
 }
 
 function typesOf (value: unknown): readonly string[] {

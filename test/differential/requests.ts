@@ -81,11 +81,23 @@ export function requestOf (name: string, form: Form, entry: Omit<Entry, 'name'>)
   const { method = 'POST', query = '', chunked = false, stream = false } = entry
   const text = entry.body === undefined ? healthy(form, entry) : entry.body === null ? null : filled(form, entry.body)
   const verb = `message:${stream ? 'stream' : 'send'}`
-  const path = entry.path?.replace('BASE', baseOf(form)) ?? baseOf(form) + (form.binding === 'JSONRPC' ? '' : form.version === '1.0' ? `/${verb}` : `/v1/${verb}`)
-  return { name, method, target: path + query, headers: headersOf(form, entry, text !== null), body: text === null ? null : encoded(text, entry.encoding), chunked }
+  const path =
+    entry.path?.replace('BASE', baseOf(form)) ??
+    baseOf(form) + (form.binding === 'JSONRPC' ? '' : form.version === '1.0' ? `/${verb}` : `/v1/${verb}`)
+  return {
+    name,
+    method,
+    target: path + query,
+    headers: headersOf(form, entry, text !== null),
+    body: text === null ? null : encoded(text, entry.encoding),
+    chunked
+  }
 }
 
-function healthy (form: Form, { parts = ['TEXT'], members = '', message, request = '', envelope = '', stream = false, call, params = '{}' }: Omit<Entry, 'name'>): string {
+function healthy (
+  form: Form,
+  { parts = ['TEXT'], members = '', message, request = '', envelope = '', stream = false, call, params = '{}' }: Omit<Entry, 'name'>
+): string {
   if (call !== undefined) return `{"jsonrpc":"2.0","id":1,"method":"${methodOfOperation(call, form.version) ?? call}","params":${params}}`
   const text = message ?? messageOf(form, parts, members)
   const body = bodyOf(form, filled(form, text), filled(form, request), stream)
@@ -105,9 +117,18 @@ function filled (form: Form, text: string): string {
 }
 
 function headersOf (form: Form, { headers = [], without = [] }: Omit<Entry, 'name'>, body: boolean): string[] {
-  const own = headers.map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).replace(/^ /, '')])
-  const usual: [string, string][] = [...(body ? [['Content-Type', 'application/json'] as [string, string]] : []), ...(form.version === '1.0' ? [['A2A-Version', '1.0'] as [string, string]] : [])]
-  return [...own, ...usual.filter(([name]) => !without.includes(name.toLowerCase()) && !own.some(([one]) => one.toLowerCase() === name.toLowerCase()))].flat()
+  const own = headers.map((line): [string, string] => [
+    line.slice(0, line.indexOf(':')),
+    line.slice(line.indexOf(':') + 1).replace(/^ /, '')
+  ])
+  const usual: [string, string][] = [
+    ...(body ? [['Content-Type', 'application/json'] as [string, string]] : []),
+    ...(form.version === '1.0' ? [['A2A-Version', '1.0'] as [string, string]] : [])
+  ]
+  return [
+    ...own,
+    ...usual.filter(([name]) => !without.includes(name.toLowerCase()) && !own.some(([one]) => one.toLowerCase() === name.toLowerCase()))
+  ].flat()
 }
 
 function encoded (text: string, encoding: Entry['encoding']): Buffer {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 import { packageRoot } from '../../src/config/paths.js'
-import { CHECKS } from '../../src/cli/configuration.js'
+import { CHECKS } from '../../src/gateway/configuration.js'
 
 const AGENT = 'version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [p]}]\n'
 
@@ -15,7 +15,7 @@ function whole (block: string): string {
   return `${AGENT}${policy === '' ? block : ''}extensions:\n  p:\n    uri: https://acme.example/ext/p/v1\n${policy}`
 }
 
-for (const [page, known] of [['answers.md', /^(?:version|observe):/], ['running.md', /^state:/]] as const) {
+for (const [page, known] of [['responses.md', /^(?:version|observe):/], ['running.md', /^state:/]] as const) {
   t.test(page, async t => {
     const text = readFileSync(join(packageRoot(), 'docs', page), 'utf8')
     const blocks = [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block = '']) => block).filter(block => known.test(block))

@@ -14,7 +14,11 @@ function keysOf (schema: Schema | undefined, prefix: string): [string, string][]
 
 t.test('every limit has its row, with its default', async t => {
   const agent = configSchema.properties?.agents?.items?.properties
-  const rows = [...keysOf(configSchema.properties?.limits, 'limits.'), ...keysOf(agent?.concurrency, 'concurrency.'), ...keysOf(agent?.upstream?.properties?.timeouts, 'upstream.timeouts.')]
+  const rows = [
+    ...keysOf(configSchema.properties?.limits, 'limits.'),
+    ...keysOf(agent?.concurrency, 'concurrency.'),
+    ...keysOf(agent?.upstream?.properties?.timeouts, 'upstream.timeouts.')
+  ]
   t.ok(rows.length >= 20)
   const lines = PAGE.split('\n').filter(line => line.startsWith('| '))
   for (const [key, initial] of rows) {

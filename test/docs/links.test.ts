@@ -44,15 +44,23 @@ function linksOf (page: string, text: string): { readonly link: string, readonly
 
 const texts = new Map(pages().map(page => [page, readFileSync(join(root, page), 'utf8')]))
 
-t.test('what this test takes for a link and an anchor', t => {
-  t.same(linksOf('docs/a.md', '[x](b.md#c) `[n](n.md)` [y](../z/) [w](https://h/p.md) [m](mailto:a@b)\n```\n[n](n.md)\n```\n[z](#here "title")'), [
-    { link: 'b.md#c', path: 'docs/b.md', anchor: 'c' }, { link: '../z/', path: 'z/', anchor: '' }, { link: '#here', path: 'docs/a.md', anchor: 'here' }
-  ])
-  t.same([...anchorsOf('# A `b.c`: d-e_f\n## Two [of](x.md) it\n```sh\n# no\n```\n## Two of it')], ['a-bc-d-e_f', 'two-of-it', 'two-of-it-1'])
+t.test('links and anchors that this test finds', t => {
+  t.same(
+    linksOf('docs/a.md', '[x](b.md#c) `[n](n.md)` [y](../z/) [w](https://h/p.md) [m](mailto:a@b)\n```\n[n](n.md)\n```\n[z](#here "title")'),
+    [
+      { link: 'b.md#c', path: 'docs/b.md', anchor: 'c' },
+      { link: '../z/', path: 'z/', anchor: '' },
+      { link: '#here', path: 'docs/a.md', anchor: 'here' }
+    ]
+  )
+  t.same(
+    [...anchorsOf('# A `b.c`: d-e_f\n## Two [of](x.md) it\n```sh\n# no\n```\n## Two of it')],
+    ['a-bc-d-e_f', 'two-of-it', 'two-of-it-1']
+  )
   t.end()
 })
 
-t.test('every link leads to a file that is there, and every anchor to a heading', t => {
+t.test('every link leads to an existing file, and every anchor to a heading', t => {
   const dead: string[] = []
   let checked = 0
   for (const [page, text] of texts) {
@@ -67,19 +75,28 @@ t.test('every link leads to a file that is there, and every anchor to a heading'
   t.end()
 })
 
-t.test('the readme leads to every page of docs/, the catalogue to each of its own', t => {
+t.test('the readme links to every page of docs/, the catalogue to each of its pages', t => {
   const linked = (page: string): string[] => linksOf(page, texts.get(page) ?? '').map(({ path }) => path)
   const inFolder = (folder: string): string[] => [...texts.keys()].filter(page => dirname(page) === folder)
   t.same(inFolder('docs').filter(page => !linked('README.md').includes(page)), [], 'name it in the table of README.md')
   t.ok(linked('README.md').includes('docs/extensions/README.md'))
-  t.same(inFolder('docs/extensions').filter(page => page !== 'docs/extensions/README.md' && !linked('docs/extensions/README.md').includes(page)), [])
+  t.same(
+    inFolder('docs/extensions').filter(page => page !== 'docs/extensions/README.md' && !linked('docs/extensions/README.md').includes(page)),
+    []
+  )
   t.end()
 })
 
-t.test('the page on architecture names every folder of src/', t => {
-  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter(entry => entry.isDirectory()).map(({ name }) => `src/${name}/`)
+t.test('the architecture page names every folder of src/', t => {
+  const folders = readdirSync(join(root, 'src'), { withFileTypes: true })
+    .filter(entry => entry.isDirectory())
+    .map(({ name }) => `src/${name}/`)
   const page = texts.get(join('docs', 'architecture.md')) ?? ''
   t.same(folders.filter(folder => !page.includes(folder)), [])
-  t.same([...page.matchAll(/^(src\/[\w/]+\/)/gm)].map(([, name = '']) => name).filter(name => !existsSync(join(root, name))), [], 'and no other')
+  t.same(
+    [...page.matchAll(/^(src\/[\w/]+\/)/gm)].map(([, name = '']) => name).filter(name => !existsSync(join(root, name))),
+    [],
+    'and no other'
+  )
   t.end()
 })

@@ -30,21 +30,36 @@ function matcher (shown: string): RegExp {
   return new RegExp(`^${shown.split('…').map(piece => piece.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('[^]*?')}$`)
 }
 
-t.test('the page, pasted', { timeout: 240_000 }, async t => {
+t.test('the commands of the page', { timeout: 240_000 }, async t => {
   const agent = await startEightball({ port: 0 })
   t.teardown(() => agent.close())
   const [port = 0, admin = 0] = await freePorts(2)
   const directory = t.testdir({})
   for (const name of ['dist', 'package.json', 'node_modules']) symlinkSync(join(packageRoot(), name), join(directory, name))
   mkdirSync(join(directory, 'bin'))
-  writeFileSync(join(directory, 'bin', 'a2a-gateway'), `#!/bin/sh\nexec "${process.execPath}" "${join(packageRoot(), 'dist/src/main.js')}" "$@"\n`, { mode: 0o755 })
+  writeFileSync(
+    join(directory, 'bin', 'a2a-gateway'),
+    `#!/bin/sh\nexec "${process.execPath}" "${join(packageRoot(), 'dist/src/main.js')}" "$@"\n`,
+    { mode: 0o755 }
+  )
 
-  const ported = (text: string): string => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`).replaceAll('127.0.0.1:9901', `127.0.0.1:${admin}`).replaceAll('http://127.0.0.1:9999', agent.url)
+  const ported = (text: string): string =>
+    text
+      .replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)
+      .replaceAll('127.0.0.1:9901', `127.0.0.1:${admin}`)
+      .replaceAll('http://127.0.0.1:9999', agent.url)
   const all = steps()
   t.ok(all.length >= 10)
   t.ok(all.filter(({ shown }) => shown !== null).length >= 9)
   const script = all.map(({ commands }) => `${ported(commands).replaceAll(/^npm (?:ci|link)$/gm, ':')}\necho; echo '${MARK}'`).join('\n')
-  const env = { ...process.env, PATH: `${join(directory, 'bin')}:${process.env.PATH ?? ''}`, DEMO_PORT: String(port), DEMO_ADMIN_PORT: String(admin), A2A_GATEWAY_LISTEN: `127.0.0.1:${port}`, A2A_GATEWAY_ADMIN: `127.0.0.1:${admin}` }
+  const env = {
+    ...process.env,
+    PATH: `${join(directory, 'bin')}:${process.env.PATH ?? ''}`,
+    DEMO_PORT: String(port),
+    DEMO_ADMIN_PORT: String(admin),
+    A2A_GATEWAY_LISTEN: `127.0.0.1:${port}`,
+    A2A_GATEWAY_ADMIN: `127.0.0.1:${admin}`
+  }
   // A group of its own, so that nothing it has started outlives a failure.
   const shell = spawn('bash', ['-c', script], { cwd: directory, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => {

@@ -5,20 +5,63 @@ import { responseRuleWords, ruleWords } from '../../scripts/rule-words.js'
 const sentences = (words: string): string[] => words.split('\n').filter(line => line !== '' && !line.startsWith('#'))
 
 t.test('a rule for requests', async t => {
-  t.same(sentences(ruleWords({ id: 'r', select: { part: {} }, when: { taskState: ['working', 'submitted'] }, unless: { match: true }, count: { max: 0 }, onUnknown: 'reject' })), [
-    'Selects the parts.', 'Applies if the task is `working` or `submitted`.', 'Does not apply if the request matches:', '```yaml', 'true', '```', 'There must be no such value.',
-    'If the state of the task is unknown, the rule applies.', 'Otherwise the request is rejected as `invalid`.'
-  ])
+  t.same(
+    sentences(
+      ruleWords({
+        id: 'r',
+        select: { part: {} },
+        when: { taskState: ['working', 'submitted'] },
+        unless: { match: true },
+        count: { max: 0 },
+        onUnknown: 'reject'
+      })
+    ),
+    [
+      'Selects the parts.',
+      'Applies if the task is `working` or `submitted`.',
+      'Does not apply if the request matches:',
+      '```yaml',
+      'true',
+      '```',
+      'There must be no such value.',
+      'If the state of the task is unknown, the rule applies.',
+      'Otherwise the request is rejected as `invalid`.'
+    ]
+  )
 })
 
-t.test('a rule for answers', async t => {
-  t.same(sentences(responseRuleWords({ id: 'r', on: ['GetTask'], select: { part: { data: true, dataKey: 'k' } }, when: { requestMatched: 'q', match: true }, count: { min: 1 }, verdict: 'reject', chunked: false, error: { reason: 'NO', message: 'no' } })), [
-    'Selects `k` in the data of the data parts of the message or the status message or each artifact, in responses to `GetTask`.',
-    'Applies if the rule `q` selected something in the request, and the result matches:', '```yaml', 'true', '```', 'There must be at least 1.',
-    'It also applies to data that a stream appends to an artifact.', 'Otherwise the response is rejected, reason `NO`. Message: no.'
-  ])
+t.test('a rule for responses', async t => {
+  t.same(
+    sentences(
+      responseRuleWords({
+        id: 'r',
+        on: ['GetTask'],
+        select: { part: { data: true, dataKey: 'k' } },
+        when: { requestMatched: 'q', match: true },
+        count: { min: 1 },
+        verdict: 'reject',
+        chunked: false,
+        error: { reason: 'NO', message: 'no' }
+      })
+    ),
+    [
+      'Selects `k` in the data of the data parts of the message or the status message or each artifact, in responses to `GetTask`.',
+      'Applies if the rule `q` selected something in the request, and the result matches:',
+      '```yaml',
+      'true',
+      '```',
+      'There must be at least 1.',
+      'It also applies to data that a stream appends to an artifact.',
+      'Otherwise the response is rejected, reason `NO`. Message: no.'
+    ]
+  )
   t.same(sentences(responseRuleWords({ id: 'r', select: { metadata: { key: '$uri' } }, count: { max: 0 } })), [
-    'Selects `$uri` in the metadata of the message or the status message or each artifact or the task or the update.', 'There must be no such value.', 'Otherwise: `warn`.'
+    'Selects `$uri` in the metadata of the message or the status message or each artifact or the task or the update.',
+    'There must be no such value.',
+    'Otherwise: `warn`.'
   ])
-  t.match(responseRuleWords({ id: 'r', select: { event: 'terminal' }, schema: true, verdict: 'annotate' }), /Selects each result that is a message or ends its task\./)
+  t.match(
+    responseRuleWords({ id: 'r', select: { event: 'terminal' }, schema: true, verdict: 'annotate' }),
+    /Selects each result that is a message or ends its task\./
+  )
 })

@@ -12,7 +12,10 @@ interface Suites {
 }
 
 const { SUITES, suiteOf, processesOf } = await import(pathToFileURL(join(ROOT, 'scripts/suites.mjs')).href) as Suites
-const files = readdirSync(inTests(), { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.test.ts')).map(file => file.slice(0, -'.test.ts'.length)).sort()
+const files = readdirSync(inTests(), { recursive: true, encoding: 'utf8' })
+  .filter(file => file.endsWith('.test.ts'))
+  .map(file => file.slice(0, -'.test.ts'.length))
+  .sort()
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
 
 t.test('every file runs in exactly one suite', async t => {
@@ -24,9 +27,16 @@ t.test('every file runs in exactly one suite', async t => {
 t.test('package.json and CONTRIBUTING.md name every suite', async t => {
   const page = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
   const row = /^\| `npm test` \| unit tests of (.*?), grouped/m.exec(page)?.[1] ?? ''
-  const folders = [...new Set(files.filter(file => suiteOf(file) === 'unit').map(file => file.split('/')[0] ?? ''))].filter(folder => folder !== 'e2e')
+  const folders = [...new Set(files.filter(file => suiteOf(file) === 'unit').map(file => file.split('/')[0] ?? ''))].filter(
+    folder => folder !== 'e2e'
+  )
   t.same(row.split(/, | and /).toSorted(), folders.toSorted())
   const commands = Object.keys(SUITES).map(suite => suite === 'unit' ? 'test' : `test:${suite}`)
   t.same(commands.filter(command => manifest.scripts[command] === undefined), [])
-  t.same([...commands.slice(1).map(command => `npm run ${command}`), 'npm test', 'npm run test:nightly'].filter(command => !page.includes(`| \`${command}\` |`)), [])
+  t.same(
+    [...commands.slice(1).map(command => `npm run ${command}`), 'npm test', 'npm run test:nightly'].filter(
+      command => !page.includes(`| \`${command}\` |`)
+    ),
+    []
+  )
 })

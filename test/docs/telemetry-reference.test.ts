@@ -29,7 +29,9 @@ const page = (name: string): string => readFileSync(join(packageRoot(), 'docs', 
 /** Rows of the tables of a page below a heading, cell by cell; without a heading, of all its tables. */
 function rowsOf (name: string, heading?: string): string[][] {
   const text = heading === undefined ? page(name) : page(name).split(/^## /m).find(one => one.startsWith(`${heading}\n`)) ?? ''
-  return [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) => row.split(/(?<!\\)\|/).map(cell => cell.trim())).filter(([first = '']) => first.startsWith('`'))
+  return [...text.matchAll(/^\| (.*) \|$/gm)]
+    .map(([, row = '']) => row.split(/(?<!\\)\|/).map(cell => cell.trim()))
+    .filter(([first = '']) => first.startsWith('`'))
 }
 
 const named = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
@@ -68,8 +70,12 @@ const EXTENSIONS = `extensions:
 function answer (request: RawRequest, response: ServerResponse): void {
   const body = request.body.toString()
   const wish = /wish-([a-z]+)/.exec(body + request.url)?.[1] ?? ''
-  const message = (metadata: object = {}, more: object = {}): object => ({ message: { messageId: 'a', role: 'ROLE_AGENT', parts: [{ text: 'ok' }], metadata, ...more } })
-  const send = (result: object): void => { response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id: 1, result })) }
+  const message = (metadata: object = {}, more: object = {}): object => ({
+    message: { messageId: 'a', role: 'ROLE_AGENT', parts: [{ text: 'ok' }], metadata, ...more }
+  })
+  const send = (result: object): void => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))
+  }
   switch (wish) {
     case 'die': response.socket?.resetAndDestroy(); return
     case 'wait': response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(); return
@@ -95,19 +101,59 @@ function answer (request: RawRequest, response: ServerResponse): void {
 const wishing = (wish: string, more: object = {}): object => ({ message: { ...MESSAGE, messageId: `wish-${wish}`, ...more } })
 const asking = (...uris: string[]): string[] => ['a2a-extensions', [NEED, ...uris].join()]
 
-const OPERATIONS = ['GetTask', 'ListTasks', 'CancelTask', 'CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard']
+const OPERATIONS = [
+  'GetTask',
+  'ListTasks',
+  'CancelTask',
+  'CreateTaskPushNotificationConfig',
+  'GetTaskPushNotificationConfig',
+  'ListTaskPushNotificationConfigs',
+  'DeleteTaskPushNotificationConfig',
+  'GetExtendedAgentCard'
+]
 
 async function traffic (t: Test): Promise<TestGateway> {
-  const card = (url: string): object => plainCard(url, { capabilities: { streaming: true, extendedAgentCard: true, extensions: [{ uri: NEED, required: true }, ...[SAID, INJECTED, RULED, PLAIN, 'urn:tool'].map(uri => ({ uri }))] } })
+  const card = (url: string): object =>
+    plainCard(url, {
+      capabilities: {
+        streaming: true,
+        extendedAgentCard: true,
+        extensions: [{ uri: NEED, required: true }, ...[SAID, INJECTED, RULED, PLAIN, 'urn:tool'].map(uri => ({ uri }))]
+      }
+    })
   const agent: FakeAgent = await fakeAgent(t, { card, answer })
   let cards = 0
-  const changing = await fakeAgent(t, { card: url => ++cards > 6 ? 'broken' : plainCard(url, { description: `number ${cards < 3 ? 1 : cards}`, supportedInterfaces: [...plainCard(url).supportedInterfaces as object[], { url: 'grpc://h', protocolBinding: 'GRPC', protocolVersion: '1.0' }] }) })
-  const entry = (name: string, url: string, more = ''): string => `  - {name: ${name}, path: /${name}, upstream: {url: "${url}", timeouts: {connect: 500ms, total: 10s}}, card: {refresh: 10ms, maxStale: 100ms}, responses: enforce, extensions: [injected, ruled, stripped, tool]${more}}`
+  const changing = await fakeAgent(t, {
+    card: url =>
+      ++cards > 6
+        ? 'broken'
+        : plainCard(url, {
+          description: `number ${cards < 3 ? 1 : cards}`,
+          supportedInterfaces: [
+            ...(plainCard(url).supportedInterfaces as object[]),
+            { url: 'grpc://h', protocolBinding: 'GRPC', protocolVersion: '1.0' }
+          ]
+        })
+  })
+  const entry = (name: string, url: string, more = ''): string =>
+    `  - {name: ${name}, path: /${name}, upstream: {url: "${url}", timeouts: {connect: 500ms, total: 10s}}, card: {refresh: 10ms, maxStale: 100ms}, responses: enforce, extensions: [injected, ruled, stripped, tool]${more}}`
   const yaml = [
-    'limits: {response: 50KiB, headers: 4KiB}', 'telemetry: {logs: {level: trace}, traces: {enabled: true}}', 'agents:', entry('agent', agent.url, ', passthrough: [/docs]'),
-    entry('watching', agent.url, ', passthrough: [/docs]').replace('responses: enforce', 'responses: observe').replace('[injected', '[watched, injected'),
-    entry('carded', agent.url).replace('extensions: [injected', 'extensions: [{ruled: {card: {params: {type: object, required: [x]}}}}, injected').replace('[{ruled', '[{ruled').replace(', ruled, stripped', ', stripped').replace('responses', 'mode: observe, responses'),
-    entry('open', agent.url, ', unknownMethods: forward'), entry('changing', changing.url), entry('away', 'http://127.0.0.1:1'), EXTENSIONS
+    'limits: {response: 50KiB, headers: 4KiB}',
+    'telemetry: {logs: {level: trace}, traces: {enabled: true}}',
+    'agents:',
+    entry('agent', agent.url, ', passthrough: [/docs]'),
+    entry('watching', agent.url, ', passthrough: [/docs]')
+      .replace('responses: enforce', 'responses: observe')
+      .replace('[injected', '[watched, injected'),
+    entry('carded', agent.url)
+      .replace('extensions: [injected', 'extensions: [{ruled: {card: {params: {type: object, required: [x]}}}}, injected')
+      .replace('[{ruled', '[{ruled')
+      .replace(', ruled, stripped', ', stripped')
+      .replace('responses', 'mode: observe, responses'),
+    entry('open', agent.url, ', unknownMethods: forward'),
+    entry('changing', changing.url),
+    entry('away', 'http://127.0.0.1:1'),
+    EXTENSIONS
   ].join('\n')
   const gateway = await gatewayFor(t, { yaml, env: { OTEL_TRACES_EXPORTER: 'console' } }, false)
   const { url } = gateway
@@ -122,7 +168,9 @@ async function traffic (t: Test): Promise<TestGateway> {
   await rpc(at, 'SendMessage', wishing('', { parts: [{ data: {} }] }), asking(RULED))
   await rpc(at, 'SendMessage', wishing('', { parts: Array.from({ length: 25 }, () => ({ data: {} })) }), asking(RULED))
   await rpc(at, 'SendMessage', wishing('', { metadata: { loose: 1 } }), asking())
-  for (const wish of ['note', 'bad', 'garbage', 'text', 'packed', 'large', 'die', 'page', 'moved', 'task']) await rpc(at, 'SendMessage', wishing(wish), asking(RULED))
+  for (const wish of ['note', 'bad', 'garbage', 'text', 'packed', 'large', 'die', 'page', 'moved', 'task']) {
+    await rpc(at, 'SendMessage', wishing(wish), asking(RULED))
+  }
   await rpc(at, 'SendMessage', wishing('', { taskId: 't1' }), asking(RULED))
   await rpc(at, 'SendMessage', wishing('', { taskId: 'none' }), asking(RULED))
   for (const place of [at, `${url}/watching/rpc`]) await rpc(place, 'SendStreamingMessage', wishing('events'), asking(RULED))
@@ -148,28 +196,49 @@ async function traffic (t: Test): Promise<TestGateway> {
   await rawExchange(url, 'NOT HTTP\r\n\r\n')
   await rawExchange(url, `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(10_000)}\r\n\r\n`)
   await until(() => gateway.logs().some(line => /the card has expired/.test(String(line.msg))), 'a card to expire')
-  await gateway.reload(configOf({ yaml: yaml.replace('50KiB', '40KiB').replace('responses: observe', 'responses: enforce'), env: {} }), ['a warning'])
+  await gateway.reload(configOf({ yaml: yaml.replace('50KiB', '40KiB').replace('responses: observe', 'responses: enforce'), env: {} }), [
+    'a warning'
+  ])
   gateway.reject(['a problem'])
-  await until(async () => await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SubscribeToTask",binding="HTTP+JSON",version="1.0",outcome="client_aborted"}') === 1)
+  await until(
+    async () =>
+      (await gateway.metric(
+        'a2a_gateway_requests_total{agent="agent",operation="SubscribeToTask",binding="HTTP+JSON",version="1.0",outcome="client_aborted"}'
+      )) === 1
+  )
   return gateway
 }
 
 /** A gateway in trouble: what it is to send to and remember on is away. */
 async function trouble (t: Test): Promise<TestGateway> {
-  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: RULED }, { required: true }] } }), answer })
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { extensions: [{ uri: RULED }, { required: true }] } }),
+    answer
+  })
   const gateway = await gatewayFor(t, {
     yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [ruled]}]\n${EXTENSIONS}\nstate: {store: "redis://127.0.0.1:1"}\ntelemetry: {logs: {level: trace}, traces: {enabled: true}}`,
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_EXPORTER_OTLP_TIMEOUT: '500', OTEL_BSP_SCHEDULE_DELAY: '50', OTEL_TRACES_SAMPLER: 'sometimes' }
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      OTEL_TRACES_SAMPLER: 'sometimes'
+    }
   })
   await rpc(`${gateway.url}/rpc`, 'SendMessage', wishing('task', { taskId: 't1' }), asking(RULED))
-  await until(() => gateway.logs().some(line => 'spans_lost' in line) && gateway.logs().some(line => 'reason' in line), 'all troubles', 60_000)
+  await until(
+    () => gateway.logs().some(line => 'spans_lost' in line) && gateway.logs().some(line => 'reason' in line),
+    'all troubles',
+    60_000
+  )
   return gateway
 }
 
 /** One that has too much to do. */
 async function crowded (t: Test): Promise<TestGateway> {
   const agent = await fakeAgent(t)
-  const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}}]\nshedding: {heapUsed: 1MiB}\ntelemetry: {logs: {level: warn}}` })
+  const gateway = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}}]\nshedding: {heapUsed: 1MiB}\ntelemetry: {logs: {level: warn}}`
+  })
   await until(() => gateway.logs().some(line => 'signs' in line), 'load to be shed', 60_000)
   await rpc(`${gateway.url}/rpc`)
   return gateway
@@ -225,41 +294,66 @@ function untold (names: readonly string[], seen: ReadonlySet<string>, kind = '')
   })
 }
 
-interface Samples { readonly types: Map<string, string>, readonly labels: { readonly metric: string, readonly label: string, readonly value: string }[], readonly sampled: ReadonlySet<string> }
+interface Samples {
+  readonly types: Map<string, string>
+  readonly labels: { readonly metric: string; readonly label: string; readonly value: string }[]
+  readonly sampled: ReadonlySet<string>
+}
 
 function samplesOf (text: string): Samples {
   const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]))
   const labels = [...text.matchAll(/^(\w+)\{(.*)\} \S+$/gm)].flatMap(([, name = '', list = '']) => {
     const metric = types.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, '')
-    return [...list.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].filter(([, label]) => label !== 'le').map(([, label = '', value = '']) => ({ metric, label, value }))
+    return [...list.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)]
+      .filter(([, label]) => label !== 'le')
+      .map(([, label = '', value = '']) => ({ metric, label, value }))
   })
-  const sampled = new Set([...text.matchAll(/^(\w+)(?:\{.*\})? \S+$/gm)].map(([, name = '']) => types.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, '')))
+  const sampled = new Set(
+    [...text.matchAll(/^(\w+)(?:\{.*\})? \S+$/gm)].map(([, name = '']) =>
+      types.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, '')
+    )
+  )
   return { types, labels, sampled }
 }
 
 const keysOf = (all: readonly Told[]): Set<string> => new Set(all.flatMap(one => Object.keys(one)))
-const always = (name: string, heading: string): string[] => rowsOf(name, heading).filter(([, , third, fourth]) => third === 'always' || fourth === 'always').flatMap(([first]) => named(first))
+const always = (name: string, heading: string): string[] =>
+  rowsOf(name, heading)
+    .filter(([, , third, fourth]) => third === 'always' || fourth === 'always')
+    .flatMap(([first]) => named(first))
 
-t.test('what gateways tell under traffic of every kind', async t => {
+t.test('telemetry of gateways under every kind of traffic', async t => {
   const [gateway, ...others] = [await traffic(t), await trouble(t), await crowded(t)] as const
-  const { types, labels, sampled } = samplesOf((await Promise.all([gateway, ...others].map(async one => await (await fetch(`${one.adminUrl}/metrics`)).text()))).join(''))
+  const { types, labels, sampled } = samplesOf(
+    (await Promise.all([gateway, ...others].map(async one => await (await fetch(`${one.adminUrl}/metrics`)).text()))).join('')
+  )
   await gateway.close()
   const logs = [gateway, ...others].flatMap(one => one.logs())
   const [audits, spans] = [gateway.audits(), gateway.spans()]
 
   t.test('metrics', async t => {
-    const table = new Map(rowsOf('metrics.md', 'The gateway').map(([name, type, names]) => [named(name)[0] ?? '', { type, labels: named(names) }]))
+    const table = new Map(
+      rowsOf('metrics.md', 'The gateway').map(([name, type, names]) => [named(name)[0] ?? '', { type, labels: named(names) }])
+    )
     t.ok(table.size > 20)
     t.same([...types].filter(([name, type]) => table.get(name)?.type !== type), [], 'each is in the table')
     if (sampled.has('a2a_gateway_memory_limit_bytes')) used.add('a2a_gateway_memory_limit_bytes')
     t.same(untold([...table.keys()], sampled), [], 'each of the table has a sample')
     t.same(labels.filter(({ metric, label }) => table.get(metric)?.labels.includes(label) !== true), [], 'each label too')
-    for (const [label, of, values] of rowsOf('metrics.md', 'Labels').map(([first, second = '', third]) => [named(first)[0] ?? '', second, third] as const)) {
-      const metrics = /^\d+ metrics$/.test(of) ? [...table].filter(([, one]) => one.labels.includes(label)).map(([name]) => name) : named(of).map(name => `a2a_gateway_${name}`)
+    for (const [label, of, values] of rowsOf('metrics.md', 'Labels').map(
+      ([first, second = '', third]) => [named(first)[0] ?? '', second, third] as const
+    )) {
+      const metrics = /^\d+ metrics$/.test(of)
+        ? [...table].filter(([, one]) => one.labels.includes(label)).map(([name]) => name)
+        : named(of).map(name => `a2a_gateway_${name}`)
       t.ok(metrics.length > 0 && metrics.every(metric => table.get(metric)?.labels.includes(label) === true), `${label}: ${of}`)
       if (values?.replaceAll(/`[^`]*`/g, '').trim() !== '') continue
       const seen = new Set(labels.filter(one => one.label === label && metrics.includes(one.metric)).map(({ value }) => value))
-      t.same([...seen].filter(value => !named(values).includes(value)), [], `${label} of ${of}: no other value`)
+      t.same(
+        [...seen].filter(value => !named(values).includes(value)),
+        [],
+        `${label} of ${of}: no other value`
+      )
       t.same(untold(named(values), seen, `${named(of)[0] ?? ''} ${label}`), [], `${label} of ${of}: each value`)
     }
   })
@@ -277,7 +371,14 @@ t.test('what gateways tell under traffic of every kind', async t => {
     t.same([...keysOf(audits), ...keysOf(found)].filter(name => !table.includes(name)), [], 'each member is in the table')
     t.same(untold(table, new Set([...keysOf(audits), ...keysOf(found)]), 'audit'), [], 'each of the table was there')
     const [line = ''] = page('logs.md').split('\nEach of `violations`')
-    for (const name of rowsOfText(line.split('## Audit')[1] ?? '').filter(([, , when]) => when === 'always').flatMap(([first]) => named(first))) t.ok(audits.every(one => name in one), `${name} is in every line`)
+    for (const name of rowsOfText(line.split('## Audit')[1] ?? '')
+      .filter(([, , when]) => when === 'always')
+      .flatMap(([first]) => named(first))) {
+      t.ok(
+        audits.every(one => name in one),
+        `${name} is in every line`
+      )
+    }
   })
 
   t.test('spans', async t => {
@@ -290,7 +391,9 @@ t.test('what gateways tell under traffic of every kind', async t => {
         if (!policies.has(name) && one?.on !== kind && one?.on !== 'both') t.fail(`${name} on a ${kind} span`)
         seen.add(name)
       }
-      for (const [name, one] of table) if (one.when === 'always' && one.on === kind && !(name in attributes)) t.fail(`${name} is not on every ${kind} span`)
+      for (const [name, one] of table) {
+        if (one.when === 'always' && one.on === kind && !(name in attributes)) t.fail(`${name} is not on every ${kind} span`)
+      }
     }
     t.ok(seen.has('answer.cost'))
     t.same(untold([...table.keys()], seen, 'span'), [], 'each of the table was there')
@@ -302,62 +405,117 @@ t.test('what gateways tell under traffic of every kind', async t => {
     const statusOf = (span: Told): number => (span.attributes as Record<string, number>)['http.response.status_code'] ?? 0
     for (const span of spans) {
       const outcome = (span.attributes as Told)['a2a_gateway.outcome']
-      const expected = span.kind === 'SERVER' ? outcome === 'upstream_error' || outcome === 'gateway_error' : 'error.type' in (span.attributes as Told)
-      if (failed(span) !== expected || (span.kind === 'CLIENT' && statusOf(span) >= 400 && !failed(span))) t.fail(`status of ${JSON.stringify(span)}`)
+      const expected =
+        span.kind === 'SERVER' ? outcome === 'upstream_error' || outcome === 'gateway_error' : 'error.type' in (span.attributes as Told)
+      if (failed(span) !== expected || (span.kind === 'CLIENT' && statusOf(span) >= 400 && !failed(span))) {
+        t.fail(`status of ${JSON.stringify(span)}`)
+      }
     }
   })
 })
 
 function rowsOfText (text: string): string[][] {
-  return [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) => row.split('|').map(cell => cell.trim())).filter(([first = '']) => first.startsWith('`'))
+  return [...text.matchAll(/^\| (.*) \|$/gm)]
+    .map(([, row = '']) => row.split('|').map(cell => cell.trim()))
+    .filter(([first = '']) => first.startsWith('`'))
 }
 
-t.test('what is said to be told elsewhere is', async t => {
+t.test('exceptions are reported elsewhere', async t => {
   t.same(Object.keys(ELSEWHERE).filter(key => !used.has(key)), [], 'no exception outlives its reason')
   for (const [key, file] of Object.entries(ELSEWHERE)) {
     const [word = ''] = key.split(' ').slice(-1)
     t.ok(existsSync(join(packageRoot(), file)), file)
-    if (!key.startsWith('log ')) t.match(readFileSync(join(packageRoot(), file), 'utf8'), new RegExp(`\\b${word}\\b`), `${file} has ${word}`)
+    if (!key.startsWith('log ')) {
+      t.match(readFileSync(join(packageRoot(), file), 'utf8'), new RegExp(`\\b${word}\\b`), `${file} has ${word}`)
+    }
   }
 })
 
 t.test('a policy cannot name an attribute of the gateway\'s own SERVER spans', async t => {
-  for (const [name, { on }] of Object.entries(SPAN_ATTRIBUTES)) if (on !== 'CLIENT') t.match(FORMATS['attribute-name'](name), { message: /is among the gateway's own attributes/ }, name)
+  for (const [name, { on }] of Object.entries(SPAN_ATTRIBUTES)) {
+    if (on !== 'CLIENT') t.match(FORMATS['attribute-name'](name), { message: /is reserved for the gateway's own attributes/ }, name)
+  }
 })
 
-t.test('the audit line that docs/observability.md shows', async t => {
+t.test('the audit line in docs/observability.md', async t => {
   const example = JSON.parse(/^\{"audit".*\}$/m.exec(page('observability.md'))?.[0] ?? '{}') as { violations: Told[] }
   t.same(Object.keys(example), Object.keys(AUDIT_FIELDS).filter(name => !/edited|omitted/.test(name)))
   t.same(Object.keys(example.violations[0] ?? {}), Object.keys(VIOLATION_FIELDS))
 })
 
-t.test('every metric of the process', { skip: process.platform === 'linux' ? false : 'which there are differs between systems' }, async t => {
-  const metrics = new Metrics()
-  t.teardown(() => { metrics.close() })
-  const there = (await metrics.snapshot()).filter(({ name }) => !name.startsWith('a2a_gateway_')).map(({ name, type }) => `${name} ${String(type)}`)
-  t.same(rowsOf('metrics.md', 'The process').map(([name, type]) => `${named(name)[0] ?? ''} ${type ?? ''}`), there)
-})
+t.test(
+  'every metric of the process',
+  { skip: process.platform === 'linux' ? false : 'which there are differs between systems' },
+  async t => {
+    const metrics = new Metrics()
+    t.teardown(() => {
+      metrics.close()
+    })
+    const there = (await metrics.snapshot())
+      .filter(({ name }) => !name.startsWith('a2a_gateway_'))
+      .map(({ name, type }) => `${name} ${String(type)}`)
+    t.same(
+      rowsOf('metrics.md', 'The process').map(([name, type]) => `${named(name)[0] ?? ''} ${type ?? ''}`),
+      there
+    )
+  }
+)
 
-t.test('every field that a line of the sources is given is in the table', async t => {
+t.test('every field of a log line in the sources is in the table', async t => {
   const table = [...Object.keys(LOG_FIELDS)]
-  const found = readdirSync(join(packageRoot(), 'src'), { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts')).flatMap(name => fieldsLogged(join(packageRoot(), 'src', name)))
+  const found = readdirSync(join(packageRoot(), 'src'), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.ts'))
+    .flatMap(name => fieldsLogged(join(packageRoot(), 'src', name)))
   t.ok(found.length > 60)
   t.same(found.filter(({ field }) => !table.includes(field)), [])
   t.same(table.filter(name => !found.some(({ field }) => field === name)).toSorted(), THROUGH_SPREADS.toSorted(), 'and no other is')
 })
 
-/** Fields that are not written as members of what a line is given: the changes of a reload, a sample of the load, a card that is logged by a name. */
-const THROUGH_SPREADS = ['rules', 'modes', 'eventLoopDelay', 'eventLoopUtilized', 'heapUsed', 'rssBytes', 'name', 'interfaces', 'extensions', 'uncarried']
+/**
+ * Fields that are not written as members of what a line is given: the changes of a reload, a sample of the load, a card that is logged by a
+ * name.
+ */
+const THROUGH_SPREADS = [
+  'rules',
+  'modes',
+  'eventLoopDelay',
+  'eventLoopUtilized',
+  'heapUsed',
+  'rssBytes',
+  'name',
+  'interfaces',
+  'extensions',
+  'uncarried'
+]
 
 /** Names of the members of object literals that are the first argument of a method of a log. */
 function fieldsLogged (file: string): { readonly field: string, readonly at: string }[] {
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true)
   const found: { field: string, at: string }[] = []
   const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && /\b\w*[lL]og(?:ger)?\??(?:\.(?:fatal|error|warn|info|debug|trace|child)|\[[^\]]*\])$/.test(node.expression.getText())) {
+    if (
+      ts.isCallExpression(node) &&
+      /\b\w*[lL]og(?:ger)?\??(?:\.(?:fatal|error|warn|info|debug|trace|child)|\[[^\]]*\])$/.test(node.expression.getText())
+    ) {
       const collect = (value: ts.Node): void => {
-        if (ts.isObjectLiteralExpression(value)) for (const member of value.properties) if (member.name !== undefined) found.push({ field: member.name.getText(), at: `${file}:${source.getLineAndCharacterOfPosition(member.getStart()).line + 1}` })
-        ts.forEachChild(value, child => { if (ts.isSpreadAssignment(value) || ts.isObjectLiteralExpression(value) || ts.isParenthesizedExpression(value) || ts.isConditionalExpression(value)) collect(child) })
+        if (ts.isObjectLiteralExpression(value)) {
+          for (const member of value.properties) {
+            if (member.name !== undefined) {
+              found.push({
+                field: member.name.getText(),
+                at: `${file}:${source.getLineAndCharacterOfPosition(member.getStart()).line + 1}`
+              })
+            }
+          }
+        }
+        ts.forEachChild(value, child => {
+          if (
+            ts.isSpreadAssignment(value) ||
+            ts.isObjectLiteralExpression(value) ||
+            ts.isParenthesizedExpression(value) ||
+            ts.isConditionalExpression(value)
+          ) { collect(child) }
+        })
       }
       const [first] = node.arguments
       if (first !== undefined) collect(first)

@@ -10,25 +10,31 @@ import { configSchema } from '../../src/config/schema/schema.js'
 import { deprecated } from '../../src/config/schema/schema-kit.js'
 import { changesBetween } from '../../src/gateway/changes.js'
 
-const PAGE = readFileSync(join(packageRoot(), 'docs', 'upgrading.md'), 'utf8').replace(/(?<=a2a-gateway )\d+\.\d+\.\d+(?= reads)/, packageVersion())
+const PAGE = readFileSync(join(packageRoot(), 'docs', 'upgrading.md'), 'utf8').replace(
+  /(?<=a2a-gateway )\d+\.\d+\.\d+(?= reads)/,
+  packageVersion()
+)
 const FILE = 'version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\n'
 
-t.test('a version that is not read', async t => {
+t.test('an unsupported version', async t => {
   const loaded = parseConfig(FILE.replace('1', '2'), { file: 'gateway.yaml', baseDir: '/', env: {} })
   t.equal(loaded.ok, false)
   if (!loaded.ok) for (const problem of loaded.problems) t.ok(PAGE.includes(`\n${formatDiagnostic(problem)}\n`), formatDiagnostic(problem))
 })
 
-t.test('a key that goes', async t => {
+t.test('a removed key', async t => {
   const { limits } = configSchema.properties ?? {}
   if (limits?.properties?.body === undefined) return t.fail('there is no limits.body')
-  const schema = { ...configSchema, properties: { limits: { ...limits, properties: { body: deprecated(limits.properties.body, '0.9.0', 'use limits.request') } } } }
+  const schema = {
+    ...configSchema,
+    properties: { limits: { ...limits, properties: { body: deprecated(limits.properties.body, '0.9.0', 'use limits.request') } } }
+  }
   const [found, ...more] = deprecations(schema, { limits: { body: '1MiB' } })
   t.same(more, [])
   t.ok(PAGE.includes(`warning: ${found?.message ?? ''} (${found?.hint ?? ''})\n`), String(found?.message))
 })
 
-t.test('what only a restart changes', async t => {
+t.test('settings that only a restart changes', async t => {
   const configOf = (more: string): Config => {
     const loaded = parseConfig(FILE + more, { file: 'g.yaml', baseDir: '/', env: {} })
     if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'))
@@ -36,13 +42,18 @@ t.test('what only a restart changes', async t => {
   }
   const other = configOf([
     'server: {listen: ":1", admin: ":2", publicUrl: "https://x.test", trustedProxies: [10.0.0.1], drainTimeout: 1s, workers: 2}',
-    'telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit: {enabled: false}}', 'limits: {body: 1MiB}', 'state: {ttl: 1h}', 'shedding: {rss: 1GiB}'
+    'telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit: {enabled: false}}', 'limits: {body: 1MiB}',
+    'state: {ttl: 1h}', 'shedding: {rss: 1GiB}'
   ].join('\n'))
   const { needsRestart, settings } = changesBetween(configOf(''), other, [])
   const section = PAGE.split(/^## /m).find(one => one.startsWith('Reload or restart')) ?? ''
   for (const key of needsRestart.filter(name => name.startsWith('server.'))) t.ok(section.includes(`\`${key}\``), key)
-  t.same(needsRestart.filter(name => name.startsWith('telemetry.')), ['telemetry.logs.format', 'telemetry.traces', 'telemetry.audit'], '`telemetry` but for the log level')
-  t.match(section, '`telemetry` but for the log level')
+  t.same(
+    needsRestart.filter(name => name.startsWith('telemetry.')),
+    ['telemetry.logs.format', 'telemetry.traces', 'telemetry.audit'],
+    '`telemetry` except for the log level'
+  )
+  t.match(section, '`telemetry` except for the log level')
   t.same(settings.filter(key => section.includes(`\`${key}\``)), [], 'and nothing that a reload changes')
   t.ok(needsRestart.length === 7 && settings.length > 4)
 })

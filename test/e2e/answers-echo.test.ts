@@ -14,7 +14,9 @@ const USAGE = 'https://github.com/inference-gateway/schemas/tree/main/a2a/extens
 
 const policies = (echo: string): string[] => [
   'extensions:',
-  ...Object.entries({ proven: PROVEN, listed: LISTED, idle: IDLE, more: MORE }).map(([name, uri]) => `  ${name}: {uri: "${uri}", echo: ${echo}, owns: {metadata: [${name}.*]}}`)
+  ...Object.entries({ proven: PROVEN, listed: LISTED, idle: IDLE, more: MORE }).map(
+    ([name, uri]) => `  ${name}: {uri: "${uri}", echo: ${echo}, owns: {metadata: [${name}.*]}}`
+  )
 ]
 
 /** Proves one by data, and one by naming it; of the others nothing shows. */
@@ -36,7 +38,12 @@ for (const combination of FOUR) {
       // What is not named in the card the SDK does not tell the executor, so the header is filled by hand.
       for (const says of [true, false]) {
         const { gateway, client } = await behind(t, combination, {
-          agent: { behaviour, activate: says ? 'all' : 'none', activates: says ? [MORE] : [], card: { extensions: [PROVEN, LISTED, IDLE].map(uri => ({ uri })) } },
+          agent: {
+            behaviour,
+            activate: says ? 'all' : 'none',
+            activates: says ? [MORE] : [],
+            card: { extensions: [PROVEN, LISTED, IDLE].map(uri => ({ uri })) }
+          },
           responses: 'enforce',
           policies: '[proven, listed, idle, more]',
           root: policies(echo)
@@ -49,11 +56,17 @@ for (const combination of FOUR) {
           const header = saysHeader(combination, i === 1) && says
           const fromAgent = header ? [PROVEN, LISTED, IDLE, ...echo === 'passthrough' ? [MORE] : []] : []
           const expected = echo === 'synthesize' ? [...new Set([...fromAgent, PROVEN, LISTED])] : fromAgent
-          const [own, other] = combination.version === '1.0' ? ['a2a-extensions', 'x-a2a-extensions'] : ['x-a2a-extensions', 'a2a-extensions']
-          t.same((headers.get(own) ?? '').split(',').filter(Boolean).sort(), expected.sort(), `${i === 0 ? 'unary' : 'stream'}, agent ${says ? 'says so' : 'says nothing'}`)
+          const [own, other] =
+            combination.version === '1.0' ? ['a2a-extensions', 'x-a2a-extensions'] : ['x-a2a-extensions', 'a2a-extensions']
+          t.same(
+            (headers.get(own) ?? '').split(',').filter(Boolean).sort(),
+            expected.sort(),
+            `${i === 0 ? 'unary' : 'stream'}, agent ${says ? 'says so' : 'says nothing'}`
+          )
           t.equal(headers.get(other), null)
         }
-        const count = (name: string, kind: string): Promise<number> => gateway.metric(`a2a_gateway_activations_total{agent="agent",extension="${name}",source="client",echo="${kind}"}`)
+        const count = (name: string, kind: string): Promise<number> =>
+          gateway.metric(`a2a_gateway_activations_total{agent="agent",extension="${name}",source="client",echo="${kind}"}`)
         const headers = says ? [false, true].filter(streamed => saysHeader(combination, streamed)).length : 0
         await until(async () => await count('proven', 'confirmed') + await count('proven', 'absent') === 2, 'both exchanges to end')
         t.same([await count('proven', 'confirmed'), await count('listed', 'confirmed')], [2, 2], 'by data, and by name')
@@ -78,14 +91,17 @@ for (const combination of FOUR) {
       responses: 'observe',
       policies: '[usage]'
     })
-    const tokens = (metric: string): Promise<number> => gateway.metric(`a2a_gateway_observed_total{agent="agent",extension="usage",metric="${metric}",by=""}`)
+    const tokens = (metric: string): Promise<number> =>
+      gateway.metric(`a2a_gateway_observed_total{agent="agent",extension="usage",metric="${metric}",by=""}`)
     const caller = await client({ extensions: [USAGE] })
     const streamed = await told(caller.stream('go'))
     t.equal(streamed.failure, null)
     const id = taskIdOf(streamed.values[0]) ?? 'none'
     await until(async () => await tokens('total_tokens') === 30, 'the stream to be counted')
     for (let i = 0; i < 3; i++) t.match(JSON.stringify(await caller.getTask(id)), /total_tokens.{1,3}30/, 'the task tells it again')
-    if (combination.version === '1.0') await caller.listTasks((streamed.values[0] as { payload: { value: { contextId: string } } }).payload.value.contextId)
+    if (combination.version === '1.0') {
+      await caller.listTasks((streamed.values[0] as { payload: { value: { contextId: string } } }).payload.value.contextId)
+    }
     t.equal(await tokens('total_tokens'), 30, 'and it counts once')
     t.equal((await told(caller.send('again', { taskId: id }))).failure, null)
     await until(async () => await tokens('total_tokens') === 60, 'what has come to it')

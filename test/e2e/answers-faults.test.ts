@@ -16,7 +16,11 @@ import { behind, FOUR, requests, textOf, told } from './answers-kit.js'
 
 const URI = 'https://x.test/ext/any/v1'
 /** Makes every answer be read, and wait where it is enforced. */
-const ROOT = ['limits: {event: 4MiB, response: 4MiB}', 'extensions:', `  any: {uri: "${URI}", mode: enforce, response: [{id: any, select: {event: first}, schema: true, verdict: reject}]}`]
+const ROOT = [
+  'limits: {event: 4MiB, response: 4MiB}',
+  'extensions:',
+  `  any: {uri: "${URI}", mode: enforce, response: [{id: any, select: {event: first}, schema: true, verdict: reject}]}`
+]
 const ACTIVE = 'a2a_gateway_streams_active{agent="agent"}'
 
 /** @param only one call, where the agent does not live longer */
@@ -38,7 +42,11 @@ for (const combination of FOUR) {
   t.test(`an agent that is killed: ${combination.name}`, async t => {
     const agent = await mortalAgent(t, combination.kind)
     const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['extensions: [any]', 'responses: enforce'], ROOT) })
-    const caller = await connect({ client: combination.client, transport: combination.transport, cardUrl: `${gateway.url}/.well-known/agent-card.json` })
+    const caller = await connect({
+      client: combination.client,
+      transport: combination.transport,
+      cardUrl: `${gateway.url}/.well-known/agent-card.json`
+    })
     await isCutOff(t, combination, gateway, caller, true)
     t.equal(await agent.died, 'SIGKILL')
   })
@@ -46,7 +54,17 @@ for (const combination of FOUR) {
   for (const responses of ['off', 'observe', 'enforce'] as const) {
     t.test(`an agent whose connection breaks, ${responses}: ${combination.name}`, async t => {
       const { gateway, client } = await behind(t, combination, {
-        agent: { behaviour: deadly, tamper: response => { cutAtDeath(response, () => { response.socket?.destroy() }) } }, responses, policies: '[any]', root: ROOT
+        agent: {
+          behaviour: deadly,
+          tamper: response => {
+            cutAtDeath(response, () => {
+              response.socket?.destroy()
+            })
+          }
+        },
+        responses,
+        policies: '[any]',
+        root: ROOT
       })
       await isCutOff(t, combination, gateway, await client())
     })
@@ -84,7 +102,9 @@ for (const combination of FOUR) {
       await until(() => agent.calls()[0]?.aborted === true, 'the agent to be let go')
       await until(async () => await gateway.metric(ACTIVE) === 0, 'no stream')
       await until(async () => await gateway.metric(requests(combination, 'SendStreamingMessage', 'client_aborted')) === 1, 'its outcome')
-      for (const outcome of ['forwarded', 'upstream_error', 'rejected', 'gateway_error']) t.equal(await gateway.metric(requests(combination, 'SendStreamingMessage', outcome)), 0, outcome)
+      for (const outcome of ['forwarded', 'upstream_error', 'rejected', 'gateway_error']) {
+        t.equal(await gateway.metric(requests(combination, 'SendStreamingMessage', outcome)), 0, outcome)
+      }
       t.equal((await told(caller.getTask('none'))).failure?.name, 'TaskNotFoundError', 'the gateway and the client go on')
     })
   }

@@ -31,7 +31,9 @@ export const ALL: readonly Combination[] = PAIRS.flatMap(([client, kind, version
 /** Both versions over both bindings, each SDK on both sides. */
 export const FOUR = ALL.slice(0, 4)
 
-/** The SDKs follow the proto of 0.3 over HTTP+JSON, whose DataPart has no metadata: the tag that names a media type does not get through. */
+/**
+ * The SDKs follow the proto of 0.3 over HTTP+JSON, whose DataPart has no metadata: the tag that names a media type does not get through.
+ */
 export function hasTags ({ version, transport }: Combination): boolean {
   return version === '1.0' || transport === 'JSONRPC'
 }
@@ -53,7 +55,11 @@ export interface Behind {
   readonly client: (options?: Partial<ClientOptions>) => Promise<AgentClient>
 }
 
-export async function behind (t: Test, { client, kind, transport }: Combination, { agent: options, responses, policies, root = [] }: SetUp): Promise<Behind> {
+export async function behind (
+  t: Test,
+  { client, kind, transport }: Combination,
+  { agent: options, responses, policies, root = [] }: SetUp
+): Promise<Behind> {
   const agent = await startAgent({ kind, ...options })
   t.teardown(() => agent.close())
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [`extensions: ${policies}`, `responses: ${responses}`], root) })
@@ -102,7 +108,7 @@ function failureOf (error: unknown): Failure {
 export function isRefusedAnswer (t: Test, { transport }: Combination, failure: Failure | null, rule: string, what: string): void {
   t.match(failure?.text, rule, `${what}: says the rule`)
   if (transport === 'JSONRPC') t.equal(failure?.code, -32006, `${what}: code`)
-  else t.match(failure?.text, /INVALID_AGENT_RESPONSE|InvalidAgentResponse|The agent's answer/, `${what}: an invalid answer`)
+  else t.match(failure?.text, /INVALID_AGENT_RESPONSE|InvalidAgentResponse|The agent's response/, `${what}: an invalid answer`)
 }
 
 export interface Wire {
@@ -119,7 +125,14 @@ export function wire (): Wire {
     fetch: async (input, init) => {
       const response = await fetch(input, init)
       if (!String(input instanceof Request ? input.url : input).includes('/.well-known/')) {
-        exchanges.push({ status: response.status, headers: response.headers, body: response.clone().text().catch(error => `<cut: ${String(error)}>`) })
+        exchanges.push({
+          status: response.status,
+          headers: response.headers,
+          body: response
+            .clone()
+            .text()
+            .catch(error => `<cut: ${String(error)}>`)
+        })
       }
       return response
     }

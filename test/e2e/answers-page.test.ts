@@ -1,4 +1,4 @@
-/** The policies of docs/answers.md, exactly as on the page, in a running gateway. The gateway behaves as the page describes. */
+/** The policies of docs/responses.md, exactly as on the page, in a running gateway. The gateway behaves as the page describes. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -10,7 +10,7 @@ import type { Answer } from '../helpers/http.js'
 import { call, JSON_TYPE, MESSAGE, rpc, V1 } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 
-const PAGE = readFileSync(join(packageRoot(), 'docs', 'answers.md'), 'utf8')
+const PAGE = readFileSync(join(packageRoot(), 'docs', 'responses.md'), 'utf8')
 const RECEIPTS = 'https://acme.example/ext/receipts/v1'
 const PAYMENT = 'https://acme.example/ext/payment/v1'
 
@@ -31,7 +31,9 @@ async function shop (t: Test, word: string, uri: string, change = (yaml: string)
     answer: (request, response) => {
       const rest = request.url.startsWith('/rest')
       const wrapped = (result: object): string => JSON.stringify(rest ? result : { jsonrpc: '2.0', id: 1, result })
-      if (!/stream/i.test(request.url) && !request.body.includes('Streaming')) return response.writeHead(200, { 'content-type': 'application/json' }).end(wrapped(one.answer))
+      if (!/stream/i.test(request.url) && !request.body.includes('Streaming')) {
+        return response.writeHead(200, { 'content-type': 'application/json' }).end(wrapped(one.answer))
+      }
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.end([task('TASK_STATE_WORKING'), one.answer].map(event => `data: ${wrapped(event)}\n\n`).join(''))
     }
@@ -41,13 +43,31 @@ async function shop (t: Test, word: string, uri: string, change = (yaml: string)
   return one
 }
 
-const task = (state: string, metadata?: object): object => ({ task: { id: 't1', contextId: 'c1', status: { state, ...(metadata === undefined ? {} : { message: { messageId: 'a1', role: 'ROLE_AGENT', parts: [{ text: 'so' }], metadata } }) } } })
-const update = (state: string, metadata: object): object => ({ statusUpdate: { taskId: 't1', contextId: 'c1', status: { state, message: { messageId: 'a1', role: 'ROLE_AGENT', parts: [{ text: 'so' }], metadata } } } })
-const send = ({ gateway }: Shop, method = 'SendMessage', message: object = {}): Promise<Answer> => rpc(`${gateway.url}/rpc`, method, { message: { ...MESSAGE, ...message } })
-const rest = ({ gateway }: Shop, operation: string): Promise<Answer> => call(`${gateway.url}/rest/message:${operation}`, { headers: [...JSON_TYPE, ...V1], body: JSON.stringify({ message: MESSAGE }) })
-const violations = (policy: string, rule: string, phase: string, mode: string): string => `a2a_gateway_violations_total{agent="shop",extension="${policy}",rule="${rule}",phase="${phase}",mode="${mode}"}`
+const task = (state: string, metadata?: object): object => ({
+  task: {
+    id: 't1',
+    contextId: 'c1',
+    status: {
+      state,
+      ...(metadata === undefined ? {} : { message: { messageId: 'a1', role: 'ROLE_AGENT', parts: [{ text: 'so' }], metadata } })
+    }
+  }
+})
+const update = (state: string, metadata: object): object => ({
+  statusUpdate: {
+    taskId: 't1',
+    contextId: 'c1',
+    status: { state, message: { messageId: 'a1', role: 'ROLE_AGENT', parts: [{ text: 'so' }], metadata } }
+  }
+})
+const send = ({ gateway }: Shop, method = 'SendMessage', message: object = {}): Promise<Answer> =>
+  rpc(`${gateway.url}/rpc`, method, { message: { ...MESSAGE, ...message } })
+const rest = ({ gateway }: Shop, operation: string): Promise<Answer> =>
+  call(`${gateway.url}/rest/message:${operation}`, { headers: [...JSON_TYPE, ...V1], body: JSON.stringify({ message: MESSAGE }) })
+const violations = (policy: string, rule: string, phase: string, mode: string): string =>
+  `a2a_gateway_violations_total{agent="shop",extension="${policy}",rule="${rule}",phase="${phase}",mode="${mode}"}`
 
-t.test('receipts: refused in both bindings and in streams, with an audit line and a count', async t => {
+t.test('receipts: rejected in both bindings and in streams, with an audit line and a count', async t => {
   const one = await shop(t, 'receipts', RECEIPTS)
   one.answer = task('TASK_STATE_COMPLETED', { [RECEIPTS]: { number: 'R-1' } })
   const refused = await send(one)
@@ -68,7 +88,7 @@ t.test('receipts: refused in both bindings and in streams, with an audit line an
   t.match((await rest(one, 'stream')).text, /\nevent: error\ndata: \{"error":\{"code":500,.*receipts\/receipt-is-whole.*\}\n\n$/)
 })
 
-t.test('receipts: annotated, and only recorded where the agent only observes', async t => {
+t.test('receipts: annotated, and only recorded if the agent only observes', async t => {
   const one = await shop(t, 'receipts', RECEIPTS)
   one.answer = task('TASK_STATE_COMPLETED', {})
   const warned = await send(one)
@@ -85,10 +105,18 @@ t.test('receipts: annotated, and only recorded where the agent only observes', a
   t.match(observing.gateway.audits(), [{ phase: 'response', decision: 'observed', rule: 'receipt-is-whole' }])
 })
 
-t.test('a payment, in the four steps of the page', async t => {
+t.test('a payment in four steps, as on the page', async t => {
   const one = await shop(t, 'network-was-offered', PAYMENT)
-  const pay = (network: string): Promise<Answer> => send(one, 'SendMessage', { taskId: 't1', contextId: 'c1', metadata: { 'acme.payment.status': 'submitted', 'acme.payment.payload': { network } } })
-  one.answer = task('TASK_STATE_INPUT_REQUIRED', { 'acme.payment.status': 'required', 'acme.payment.offer': { accepts: [{ network: 'base' }, { network: 'solana' }] } })
+  const pay = (network: string): Promise<Answer> =>
+    send(one, 'SendMessage', {
+      taskId: 't1',
+      contextId: 'c1',
+      metadata: { 'acme.payment.status': 'submitted', 'acme.payment.payload': { network } }
+    })
+  one.answer = task('TASK_STATE_INPUT_REQUIRED', {
+    'acme.payment.status': 'required',
+    'acme.payment.offer': { accepts: [{ network: 'base' }, { network: 'solana' }] }
+  })
   t.match((await send(one)).json(), { result: { task: { id: 't1' } } }, '1: the offer')
 
   const refused = await pay('ethereum')
@@ -101,14 +129,17 @@ t.test('a payment, in the four steps of the page', async t => {
 
   const again = await pay('solana')
   t.equal(again.headers['gateway-decision'], 'reject;rule="payment/state"', '4: nothing may follow')
-  t.match(again.json(), { error: { message: /nothing may follow/ } })
+  t.match(again.json(), { error: { message: /the task is in its last state/ } })
   t.equal(one.calls(), 2)
   t.equal(await one.gateway.metric(violations('payment', 'state', 'request', 'enforce')), 1)
-  t.match(one.gateway.audits().map(({ phase, rule }) => `${String(phase)} ${String(rule)}`), ['request network-was-offered', 'request state'])
+  t.match(
+    one.gateway.audits().map(({ phase, rule }) => `${String(phase)} ${String(rule)}`),
+    ['request network-was-offered', 'request state']
+  )
   t.equal(await one.gateway.metric('a2a_gateway_task_lookups_total{agent="shop",outcome="known"}'), 3)
 })
 
-t.test('/agents names what is in force and what is remembered', async t => {
+t.test('/agents lists the rules in force and whether tasks are remembered', async t => {
   const agents = async ({ gateway }: Shop): Promise<unknown> => (await call(`${gateway.adminUrl}/agents`)).json()
   t.match(await agents(await shop(t, 'network-was-offered', PAYMENT)), [{
     responses: 'enforce',
@@ -128,6 +159,20 @@ t.test('/agents names what is in force and what is remembered', async t => {
   const rules = [{ id: 'receipt-is-whole', verdict: 'reject' }, { id: 'completed-tasks-have-one', verdict: 'annotate' }]
   for (const responses of ['enforce', 'observe', 'off']) {
     const one = await shop(t, 'receipts', RECEIPTS, yaml => yaml.replace('responses: enforce', `responses: ${responses}`))
-    t.match(await agents(one), [{ responses, extensions: { '1.0': { remembersTasks: false, checked: [{ policy: 'receipts', responses, responseRules: responses === 'off' ? [] : rules, state: null }] } } }], responses)
+    t.match(
+      await agents(one),
+      [
+        {
+          responses,
+          extensions: {
+            '1.0': {
+              remembersTasks: false,
+              checked: [{ policy: 'receipts', responses, responseRules: responses === 'off' ? [] : rules, state: null }]
+            }
+          }
+        }
+      ],
+      responses
+    )
   }
 })

@@ -18,7 +18,10 @@ const POLICY = [
   '    redact: [secret.token, "login#/password"]'
 ]
 
-/** Every place that data of an extension can be in. The metadata of a part gets lost over HTTP+JSON in 0.3, and so does its media type: there its keys tell. */
+/**
+ * Every place that data of an extension can be in. The metadata of a part gets lost over HTTP+JSON in 0.3, and so does its media type:
+ * there its keys tell.
+ */
 function behaviour (turn: Turn): void {
   const owned = { 'notes.a': 'hush', other: 'stays' }
   const part = { data: { 'notes.d': 'hush' }, mediaType: TAG }
@@ -30,10 +33,18 @@ function behaviour (turn: Turn): void {
 }
 
 const AGENT = { behaviour, card: { extensions: [{ uri: URI }] } }
-const setUp = (responses: 'enforce' | 'observe' | 'off', more: readonly string[] = []) => ({ agent: AGENT, responses, policies: '[notes]', root: [...POLICY, ...more] })
+const setUp = (responses: 'enforce' | 'observe' | 'off', more: readonly string[] = []) => ({
+  agent: AGENT,
+  responses,
+  policies: '[notes]',
+  root: [...POLICY, ...more]
+})
 
 /** In both bindings, unary and streaming. */
-async function everything (combination: Combination, caller: Awaited<ReturnType<Awaited<ReturnType<typeof behind>>['client']>>): Promise<Record<string, unknown>> {
+async function everything (
+  combination: Combination,
+  caller: Awaited<ReturnType<Awaited<ReturnType<typeof behind>>['client']>>
+): Promise<Record<string, unknown>> {
   const message = await told(caller.send('message'))
   const task = await told(caller.send('task'))
   const id = taskIdOf(task.values[0]) ?? 'none'
@@ -72,7 +83,9 @@ for (const combination of FOUR) {
   t.test(`observe and off: ${combination.name}`, async t => {
     for (const responses of ['observe', 'off'] as const) {
       const { gateway, client } = await behind(t, combination, setUp(responses))
-      for (const [what, seen] of Object.entries(await everything(combination, await client()))) t.match(textOf(seen), 'notes.a', `${responses}, ${what}: as the agent says it`)
+      for (const [what, seen] of Object.entries(await everything(combination, await client()))) {
+        t.match(textOf(seen), 'notes.a', `${responses}, ${what}: as the agent says it`)
+      }
       const noted = await gateway.metric(violations('notes', 'inactive', 'observe'))
       t.ok(responses === 'off' ? noted === 0 : noted > 0, `${responses}: ${noted} recorded`)
     }
@@ -80,12 +93,23 @@ for (const combination of FOUR) {
 
   t.test(`hidden: ${combination.name}`, async t => {
     // The gateway asks for it, without showing it. `always` lets the request through that has the header from nobody.
-    const { agent, gateway, client } = await behind(t, combination, { ...setUp('enforce'), root: [...POLICY.map(line => line.replace('activation: {signals: [header]}', 'activation: {signals: [header], default: inject, expose: false}'))] })
+    const { agent, gateway, client } = await behind(t, combination, {
+      ...setUp('enforce'),
+      root: [
+        ...POLICY.map(line =>
+          line.replace('activation: {signals: [header]}', 'activation: {signals: [header], default: inject, expose: false}')
+        )
+      ]
+    })
     const { fetch, exchanges } = wire()
-    for (const [what, seen] of Object.entries(await everything(combination, await client({ fetch })))) t.notMatch(textOf(seen), /notes\.|hush/, what)
+    for (const [what, seen] of Object.entries(await everything(combination, await client({ fetch })))) {
+      t.notMatch(textOf(seen), /notes\.|hush/, what)
+    }
     t.match(agent.calls()[0]?.headers, combination.version === '1.0' ? { 'a2a-extensions': URI } : { 'x-a2a-extensions': URI }, 'asked for')
     t.match(textOf(agent.calls().map(one => one.answer.toString())), 'notes.a', 'answered')
-    for (const { headers } of exchanges) t.same([headers.get('a2a-extensions'), headers.get('x-a2a-extensions')], [null, null], 'no echo of it')
+    for (const { headers } of exchanges) {
+      t.same([headers.get('a2a-extensions'), headers.get('x-a2a-extensions')], [null, null], 'no echo of it')
+    }
     const echo = 'a2a_gateway_activations_total{agent="agent",extension="notes",source="gateway",echo="confirmed"}'
     t.ok(await gateway.metric(echo) >= 4, 'the data proves it')
     const shown = await client({ extensions: [URI] })
@@ -96,10 +120,18 @@ for (const combination of FOUR) {
     for (const responses of ['enforce', 'observe'] as const) {
       const { agent, gateway, client } = await behind(t, combination, setUp(responses))
       const caller = await client({ extensions: [URI] })
-      const sent = await told(caller.send('task', { message: { metadata: { 'secret.token': 'hunter2', login: { user: 'ann', password: 'hunter2' }, plain: 'stays-here' } } }))
+      const sent = await told(
+        caller.send('task', {
+          message: { metadata: { 'secret.token': 'hunter2', login: { user: 'ann', password: 'hunter2' }, plain: 'stays-here' } }
+        })
+      )
       const id = taskIdOf(sent.values[0]) ?? 'none'
       const contextId = (sent.values[0] as { contextId: string }).contextId
-      const stories = [sent, await told(caller.getTask(id, 10)), ...combination.version === '1.0' ? [await told(caller.listTasks(contextId))] : []]
+      const stories = [
+        sent,
+        await told(caller.getTask(id, 10)),
+        ...(combination.version === '1.0' ? [await told(caller.listTasks(contextId))] : [])
+      ]
       t.match(agent.calls()[0]?.body.toString(), 'hunter2', 'the agent was told')
       for (const [i, story] of stories.entries()) {
         t.equal(story.failure, null)

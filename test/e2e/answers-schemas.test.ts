@@ -51,7 +51,12 @@ const AGENT = {
     schemas: { animal: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } }
   }
 }
-const setUp = (responses: 'enforce' | 'observe') => ({ agent: AGENT, responses, policies: '[object-schemas, sizes]', root: [...POLICY, '    mode: enforce'] })
+const setUp = (responses: 'enforce' | 'observe') => ({
+  agent: AGENT,
+  responses,
+  policies: '[object-schemas, sizes]',
+  root: [...POLICY, '    mode: enforce']
+})
 
 /** How many events the client has before the refusal; -1: it is not refused. */
 const CASES = [
@@ -95,7 +100,9 @@ for (const combination of ALL) {
     }
     t.equal(await gateway.metric(requests(combination, 'SendStreamingMessage', 'rejected')), refused)
     t.equal(await gateway.metric('a2a_gateway_streams_active{agent="agent"}'), 0)
-    if (hasTags(combination)) t.equal(await gateway.metric(violations('object-schemas', 'artifact-parts', 'observe')), 1, 'the piece is recorded')
+    if (hasTags(combination)) {
+      t.equal(await gateway.metric(violations('object-schemas', 'artifact-parts', 'observe')), 1, 'the piece is recorded')
+    }
     t.equal(agent.calls().length, cases.length * 2)
     t.notMatch(JSON.stringify(gateway.audits()), /secret-of-the-agent/)
   })

@@ -6,7 +6,11 @@ import { until } from '../helpers/http.js'
 import { ALL, behind, requests, textOf } from './answers-kit.js'
 
 const URI = 'https://x.test/ext/any/v1'
-const ROOT = ['limits: {event: 4MiB}', 'extensions:', `  any: {uri: "${URI}", mode: enforce, response: [{id: any, select: {event: first}, schema: true, verdict: reject}]}`]
+const ROOT = [
+  'limits: {event: 4MiB}',
+  'extensions:',
+  `  any: {uri: "${URI}", mode: enforce, response: [{id: any, select: {event: first}, schema: true, verdict: reject}]}`
+]
 const ACTIVE = 'a2a_gateway_streams_active{agent="agent"}'
 
 // Each SDK, each version and each binding.

@@ -19,26 +19,45 @@ const lookups = (outcome: string): string => `a2a_gateway_task_lookups_total{age
 function behaviour (turn: Turn): void {
   turn.task('working')
   if (turn.continued && turn.text === 'pay') {
-    return turn.status('completed', 'paid', { metadata: { 'x402.payment.status': 'payment-completed', 'x402.payment.receipts': [{ success: true, transaction: '0x1', network: 'base' }] } })
+    return turn.status('completed', 'paid', {
+      metadata: {
+        'x402.payment.status': 'payment-completed',
+        'x402.payment.receipts': [{ success: true, transaction: '0x1', network: 'base' }]
+      }
+    })
   }
   if (turn.continued) return turn.status('completed', 'all done')
   if (turn.text === 'buy') {
     const accepts = ['base', 'solana'].map(network => ({ scheme: 'exact', network, maxAmountRequired: '1' }))
-    return turn.status('input-required', 'pay first', { metadata: { 'x402.payment.status': 'payment-required', 'x402.payment.required': { x402Version: 1, accepts } } })
+    return turn.status('input-required', 'pay first', {
+      metadata: { 'x402.payment.status': 'payment-required', 'x402.payment.required': { x402Version: 1, accepts } }
+    })
   }
   const tools = [{ id: 'a1', name: 'delete_file', args: {} }, { id: 'a2', name: 'restart_pod', args: {} }]
   turn.status('input-required', 'allow?', { metadata: { [HITL]: { type: 'tool_approval_request', tools } }, extensions: [HITL] })
 }
 
-const setUp = { agent: { behaviour, card: DECLARED }, responses: 'enforce', policies: '[{kagent-hitl: {mode: enforce}}, {x402: {mode: enforce}}]' } as const
+const setUp = {
+  agent: { behaviour, card: DECLARED },
+  responses: 'enforce',
+  policies: '[{kagent-hitl: {mode: enforce}}, {x402: {mode: enforce}}]'
+} as const
 
 const approving = (taskId: string, ...ids: readonly string[]): SendOptions => ({
   taskId,
-  message: { extensions: [HITL], metadata: { [HITL]: { type: 'tool_approval_response', approvals: ids.map(id => ({ id, approved: true })) } } }
+  message: {
+    extensions: [HITL],
+    metadata: { [HITL]: { type: 'tool_approval_response', approvals: ids.map(id => ({ id, approved: true })) } }
+  }
 })
 const paying = (taskId: string, network: string): SendOptions => ({
   taskId,
-  message: { metadata: { 'x402.payment.status': 'payment-submitted', 'x402.payment.payload': { x402Version: 1, scheme: 'exact', network, payload: { signature: 'signed-hush' } } } }
+  message: {
+    metadata: {
+      'x402.payment.status': 'payment-submitted',
+      'x402.payment.payload': { x402Version: 1, scheme: 'exact', network, payload: { signature: 'signed-hush' } }
+    }
+  }
 })
 
 /** The same by either operation. */
@@ -56,7 +75,11 @@ for (const combination of ALL) {
       t.equal(paused.failure, null)
       t.match(textOf(paused.values.at(-1)), 'tool_approval_request')
       const id = taskIdOf(paused.values[0]) ?? 'none'
-      for (const [ids, says] of [[['a1'], /leaves out 1/], [['a1', 'a2', 'a1'], /comes a second time/], [['a1', 'a2', 'a3'], /must be among/]] as const) {
+      for (const [ids, says] of [
+        [['a1'], /leaves out 1/],
+        [['a1', 'a2', 'a1'], /occurs twice/],
+        [['a1', 'a2', 'a3'], /must be one of the values/]
+      ] as const) {
         const refused = await ask(caller, 'yes', approving(id, ...ids))
         t.match(refused.failure?.text, says, ids.join())
         t.same(refused.values, [])
@@ -102,7 +125,12 @@ for (const combination of FOUR) {
     await gateway.close()
 
     const second = await gatewayFor(t, { yaml: oneAgent(agent.url, [`extensions: ${setUp.policies}`, 'responses: enforce']) })
-    const caller = await connect({ client: combination.client, transport: combination.transport, cardUrl: `${second.url}/.well-known/agent-card.json`, extensions })
+    const caller = await connect({
+      client: combination.client,
+      transport: combination.transport,
+      cardUrl: `${second.url}/.well-known/agent-card.json`,
+      extensions
+    })
     const approved = await told(caller.send('yes', approving(paused, 'a1')))
     t.equal(approved.failure, null, 'what nobody knows refuses no call')
     t.match(textOf(approved.values), 'all done')
@@ -116,16 +144,25 @@ for (const combination of FOUR) {
   })
 }
 
-t.test('observed, the same mistakes pass and are recorded', async t => {
+t.test('in observe, the same violations pass and are recorded', async t => {
   for (const combination of FOUR) {
-    const { gateway, client } = await behind(t, combination, { ...setUp, policies: '[{kagent-hitl: {mode: observe}}, {x402: {mode: observe}}]', responses: 'observe' })
+    const { gateway, client } = await behind(t, combination, {
+      ...setUp,
+      policies: '[{kagent-hitl: {mode: observe}}, {x402: {mode: observe}}]',
+      responses: 'observe'
+    })
     const caller = await client({ extensions: [HITL, X402] })
     const paused = taskIdOf(await caller.send('delete it')) ?? 'none'
     t.equal((await told(caller.send('yes', approving(paused, 'a1')))).failure, null, combination.name)
     const offered = taskIdOf(await caller.send('buy')) ?? 'none'
     t.equal((await told(caller.send('pay', paying(offered, 'polygon')))).failure, null, combination.name)
     for (const [extension, rule] of [['kagent-hitl', 'every-approval-exactly-once'], ['x402', 'payload-matches-offer']]) {
-      t.equal(await gateway.metric(`a2a_gateway_violations_total{agent="agent",extension="${extension}",rule="${rule}",phase="request",mode="observe"}`), 1)
+      t.equal(
+        await gateway.metric(
+          `a2a_gateway_violations_total{agent="agent",extension="${extension}",rule="${rule}",phase="request",mode="observe"}`
+        ),
+        1
+      )
     }
   }
 })

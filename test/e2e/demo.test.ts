@@ -26,7 +26,12 @@ function start (env: NodeJS.ProcessEnv) {
     errors: () => errors,
     async printed (text: string): Promise<void> {
       while (!output.includes(text)) {
-        await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => { throw new Error(`demo stopped: ${output}${errors}`) })])
+        await Promise.race([
+          once(child.stdout, 'data'),
+          once(child, 'exit').then(() => {
+            throw new Error(`demo stopped: ${output}${errors}`)
+          })
+        ])
       }
     }
   }
@@ -46,12 +51,23 @@ t.test('the printed commands work and a signal stops everything', async (t) => {
   t.match(answers[0], { result: { message: { parts: [{ text: /\w/ }] } } }, 'forwarded')
   t.match(answers[1], { error: { code: -32008, message: /fortune-consent/ } }, 'refused: a required extension is missing')
   t.match(answers[2], { error: { code: -32602 } }, 'refused: the data does not match its schema')
-  t.match(answers[3], { result: { task: { artifacts: [{ parts: [{ data: { winner: Number } }] }] } } }, 'observed: an answer that breaks its schema is forwarded')
-  t.match(answers[4], { error: { code: -32006, message: /data\.winner must be string/ } }, 'refused: the same answer, where they are enforced')
+  t.match(
+    answers[3],
+    { result: { task: { artifacts: [{ parts: [{ data: { winner: Number } }] }] } } },
+    'observed: an answer that breaks its schema is forwarded'
+  )
+  t.match(
+    answers[4],
+    { error: { code: -32006, message: /data\.winner must be string/ } },
+    'refused: the same answer, where they are enforced'
+  )
   const counted = (await run('bash', ['-c', commands[5]!])).stdout
   t.match(counted, /requests_total\{agent="eightball".*outcome="forwarded"/)
   for (const [agent, mode] of [['fight', 'observe'], ['fight-held', 'enforce']]) {
-    t.match(counted, `violations_total{agent="${agent}",extension="object-schemas",rule="artifact-parts",phase="response",mode="${mode}"} 1`)
+    t.match(
+      counted,
+      `violations_total{agent="${agent}",extension="object-schemas",rule="artifact-parts",phase="response",mode="${mode}"} 1`
+    )
   }
   t.match(output(), /"phase":"response","agent":"fight-held".*"decision":"rejected"/)
 
@@ -61,12 +77,12 @@ t.test('the printed commands work and a signal stops everything', async (t) => {
   await t.rejects(fetch(gateway), 'the gateway is gone')
 })
 
-t.test('a port that is taken is named, with the variable that changes it', async (t) => {
+t.test('a port in use is reported, with the variable that changes it', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => { server.close() })
   const { port } = server.address() as AddressInfo
   const { exited, errors } = start({ DEMO_PORT: String(port), DEMO_ADMIN_PORT: '0' })
   t.same(await exited, [1, null])
-  t.match(errors(), `Port ${port} is taken. Choose another one with DEMO_PORT`)
+  t.match(errors(), `Port ${port} is already in use. Choose another one with DEMO_PORT`)
 })

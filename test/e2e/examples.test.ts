@@ -37,7 +37,12 @@ for (const client of clients) {
       const unasked = JSON.stringify(await (await ask([FORTUNE_CONSENT])).send(QUESTION, { metadata }))
       t.ok(unasked.includes(fortune(QUESTION)), 'a code without activation unlocks nothing')
 
-      const fighter = await connect({ cardUrl: `${fight.url}/.well-known/agent-card.json`, client, transport, extensions: [OBJECT_SCHEMAS] })
+      const fighter = await connect({
+        cardUrl: `${fight.url}/.well-known/agent-card.json`,
+        client,
+        transport,
+        extensions: [OBJECT_SCHEMAS]
+      })
       const winner = JSON.stringify(outcome({ a: 'Lion', b: 'Tiger' }).winner)
       const answer = JSON.stringify(await fighter.send('', { data: { a: 'Lion', b: 'Tiger' }, mediaType: COMPARISON }))
       t.ok(answer.includes(winner))
@@ -58,14 +63,19 @@ t.test('the cards', async (t) => {
     const response = await fetch(`${url}/.well-known/agent-card.json`, version === undefined ? {} : { headers: { 'a2a-version': version } })
     return await response.json()
   }
-  t.match(await card(eightball.url, '1.0'), { capabilities: { extensions: [{ uri: FORTUNE_CONSENT, required: true }, { uri: KONAMI_CODE }] } })
-  t.match(await card(eightball.url), { url: `${eightball.url}/a2a/jsonrpc`, capabilities: { extensions: [{ uri: FORTUNE_CONSENT, required: true }, { uri: KONAMI_CODE }] } })
+  t.match(await card(eightball.url, '1.0'), {
+    capabilities: { extensions: [{ uri: FORTUNE_CONSENT, required: true }, { uri: KONAMI_CODE }] }
+  })
+  t.match(await card(eightball.url), {
+    url: `${eightball.url}/a2a/jsonrpc`,
+    capabilities: { extensions: [{ uri: FORTUNE_CONSENT, required: true }, { uri: KONAMI_CODE }] }
+  })
   for (const version of [undefined, '0.3', '1.0']) {
     t.match(await card(fight.url, version), { schemas: { fightComparison: { required: ['a', 'b'] }, fightResponse: { type: 'object' } } })
   }
 })
 
-t.test('a port that is taken is told', async (t) => {
+t.test('a port in use is reported', async (t) => {
   const eightball = await startEightball({ port: 0 })
   t.teardown(() => eightball.close())
   await t.rejects(startFight({ port: Number(new URL(eightball.url).port) }), { code: 'EADDRINUSE' })

@@ -38,7 +38,9 @@ const headers = {}
 let url, body
 for (let i = 0; i < args.length; i++) {
   if (args[i] === '-s') continue
-  if (args[i] === '-H') { const at = args[++i].indexOf(':'); headers[args[i].slice(0, at)] = args[i].slice(at + 1).trim() }
+  if (args[i] === '-H') {
+    const at = args[++i].indexOf(':'); headers[args[i].slice(0, at)] = args[i].slice(at + 1).trim()
+  }
   else if (args[i] === '-d') body = (await import('node:fs')).readFileSync(args[++i].slice(1))
   else url = args[i]
 }
@@ -81,7 +83,8 @@ t.test('the guide', { timeout: 300_000 }, async t => {
     child.stdout.on('data', (chunk: Buffer) => { text += chunk.toString() })
     child.once('close', () => { resolve(text.endsWith('\n') || text === '' ? text : `${text}\n`) })
   })
-  const reloads = async (): Promise<string | undefined> => /config_reloads_total\{outcome="ok"\} (\d+)/.exec(await (await fetch(`${admin}/metrics`)).text())?.[1]
+  const reloads = async (): Promise<string | undefined> =>
+    /config_reloads_total\{outcome="ok"\} (\d+)/.exec(await (await fetch(`${admin}/metrics`)).text())?.[1]
   const answers = async (url: string): Promise<boolean> => await fetch(url).then(response => response.ok, () => false)
 
   let commands = 0
@@ -93,7 +96,11 @@ t.test('the guide', { timeout: 300_000 }, async t => {
     commands++
     if (name.endsWith('&')) {
       inBackground(local(name.slice(0, -1)))
-      await until(() => answers(name.includes('serve') ? `${admin}/readyz` : `http://127.0.0.1:${ports.get('9999')}/.well-known/agent-card.json`), name, 60_000)
+      await until(
+        () => answers(name.includes('serve') ? `${admin}/readyz` : `http://127.0.0.1:${ports.get('9999')}/.well-known/agent-card.json`),
+        name,
+        60_000
+      )
       continue
     }
     const before = running.length === 2 && name.endsWith(' gateway.yaml') ? await reloads() : null

@@ -11,13 +11,29 @@ import type { TestGateway } from '../helpers/gateway.js'
 import { connect, taskIdOf } from '../helpers/sdk-clients.js'
 import type { ClientKind, Transport } from '../helpers/sdk-clients.js'
 import type { Answered, Form } from '../security/kit.js'
-import { bodyOf, dataPart, dataPathOf, FIGHT_SCHEMA, FORMS, GOOD, messageOf, nameOf, SCHEMAS, send, sending, TAG, textPart } from '../security/kit.js'
+import {
+  bodyOf,
+  dataPart,
+  dataPathOf,
+  FIGHT_SCHEMA,
+  FORMS,
+  GOOD,
+  messageOf,
+  nameOf,
+  SCHEMAS,
+  send,
+  sending,
+  TAG,
+  textPart
+} from '../security/kit.js'
 
 quietSdk()
 
 const FIRST = 'https://example.com/ext/first/v1'
 const SECOND = 'https://example.com/ext/second/v1'
-const REQUIRING: CardOptions = { extensions: [{ uri: FIRST, required: true }, { uri: 'https://example.com/ext/optional/v1' }, { uri: SECOND, required: true }] }
+const REQUIRING: CardOptions = {
+  extensions: [{ uri: FIRST, required: true }, { uri: 'https://example.com/ext/optional/v1' }, { uri: SECOND, required: true }]
+}
 const SCHEMA: CardOptions = { extensions: [{ uri: SCHEMAS }], schemas: { fightComparison: FIGHT_SCHEMA } }
 
 interface Pair { readonly agent: TestAgent, readonly gateway: TestGateway, readonly cardUrl: string }
@@ -32,12 +48,26 @@ async function behind (t: Test, kind: AgentKind, card: CardOptions): Promise<Pai
 const kindsFor = (form: Form): readonly AgentKind[] => form.version === '1.0' ? ['v1', 'dual'] : ['v03', 'dual']
 
 /** The kit's paths are those of its own agent; the SDK's agents have others. */
-function call (pair: Pair, form: Form, body: string, headers: readonly (readonly [string, string])[] = [], stream = false): Promise<Answered> {
+function call (
+  pair: Pair,
+  form: Form,
+  body: string,
+  headers: readonly (readonly [string, string])[] = [],
+  stream = false
+): Promise<Answered> {
   const plain = sending(form, body, { headers, stream })
   return send(pair.gateway.url, { ...plain, path: plain.path.replace(/^\/rpc/, '/a2a/jsonrpc').replace(/^\/rest/, '/a2a/rest') })
 }
 
-interface Expected { readonly code: number, readonly type: string, readonly http: number, readonly status: string, readonly message: string, readonly details: unknown[], readonly rule: string }
+interface Expected {
+  readonly code: number
+  readonly type: string
+  readonly http: number
+  readonly status: string
+  readonly message: string
+  readonly details: unknown[]
+  readonly rule: string
+}
 
 /** Everything of the answer: status, headers, and a body that holds exactly this. */
 function exactly (t: Test, answer: Answered, form: Form, expected: Expected, id: unknown, streamed = false): void {
@@ -64,11 +94,19 @@ function missing (form: Form): Expected {
     type: 'ExtensionSupportRequiredError',
     http: 400,
     status: 'FAILED_PRECONDITION',
-    message: `This agent requires extensions that the request does not ask for: ${FIRST}, ${SECOND}. Send the header "${header}: ${FIRST},${SECOND}" with the request.`,
+    message: `This agent requires extensions that the request does not activate: ${FIRST}, ${SECOND}. Send the header "${header}: ${FIRST},${SECOND}" with the request.`,
     rule: `${FIRST}/required`,
     details: [
-      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'EXTENSION_SUPPORT_REQUIRED', domain: 'a2a-protocol.org', metadata: { rule: 'required', extension: FIRST, missingExtensions: `${FIRST},${SECOND}` } },
-      { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [FIRST, SECOND].map((uri) => ({ field: `header ${header}`, description: `must name the required extension ${uri}` })) },
+      {
+        '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+        reason: 'EXTENSION_SUPPORT_REQUIRED',
+        domain: 'a2a-protocol.org',
+        metadata: { rule: 'required', extension: FIRST, missingExtensions: `${FIRST},${SECOND}` }
+      },
+      {
+        '@type': 'type.googleapis.com/google.rpc.BadRequest',
+        fieldViolations: [FIRST, SECOND].map(uri => ({ field: `header ${header}`, description: `must name the required extension ${uri}` }))
+      },
       { '@type': 'type.googleapis.com/google.rpc.Help', links: [{ description: 'Specification of the extension', url: FIRST }] }
     ]
   }
@@ -93,7 +131,12 @@ function invalid (form: Form): Expected {
     message: `${violations.map(({ field, description }) => `${field} ${description}`).join('; ')}.`,
     rule: 'object-schemas/validate-first-structured-part',
     details: [
-      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'EXTENSION_DATA_INVALID', domain: 'a2a-extension-gateway', metadata: { rule: 'validate-first-structured-part', extension: SCHEMAS } },
+      {
+        '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+        reason: 'EXTENSION_DATA_INVALID',
+        domain: 'a2a-extension-gateway',
+        metadata: { rule: 'validate-first-structured-part', extension: SCHEMAS }
+      },
       { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations },
       { '@type': 'type.googleapis.com/google.rpc.Help', links: [{ description: 'Specification of the extension', url: SCHEMAS }] }
     ]
@@ -111,7 +154,13 @@ for (const form of FORMS) {
         const before = pair.agent.received.length
         const body = bodyOf(form, messageOf(form, [textPart(form, 'message')]), '', stream)
         exactly(t, await call(pair, form, body, [], stream), form, missing(form), 1)
-        const precise = await call(pair, form, body.replace('"id":1', '"id":12345678901234567890'), [['Accept', 'text/event-stream']], stream)
+        const precise = await call(
+          pair,
+          form,
+          body.replace('"id":1', '"id":12345678901234567890'),
+          [['Accept', 'text/event-stream']],
+          stream
+        )
         exactly(t, precise, form, missing(form), Number('12345678901234567890'), asEvent)
         if (form.binding === 'JSONRPC') t.match(precise.text, '"id":12345678901234567890,', 'the id keeps its digits')
         t.equal(pair.agent.received.length, before, 'nothing arrived')
@@ -121,14 +170,21 @@ for (const form of FORMS) {
         t.equal(pair.agent.received.length, before + 1)
       })
 
-      t.test(`data that breaks its schema: ${name}`, async (t) => {
+      t.test(`data that violates its schema: ${name}`, async (t) => {
         const pair = await behind(t, kind, SCHEMA)
         const before = pair.agent.received.length
         const body = (data: string) => bodyOf(form, messageOf(form, [textPart(form, 'message'), dataPart(form, data)]), '', stream)
         const answer = await call(pair, form, body(INVALID), [], stream)
         exactly(t, answer, form, invalid(form), 1)
         t.notOk(answer.text.includes('secret-value'), 'the client\'s values are not echoed')
-        exactly(t, await call(pair, form, body(INVALID).replace('"id":1', '"id":"a\\u0041"'), [['Accept', 'text/event-stream']], stream), form, invalid(form), 'aA', asEvent)
+        exactly(
+          t,
+          await call(pair, form, body(INVALID).replace('"id":1', '"id":"a\\u0041"'), [['Accept', 'text/event-stream']], stream),
+          form,
+          invalid(form),
+          'aA',
+          asEvent
+        )
         t.equal(pair.agent.received.length, before, 'nothing arrived')
         const followed = await call(pair, form, body(GOOD), [], stream)
         t.equal(followed.headers['gateway-decision'], undefined, 'valid data goes through')
@@ -138,32 +194,44 @@ for (const form of FORMS) {
   }
 }
 
-t.test('1.0 over HTTP+JSON: the refusal has the media type of the request', async (t) => {
+t.test('1.0 over HTTP+JSON: the rejection has the media type of the request', async (t) => {
   const pair = await behind(t, 'v1', REQUIRING)
   const form = { binding: 'HTTP+JSON', version: '1.0' } as const
   const body = bodyOf(form, messageOf(form, [textPart(form)]))
   for (const type of ['application/a2a+json', 'Application/A2A+JSON; charset=utf-8']) {
     const answer = await call(pair, form, body, [['Content-Type', type]])
     t.same([answer.status, answer.headers['content-type']], [400, 'application/a2a+json'])
-    t.same(answer.json, { error: { code: 400, status: 'FAILED_PRECONDITION', message: missing(form).message, details: missing(form).details } })
+    t.same(answer.json, {
+      error: { code: 400, status: 'FAILED_PRECONDITION', message: missing(form).message, details: missing(form).details }
+    })
   }
 })
 
 t.test('more violations than are shown are counted, and bounded', async (t) => {
   const names = Array.from({ length: 50 }, (_, i) => `m${i}`)
-  const pair = await behind(t, 'dual', { extensions: [{ uri: SCHEMAS }], schemas: { fightComparison: { type: 'object', required: names } } })
+  const pair = await behind(t, 'dual', {
+    extensions: [{ uri: SCHEMAS }],
+    schemas: { fightComparison: { type: 'object', required: names } }
+  })
   for (const form of FORMS) {
     const answer = await call(pair, form, bodyOf(form, messageOf(form, [dataPart(form, '{}')])))
     const error = (answer.json?.error ?? answer.json) as { message: string, data?: unknown[] | { details: unknown[] }, details?: unknown[] }
     const details = Array.isArray(error.data) ? error.data : error.data?.details ?? error.details
     const bad = details?.[1] as { fieldViolations: { field: string }[] }
-    t.same(bad.fieldViolations.map(({ field }) => field), names.slice(0, 20).map((name) => `${dataPathOf(form)}.${name}`), `${nameOf(form)}: 20 of them, in order`)
+    t.same(
+      bad.fieldViolations.map(({ field }) => field),
+      names.slice(0, 20).map(name => `${dataPathOf(form)}.${name}`),
+      `${nameOf(form)}: 20 of them, in order`
+    )
     t.match(error.message, /17 more problems in the details\.$/)
   }
 })
 
-t.test('both refusals at once: the missing extension answers, the rest is listed', async (t) => {
-  const pair = await behind(t, 'dual', { extensions: [...REQUIRING.extensions ?? [], { uri: SCHEMAS }], schemas: { fightComparison: FIGHT_SCHEMA } })
+t.test('two violations at once: the missing extension determines the error, the other is listed', async (t) => {
+  const pair = await behind(t, 'dual', {
+    extensions: [...(REQUIRING.extensions ?? []), { uri: SCHEMAS }],
+    schemas: { fightComparison: FIGHT_SCHEMA }
+  })
   const before = pair.agent.received.length
   for (const form of FORMS) {
     const answer = await call(pair, form, bodyOf(form, messageOf(form, [dataPart(form, '{"a":1}')])))
@@ -171,7 +239,11 @@ t.test('both refusals at once: the missing extension answers, the rest is listed
     const details = Array.isArray(error.data) ? error.data : error.data?.details ?? error.details
     const bad = details?.[1] as { fieldViolations: { field: string }[] }
     const path = dataPathOf(form)
-    t.same(bad.fieldViolations.map(({ field }) => field), [`header ${headerOf(form)}`, `header ${headerOf(form)}`, `${path}.b`, `${path}.a`], nameOf(form))
+    t.same(
+      bad.fieldViolations.map(({ field }) => field),
+      [`header ${headerOf(form)}`, `header ${headerOf(form)}`, `${path}.b`, `${path}.a`],
+      nameOf(form)
+    )
     t.match(error.message, / 2 more problems in the details\.$/)
   }
   t.equal(pair.agent.received.length, before)
@@ -179,7 +251,13 @@ t.test('both refusals at once: the missing extension answers, the rest is listed
 
 // ---- the official clients ----
 
-const CLIENTS: readonly (readonly [ClientKind, AgentKind, Form['version']])[] = [['v1', 'v1', '1.0'], ['v1', 'dual', '1.0'], ['v1-as-03', 'dual', '0.3'], ['v03', 'v03', '0.3'], ['v03', 'dual', '0.3']]
+const CLIENTS: readonly (readonly [ClientKind, AgentKind, Form['version']])[] = [
+  ['v1', 'v1', '1.0'],
+  ['v1', 'dual', '1.0'],
+  ['v1-as-03', 'dual', '0.3'],
+  ['v03', 'v03', '0.3'],
+  ['v03', 'dual', '0.3']
+]
 const TRANSPORTS: readonly Transport[] = ['JSONRPC', 'HTTP+JSON']
 
 /** What a caller that only looks at `error.message` gets to see. */
@@ -205,8 +283,15 @@ for (const [client, kind, version] of CLIENTS) {
       const required = await behind(t, kind, REQUIRING)
       const plain = await connect({ cardUrl: required.cardUrl, client, transport })
       let before = required.agent.received.length
-      for (const [how, text] of [['send', await failure(plain.send('message'))], ['stream', await failure(drained(plain.stream('message')))]] as const) {
-        t.match(text, `Send the header "${headerOf(form)}: ${FIRST},${SECOND}"`, `${how}: the client hands the message on (${text.slice(0, 80)})`)
+      for (const [how, text] of [
+        ['send', await failure(plain.send('message'))],
+        ['stream', await failure(drained(plain.stream('message')))]
+      ] as const) {
+        t.match(
+          text,
+          `Send the header "${headerOf(form)}: ${FIRST},${SECOND}"`,
+          `${how}: the client hands the message on (${text.slice(0, 80)})`
+        )
       }
       t.equal(required.agent.received.length, before, 'nothing arrived')
       const followed = await connect({ cardUrl: required.cardUrl, client, transport, extensions: [FIRST, SECOND] })
@@ -218,7 +303,10 @@ for (const [client, kind, version] of CLIENTS) {
       const fighter = await connect({ cardUrl: schemas.cardUrl, client, transport })
       before = schemas.agent.received.length
       const data = { data: { a: 'Lion', b: 7 }, mediaType: TAG }
-      for (const [how, text] of [['send', await failure(fighter.send('message', data))], ['stream', await failure(drained(fighter.stream('message', data)))]] as const) {
+      for (const [how, text] of [
+        ['send', await failure(fighter.send('message', data))],
+        ['stream', await failure(drained(fighter.stream('message', data)))]
+      ] as const) {
         t.match(text, `${dataPathOf(form, 1)}.b must be string`, `${how}: the client hands the message on (${text.slice(0, 80)})`)
       }
       t.equal(schemas.agent.received.length, before, 'nothing arrived')
@@ -226,7 +314,7 @@ for (const [client, kind, version] of CLIENTS) {
   }
 }
 
-t.test('a task that goes on without the required extension keeps its history', async (t) => {
+t.test('a task that continues without the required extension keeps its history', async (t) => {
   for (const [client, kind] of CLIENTS) {
     for (const transport of TRANSPORTS) {
       const pair = await behind(t, kind, { extensions: [{ uri: FIRST, required: true }] })
@@ -247,7 +335,7 @@ t.test('a task that goes on without the required extension keeps its history', a
   }
 })
 
-t.test('without the gateway the message of an unaware client gets into the history of a 0.3 agent', async (t) => {
+t.test('without the gateway, the message of a client without the extension enters the history of a 0.3 agent', async (t) => {
   const agent = await startAgent({ kind: 'v03', card: { extensions: [{ uri: FIRST, required: true }] } })
   t.teardown(() => agent.close())
   const unaware = await connect({ cardUrl: agent.cardUrl, client: 'v03', transport: 'JSONRPC' })
@@ -257,7 +345,7 @@ t.test('without the gateway the message of an unaware client gets into the histo
   t.match(JSON.stringify(await unaware.getTask(taskId)), /ignored/)
 })
 
-t.test('the message alone is enough to mend the request', async (t) => {
+t.test('the message alone is enough to fix the request', async (t) => {
   /** Reads nothing but the message: a header line between quotes, or paths followed by what is wrong with them. */
   const headerIn = (message: string): [string, string] | null => {
     const found = /Send the header "([A-Za-z0-9-]+): ([^"]+)"/.exec(message)
@@ -270,7 +358,12 @@ t.test('the message alone is enough to mend the request', async (t) => {
       const data: Record<string, unknown> = { b: 7, c: true }
       let answer: Answered | null = null
       for (let attempt = 0; attempt < 5; attempt++) {
-        answer = await call(pair, form, bodyOf(form, messageOf(form, [textPart(form, 'message'), dataPart(form, JSON.stringify(data))])), headers)
+        answer = await call(
+          pair,
+          form,
+          bodyOf(form, messageOf(form, [textPart(form, 'message'), dataPart(form, JSON.stringify(data))])),
+          headers
+        )
         const error = (answer.json?.error ?? answer.json ?? {}) as { message?: unknown }
         const message = typeof error.message === 'string' ? error.message : ''
         const header = headerIn(message)
@@ -288,7 +381,7 @@ t.test('the message alone is enough to mend the request', async (t) => {
   }
 })
 
-t.test('a version that is not named is refused in words that name the header', async (t) => {
+t.test('the rejection of a request without a version names the header', async (t) => {
   const pair = await behind(t, 'v1', {})
   const [form] = FORMS as [Form]
   const body = bodyOf(form, messageOf(form, [textPart(form, 'message')]))

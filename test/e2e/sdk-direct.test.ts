@@ -46,8 +46,21 @@ const expected: Record<AgentKind, Record<ClientKind, Record<Transport, Record<st
   v03: {
     v1: { JSONRPC: strangers, 'HTTP+JSON': strangers },
     'v1-as-03': {
-      JSONRPC: { ...refused, listTasks: 'JsonRpcTransportError', streamUnknownTask: 'Error', subscribeFinished: 'ok', pushGetDeleted: 'JsonRpcTransportError' },
-      'HTTP+JSON': { ...refused, ...push03, listTasks: 'UnsupportedOperationError', streamUnknownTask: 'Error', subscribeFinished: 'ok', pushCreate: 'RequestMalformedError' }
+      JSONRPC: {
+        ...refused,
+        listTasks: 'JsonRpcTransportError',
+        streamUnknownTask: 'Error',
+        subscribeFinished: 'ok',
+        pushGetDeleted: 'JsonRpcTransportError'
+      },
+      'HTTP+JSON': {
+        ...refused,
+        ...push03,
+        listTasks: 'UnsupportedOperationError',
+        streamUnknownTask: 'Error',
+        subscribeFinished: 'ok',
+        pushCreate: 'RequestMalformedError'
+      }
     },
     v03: {
       JSONRPC: { ...refused, listTasks: 'Error', streamUnknownTask: 'Error', subscribeFinished: 'ok', pushGetDeleted: 'Error' },
@@ -80,7 +93,8 @@ for (const kind of ['v1', 'dual', 'v03'] as const) {
 t.test('a request is recorded byte for byte and still reaches the SDK', async (t) => {
   const agent = await startAgent({ kind: 'v1' })
   t.teardown(() => agent.close())
-  const body = '{ "jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"message"}]}}}'
+  const body =
+    '{ "jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"message"}]}}}'
   const response = await fetch(`${agent.url}/a2a/jsonrpc`, {
     method: 'POST', headers: { 'content-type': 'application/json', 'a2a-version': '1.0' }, body
   })
@@ -88,8 +102,12 @@ t.test('a request is recorded byte for byte and still reaches the SDK', async (t
   t.equal(agent.calls()[0]?.body.toString(), body)
 })
 
-t.test('a missing required extension is refused by SDK 1.3.0 on sends, never by 0.3.14', async (t) => {
-  for (const [kind, client, name] of [['dual', 'v1', 'ExtensionSupportRequiredError'], ['dual', 'v03', 'Error'], ['v03', 'v03', undefined]] as const) {
+t.test('SDK 1.3.0 rejects sends without a required extension, 0.3.14 never does', async (t) => {
+  for (const [kind, client, name] of [
+    ['dual', 'v1', 'ExtensionSupportRequiredError'],
+    ['dual', 'v03', 'Error'],
+    ['v03', 'v03', undefined]
+  ] as const) {
     const agent = await startAgent({ kind, card: { extensions: [{ uri: KNOWN, required: true }] } })
     t.teardown(() => agent.close())
     const story = await runMatrix({ cardUrl: agent.cardUrl, client, transport: 'JSONRPC' })
@@ -98,7 +116,7 @@ t.test('a missing required extension is refused by SDK 1.3.0 on sends, never by 
   }
 })
 
-t.test('a root key that the SDK does not know', async (t) => {
+t.test('a root key unknown to the SDK', async (t) => {
   const schemas = { order: { type: 'object' } }
   for (const kind of ['v1', 'dual', 'v03'] as const) {
     const agent = await startAgent({ kind, card: { schemas } })

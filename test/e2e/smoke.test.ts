@@ -39,5 +39,10 @@ t.test('each official client reaches the agent with the required extension, and 
     }
   }
   t.same(found, expected)
-  t.equal(await gateway.metric('a2a_gateway_violations_total{agent="agent",extension="https://example.com/ext/required/v1",rule="required",phase="request",mode="enforce"}'), clients.length * transports.length)
+  t.equal(
+    await gateway.metric(
+      'a2a_gateway_violations_total{agent="agent",extension="https://example.com/ext/required/v1",rule="required",phase="request",mode="enforce"}'
+    ),
+    clients.length * transports.length
+  )
 })

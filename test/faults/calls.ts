@@ -15,7 +15,10 @@ export const RESPONSES = ['off', 'observe', 'enforce'] as const
 export type Responses = typeof RESPONSES[number]
 
 /** Makes every answer be read, and wait where that is enforced. */
-export const READS = ['extensions:', `  any: {uri: "${EXTENSION}", mode: enforce, activation: {signals: [always]}, response: [{id: any, select: {part: {dataKey: never}}, schema: true, verdict: reject}]}`]
+export const READS = [
+  'extensions:',
+  `  any: {uri: "${EXTENSION}", mode: enforce, activation: {signals: [always]}, response: [{id: any, select: {part: {dataKey: never}}, schema: true, verdict: reject}]}`
+]
 
 export function faultsConfig (url: string, responses: Responses, upstream = ''): string {
   return oneAgent(url, ['extensions: [any]', `responses: ${responses}`], READS).replace(`"${url}"`, `"${url}"${upstream}`)
@@ -33,11 +36,18 @@ export interface Ended {
 }
 
 /** @param padding bytes more in the message */
-export function callOf (form: Form, padding = 0): { readonly path: string, readonly options: CallOptions & { readonly body: string }, readonly token: string, readonly id: string } {
+export function callOf (
+  form: Form,
+  padding = 0
+): { readonly path: string; readonly options: CallOptions & { readonly body: string }; readonly token: string; readonly id: string } {
   const token = `token-${randomUUID()}`
   const id = `"${randomUUID()}"`
   const streams = form.startsWith('SSE')
-  const message = { messageId: token, role: 'ROLE_USER', parts: [{ text: token }, ...(padding === 0 ? [] : [{ text: 'x'.repeat(padding) }])] }
+  const message = {
+    messageId: token,
+    role: 'ROLE_USER',
+    parts: [{ text: token }, ...(padding === 0 ? [] : [{ text: 'x'.repeat(padding) }])]
+  }
   const rest = form.includes('REST')
   const body = rest ? JSON.stringify({ message }) : rpcBody(streams ? 'SendStreamingMessage' : 'SendMessage', { message }, id)
   return {
@@ -70,15 +80,25 @@ export function isOwn (t: Test, ended: Ended, form: Form, what: string): void {
   t.equal(ended.status, 200, `${what}: status`)
   t.ok(ended.whole, `${what}: whole`)
   t.same([...new Set(ended.text.match(/token-[\w-]+/g))], [ended.token], `${what}: its own token`)
-  if (!form.includes('REST')) t.same([...new Set([...ended.text.matchAll(/"jsonrpc":"2.0","id":("[^"]*")/g)].map(([, id]) => id))], [ended.id], `${what}: its own id`)
+  if (!form.includes('REST')) {
+    t.same([...new Set([...ended.text.matchAll(/"jsonrpc":"2.0","id":("[^"]*")/g)].map(([, id]) => id))], [ended.id], `${what}: its own id`)
+  }
   if (form.startsWith('SSE')) t.equal(ended.text.split('\n\n').length, 4, `${what}: all events`)
 }
 
-export const OPERATION: Readonly<Record<Form, string>> = { 'unary JSON-RPC': 'SendMessage', REST: 'SendMessage', SSE: 'SendStreamingMessage', 'SSE over REST': 'SendStreamingMessage' }
+export const OPERATION: Readonly<Record<Form, string>> = {
+  'unary JSON-RPC': 'SendMessage',
+  REST: 'SendMessage',
+  SSE: 'SendStreamingMessage',
+  'SSE over REST': 'SendStreamingMessage'
+}
 
 /** Of calls of one form, by how they ended. */
 export function outcome (gateway: TestGateway, form: Form, which: string): Promise<number> {
-  return gateway.metric(`a2a_gateway_requests_total{agent="agent",operation="${OPERATION[form]}",binding="${form.includes('REST') ? 'HTTP+JSON' : 'JSONRPC'}",version="1.0",outcome="${which}"}`)
+  return gateway.metric(
+    `a2a_gateway_requests_total{agent="agent",operation="${OPERATION[form]}",binding="${form.includes('REST') ? 'HTTP+JSON' : 'JSONRPC'}",version="1.0",outcome="${which}"}`
+  )
 }
 
-export const errors = (gateway: TestGateway, kind: string): Promise<number> => gateway.metric(`a2a_gateway_upstream_errors_total{agent="agent",kind="${kind}"}`)
+export const errors = (gateway: TestGateway, kind: string): Promise<number> =>
+  gateway.metric(`a2a_gateway_upstream_errors_total{agent="agent",kind="${kind}"}`)

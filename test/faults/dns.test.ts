@@ -21,7 +21,11 @@ function resolver (t: Test): { at: string | null } {
   const own = { at: '127.0.0.2' as string | null }
   const { lookup } = dns
   t.teardown(() => { dns.lookup = lookup })
-  const patched = (hostname: string, options: dns.LookupAllOptions, callback: (error: Error | null, addresses?: unknown, family?: number) => void): void => {
+  const patched = (
+    hostname: string,
+    options: dns.LookupAllOptions,
+    callback: (error: Error | null, addresses?: unknown, family?: number) => void
+  ): void => {
     if (hostname !== NAME) return (lookup as (...given: unknown[]) => void)(hostname, options, callback)
     const { at } = own
     setImmediate(() => {
@@ -34,7 +38,12 @@ function resolver (t: Test): { at: string | null } {
   return own
 }
 
-interface Moving { readonly name: { at: string | null }, readonly before: FaultyAgent, readonly after: FaultyAgent, readonly gateway: TestGateway }
+interface Moving {
+  readonly name: { at: string | null }
+  readonly before: FaultyAgent
+  readonly after: FaultyAgent
+  readonly gateway: TestGateway
+}
 
 async function moving (t: Test): Promise<Moving> {
   const name = resolver(t)
@@ -45,7 +54,7 @@ async function moving (t: Test): Promise<Moving> {
   return { name, before, after, gateway }
 }
 
-t.test('new connections go where the name points', async t => {
+t.test('new connections use the current address of the name', async t => {
   const { name, before, after, gateway } = await moving(t)
   isOwn(t, await ask(gateway, 'REST'), 'REST', 'before')
   name.at = '127.0.0.3'
@@ -65,19 +74,21 @@ t.test('new connections go where the name points', async t => {
   await before.up() // for the teardown
 })
 
-t.test('a connection that is never idle does not keep to an old address for ever', async t => {
+t.test('a connection that is never idle does not use an old address for ever', async t => {
   const { name, before, after, gateway } = await moving(t)
   isOwn(t, await ask(gateway, 'REST'), 'REST', 'before')
   name.at = '127.0.0.3'
   for (let calls = 0; after.calls() === 0; calls += 4) {
     if (calls > 1_100) return t.fail('still the old address')
-    for (const ended of await Promise.all([1, 2, 3, 4].map(() => ask(gateway, 'REST')))) if (ended.status !== 200 || !ended.text.includes(ended.token)) t.fail(`${ended.status} ${ended.text}`)
+    for (const ended of await Promise.all([1, 2, 3, 4].map(() => ask(gateway, 'REST')))) {
+      if (ended.status !== 200 || !ended.text.includes(ended.token)) t.fail(`${ended.status} ${ended.text}`)
+    }
   }
   t.ok(before.calls() >= 990, `${before.calls()} calls went to the old one`)
   await until(() => before.sockets.size === 0, 'its connection to be closed')
 })
 
-t.test('an agent that comes and goes: whoever is not refused gets the own answer', async t => {
+t.test('an agent that restarts: every call that is not rejected gets its own response', async t => {
   const agent = await faultyAgent(t)
   const gateway = await gatewayFor(t, { yaml: faultsConfig(agent.url, 'enforce', ', connections: 4') })
   const chance = random('faults/dns')

@@ -1,6 +1,6 @@
 /**
- * An agent on a bare socket that answers well until it is given a fault. Every request names a token of its own, every good answer repeats it, so
- * that an answer that reaches somebody else shows.
+ * An agent on a bare socket that answers well until it is given a fault. Every request names a token of its own, every good answer repeats
+ * it, so that an answer that reaches somebody else shows.
  */
 import { once } from 'node:events'
 import type { AddressInfo, Server, Socket } from 'node:net'
@@ -127,7 +127,8 @@ const LONG = Array.from({ length: 256 }, (_, i) => `: ${String(i).padStart(4_000
 function goodAnswer (head: string, body: string): GoodAnswer {
   const token = /token-[\w-]+/.exec(body)?.[0] ?? /token-[\w-]+/.exec(head)?.[0] ?? ''
   const id = /"jsonrpc".*?"id":("[^"]*"|[\d.]+)/.exec(body)?.[1]
-  const wrap = (result: object): string => id === undefined ? JSON.stringify(result) : `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`
+  const wrap = (result: object): string =>
+    id === undefined ? JSON.stringify(result) : `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`
   if (!/message:stream|SendStreamingMessage/.test(head + body)) {
     return { type: 'application/json', pieces: [wrap({ message: { messageId: 'a', role: 'ROLE_AGENT', parts: [{ text: token }] } })] }
   }

@@ -66,7 +66,11 @@ const POINTS: Readonly<Record<string, (scene: Scene) => Promise<{ readonly diall
     agent.fault = {
       act: ({ socket, good, streams }) => {
         const [first = ''] = good.pieces
-        socket.write(streams ? `${headOf(good.type)}transfer-encoding: chunked\r\n\r\n${chunk(first)}` : `${headOf(good.type)}content-length: ${first.length}\r\n\r\n${first.slice(0, 20)}`)
+        socket.write(
+          streams
+            ? `${headOf(good.type)}transfer-encoding: chunked\r\n\r\n${chunk(first)}`
+            : `${headOf(good.type)}content-length: ${first.length}\r\n\r\n${first.slice(0, 20)}`
+        )
       }
     }
     const before = agent.calls()
@@ -97,7 +101,12 @@ for (const responses of RESPONSES) {
         const { dialled } = await leave({ t, gateway, agent, form })
         await until(async () => await aborted(gateway) === before + 1, `${what}: client_aborted`)
         t.equal(agent.calls() - calls, dialled ? 1 : 0, `${what}: ${dialled ? 'called once' : 'dialled for nobody'}`)
-        if (dialled) await until(() => [...sockets].some(socket => !agent.sockets.has(socket)) || agent.sockets.size === 0, `${what}: the agent to be let go`)
+        if (dialled) {
+          await until(
+            () => [...sockets].some(socket => !agent.sockets.has(socket)) || agent.sockets.size === 0,
+            `${what}: the agent to be let go`
+          )
+        }
         agent.fault = null
         isOwn(t, await ask(gateway, form), form, `${what}: the next call`)
         t.equal(await outcome(gateway, form, 'upstream_error'), 0, `${what}: nobody else's fault`)
@@ -111,7 +120,7 @@ for (const responses of RESPONSES) {
   })
 }
 
-t.test('a client that closes its half of the connection counts as gone', async t => {
+t.test('a client that closes its half of the connection counts as disconnected', async t => {
   const agent = await faultyAgent(t)
   const gateway = await gatewayFor(t, { yaml: faultsConfig(agent.url, 'enforce') })
   agent.fault = { act: () => {} }
@@ -126,7 +135,7 @@ t.test('a client that closes its half of the connection counts as gone', async t
 })
 
 for (const kind of ['whole answer', 'event'] as const) {
-  t.test(`a client that leaves while ${kind === 'event' ? 'an event' : 'a whole answer'} is held until it is remembered`, async t => {
+  t.test(`a client that disconnects while ${kind === 'event' ? 'an event' : 'a complete response'} waits for the task record`, async t => {
     const stream = kind === 'event'
     let gone = false
     const agent = await fakeAgent(t, {
@@ -138,7 +147,14 @@ for (const kind of ['whole answer', 'event'] as const) {
       }
     })
     const keep: Array<() => void> = []
-    const at = await reviewed(t, { agent: agent.url, review: () => review({ evaluate: () => REMEMBER }), remember: () => new Promise<void>(resolve => { keep.push(resolve) }) })
+    const at = await reviewed(t, {
+      agent: agent.url,
+      review: () => review({ evaluate: () => REMEMBER }),
+      remember: () =>
+        new Promise<void>(resolve => {
+          keep.push(resolve)
+        })
+    })
     const outgoing = open(at.url, { method: 'POST' })
     outgoing.on('error', () => {})
     outgoing.end()
@@ -148,7 +164,17 @@ for (const kind of ['whole answer', 'event'] as const) {
     if (stream) await until(() => gone, 'the agent to be let go')
     keep[0]?.() // what comes back for nobody hurts nobody
     await new Promise(resolve => { setTimeout(resolve, 20) })
-    t.equal(await at.metric('a2a_gateway_requests_total{agent="other",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="client_aborted"}'), 1)
-    t.equal(await at.metric('a2a_gateway_requests_total{agent="other",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="gateway_error"}'), 0)
+    t.equal(
+      await at.metric(
+        'a2a_gateway_requests_total{agent="other",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="client_aborted"}'
+      ),
+      1
+    )
+    t.equal(
+      await at.metric(
+        'a2a_gateway_requests_total{agent="other",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="gateway_error"}'
+      ),
+      0
+    )
   })
 }

@@ -30,7 +30,11 @@ t.test('no file descriptor is left', async t => {
     const { path, options, token, id } = callOf(form)
     const names = options.headers ?? []
     const headers = Object.fromEntries(names.flatMap((name, i) => i % 2 === 0 ? [[name, names[i + 1]]] : []))
-    const outgoing = httpRequest(`${gateway.url}${path}`, { method: 'POST', agent: connections, headers: { ...headers, 'content-length': options.body.length } })
+    const outgoing = httpRequest(`${gateway.url}${path}`, {
+      method: 'POST',
+      agent: connections,
+      headers: { ...headers, 'content-length': options.body.length }
+    })
     outgoing.end(options.body)
     const [incoming] = await once(outgoing, 'response') as [IncomingMessage]
     let text = ''
@@ -80,7 +84,12 @@ t.test('no file descriptor is left', async t => {
 t.test('many of the largest bodies at once, in a heap of five times their size', async t => {
   const agent = await faultyAgent(t)
   const [MIB, CALLS, HEAP] = [1024 * 1024, 24, 128]
-  const gateway = await serve(t, `${QUIET}\nlimits: {body: 1MiB}\n${faultsConfig(agent.url, 'enforce')}`, {}, { flags: [`--max-old-space-size=${HEAP}`] })
+  const gateway = await serve(
+    t,
+    `${QUIET}\nlimits: {body: 1MiB}\n${faultsConfig(agent.url, 'enforce')}`,
+    {},
+    { flags: [`--max-old-space-size=${HEAP}`] }
+  )
   const all = await Promise.all(Array.from({ length: CALLS }, () => ask(gateway, 'unary JSON-RPC', MIB - 1_000)))
   for (const ended of all) isOwn(t, ended, 'unary JSON-RPC', 'a body of 1 MiB')
   t.equal((await ask(gateway, 'unary JSON-RPC', MIB)).status, 413)

@@ -6,12 +6,20 @@ import { ask, faultsConfig, FORMS, isOwn } from './calls.js'
 import type { Ended, Form } from './calls.js'
 import { answer, faultyAgent } from './faulty-agent.js'
 
-t.test('calls and streams in flight, and callers who go on calling', async t => {
+t.test('calls and streams in flight, and callers that continue to call', async t => {
   const agent = await faultyAgent(t)
-  const gateway = await serve(t, `telemetry: {logs: {level: info}, audit: {enabled: false}}\n${faultsConfig(agent.url, 'enforce')}`, {}, { drainTimeout: '60s' })
+  const gateway = await serve(
+    t,
+    `telemetry: {logs: {level: info}, audit: {enabled: false}}\n${faultsConfig(agent.url, 'enforce')}`,
+    {},
+    { drainTimeout: '60s' }
+  )
   const waiting: Array<() => void> = []
   agent.fault = { act: ({ socket, good }) => { waiting.push(() => { answer(socket, good) }) } }
-  const inFlight = Array.from({ length: 40 }, (_, i) => FORMS[i % FORMS.length] ?? 'REST').map(form => ({ form, ended: ask(gateway, form) }))
+  const inFlight = Array.from({ length: 40 }, (_, i) => FORMS[i % FORMS.length] ?? 'REST').map(form => ({
+    form,
+    ended: ask(gateway, form)
+  }))
   await until(() => waiting.length === inFlight.length, 'all calls to be in flight', 30_000)
 
   const stop = new AbortController()

@@ -69,9 +69,21 @@ function isRefusal (t: Test, ended: Ended, form: Form, { kind, status }: Row, wh
 }
 
 /** Faults that end a connection some time after a whole answer. */
-const LEAVES: ReadonlySet<FaultName> = new Set<FaultName>(['resets after the answer', 'closes after the answer, unannounced', 'answers without a length, and closes'])
+const LEAVES: ReadonlySet<FaultName> = new Set<FaultName>([
+  'resets after the answer',
+  'closes after the answer, unannounced',
+  'answers without a length, and closes'
+])
 
-async function met (t: Test, gateway: TestGateway, agent: FaultyAgent, form: Form, responses: Responses, name: FaultName, row: Row): Promise<void> {
+async function met (
+  t: Test,
+  gateway: TestGateway,
+  agent: FaultyAgent,
+  form: Form,
+  responses: Responses,
+  name: FaultName,
+  row: Row
+): Promise<void> {
   const what = `${name}, ${form}, ${responses}`
   const ends = typeof row.ends === 'string' ? row.ends : row.ends(form, responses)
   const as = ends === 'own' || ends === 'agent' ? 'forwarded' : 'upstream_error'
@@ -88,7 +100,7 @@ async function met (t: Test, gateway: TestGateway, agent: FaultyAgent, form: For
     t.notOk(ended.whole, `${what}: broken off`)
     if (streamed(form)) t.notMatch(ended.text, ended.token, `${what}: no more than came before`)
   }
-  await until(async () => await outcome(gateway, form, as) === before + 1, `${what}: ${as}`)
+  await until(async () => (await outcome(gateway, form, as)) === before + 1, `${what}: ${as}`)
   if (row.kind !== null) t.equal(await errors(gateway, row.kind), failures + 1, `${what}: ${row.kind}`)
   t.ok(agent.calls() <= calls + 1, `${what}: not tried again`)
   if (LEAVES.has(name)) {
@@ -125,11 +137,15 @@ for (const responses of RESPONSES) {
 }
 
 for (const responses of RESPONSES) {
-  t.test(`an answer with the id of another call, responses: ${responses}`, { buffered: true }, async t => {
+  t.test(`a response with the id of another call, responses: ${responses}`, { buffered: true }, async t => {
     const agent = await faultyAgent(t)
     const gateway = await gatewayFor(t, { yaml: faultsConfig(agent.url, responses) })
     for (const form of ['unary JSON-RPC', 'SSE'] as const) {
-      agent.fault = { act: ({ socket, good }) => { answer(socket, { ...good, pieces: good.pieces.map(piece => piece.replace(/"id":"[^"]+"/, '"id":"of-another"')) }) } }
+      agent.fault = {
+        act: ({ socket, good }) => {
+          answer(socket, { ...good, pieces: good.pieces.map(piece => piece.replace(/"id":"[^"]+"/, '"id":"of-another"')) })
+        }
+      }
       const ended = await ask(gateway, form)
       agent.fault = null
       const refused = responses === 'enforce'
@@ -138,7 +154,9 @@ for (const responses of RESPONSES) {
       await until(async () => await outcome(gateway, form, refused ? 'rejected' : 'forwarded') === 1, form)
       isOwn(t, await ask(gateway, form), form, 'the next call')
     }
-    const counted = await gateway.metric(`a2a_gateway_violations_total{agent="agent",extension="gateway",rule="answer-envelope",phase="response",mode="${responses === 'enforce' ? 'enforce' : 'observe'}"}`)
+    const counted = await gateway.metric(
+      `a2a_gateway_violations_total{agent="agent",extension="gateway",rule="answer-envelope",phase="response",mode="${responses === 'enforce' ? 'enforce' : 'observe'}"}`
+    )
     t.ok(responses === 'off' ? counted === 0 : counted >= 2, `${counted} counted`)
   })
 }

@@ -19,39 +19,68 @@ import { errors } from './calls.js'
 import { inTests } from '../helpers/paths.js'
 
 const FIXTURES = inTests('fixtures/tls')
-const pair = (name: string): { key: Buffer, cert: Buffer } => ({ key: readFileSync(join(FIXTURES, `${name}.key.pem`)), cert: readFileSync(join(FIXTURES, `${name}.pem`)) })
+const pair = (name: string): { key: Buffer; cert: Buffer } => ({
+  key: readFileSync(join(FIXTURES, `${name}.key.pem`)),
+  cert: readFileSync(join(FIXTURES, `${name}.pem`))
+})
 
 /** Answers with the id it was called with; hangs up after each answer, so that every call meets the certificate. */
-async function secureAgent (t: Test, certificate: string): Promise<{ readonly url: string, readonly server: Server, readonly sockets: ReadonlySet<Socket>, reached: number }> {
+async function secureAgent (
+  t: Test,
+  certificate: string
+): Promise<{ readonly url: string; readonly server: Server; readonly sockets: ReadonlySet<Socket>; reached: number }> {
   const sockets = new Set<Socket>()
   const server = createServer(pair(certificate), (request, response) => {
     agent.reached++
     let body = ''
-    request.on('data', (chunk: Buffer) => { body += chunk.toString() })
-    request.on('end', () => { response.writeHead(200, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify({ id: (JSON.parse(body) as { id: number }).id })) })
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString()
+    })
+    request.on('end', () => {
+      response
+        .writeHead(200, { 'content-type': 'application/json', connection: 'close' })
+        .end(JSON.stringify({ id: (JSON.parse(body) as { id: number }).id }))
+    })
   })
-  server.on('connection', (socket: Socket) => { sockets.add(socket); socket.once('close', () => sockets.delete(socket)) })
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.teardown(() => { server.closeAllConnections(); server.close() })
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   const agent = { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, server, sockets, reached: 0 }
   return agent
 }
 
 function gatewayTo (t: Test, url: string, ca: string): Promise<TestGateway> {
   const directory = t.testdir({ 'card.json': JSON.stringify(plainCard(url)) })
-  return gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${url}", tls: {ca: "${join(FIXTURES, ca)}"}}, card: {file: "${join(directory, 'card.json')}"}}]` })
+  return gatewayFor(t, {
+    yaml: `agents: [{name: agent, upstream: {url: "${url}", tls: {ca: "${join(FIXTURES, ca)}"}}, card: {file: "${join(directory, 'card.json')}"}}]`
+  })
 }
 
 let ids = 0
 async function ask (gateway: TestGateway): Promise<Answer & { readonly id: number }> {
   const id = ++ids
-  return { ...await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body: rpcBody('SendMessage', { message: MESSAGE }, String(id)) }), id }
+  return {
+    ...(await call(`${gateway.url}/rpc`, {
+      headers: [...JSON_TYPE, ...V1],
+      body: rpcBody('SendMessage', { message: MESSAGE }, String(id))
+    })),
+    id
+  }
 }
 
 function isRefused (t: Test, got: Answer & { readonly id: number }): void {
   t.equal(got.status, 502)
-  t.match(got.json(), { id: got.id, error: { code: -32603, message: /certificate/, data: [{ reason: 'UPSTREAM_UNREACHABLE', metadata: { kind: 'tls' } }] } })
+  t.match(got.json(), {
+    id: got.id,
+    error: { code: -32603, message: /certificate/, data: [{ reason: 'UPSTREAM_UNREACHABLE', metadata: { kind: 'tls' } }] }
+  })
 }
 
 for (const name of ['expired', 'future']) {
@@ -65,7 +94,7 @@ for (const name of ['expired', 'future']) {
   })
 }
 
-t.test('a certificate that is replaced by a wrong one, and put right again', async t => {
+t.test('a certificate that is replaced by a wrong one, and corrected again', async t => {
   const agent = await secureAgent(t, 'right')
   const gateway = await gatewayTo(t, agent.url, 'ca.pem')
   const isServed = async (): Promise<void> => {

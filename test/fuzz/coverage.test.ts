@@ -15,7 +15,12 @@ function workshop (): string {
   const directory = mkdtempSync(join(tmpdir(), 'fuzz-'))
   for (const name of ['coverage', 'fuzz', 'minimise', 'mutate', 'random', 'target']) {
     const source = readFileSync(inTests('fuzz', `engine/${name}.ts`), 'utf8')
-    writeFileSync(join(directory, `${name}.js`), ts.transpileModule(source, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, verbatimModuleSyntax: true } }).outputText)
+    writeFileSync(
+      join(directory, `${name}.js`),
+      ts.transpileModule(source, {
+        compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, verbatimModuleSyntax: true }
+      }).outputText
+    )
   }
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
   writeFileSync(join(directory, 'toy.js'), `
@@ -27,7 +32,9 @@ export function open (bytes) {
   throw new Error('the hidden crash')
 }
 `)
-  writeFileSync(join(directory, 'main.js'), `
+  writeFileSync(
+    join(directory, 'main.js'),
+    `
 import { Coverage } from './coverage.js'
 import { fuzz } from './fuzz.js'
 const coverage = process.argv[2] === 'guided' ? new Coverage(url => url.endsWith('/toy.js')) : null
@@ -35,7 +42,8 @@ const { open } = await import('./toy.js')
 const target = { name: 'toy', maxBytes: 16, seeds: ['hello'], dictionary: [], check: open }
 const { found, executions } = fuzz(target, { seed: 1, corpus: [], coverage, done: now => now.findings > 0 || now.executions >= Number(process.argv[3]) })
 console.log(JSON.stringify({ found: found.map(one => Buffer.from(one.bytes).toString()), executions }))
-`)
+`
+  )
   return directory
 }
 

@@ -20,7 +20,7 @@ t.test('a run follows from its seed', async t => {
   t.notSame(run(7), run(8))
 })
 
-t.test('every mutation keeps within the bound, whatever the input', async t => {
+t.test('every mutation stays within the limit, for any input', async t => {
   const random = seeded('fuzz/engine/mutations')
   const inputs = ['', '"', '{"a":[1,{}]}', '\n\n', '[[[', '\xff\\"'].map(text => Buffer.from(text, 'latin1'))
   for (let i = 0; i < 20_000; i++) {
@@ -30,7 +30,7 @@ t.test('every mutation keeps within the bound, whatever the input', async t => {
   t.pass()
 })
 
-t.test('what breaks a promise is made as small as it can be, and stays the same finding', async t => {
+t.test('an input that breaks a promise is minimized, and stays the same finding', async t => {
   const target = toy(text => {
     if (text.includes('abc!')) throw new Error('the hidden one')
     if (text.includes('!')) throw new TypeError('another')
@@ -43,7 +43,7 @@ t.test('what breaks a promise is made as small as it can be, and stays the same 
   t.match(message, /the hidden one/)
 })
 
-t.test('findings of different kinds are kept apart, and a run ends when it has enough', async t => {
+t.test('different findings are separate, and a run ends when it has enough', async t => {
   const { found } = fuzz(toy(text => {
     if (text.includes('{')) throw new Error('a brace')
     if (text.includes('[')) throw new RangeError('a bracket')

@@ -21,7 +21,9 @@ const seed = Number(option('seed') ?? (process.env.A2A_TEST_SEED === undefined ?
 const names = args.filter(one => !one.startsWith('--'))
 const unknown = names.filter(name => TARGETS[name] === undefined)
 if (unknown.length > 0 || !Number.isFinite(seconds) || !Number.isInteger(seed)) {
-  console.error(`usage: npm run fuzz [-- target...] [--seconds=60] [--seed=N] [--corpus]; the targets are ${Object.keys(TARGETS).join(', ')}`)
+  console.error(
+    `usage: npm run fuzz [-- target...] [--seconds=60] [--seed=N] [--corpus]; the targets are ${Object.keys(TARGETS).join(', ')}`
+  )
   process.exit(2)
 }
 
@@ -59,7 +61,11 @@ async function fuzzOne (name: string): Promise<number> {
       console.log(`${name}: ${line(message)}`)
       if (!('found' in message)) return
       clearInterval(watch)
-      for (const { bytes, message: words } of message.found) console.error(`${name}: kept as ${saveInput('regressions', name, Buffer.from(bytes))}\n  ${JSON.stringify(Buffer.from(bytes).toString())}\n  ${words.replaceAll('\n', '\n  ')}`)
+      for (const { bytes, message: words } of message.found) {
+        console.error(
+          `${name}: kept as ${saveInput('regressions', name, Buffer.from(bytes))}\n  ${JSON.stringify(Buffer.from(bytes).toString())}\n  ${words.replaceAll('\n', '\n  ')}`
+        )
+      }
       resolve(message.found.length)
     })
     worker.on('error', error => broken(`the thread ended: ${error.message}`))

@@ -24,7 +24,12 @@ for (const [name, load] of Object.entries(TARGETS)) {
       }
     }
     const limit = target.seeds.length + inputs.length + runs(EXECUTIONS[name] ?? OTHERS)
-    const { found, executions } = fuzz(target, { seed: SEED, corpus: inputs.map(({ bytes }) => bytes), coverage: null, done: now => now.executions >= limit })
+    const { found, executions } = fuzz(target, {
+      seed: SEED,
+      corpus: inputs.map(({ bytes }) => bytes),
+      coverage: null,
+      done: now => now.executions >= limit
+    })
     for (const { bytes, message } of found) t.fail(`${JSON.stringify(bytes.toString('latin1'))}: ${message}`)
     t.comment(`seed ${SEED}, ${inputs.length} inputs kept, ${executions} executions`)
     t.pass('every promise holds')

@@ -8,7 +8,13 @@ import { smallestCover } from './engine/minimise.js'
 import type { Finding } from './engine/target.js'
 import { TARGETS } from './targets/index.js'
 
-export interface Job { readonly name: string, readonly seconds: number, readonly seed: number, readonly shared: SharedArrayBuffer, readonly keepCorpus: boolean }
+export interface Job {
+  readonly name: string
+  readonly seconds: number
+  readonly seed: number
+  readonly shared: SharedArrayBuffer
+  readonly keepCorpus: boolean
+}
 export interface Done extends Progress { readonly perSecond: number, readonly found: readonly Finding[] }
 
 /** Layout of the shared memory: two counters, and from INPUT on the bytes of the current input. */

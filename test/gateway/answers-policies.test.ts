@@ -29,17 +29,32 @@ const POLICY = [
   '    observe:',
   '      metrics: [{name: x, type: gauge, from: {metadata: {in: [task, event], key: x}}}]'
 ]
-const TASK = (metadata: unknown, state = 'TASK_STATE_WORKING'): string => `{"id":"t1","contextId":"c1","status":{"state":"${state}"}, "metadata":${JSON.stringify(metadata)}}`
-const violations = (rule: string, mode: string): string => `a2a_gateway_violations_total{agent="agent",extension="ext",rule="${rule}",phase="response",mode="${mode}"}`
+const TASK = (metadata: unknown, state = 'TASK_STATE_WORKING'): string =>
+  `{"id":"t1","contextId":"c1","status":{"state":"${state}"}, "metadata":${JSON.stringify(metadata)}}`
+const violations = (rule: string, mode: string): string =>
+  `a2a_gateway_violations_total{agent="agent",extension="ext",rule="${rule}",phase="response",mode="${mode}"}`
 
-async function behind (t: Test, responses: string, answer: (request: RawRequest, response: ServerResponse) => void, root: readonly string[] = []): Promise<{ agent: FakeAgent, gateway: TestGateway }> {
-  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: URI }] } }), answer })
-  return { agent, gateway: await gatewayFor(t, { yaml: oneAgent(agent.url, ['extensions: [ext]', `responses: ${responses}`], [...POLICY, ...root]) }) }
+async function behind (
+  t: Test,
+  responses: string,
+  answer: (request: RawRequest, response: ServerResponse) => void,
+  root: readonly string[] = []
+): Promise<{ agent: FakeAgent; gateway: TestGateway }> {
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: URI }] } }),
+    answer
+  })
+  return {
+    agent,
+    gateway: await gatewayFor(t, { yaml: oneAgent(agent.url, ['extensions: [ext]', `responses: ${responses}`], [...POLICY, ...root]) })
+  }
 }
 
-const json = (response: ServerResponse, text: string, headers: Record<string, string> = {}): void => { response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(text) }
+const json = (response: ServerResponse, text: string, headers: Record<string, string> = {}): void => {
+  response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(text)
+}
 
-t.test('a rule is enforced, only recorded, or its answer not read, as the agent\'s `responses` says', async t => {
+t.test('a rule is enforced, only recorded, or its response not read, by the agent\'s `responses`', async t => {
   const body = `{"jsonrpc":"2.0", "id":1,"result":{"task":${TASK({ x: 'no number', y: 'hush', z: 1 })}}}\n`
   for (const responses of ['enforce', 'observe', 'off']) {
     const { agent, gateway } = await behind(t, responses, (_request, response) => { json(response, body) })
@@ -51,12 +66,16 @@ t.test('a rule is enforced, only recorded, or its answer not read, as the agent\
       t.match(gateway.audits(), [{ phase: 'response', operation: 'SendMessage', decision: 'rejected', rule: 'number', extension: 'ext' }])
       t.notMatch(JSON.stringify(gateway.audits()), /hush|no number/)
     } else t.equal(got.text, body)
-    t.equal(await gateway.metric(violations('number', responses === 'enforce' ? 'enforce' : 'observe')), responses === 'off' ? 0 : 1, responses)
+    t.equal(
+      await gateway.metric(violations('number', responses === 'enforce' ? 'enforce' : 'observe')),
+      responses === 'off' ? 0 : 1,
+      responses
+    )
     t.equal(agent.received[0]?.headers['accept-encoding'], responses === 'enforce' ? 'identity' : 'gzip')
   }
 })
 
-t.test('strip and annotate, in whole answers and in streams of both bindings', async t => {
+t.test('strip and annotate, in whole responses and in streams of both bindings', async t => {
   const task = TASK({ x: 1, y: 'hush', z: 2 })
   const kept = task.replace('"y":"hush",', '')
   const { gateway } = await behind(t, 'enforce', (request, response) => {
@@ -70,32 +89,52 @@ t.test('strip and annotate, in whole answers and in streams of both bindings', a
   t.equal(whole.headers['gateway-decision'], 'warn;rule="ext/odd"')
   const streamed = await rpc(`${gateway.url}/rpc`, 'SendStreamingMessage', { message: MESSAGE }, EXTENSIONS)
   t.equal(streamed.text, `: hello\n\n: gateway-decision: warn;rule="ext/odd"\ndata: {"jsonrpc":"2.0","id":1,"result":{"task":${kept}}}\n\n`)
-  const rest = await call(`${gateway.url}/rest/message:stream`, { headers: [...JSON_TYPE, ...V1, ...EXTENSIONS], body: JSON.stringify({ message: MESSAGE }) })
+  const rest = await call(`${gateway.url}/rest/message:stream`, {
+    headers: [...JSON_TYPE, ...V1, ...EXTENSIONS],
+    body: JSON.stringify({ message: MESSAGE })
+  })
   t.equal(rest.text, `: hello\n\n: gateway-decision: warn;rule="ext/odd"\ndata: {"task":${kept}}\n\n`)
   t.equal(await gateway.metric('a2a_gateway_observed_value{agent="agent",extension="ext",metric="x",by=""}'), 1)
   t.equal(await gateway.metric('a2a_gateway_stream_events_total{agent="agent"}'), 2)
 })
 
-t.test('a stream that breaks a rule ends with an error of its request; one that cannot be read is refused and counted', async t => {
+t.test('a stream that violates a rule ends with an error of its request; an unreadable one is rejected and counted', async t => {
   let data = ''
-  const { gateway } = await behind(t, 'enforce', (_request, response) => { response.writeHead(200, { 'content-type': 'text/event-stream' }).end(data) })
+  const { gateway } = await behind(t, 'enforce', (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(data)
+  })
   const event = (x: unknown): string => `data: {"jsonrpc":"2.0","id":"\\u0061","result":{"task":${TASK({ x })}}}\n\n`
   data = event(1) + event('x') + event(2)
-  const ask = async (): Promise<string> => (await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, ...EXTENSIONS, 'accept', 'text/event-stream'], body: rpcBody('SendStreamingMessage', { message: MESSAGE }, '"\\u0061"') })).text
+  const ask = async (): Promise<string> =>
+    (
+      await call(`${gateway.url}/rpc`, {
+        headers: [...JSON_TYPE, ...V1, ...EXTENSIONS, 'accept', 'text/event-stream'],
+        body: rpcBody('SendStreamingMessage', { message: MESSAGE }, '"\\u0061"')
+      })
+    ).text
   const text = await ask()
   t.ok(text.startsWith(`${event(1)}data: {"jsonrpc":"2.0","id":"\\u0061","error":{"code":-32006,`), 'the id as it was written')
   t.equal(text.split('\n\n').length, 3)
-  await until(async () => await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="rejected"}') === 1)
+  await until(
+    async () =>
+      (await gateway.metric(
+        'a2a_gateway_requests_total{agent="agent",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="rejected"}'
+      )) === 1
+  )
   data = 'data: {"a":1,}\n\n'
   t.match(await ask(), /^data: .*-32006/)
   t.equal(await gateway.metric('a2a_gateway_answers_unread_total{agent="agent",reason="malformed"}'), 1)
 })
 
-t.test('what the agent told of a task is known to the next request of that task, and of no other; a reload that leaves the store keeps it', async t => {
+t.test('the state of a task is known to the next request of that task, and of no other; a reload with the same store keeps it', async t => {
   const { gateway, agent } = await behind(t, 'observe', (request, response) => {
-    json(response, `{"jsonrpc":"2.0","id":1,"result":{"task":${TASK({}, request.body.includes('finish') ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_WORKING')}}}`)
+    json(
+      response,
+      `{"jsonrpc":"2.0","id":1,"result":{"task":${TASK({}, request.body.includes('finish') ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_WORKING')}}}`
+    )
   })
-  const send = async (more: Record<string, unknown>): Promise<boolean> => 'error' in (await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: { ...MESSAGE, ...more } }, EXTENSIONS)).json()
+  const send = async (more: Record<string, unknown>): Promise<boolean> =>
+    'error' in (await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: { ...MESSAGE, ...more } }, EXTENSIONS)).json()
   const x = { metadata: { x: 1 } }
   t.notOk(await send({ ...x, taskId: 't1' }), 'nothing is known yet')
   t.equal(await gateway.metric('a2a_gateway_task_lookups_total{agent="agent",outcome="unknown"}'), 1)
@@ -107,7 +146,8 @@ t.test('what the agent told of a task is known to the next request of that task,
   t.notOk(await send({ ...x, taskId: 't2' }))
   t.notOk('error' in (await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't1' })).json())
 
-  const yaml = (root: readonly string[]): string => oneAgent(agent.url, ['extensions: [ext]', 'responses: observe', 'enforceOn: all'], [...POLICY, ...root])
+  const yaml = (root: readonly string[]): string =>
+    oneAgent(agent.url, ['extensions: [ext]', 'responses: observe', 'enforceOn: all'], [...POLICY, ...root])
   await gateway.reload(configOf({ yaml: yaml([]) }))
   await send({ taskId: 't1', messageId: 'finish' })
   t.ok(await send({ ...x, taskId: 't1' }), 'still known')
@@ -116,11 +156,15 @@ t.test('what the agent told of a task is known to the next request of that task,
   t.notOk(await send({ ...x, taskId: 't1' }), 'another store knows nothing')
 })
 
-t.test('echo: verify shows an extension only to who asked for it; activations are counted by what is proven', async t => {
+t.test('echo: verify shows an extension only to clients that requested it; activations are counted by proof', async t => {
   let echo = 'urn:other'
-  const { gateway } = await behind(t, 'enforce', (_request, response) => { json(response, `{"jsonrpc":"2.0","id":1,"result":{"task":${TASK({ x: 1 })}}}`, { 'A2A-Extensions': echo }) })
-  const ask = async (headers: readonly string[]): Promise<unknown> => (await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, headers)).headers['a2a-extensions']
-  const activations = (extension: string, kind: string): string => `a2a_gateway_activations_total{agent="agent",extension="${extension}",source="client",echo="${kind}"}`
+  const { gateway } = await behind(t, 'enforce', (_request, response) => {
+    json(response, `{"jsonrpc":"2.0","id":1,"result":{"task":${TASK({ x: 1 })}}}`, { 'A2A-Extensions': echo })
+  })
+  const ask = async (headers: readonly string[]): Promise<unknown> =>
+    (await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, headers)).headers['a2a-extensions']
+  const activations = (extension: string, kind: string): string =>
+    `a2a_gateway_activations_total{agent="agent",extension="${extension}",source="client",echo="${kind}"}`
   t.equal(await ask(EXTENSIONS), 'urn:other')
   await until(async () => await gateway.metric(activations('ext', 'confirmed')) === 1, 'the data to prove it')
   t.equal(await gateway.metric(activations('other', 'unexpected')), 1)
@@ -139,7 +183,9 @@ async function slowRedis (t: Test): Promise<{ port: number, delay: number, comma
     socket.on('data', (chunk: Buffer) => {
       for (const [, name = ''] of chunk.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
         found.commands.push(name)
-        setTimeout(() => { socket.write(name === 'HGETALL' ? '*0\r\n' : name === 'HSET' || name === 'PEXPIRE' || name === 'DEL' ? ':1\r\n' : '+OK\r\n') }, found.delay)
+        setTimeout(() => {
+          socket.write(name === 'HGETALL' ? '*0\r\n' : name === 'HSET' || name === 'PEXPIRE' || name === 'DEL' ? ':1\r\n' : '+OK\r\n')
+        }, found.delay)
       }
     })
   }).listen(0, '127.0.0.1')
@@ -151,36 +197,44 @@ async function slowRedis (t: Test): Promise<{ port: number, delay: number, comma
   return Object.assign(found, { port: (server.address() as AddressInfo).port })
 }
 
-t.test('a slow store: the request waits for what is known, the answer until it is kept, and a client that leaves meanwhile is let go', async t => {
-  const redis = await slowRedis(t)
-  const { gateway, agent } = await behind(t, 'observe', (_request, response) => {
-    json(response, `{"jsonrpc":"2.0","id":1,"result":{"task":${TASK({})}}}`)
-  }, [`state: {store: "redis://127.0.0.1:${redis.port}", timeout: 5s}`])
-  const body = rpcBody('SendMessage', { message: { ...MESSAGE, taskId: 't1' } })
-  const lookups = 'a2a_gateway_task_lookups_total{agent="agent",outcome="unknown"}'
-  await until(async () => {
-    await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body })
-    return await gateway.metric(lookups) > 0
-  }, 'a connection to the store')
-  await until(async () => await gateway.metric('a2a_gateway_task_writes_total{agent="agent",outcome="kept"}') > 0)
+t.test(
+  'a slow store: the request waits for the task record, the response until the record is written, and a client may disconnect meanwhile',
+  async t => {
+    const redis = await slowRedis(t)
+    const { gateway, agent } = await behind(
+      t,
+      'observe',
+      (_request, response) => {
+        json(response, `{"jsonrpc":"2.0","id":1,"result":{"task":${TASK({})}}}`)
+      },
+      [`state: {store: "redis://127.0.0.1:${redis.port}", timeout: 5s}`]
+    )
+    const body = rpcBody('SendMessage', { message: { ...MESSAGE, taskId: 't1' } })
+    const lookups = 'a2a_gateway_task_lookups_total{agent="agent",outcome="unknown"}'
+    await until(async () => {
+      await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body })
+      return (await gateway.metric(lookups)) > 0
+    }, 'a connection to the store')
+    await until(async () => (await gateway.metric('a2a_gateway_task_writes_total{agent="agent",outcome="kept"}')) > 0)
 
-  redis.delay = 150
-  const startedAt = performance.now()
-  t.match((await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body })).json(), { result: { task: { id: 't1' } } })
-  t.ok(performance.now() - startedAt >= 290, 'one look-up and one write')
+    redis.delay = 150
+    const startedAt = performance.now()
+    t.match((await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body })).json(), { result: { task: { id: 't1' } } })
+    t.ok(performance.now() - startedAt >= 290, 'one look-up and one write')
 
-  const before = { lookups: await gateway.metric(lookups), calls: agent.received.length, commands: redis.commands.length }
-  const outgoing = open(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body })
-  outgoing.on('error', () => {})
-  outgoing.end(body)
-  await until(() => redis.commands.length > before.commands)
-  outgoing.destroy()
-  await until(async () => await gateway.metric(lookups) === before.lookups + 1)
-  await sleep(50)
-  t.equal(agent.received.length, before.calls, 'the agent is not asked for nobody')
-})
+    const before = { lookups: await gateway.metric(lookups), calls: agent.received.length, commands: redis.commands.length }
+    const outgoing = open(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body })
+    outgoing.on('error', () => {})
+    outgoing.end(body)
+    await until(() => redis.commands.length > before.commands)
+    outgoing.destroy()
+    await until(async () => (await gateway.metric(lookups)) === before.lookups + 1)
+    await sleep(50)
+    t.equal(agent.received.length, before.calls, 'the agent is not asked for nobody')
+  }
+)
 
-t.test('agents whose policies say nothing of answers are not read: what they send is as it was', async t => {
+t.test('responses of agents without rules for responses are not read, and pass unchanged', async t => {
   const agent = await fakeAgent(t, { answer: (_request, response) => { json(response, '{"not": even JSON') } })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['responses: enforce']) })
   t.equal((await rpc(`${gateway.url}/rpc`)).text, '{"not": even JSON')

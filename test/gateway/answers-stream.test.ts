@@ -21,11 +21,18 @@ const SSE = { 'content-type': 'text/event-stream' }
 const EVENTS = 'a2a_gateway_stream_events_total{agent="other"}'
 const ACTIVE = 'a2a_gateway_streams_active{agent="other"}'
 const TOO_LARGE = 'a2a_gateway_answers_unread_total{agent="other",reason="too_large"}'
-const outcome = (name: string): string => `a2a_gateway_requests_total{agent="other",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="${name}"}`
-const make = { held: review, observed: (more: Parameters<typeof review>[0] = {}): ResponseEvaluator => review({ holds: false, enforces: false, ...more }) }
+const outcome = (name: string): string =>
+  `a2a_gateway_requests_total{agent="other",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="${name}"}`
+const make = {
+  held: review,
+  observed: (more: Parameters<typeof review>[0] = {}): ResponseEvaluator => review({ holds: false, enforces: false, ...more })
+}
 
 /** An agent that leaves its stream to the test, and a gateway in front of it. */
-async function streaming (t: Test, options: Omit<ReviewedOptions, 'agent'>): Promise<{ gateway: Reviewed, next: () => Promise<ServerResponse> }> {
+async function streaming (
+  t: Test,
+  options: Omit<ReviewedOptions, 'agent'>
+): Promise<{ gateway: Reviewed; next: () => Promise<ServerResponse> }> {
   const opened: ServerResponse[] = []
   let taken = 0
   const agent = await fakeAgent(t, {
@@ -53,13 +60,26 @@ async function listen (gateway: Reviewed): Promise<Client> {
   let text = ''
   incoming.on('data', (chunk: Buffer) => { text += chunk.toString('latin1') })
   incoming.on('error', () => {})
-  return { incoming, text: () => text, stop: () => { outgoing.destroy() }, closed: new Promise(resolve => { incoming.once('close', () => { resolve() }) }) }
+  return {
+    incoming,
+    text: () => text,
+    stop: () => {
+      outgoing.destroy()
+    },
+    closed: new Promise(resolve => {
+      incoming.once('close', () => {
+        resolve()
+      })
+    })
+  }
 }
 
 const tick = (): Promise<void> => new Promise(resolve => { setImmediate(resolve) })
 
-t.test('nothing wrong: the very bytes, cut anywhere, held or not; every event is judged once and counted once', async t => {
-  const bytes = Buffer.from('\ufeffdata: 0\n\n: hello\n\nevent: x\r\ndata: {"a":"😀"}\r\n\r\n:\r\rdata: b\rdata:c\r\rid: 1\nretry: 5\nfoo\n\ndata\n\n\n\n: ping\n\ndata: \u2028 last\n\ndata: open')
+t.test('valid streams: the same bytes, cut anywhere, held or not; every event is evaluated and counted once', async t => {
+  const bytes = Buffer.from(
+    '\ufeffdata: 0\n\n: hello\n\nevent: x\r\ndata: {"a":"😀"}\r\n\r\n:\r\rdata: b\rdata:c\r\rid: 1\nretry: 5\nfoo\n\ndata\n\n\n\n: ping\n\ndata: \u2028 last\n\ndata: open'
+  )
   let cuts: readonly number[] = []
   const agent = await fakeAgent(t, {
     answer: async (_request, response) => {
@@ -78,20 +98,30 @@ t.test('nothing wrong: the very bytes, cut anywhere, held or not; every event is
     const gateway = await reviewed(t, { agent: agent.url, review: () => make[kind]({ seen }) })
     const everywhere = Array.from({ length: bytes.length - 1 }, (_, i) => i + 1)
     let runs = 0
-    await checkAsync('gateway/answers-stream/cut-anywhere', fc.asyncProperty(fc.oneof({ weight: 1, arbitrary: fc.constant(everywhere) }, { weight: 5, arbitrary: fc.subarray(everywhere, { minLength: 0, maxLength: 12 }) }), async some => {
-      cuts = some
-      seen.length = 0
-      runs++
-      const got = await call(gateway.url)
-      // What is only observed is judged once it has gone out.
-      await tick()
-      return got.bytes.equals(bytes) && seen.join('|') === '0|{"a":"😀"}|b\nc||\u2028 last|open'
-    }), { numRuns: 15 })
+    await checkAsync(
+      'gateway/answers-stream/cut-anywhere',
+      fc.asyncProperty(
+        fc.oneof(
+          { weight: 1, arbitrary: fc.constant(everywhere) },
+          { weight: 5, arbitrary: fc.subarray(everywhere, { minLength: 0, maxLength: 12 }) }
+        ),
+        async some => {
+          cuts = some
+          seen.length = 0
+          runs++
+          const got = await call(gateway.url)
+          // What is only observed is judged once it has gone out.
+          await tick()
+          return got.bytes.equals(bytes) && seen.join('|') === '0|{"a":"😀"}|b\nc||\u2028 last|open'
+        }
+      ),
+      { numRuns: 15 }
+    )
     t.equal(await gateway.metric(EVENTS), 5 * runs, kind)
   }
 })
 
-t.test('an event is there as soon as it is judged, and what is no event at once', async t => {
+t.test('an event is sent as soon as it is evaluated, and all other bytes at once', async t => {
   for (const kind of ['held', 'observed'] as const) {
     const { gateway, next } = await streaming(t, { review: () => make[kind]() })
     const client = await listen(gateway)
@@ -118,31 +148,42 @@ t.test('an event is there as soon as it is judged, and what is no event at once'
   }
 })
 
-t.test('a refused event is replaced by an error of the caller\'s binding, which ends the stream well; the agent is aborted', async t => {
-  for (const [binding, version] of [['JSONRPC', '1.0'], ['HTTP+JSON', '1.0'], ['HTTP+JSON', '0.3']] as const) {
-    const { gateway, next } = await streaming(t, { binding, version, review: () => review({ evaluate: bytes => bytes.includes('bad') ? broken('enforce') : FORWARD }) })
-    const client = await listen(gateway)
-    const agent = await next()
-    const gone = once(agent, 'close')
-    agent.write('data: good\n\ndata: bad\n\ndata: never\n\n')
-    await client.closed
-    await gone
-    t.ok(client.incoming.complete, 'a clean end')
-    const [good, error, ...rest] = client.text().split('\n\n')
-    t.equal(good, 'data: good')
-    t.same(rest, [''])
-    const json = JSON.parse(/^data: (.*)$/m.exec(error ?? '')?.[1] ?? 'null') as unknown
-    t.equal((error ?? '').startsWith('event: error\n'), binding === 'HTTP+JSON')
-    if (binding === 'JSONRPC') t.match(json, { jsonrpc: '2.0', id: 7, error: { code: -32006 } })
-    else t.match(json, version === '1.0' ? { error: { code: 500, details: [{ reason: 'INVALID_AGENT_RESPONSE' }] } } : { code: -32006 })
-    await until(async () => (await gateway.metrics.text()).includes('outcome="rejected"'))
-    t.equal(await gateway.metric(EVENTS), 1, 'the gateway\'s own event is none of the agent\'s')
-    t.equal(await gateway.metric(ACTIVE), 0)
-    t.match(gateway.audits(), [{ phase: 'response', decision: 'rejected' }])
+t.test(
+  "a rejected event is replaced with an error of the caller's binding, which ends the stream regularly; the call to the agent is aborted",
+  async t => {
+    for (const [binding, version] of [
+      ['JSONRPC', '1.0'],
+      ['HTTP+JSON', '1.0'],
+      ['HTTP+JSON', '0.3']
+    ] as const) {
+      const { gateway, next } = await streaming(t, {
+        binding,
+        version,
+        review: () => review({ evaluate: bytes => (bytes.includes('bad') ? broken('enforce') : FORWARD) })
+      })
+      const client = await listen(gateway)
+      const agent = await next()
+      const gone = once(agent, 'close')
+      agent.write('data: good\n\ndata: bad\n\ndata: never\n\n')
+      await client.closed
+      await gone
+      t.ok(client.incoming.complete, 'a clean end')
+      const [good, error, ...rest] = client.text().split('\n\n')
+      t.equal(good, 'data: good')
+      t.same(rest, [''])
+      const json = JSON.parse(/^data: (.*)$/m.exec(error ?? '')?.[1] ?? 'null') as unknown
+      t.equal((error ?? '').startsWith('event: error\n'), binding === 'HTTP+JSON')
+      if (binding === 'JSONRPC') t.match(json, { jsonrpc: '2.0', id: 7, error: { code: -32006 } })
+      else t.match(json, version === '1.0' ? { error: { code: 500, details: [{ reason: 'INVALID_AGENT_RESPONSE' }] } } : { code: -32006 })
+      await until(async () => (await gateway.metrics.text()).includes('outcome="rejected"'))
+      t.equal(await gateway.metric(EVENTS), 1, "the gateway's own event is none of the agent's")
+      t.equal(await gateway.metric(ACTIVE), 0)
+      t.match(gateway.audits(), [{ phase: 'response', decision: 'rejected' }])
+    }
   }
-})
+)
 
-t.test('edits, and notices of rules that are only annotated, are in their event', async t => {
+t.test('edits and annotations are in their event', async t => {
   const verdicts: ResponseDecision[] = [
     { ...FORWARD, edits: [{ path: ['a'], value: null }], edited: ['policy/a'], violations: broken('observe').violations },
     { ...FORWARD, annotations: ['policy/b'] },
@@ -157,7 +198,7 @@ t.test('edits, and notices of rules that are only annotated, are in their event'
   t.match(gateway.audits(), [{ decision: 'edited', edited: ['policy/a'] }])
 })
 
-t.test('what only the last event shows is judged at the clean end', async t => {
+t.test('rules on the last event are evaluated at the regular end', async t => {
   for (const [end, complete] of [[broken('enforce'), true], [broken('observe'), true]] as const) {
     const { gateway, next } = await streaming(t, { review: () => review({ end: () => end }) })
     const client = await listen(gateway)
@@ -170,7 +211,7 @@ t.test('what only the last event shows is judged at the clean end', async t => {
   }
 })
 
-t.test('an event above the limit is refused where that is enforced; elsewhere it passes unread, and the next one is judged', async t => {
+t.test('an event above the limit is rejected if enforced; otherwise it passes unread, and the next one is evaluated', async t => {
   const large = `data: ${'x'.repeat(200)}\n\n`
   const refused = await streaming(t, { event: 100, review: () => review() })
   const client = await listen(refused.gateway)
@@ -203,7 +244,7 @@ t.test('an event above the limit is refused where that is enforced; elsewhere it
   }
 })
 
-t.test('an event of very many lines is above the limit too', async t => {
+t.test('an event with too many lines is above the limit too', async t => {
   const { gateway, next } = await streaming(t, { review: () => review() })
   const client = await listen(gateway)
   ;(await next()).write('data\n'.repeat(10_001))
@@ -212,7 +253,7 @@ t.test('an event of very many lines is above the limit too', async t => {
   t.equal(await gateway.metric(outcome('rejected')), 1)
 })
 
-t.test('an agent that dies within an event: what is held is dropped, and the connection is broken', async t => {
+t.test('an agent that dies within an event: held bytes are dropped, and the connection is broken', async t => {
   for (const kind of ['held', 'observed'] as const) {
     const { gateway, next } = await streaming(t, { review: () => make[kind]() })
     const client = await listen(gateway)
@@ -229,7 +270,7 @@ t.test('an agent that dies within an event: what is held is dropped, and the con
   }
 })
 
-t.test('an event waits until it is remembered, and those after it wait in order; heartbeats too', async t => {
+t.test('an event waits for the task record, and later events and heartbeats wait in order', async t => {
   const written: (() => void)[] = []
   const { gateway, next } = await streaming(t, {
     review: () => review({ enforces: false, evaluate: bytes => bytes.includes('keep') ? REMEMBER : FORWARD }),
@@ -255,7 +296,7 @@ t.test('an event waits until it is remembered, and those after it wait in order;
   await until(async () => await gateway.metric(outcome('forwarded')) === 1)
 })
 
-t.test('while an event waits, an agent that dies breaks the stream after it, and a client that leaves frees everything', async t => {
+t.test('while an event waits, an agent that dies breaks the stream after it, and a client that disconnects frees everything', async t => {
   const written: (() => void)[] = []
   const { gateway, next } = await streaming(t, {
     review: () => review({ evaluate: () => REMEMBER }),
@@ -289,7 +330,15 @@ t.test('the header waits for the first event, or for a comment', async t => {
   const { gateway, next } = await streaming(t, {
     review: () => {
       judged = false
-      return review({ enforces: false, holdsHead: true, evaluate: () => { judged = true; return FORWARD }, shown: () => judged ? ['urn:proven'] : [] })
+      return review({
+        enforces: false,
+        holdsHead: true,
+        evaluate: () => {
+          judged = true
+          return FORWARD
+        },
+        shown: () => (judged ? ['urn:proven'] : [])
+      })
     }
   })
   for (const [first, shown] of [['\n\ndata: 1\n\n', 'urn:proven'], [': ping\n\n', undefined], ['', undefined]] as const) {
@@ -310,25 +359,31 @@ t.test('the header waits for the first event, or for a comment', async t => {
   }
 
   // A refused first event has the answer to itself.
-  const refusing = await streaming(t, { binding: 'HTTP+JSON', review: () => review({ holdsHead: true, evaluate: () => broken('enforce') }) })
+  const refusing = await streaming(t, {
+    binding: 'HTTP+JSON',
+    review: () => review({ holdsHead: true, evaluate: () => broken('enforce') })
+  })
   const got = call(refusing.gateway.url)
   ;(await refusing.next()).write('data: 1\n\n')
   t.equal((await got).status, 500)
 })
 
-t.test('a stream of many broken events: every one is counted, twenty have a line, and the rest a sum', async t => {
+t.test('a stream of many invalid events: every event is counted, twenty have an audit line, and the others a sum', async t => {
   const { gateway, next } = await streaming(t, { review: () => make.observed({ evaluate: () => broken('observe') }) })
   const client = await listen(gateway)
   ;(await next()).end('data: 1\n\n'.repeat(50))
   await client.closed
   await until(async () => await gateway.metric(outcome('forwarded')) === 1)
-  t.equal(await gateway.metric('a2a_gateway_violations_total{agent="other",extension="policy",rule="rule",phase="response",mode="observe"}'), 50)
+  t.equal(
+    await gateway.metric('a2a_gateway_violations_total{agent="other",extension="policy",rule="rule",phase="response",mode="observe"}'),
+    50
+  )
   const audits = gateway.audits()
   t.equal(audits.length, 21)
   t.match(audits[20], { phase: 'response', decision: 'observed', lines_omitted: 30, violations: [] })
 })
 
-t.test('a client that does not read stops the agent; when it leaves, the agent is aborted', async t => {
+t.test('a client that does not read pauses the agent; when it disconnects, the call to the agent is aborted', async t => {
   for (const kind of ['held', 'observed'] as const) {
     let written = 0
     let stopped = false

@@ -15,15 +15,35 @@ import { random } from '../helpers/seed.js'
 
 const URI = 'https://x.test/ext/v1'
 const KIB = 1_024
-const SIZES = [500, 4_096, 16 * KIB, 64 * KIB, 128 * KIB, 256 * KIB, 300_000, 512 * KIB, KIB * KIB, 2 * KIB * KIB, 4 * KIB * KIB, 5 * KIB * KIB]
+const SIZES = [
+  500,
+  4_096,
+  16 * KIB,
+  64 * KIB,
+  128 * KIB,
+  256 * KIB,
+  300_000,
+  512 * KIB,
+  KIB * KIB,
+  2 * KIB * KIB,
+  4 * KIB * KIB,
+  5 * KIB * KIB
+]
 const LETTERS = 'abcdefg'
 /** Characters: more than are read at once, and no more than a pattern may take. */
 const TEXT = 6_000
 
 /** The rule reads each body's long text: it refuses one that is not of one letter, as mixed ones would be. */
 const POLICY = [
-  'extensions:', '  ext:', `    uri: ${URI}`, '    owns: {metadata: [x]}', '    inactive: {request: strip}',
-  '    request:', '      - id: own', '        select: {metadata: {key: $uri}}', `        schema: {type: object, required: [text], properties: {text: {anyOf: [${[...LETTERS].map(letter => `{pattern: "^${letter}+$"}`).join(', ')}]}}}`,
+  'extensions:',
+  '  ext:',
+  `    uri: ${URI}`,
+  '    owns: {metadata: [x]}',
+  '    inactive: {request: strip}',
+  '    request:',
+  '      - id: own',
+  '        select: {metadata: {key: $uri}}',
+  `        schema: {type: object, required: [text], properties: {text: {anyOf: [${[...LETTERS].map(letter => `{pattern: "^${letter}+$"}`).join(', ')}]}}}`,
   'limits: {body: 16MiB}'
 ]
 
@@ -38,8 +58,13 @@ function bodyOf (size: number, edited: boolean): Sent {
   const text = letter.repeat(Math.min(TEXT, Math.max(1, size >> 1)))
   const noise = createHash('sha512').update(name).digest('hex')
   const file = noise.repeat(Math.ceil(size / noise.length)).slice(0, Math.max(1, size - text.length - 330))
-  const written = (x: string): Buffer => Buffer.from(`{"jsonrpc":"2.0","method":"SendMessage","params":{"message":{"messageId":"${name}","role":"ROLE_USER","metadata":{"${URI}":{"text":"${text}"}${x}},"parts":[{"raw":"${file}"},{"text":"é\\n${name}"}]}},"id":"${name}"}`)
-  return edited ? { name, body: written(',"x":1'), expected: written(''), asks: false } : { name, body: written(''), expected: written(''), asks: true }
+  const written = (x: string): Buffer =>
+    Buffer.from(
+      `{"jsonrpc":"2.0","method":"SendMessage","params":{"message":{"messageId":"${name}","role":"ROLE_USER","metadata":{"${URI}":{"text":"${text}"}${x}},"parts":[{"raw":"${file}"},{"text":"é\\n${name}"}]}},"id":"${name}"}`
+    )
+  return edited
+    ? { name, body: written(',"x":1'), expected: written(''), asks: false }
+    : { name, body: written(''), expected: written(''), asks: true }
 }
 
 const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
@@ -54,7 +79,9 @@ async function send (url: string, { name, body, asks }: Sent, leaves = false): P
   socket.on('data', chunk => answer.push(chunk))
   socket.on('error', () => {})
   const closed = once(socket, 'close')
-  socket.write(`POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\nconnection: close\r\n${asks ? `a2a-extensions: ${URI}\r\n` : ''}${chunked ? 'transfer-encoding: chunked' : `content-length: ${body.length}`}\r\n\r\n`)
+  socket.write(
+    `POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\nconnection: close\r\n${asks ? `a2a-extensions: ${URI}\r\n` : ''}${chunked ? 'transfer-encoding: chunked' : `content-length: ${body.length}`}\r\n\r\n`
+  )
   const end = leaves ? chance.below(body.length) : body.length
   const piece = chance.pick([1 + chance.below(3_000), 65_536, 65_537, 200_000, body.length])
   for (let at = 0; at < end; at += piece) {
@@ -75,9 +102,14 @@ async function send (url: string, { name, body, asks }: Sent, leaves = false): P
 }
 
 /** Says whose body came, and which bytes. */
-const witness = (body: Buffer): string => JSON.stringify({ jsonrpc: '2.0', id: /"id":"(call-\d+)"\}$/.exec(body.toString('latin1'))?.[1], result: { message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: digest(body) }] } } })
+const witness = (body: Buffer): string =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id: /"id":"(call-\d+)"\}$/.exec(body.toString('latin1'))?.[1],
+    result: { message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: digest(body) }] } }
+  })
 
-t.test('hundreds of bodies at once stay apart', async t => {
+t.test('hundreds of bodies at once are not mixed up', async t => {
   const arrived = new Set<string>()
   const agent = await fakeAgent(t, {
     card: url => plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: URI }] } }),
@@ -108,7 +140,7 @@ t.test('hundreds of bodies at once stay apart', async t => {
   t.same([...arrived].filter(one => !sent.has(one)), [], 'the agent met nothing that nobody sent')
 })
 
-t.test('an agent that reads slowly gets every byte, and one that answers early ends nobody else\'s call', async t => {
+t.test('an agent that reads slowly gets every byte, and one that responds early ends no other call', async t => {
   let early = 0
   const chance = random('gateway/bodies-apart slow')
   const slow = async (incoming: IncomingMessage): Promise<Buffer> => {
@@ -131,11 +163,15 @@ t.test('an agent that reads slowly gets every byte, and one that answers early e
     }
     slow(incoming).then(body => response.end(witness(body)), () => {})
   })
-  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {body: 16MiB}']).replace('{url:', '{connections: 4, url:') })
+  const gateway = await gatewayFor(t, {
+    yaml: oneAgent(agent.url, [], ['limits: {body: 16MiB}']).replace('{url:', '{connections: 4, url:')
+  })
   const bodies = Array.from({ length: 24 }, (_none, i) => bodyOf([70_000, 300_000, 2_000_000, 9_000_000][i % 4] as number, false))
   const answers = await Promise.all(bodies.map(async ({ body }, i) => {
     const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
-    if (i % 3 === 0) return await (await fetch(`${gateway.url}/rpc`, { method: 'POST', headers: { ...headers, 'x-early': String(i) }, body })).text()
+    if (i % 3 === 0) {
+      return await (await fetch(`${gateway.url}/rpc`, { method: 'POST', headers: { ...headers, 'x-early': String(i) }, body })).text()
+    }
     return await (await fetch(`${gateway.url}/rpc`, { method: 'POST', headers, body })).text()
   }))
   t.same(answers, bodies.map(({ expected }, i) => i % 3 === 0 ? `{"early":"${i}"}` : witness(expected)))
@@ -143,11 +179,13 @@ t.test('an agent that reads slowly gets every byte, and one that answers early e
   await until(async () => await gateway.metric('a2a_gateway_held_bytes') === 0, 'nothing is held any more')
 })
 
-t.test('an agent that goes away in the middle of a body is told of', async t => {
+t.test('an agent that disconnects in the middle of a body is reported', async t => {
   const agent = await fakeAgent(t)
   agent.server.removeAllListeners('request')
   agent.server.on('request', (incoming: IncomingMessage, response) => {
-    if (incoming.url?.includes('/.well-known/') === true) return response.setHeader('content-type', 'application/json').end(JSON.stringify(plainCard(agent.url)))
+    if (incoming.url?.includes('/.well-known/') === true) {
+      return response.setHeader('content-type', 'application/json').end(JSON.stringify(plainCard(agent.url)))
+    }
     incoming.once('data', () => { incoming.socket.resetAndDestroy() })
   })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {body: 16MiB}']) })

@@ -15,48 +15,77 @@ const EXT = 'https://example.com/ext/consent/v1'
 const FIGHT = '{type: object, required: [opponent], properties: {opponent: {type: string}}}'
 const FIGHT_TYPE = 'application/json;schema=fight'
 
-const cardOf = async (gateway: TestGateway, path = '', version = '1.0'): Promise<Record<string, unknown>> => (await call(`${gateway.url}${path}/.well-known/agent-card.json`, { headers: ['a2a-version', version] })).json()
-const about = async (gateway: TestGateway): Promise<{ ready: boolean, card: { warnings: string[], problem: string | null } }> => (await (await fetch(`${gateway.adminUrl}/agents`)).json() as { ready: boolean, card: { warnings: string[], problem: string | null } }[])[0] as never
+const cardOf = async (gateway: TestGateway, path = '', version = '1.0'): Promise<Record<string, unknown>> =>
+  (await call(`${gateway.url}${path}/.well-known/agent-card.json`, { headers: ['a2a-version', version] })).json()
+const about = async (gateway: TestGateway): Promise<{ ready: boolean; card: { warnings: string[]; problem: string | null } }> =>
+  (
+    (await (await fetch(`${gateway.adminUrl}/agents`)).json()) as { ready: boolean; card: { warnings: string[]; problem: string | null } }[]
+  )[0] as never
 
-t.test('advertised and required: official clients of both generations see it, must ask for it, and the agent is asked', async t => {
-  for (const [kind, client] of [['v1', 'v1'], ['v03', 'v03'], ['dual', 'v1'], ['dual', 'v03']] as const) {
-    const agent = await startAgent({ kind, card: { extensions: [{ uri: 'urn:own' }] } })
-    t.teardown(() => agent.close())
-    const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [`card: {advertise: [{uri: "${EXT}", required: true, description: Consent, params: {a: 1}}]}`]) })
-    const entry = { uri: EXT, required: true, description: 'Consent', params: { a: 1 } }
-    t.match(await cardOf(gateway, '', client === 'v1' ? '1.0' : '0.3'), { capabilities: { extensions: [{ uri: 'urn:own' }, entry] } }, `${kind}, ${client}`)
-    const cardUrl = `${gateway.url}/.well-known/agent-card.json`
-    const plain = await connect({ client: client as ClientKind, transport: 'JSONRPC', cardUrl })
-    await t.rejects(plain.send('hello'), { message: /requires an extension .*consent/ })
-    t.equal(agent.calls().length, 0, 'nothing has reached the agent')
-    const asking = await connect({ client: client as ClientKind, transport: 'JSONRPC', cardUrl, extensions: [EXT] })
-    t.ok(await asking.send('hello'))
-    const { headers } = agent.calls()[0] ?? { headers: {} as Record<string, string> }
-    t.equal(headers[client === 'v1' ? 'a2a-extensions' : 'x-a2a-extensions'], EXT)
-    t.match(JSON.stringify(await asking.extendedCard()), EXT, 'the extended card has it too')
+t.test(
+  'advertised and required: official clients of both generations see it and must request it, and the agent gets the request',
+  async t => {
+    for (const [kind, client] of [
+      ['v1', 'v1'],
+      ['v03', 'v03'],
+      ['dual', 'v1'],
+      ['dual', 'v03']
+    ] as const) {
+      const agent = await startAgent({ kind, card: { extensions: [{ uri: 'urn:own' }] } })
+      t.teardown(() => agent.close())
+      const gateway = await gatewayFor(t, {
+        yaml: oneAgent(agent.url, [`card: {advertise: [{uri: "${EXT}", required: true, description: Consent, params: {a: 1}}]}`])
+      })
+      const entry = { uri: EXT, required: true, description: 'Consent', params: { a: 1 } }
+      t.match(
+        await cardOf(gateway, '', client === 'v1' ? '1.0' : '0.3'),
+        { capabilities: { extensions: [{ uri: 'urn:own' }, entry] } },
+        `${kind}, ${client}`
+      )
+      const cardUrl = `${gateway.url}/.well-known/agent-card.json`
+      const plain = await connect({ client: client as ClientKind, transport: 'JSONRPC', cardUrl })
+      await t.rejects(plain.send('hello'), { message: /requires an extension .*consent/ })
+      t.equal(agent.calls().length, 0, 'nothing has reached the agent')
+      const asking = await connect({ client: client as ClientKind, transport: 'JSONRPC', cardUrl, extensions: [EXT] })
+      t.ok(await asking.send('hello'))
+      const { headers } = agent.calls()[0] ?? { headers: {} as Record<string, string> }
+      t.equal(headers[client === 'v1' ? 'a2a-extensions' : 'x-a2a-extensions'], EXT)
+      t.match(JSON.stringify(await asking.extendedCard()), EXT, 'the extended card has it too')
+    }
   }
-})
+)
 
-t.test('schemas of the platform: object schemas for an agent that knows none', async t => {
+t.test('schemas of the platform: object schemas for an agent without schemas', async t => {
   for (const [kind, client] of [['v1', 'v1'], ['v03', 'v03'], ['dual', 'v03']] as const) {
     const agent = await startAgent({ kind })
     t.teardown(() => agent.close())
-    const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [`card: {advertise: [{uri: "${OBJECT_SCHEMAS}"}], schemas: {fight: ${FIGHT}}}`]) })
+    const gateway = await gatewayFor(t, {
+      yaml: oneAgent(agent.url, [`card: {advertise: [{uri: "${OBJECT_SCHEMAS}"}], schemas: {fight: ${FIGHT}}}`])
+    })
     t.match(await cardOf(gateway, '', client === 'v1' ? '1.0' : '0.3'), { schemas: { fight: { required: ['opponent'] } } })
-    const caller = await connect({ client: client as ClientKind, transport: 'JSONRPC', cardUrl: `${gateway.url}/.well-known/agent-card.json` })
+    const caller = await connect({
+      client: client as ClientKind,
+      transport: 'JSONRPC',
+      cardUrl: `${gateway.url}/.well-known/agent-card.json`
+    })
     await t.rejects(caller.send('fight', { data: {}, mediaType: FIGHT_TYPE }), { message: /opponent is required/ }, kind)
-    const refused: unknown = await caller.send('fight', { data: {}, mediaType: 'application/json;schema=flight' }).catch((error: unknown) => error)
+    const refused: unknown = await caller
+      .send('fight', { data: {}, mediaType: 'application/json;schema=flight' })
+      .catch((error: unknown) => error)
     t.match(`${String(refused)} ${JSON.stringify(refused)}`, /the card declares fight/)
     t.equal(agent.calls().length, 0)
     t.ok(await caller.send('fight', { data: { opponent: 'you' }, mediaType: FIGHT_TYPE }))
   }
 })
 
-t.test('a schema of the card itself gives way, and /agents says so; a reload changes what is added', async t => {
-  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: OBJECT_SCHEMAS }] }, schemas: { fight: false, other: true } }) })
+t.test('an added schema replaces that of the card, and /agents reports it; a reload changes the additions', async t => {
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { extensions: [{ uri: OBJECT_SCHEMAS }] }, schemas: { fight: false, other: true } })
+  })
   const yaml = (schema: string): string => oneAgent(agent.url, [`card: {schemas: {fight: ${schema}}}`])
   const gateway = await gatewayFor(t, { yaml: yaml('{type: string}') })
-  const send = async (data: unknown): Promise<unknown> => (await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: { ...MESSAGE, parts: [{ data, mediaType: FIGHT_TYPE }] } })).json().error
+  const send = async (data: unknown): Promise<unknown> =>
+    (await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: { ...MESSAGE, parts: [{ data, mediaType: FIGHT_TYPE }] } })).json().error
   t.equal(await send('text'), undefined)
   t.match(await send(7), { message: /must be string/ })
   t.match(await cardOf(gateway), { schemas: { fight: { type: 'string' }, other: true } })
@@ -66,15 +95,25 @@ t.test('a schema of the card itself gives way, and /agents says so; a reload cha
   t.match(await send('text'), { message: /must be number/ })
 })
 
-const CHECKED = (onInvalid: string, mode = 'enforce'): string[] => ['extensions:', `  consent: {uri: "${EXT}", mode: ${mode}, card: {onInvalid: ${onInvalid}, params: {required: [scopes], properties: {scopes: {type: array}}}}}`]
-const SAMPLE = (mode: string): string => `a2a_gateway_violations_total{agent="agent",extension="consent",rule="card-params",phase="card",mode="${mode}"}`
+const CHECKED = (onInvalid: string, mode = 'enforce'): string[] => [
+  'extensions:',
+  `  consent: {uri: "${EXT}", mode: ${mode}, card: {onInvalid: ${onInvalid}, params: {required: [scopes], properties: {scopes: {type: array}}}}}`
+]
+const SAMPLE = (mode: string): string =>
+  `a2a_gateway_violations_total{agent="agent",extension="consent",rule="card-params",phase="card",mode="${mode}"}`
 
-t.test('a card that breaks a policy: told, counted once per card, and used all the same', async t => {
+t.test('a card that violates a policy is reported, counted once per card, and still used', async t => {
   for (const [onInvalid, mode] of [['warn', 'enforce'], ['refuse', 'observe']] as const) {
     let params: object = {}
     const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: EXT, params }] } }) })
-    const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['extensions: [consent]', 'card: {refresh: 20ms}'], [...CHECKED(onInvalid, mode), 'telemetry: {logs: {level: warn}}']) })
-    const said = `policy "consent" (${EXT}): of the card, capabilities.extensions[0].params.scopes is required`
+    const gateway = await gatewayFor(t, {
+      yaml: oneAgent(
+        agent.url,
+        ['extensions: [consent]', 'card: {refresh: 20ms}'],
+        [...CHECKED(onInvalid, mode), 'telemetry: {logs: {level: warn}}']
+      )
+    })
+    const said = `policy "consent" (${EXT}): in the card, capabilities.extensions[0].params.scopes is required`
     t.same((await about(gateway)).card.warnings, [said])
     t.equal((await rpc(`${gateway.url}/rpc`)).json().error, undefined)
     t.match(gateway.logs().filter(line => line.level === 'warn'), [{ msg: `agent agent: ${said}` }])
@@ -87,17 +126,25 @@ t.test('a card that breaks a policy: told, counted once per card, and used all t
   }
 })
 
-t.test('a card that a policy refuses is not used: the last good one stays, and without one there is none', async t => {
+t.test('a card that a policy rejects is not used: the last good one stays, if there is one', async t => {
   let params: object = { scopes: [] }
-  const agent = await fakeAgent(t, { card: url => plainCard(url, { name: JSON.stringify(params), capabilities: { extensions: [{ uri: EXT, params }] } }) })
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { name: JSON.stringify(params), capabilities: { extensions: [{ uri: EXT, params }] } })
+  })
   const yaml = oneAgent(agent.url, ['extensions: [consent]', 'card: {refresh: 20ms}'], CHECKED('refuse'))
   const gateway = await gatewayFor(t, { yaml })
   params = {}
   await until(async () => (await about(gateway)).card.problem !== null)
-  t.match((await about(gateway)).card.problem, /does not hold a usable card: policy "consent" \(.*\): of the card, capabilities\.extensions\[0\]\.params\.scopes is required/)
+  t.match(
+    (await about(gateway)).card.problem,
+    /does not contain a usable card: policy "consent" \(.*\): in the card, capabilities\.extensions\[0\]\.params\.scopes is required/
+  )
   t.match(await cardOf(gateway), { name: '{"scopes":[]}' })
   t.equal((await rpc(`${gateway.url}/rpc`)).json().error, undefined)
-  await until(async () => await gateway.metric('a2a_gateway_card_refreshes_total{agent="agent",outcome="invalid"}') > 3, 'the card to be loaded again and again')
+  await until(
+    async () => (await gateway.metric('a2a_gateway_card_refreshes_total{agent="agent",outcome="invalid"}')) > 3,
+    'the card to be loaded again and again'
+  )
   t.equal(await gateway.metric(SAMPLE('enforce')), 1, 'tried again and again, counted once')
   params = { scopes: ['x'] }
   await until(async () => (await about(gateway)).card.problem === null)

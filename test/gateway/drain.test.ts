@@ -11,10 +11,12 @@ import { call, JSON_TYPE, MESSAGE, open, readAnswer, rpc, rpcBody, until, V1 } f
 import { fakeAgent } from '../helpers/raw.js'
 import { MAIN } from '../helpers/paths.js'
 
-const server = (drainTimeout: string): readonly string[] => [`server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}}`]
+const server = (drainTimeout: string): readonly string[] => [
+  `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}}`
+]
 const STREAM = rpcBody('SendStreamingMessage', { message: MESSAGE })
 
-t.test('a call in flight gets its answer, readiness goes at once, nobody new gets in', async t => {
+t.test('a call in flight gets its response, readiness ends at once, and new connections are rejected', async t => {
   const responses: ServerResponse[] = []
   const agent = await fakeAgent(t, { answer: (_request, response) => { responses.push(response) } })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], server('20s')) })
@@ -26,7 +28,9 @@ t.test('a call in flight gets its answer, readiness goes at once, nobody new get
   const idleClosed = once(idle.resume(), 'close')
   const keepAlive = new HttpAgent({ keepAlive: true })
   t.teardown(() => { keepAlive.destroy() })
-  const used = await new Promise<IncomingMessage>((resolve, reject) => { httpRequest(`${gateway.url}/.well-known/agent-card.json`, { agent: keepAlive }, resolve).on('error', reject).end() })
+  const used = await new Promise<IncomingMessage>((resolve, reject) => {
+    httpRequest(`${gateway.url}/.well-known/agent-card.json`, { agent: keepAlive }, resolve).on('error', reject).end()
+  })
   const usedClosed = once(used.socket, 'close')
   used.resume()
   await once(used, 'end')
@@ -50,7 +54,7 @@ t.test('a call in flight gets its answer, readiness goes at once, nobody new get
   t.equal(agent.sockets.size, 0)
 })
 
-t.test('a connection that asks again while the gateway stops is still served', async t => {
+t.test('another request on an open connection is still served while the gateway stops', async t => {
   const responses: ServerResponse[] = []
   const agent = await fakeAgent(t, { answer: (_request, response) => { responses.push(response) } })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], server('20s')) })
@@ -73,35 +77,49 @@ t.test('a connection that asks again while the gateway stops is still served', a
   t.match(text, /\{\}/)
 })
 
-t.test('streams end with a comment when their time is up, within an event they are broken off', async t => {
-  for (const [written, clean] of [['data: {"a":1}\n\n', true], ['', true], [': ping\r\n\r\n', true], ['data: {"a":', false], ['data: {"a":1}\n', false]] as const) {
+t.test('streams end with a comment after the drain time; within an event they are broken off', async t => {
+  for (const [written, clean] of [
+    ['data: {"a":1}\n\n', true],
+    ['', true],
+    [': ping\r\n\r\n', true],
+    ['data: {"a":', false],
+    ['data: {"a":1}\n', false]
+  ] as const) {
     const aborted: string[] = []
     const agent = await fakeAgent(t, {
       answer: (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.flushHeaders()
         for (const byte of written) response.write(byte)
-        response.on('close', () => { aborted.push(written) })
+        response.on('close', () => {
+          aborted.push(written)
+        })
       }
     })
     const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], server('100ms')) })
     const outgoing = open(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body: STREAM })
     outgoing.on('error', () => {})
     outgoing.end(STREAM)
-    const [incoming] = await once(outgoing, 'response') as [IncomingMessage]
+    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
     let text = ''
-    incoming.on('data', (chunk: Buffer) => { text += chunk.toString() }).on('error', () => {})
-    const closed = new Promise<void>(resolve => { incoming.once('close', resolve) })
+    incoming
+      .on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+      })
+      .on('error', () => {})
+    const closed = new Promise<void>(resolve => {
+      incoming.once('close', resolve)
+    })
     await until(() => text === written)
     await gateway.close()
     await closed
     t.equal(incoming.complete, clean, JSON.stringify(written))
     t.equal(text, clean ? `${written}: the gateway is shutting down\n\n` : written)
-    await until(() => aborted.length === 1, 'the agent\'s side to be aborted')
+    await until(() => aborted.length === 1, "the agent's side to be aborted")
   }
 })
 
-t.test('a call that outlasts the drain time is broken off, not answered', async t => {
+t.test('a call that outlasts the drain time is broken off without a response', async t => {
   const agent = await fakeAgent(t, { answer: () => {} })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], server('100ms')) })
   const inFlight = rpc(`${gateway.url}/rpc`)
@@ -111,7 +129,7 @@ t.test('a call that outlasts the drain time is broken off, not answered', async 
   await t.rejects(inFlight)
 })
 
-t.test('a gateway that nobody uses stops at once', async t => {
+t.test('an idle gateway stops at once', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], server('1h')) })
   const begun = Date.now()
@@ -119,7 +137,7 @@ t.test('a gateway that nobody uses stops at once', async t => {
   t.ok(Date.now() - begun < 10_000)
 })
 
-t.test('SIGTERM under load: every call in flight is answered, and the exit code is 0', async t => {
+t.test('SIGTERM under load: every call in flight gets its response, and the exit code is 0', async t => {
   const CALLS = 60
   const agent = await fakeAgent(t, {
     answer: (request, response) => {
@@ -135,7 +153,11 @@ t.test('SIGTERM under load: every call in flight is answered, and the exit code 
     return address.port
   }
   const listen = `127.0.0.1:${await port()}`
-  const child = spawn(process.execPath, [MAIN, 'serve', '--upstream', agent.url, '--listen', listen, '--admin', `127.0.0.1:${await port()}`], { env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(
+    process.execPath,
+    [MAIN, 'serve', '--upstream', agent.url, '--listen', listen, '--admin', `127.0.0.1:${await port()}`],
+    { env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] }
+  )
   t.teardown(() => { child.kill('SIGKILL') })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
@@ -147,7 +169,17 @@ t.test('SIGTERM under load: every call in flight is answered, and the exit code 
   const calls = Array.from({ length: CALLS }, async (_, i) => {
     const body = Buffer.from(rpcBody('SendMessage', { message: MESSAGE }, String(i)))
     const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-      httpRequest(`http://${listen}/rpc`, { method: 'POST', agent: i % 2 === 0 ? keepAlive : false, headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'content-length': body.length } }, resolve).on('error', reject).end(body)
+      httpRequest(
+        `http://${listen}/rpc`,
+        {
+          method: 'POST',
+          agent: i % 2 === 0 ? keepAlive : false,
+          headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'content-length': body.length }
+        },
+        resolve
+      )
+        .on('error', reject)
+        .end(body)
     })
     return (await readAnswer(incoming)).text
   })

@@ -24,21 +24,43 @@ const METHODS = { '1.0': 'GetExtendedAgentCard', 0.3: 'agent/getAuthenticatedExt
 /** Asks for it in every binding and version. */
 async function everyWay (gateway: TestGateway, headers: readonly string[] = []): Promise<Array<[string, Answer]>> {
   return [
-    ['JSON-RPC 1.0', await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, ...headers], body: rpcBody(METHODS['1.0'], {}, ID) })],
-    ['JSON-RPC 0.3', await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...headers], body: `{"jsonrpc":"2.0","id":${ID},"method":"${METHODS['0.3']}"}` })],
+    [
+      'JSON-RPC 1.0',
+      await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, ...headers], body: rpcBody(METHODS['1.0'], {}, ID) })
+    ],
+    [
+      'JSON-RPC 0.3',
+      await call(`${gateway.url}/rpc`, {
+        headers: [...JSON_TYPE, ...headers],
+        body: `{"jsonrpc":"2.0","id":${ID},"method":"${METHODS['0.3']}"}`
+      })
+    ],
     ['HTTP+JSON 1.0', await call(`${gateway.url}/rest/extendedAgentCard`, { headers: [...V1, ...headers] })],
     ['HTTP+JSON 0.3', await call(`${gateway.url}/rest/v1/card`, { headers })]
   ]
 }
 
-async function behind (t: Test, answer: Responder, extra: readonly string[] = [], root: readonly string[] = []): Promise<{ agent: FakeAgent, gateway: TestGateway }> {
+async function behind (
+  t: Test,
+  answer: Responder,
+  extra: readonly string[] = [],
+  root: readonly string[] = []
+): Promise<{ agent: FakeAgent; gateway: TestGateway }> {
   const agent = await fakeAgent(t, { answer })
   return { agent, gateway: await gatewayFor(t, { yaml: oneAgent(agent.url, extra, root) }) }
 }
 
-t.test('the official clients get it through the gateway, without the agent\'s address anywhere', async t => {
+t.test('the official clients get it through the gateway, without the agent\'s address', async t => {
   const ways: Array<[AgentKind, ClientKind, Transport]> = [
-    ['v1', 'v1', 'JSONRPC'], ['v1', 'v1', 'HTTP+JSON'], ['dual', 'v1', 'JSONRPC'], ['dual', 'v1', 'HTTP+JSON'], ['dual', 'v1-as-03', 'JSONRPC'], ['dual', 'v1-as-03', 'HTTP+JSON'], ['dual', 'v03', 'JSONRPC'], ['v03', 'v03', 'JSONRPC'], ['v03', 'v03', 'HTTP+JSON']
+    ['v1', 'v1', 'JSONRPC'],
+    ['v1', 'v1', 'HTTP+JSON'],
+    ['dual', 'v1', 'JSONRPC'],
+    ['dual', 'v1', 'HTTP+JSON'],
+    ['dual', 'v1-as-03', 'JSONRPC'],
+    ['dual', 'v1-as-03', 'HTTP+JSON'],
+    ['dual', 'v03', 'JSONRPC'],
+    ['v03', 'v03', 'JSONRPC'],
+    ['v03', 'v03', 'HTTP+JSON']
   ]
   for (const [kind, client, transport] of ways) {
     const agent = await startAgent({ kind, card: { extendedCard: true } })
@@ -53,12 +75,29 @@ t.test('the official clients get it through the gateway, without the agent\'s ad
   }
 })
 
-t.test('URLs are rewritten in every binding and version, ids keep their digits, and nobody may keep it', async t => {
+t.test('URLs are rewritten in every binding and version, ids keep their digits, and no cache may store it', async t => {
   const { agent, gateway } = await behind(t, (request, response) => {
-    const card = plainCard(agent.url, { url: `${agent.url}/rpc`, protocolVersion: '0.3.0', additionalInterfaces: [{ url: `${agent.url}/grpc`, transport: 'GRPC' }], signatures: [{ protected: 'a', signature: 'b' }], skills: [{ id: 'secret' }] })
-    response.writeHead(200, { 'content-type': 'application/json', etag: '"agent"', 'cache-control': 'public, max-age=3600', 'last-modified': new Date(0).toUTCString(), 'x-kept': '1', vary: 'authorization' })
+    const card = plainCard(agent.url, {
+      url: `${agent.url}/rpc`,
+      protocolVersion: '0.3.0',
+      additionalInterfaces: [{ url: `${agent.url}/grpc`, transport: 'GRPC' }],
+      signatures: [{ protected: 'a', signature: 'b' }],
+      skills: [{ id: 'secret' }]
+    })
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      etag: '"agent"',
+      'cache-control': 'public, max-age=3600',
+      'last-modified': new Date(0).toUTCString(),
+      'x-kept': '1',
+      vary: 'authorization'
+    })
     const text = JSON.stringify(card)
-    response.end(request.url === '/rpc' ? ` {"jsonrpc" : "2.0", "result":${text} ,"id":${/"id":(\d+)/.exec(request.body.toString())?.[1] ?? ''}}\n` : text)
+    response.end(
+      request.url === '/rpc'
+        ? ` {"jsonrpc" : "2.0", "result":${text} ,"id":${/"id":(\d+)/.exec(request.body.toString())?.[1] ?? ''}}\n`
+        : text
+    )
   })
   for (const [name, got] of await everyWay(gateway, ['authorization', 'Bearer me', 'accept-encoding', 'gzip, br'])) {
     t.equal(got.status, 200, name)
@@ -71,7 +110,9 @@ t.test('URLs are rewritten in every binding and version, ids keep their digits, 
     t.equal(got.headers['last-modified'], undefined)
     t.equal(got.headers['x-kept'], '1')
     t.equal(Number(got.headers['content-length']), got.bytes.length)
-    if (name.startsWith('JSON-RPC')) t.ok(got.text.startsWith(' {"jsonrpc" : "2.0", "result":') && got.text.endsWith(` ,"id":${ID}}\n`), 'the envelope keeps its bytes')
+    if (name.startsWith('JSON-RPC')) {
+      t.ok(got.text.startsWith(' {"jsonrpc" : "2.0", "result":') && got.text.endsWith(` ,"id":${ID}}\n`), 'the envelope keeps its bytes')
+    }
   }
   for (const request of agent.received) {
     t.equal(request.headers.authorization, 'Bearer me')
@@ -99,7 +140,7 @@ t.test('two callers never get each other\'s card', async t => {
   t.match(anonymous.text, '"nobody"')
 })
 
-t.test('refusals of the agent pass as they are', async t => {
+t.test('errors of the agent pass unchanged', async t => {
   const unauthorised = await behind(t, (_request, response) => {
     response.writeHead(401, { 'content-type': 'application/json', 'www-authenticate': 'Bearer realm="a"' }).end('{"error": "who?"}')
   })
@@ -117,10 +158,14 @@ t.test('refusals of the agent pass as they are', async t => {
   }
 })
 
-t.test('what cannot be rewritten is not passed on', async t => {
+t.test('a response that cannot be rewritten is not forwarded', async t => {
   const card = (agent: FakeAgent): string => JSON.stringify(plainCard(agent.url))
-  const table: Array<[string, (agent: FakeAgent) => { body: Buffer | string, headers?: Record<string, string> }, string]> = [
-    ['compressed although nothing was offered', agent => ({ body: gzipSync(card(agent)), headers: { 'content-encoding': 'gzip' } }), 'protocol'],
+  const table: Array<[string, (agent: FakeAgent) => { body: Buffer | string; headers?: Record<string, string> }, string]> = [
+    [
+      'compressed although nothing was offered',
+      agent => ({ body: gzipSync(card(agent)), headers: { 'content-encoding': 'gzip' } }),
+      'protocol'
+    ],
     ['compressed without saying so', agent => ({ body: gzipSync(card(agent)) }), 'protocol'],
     ['no JSON', agent => ({ body: `<a href="${agent.url}">` }), 'protocol'],
     ['duplicate keys', agent => ({ body: `{"result":{},"result":${card(agent)},"url":"","url":"${agent.url}"}` }), 'protocol'],
@@ -138,14 +183,20 @@ t.test('what cannot be rewritten is not passed on', async t => {
       t.notMatch(got.text, agent.url)
       if (way.startsWith('JSON-RPC')) t.match(got.text, `"id":${ID},`)
     }
-    await until(async () => await gateway.metric(`a2a_gateway_upstream_errors_total{agent="agent",kind="${kind}"}`) === 4, `${name}: ${kind}`)
+    await until(
+      async () => (await gateway.metric(`a2a_gateway_upstream_errors_total{agent="agent",kind="${kind}"}`)) === 4,
+      `${name}: ${kind}`
+    )
   }
 })
 
-t.test('an interface that the public card does not have is not invented', async t => {
+t.test('interfaces that the public card does not have are removed', async t => {
   const { agent, gateway } = await behind(t, (_request, response) => {
     const card = plainCard(agent.url)
-    ;(card['supportedInterfaces'] as object[]).push({ url: `${agent.url}/hidden`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }, { url: 'https://elsewhere.example/rpc2', protocolBinding: 'JSONRPC', protocolVersion: '1.0' })
+    ;(card['supportedInterfaces'] as object[]).push(
+      { url: `${agent.url}/hidden`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { url: 'https://elsewhere.example/rpc2', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
+    )
     response.setHeader('content-type', 'application/json').end(JSON.stringify(card))
   })
   const got = await call(`${gateway.url}/rest/extendedAgentCard`, { headers: V1 })
@@ -153,9 +204,11 @@ t.test('an interface that the public card does not have is not invented', async 
   t.notMatch(got.text, agent.url)
 })
 
-t.test('verbatim passes it as it came', async t => {
+t.test('verbatim forwards it unchanged', async t => {
   const { agent, gateway } = await behind(t, (_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'private' }).end(` ${JSON.stringify(plainCard(agent.url, { signatures: [{}] }))}`)
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'cache-control': 'private' })
+      .end(` ${JSON.stringify(plainCard(agent.url, { signatures: [{}] }))}`)
   }, ['card: {signature: verbatim}'])
   const got = await call(`${gateway.url}/rest/extendedAgentCard`, { headers: V1 })
   t.equal(got.text, ` ${JSON.stringify(plainCard(agent.url, { signatures: [{}] }))}`)
@@ -164,7 +217,13 @@ t.test('verbatim passes it as it came', async t => {
 
 t.test('mode off and observe rewrite it too', async t => {
   for (const mode of ['off', 'observe']) {
-    const { agent, gateway } = await behind(t, (_request, response) => { response.end(JSON.stringify(plainCard(agent.url))) }, [`mode: ${mode}`])
+    const { agent, gateway } = await behind(
+      t,
+      (_request, response) => {
+        response.end(JSON.stringify(plainCard(agent.url)))
+      },
+      [`mode: ${mode}`]
+    )
     const got = await call(`${gateway.url}/rest/extendedAgentCard`, { headers: V1 })
     t.notMatch(got.text, agent.url, mode)
     t.match(got.text, gateway.url)

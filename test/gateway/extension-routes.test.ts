@@ -24,24 +24,52 @@ const SIDES = [
 ] as const
 const BODY = '{"command" : "ls",  "n": 1.0e2, "big": 12345678901234567890}'
 
-interface Options { readonly agent?: string, readonly base?: string, readonly path?: string, readonly card?: (url: string) => unknown, readonly answer?: NonNullable<Parameters<typeof fakeAgent>[1]>['answer'] }
+interface Options {
+  readonly agent?: string
+  readonly base?: string
+  readonly path?: string
+  readonly card?: (url: string) => unknown
+  readonly answer?: NonNullable<Parameters<typeof fakeAgent>[1]>['answer']
+}
 
-async function behind (t: Test, { agent: keys = '', base = '', path = '/', card = url => plainCard(`${url}${base}`, { capabilities: { extensions: [{ uri: U }] } }), answer }: Options = {}): Promise<{ agent: FakeAgent, gateway: TestGateway, url: string }> {
-  const agent = await fakeAgent(t, { card, answer: answer ?? ((_request, response) => { response.writeHead(201, { 'content-type': 'application/json', 'a2a-extensions': U, 'x-own': '1' }).end('{ "done":true }') }) })
-  const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, path: ${path}, upstream: {url: "${agent.url}${base}"}, extensions: [dev-tool]${keys}}]\n${POLICY}` })
+async function behind (
+  t: Test,
+  {
+    agent: keys = '',
+    base = '',
+    path = '/',
+    card = url => plainCard(`${url}${base}`, { capabilities: { extensions: [{ uri: U }] } }),
+    answer
+  }: Options = {}
+): Promise<{ agent: FakeAgent; gateway: TestGateway; url: string }> {
+  const agent = await fakeAgent(t, {
+    card,
+    answer:
+      answer ??
+      ((_request, response) => {
+        response.writeHead(201, { 'content-type': 'application/json', 'a2a-extensions': U, 'x-own': '1' }).end('{ "done":true }')
+      })
+  })
+  const gateway = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, path: ${path}, upstream: {url: "${agent.url}${base}"}, extensions: [dev-tool]${keys}}]\n${POLICY}`
+  })
   return { agent, gateway, url: gateway.url + path.replace(/\/$/, '') }
 }
 
 for (const { version, stated, header, other } of SIDES) {
-  const outcome = (name: string): string => `a2a_gateway_requests_total{agent="agent",operation="Extension",binding="HTTP+JSON",version="${version}",outcome="${name}"}`
-  const execute = (url: string, body: string, headers: readonly string[] = []): Promise<Answer> => call(`${url}/executeCommand`, { method: 'POST', headers: [...JSON_TYPE, ...stated, ...headers], body })
+  const outcome = (name: string): string =>
+    `a2a_gateway_requests_total{agent="agent",operation="Extension",binding="HTTP+JSON",version="${version}",outcome="${name}"}`
+  const execute = (url: string, body: string, headers: readonly string[] = []): Promise<Answer> =>
+    call(`${url}/executeCommand`, { method: 'POST', headers: [...JSON_TYPE, ...stated, ...headers], body })
 
-  t.test(`${version}: refused without the extension, forwarded byte for byte with it`, async t => {
+  t.test(`${version}: rejected without the extension, forwarded byte for byte with it`, async t => {
     const { agent, gateway, url } = await behind(t)
     const refused = await execute(url, BODY)
     t.equal(refused.status, 400)
     t.equal(refused.headers['gateway-decision'], 'reject;rule="dev-tool/route"')
-    t.match(version === '1.0' ? refused.json().error : refused.json(), { message: `This agent requires an extension that the request does not ask for: ${U}. Send the header "${header}: ${U}" with the request.` })
+    t.match(version === '1.0' ? refused.json().error : refused.json(), {
+      message: `This agent requires an extension that the request does not activate: ${U}. Send the header "${header}: ${U}" with the request.`
+    })
     t.equal(agent.received.length, 0)
 
     // Either spelling is read; the agent gets that of the version.
@@ -63,15 +91,25 @@ for (const { version, stated, header, other } of SIDES) {
     t.match(invalid.headers['content-type'], 'application/json')
     t.equal(agent.received.length, 1)
     await until(async () => await gateway.metric(outcome('rejected')) === 2 && await gateway.metric(outcome('forwarded')) === 1)
-    t.match(gateway.audits(), [{ operation: 'Extension', rule: 'route', binding: 'HTTP+JSON', version }, { operation: 'Extension', rule: 'route-body' }])
+    t.match(gateway.audits(), [
+      { operation: 'Extension', rule: 'route', binding: 'HTTP+JSON', version },
+      { operation: 'Extension', rule: 'route-body' }
+    ])
   })
 
-  t.test(`${version}: what is not JSON in UTF-8, strictly read, is no body`, async t => {
+  t.test(`${version}: the body must be strict JSON in UTF-8`, async t => {
     const { agent, url } = await behind(t)
     const asked = [header, U]
     t.equal((await execute(url, '{"command":1,"command":2}', asked)).headers['gateway-decision'], 'reject;rule="gateway/json"')
-    t.equal((await call(`${url}/executeCommand`, { method: 'POST', headers: ['content-type', 'text/plain', ...stated, ...asked], body: BODY })).headers['gateway-decision'], 'reject;rule="gateway/content-type"')
-    t.equal((await execute(url, 'x', [...asked, 'content-encoding', 'gzip'])).headers['gateway-decision'], 'reject;rule="gateway/content-encoding"')
+    t.equal(
+      (await call(`${url}/executeCommand`, { method: 'POST', headers: ['content-type', 'text/plain', ...stated, ...asked], body: BODY }))
+        .headers['gateway-decision'],
+      'reject;rule="gateway/content-type"'
+    )
+    t.equal(
+      (await execute(url, 'x', [...asked, 'content-encoding', 'gzip'])).headers['gateway-decision'],
+      'reject;rule="gateway/content-encoding"'
+    )
     t.equal((await call(`${url}/listCommands`, { headers: [...stated, ...asked], method: 'GET', body: '{}' })).status, 400)
     t.equal(agent.received.length, 0)
   })
@@ -81,13 +119,22 @@ for (const { version, stated, header, other } of SIDES) {
     t.equal((await call(`${url}/listCommands?all=1`, { headers: [...stated, header, U] })).status, 201)
     t.equal((await call(`${url}/commands/a%20b?x=%2F`, { method: 'DELETE', headers: stated })).status, 201)
     t.equal((await call(`${url}/executeCommand`, { method: 'OPTIONS', headers: stated })).status, 201)
-    t.same(agent.received.map(one => `${one.method} ${one.url}`), ['GET /listCommands?all=1', 'DELETE /commands/a%20b?x=%2F', 'OPTIONS /executeCommand'])
-    for (const [method, path, allow] of [['GET', '/executeCommand', 'POST'], ['HEAD', '/listCommands', 'GET'], ['PATCH', '/commands/x', 'DELETE']] as const) {
+    t.same(
+      agent.received.map(one => `${one.method} ${one.url}`),
+      ['GET /listCommands?all=1', 'DELETE /commands/a%20b?x=%2F', 'OPTIONS /executeCommand']
+    )
+    for (const [method, path, allow] of [
+      ['GET', '/executeCommand', 'POST'],
+      ['HEAD', '/listCommands', 'GET'],
+      ['PATCH', '/commands/x', 'DELETE']
+    ] as const) {
       const wrong = await call(url + path, { method, headers: stated })
       t.equal(wrong.status, 405, path)
       t.equal(wrong.headers.allow, allow)
     }
-    for (const path of ['/executecommand', '/listCommands/', '/commands', '/commands/a/b']) t.equal((await call(url + path, { headers: stated })).status, 404, path)
+    for (const path of ['/executecommand', '/listCommands/', '/commands', '/commands/a/b']) {
+      t.equal((await call(url + path, { headers: stated })).status, 404, path)
+    }
     t.equal(agent.received.length, 3)
   })
 
@@ -100,7 +147,7 @@ for (const { version, stated, header, other } of SIDES) {
     }
   })
 
-  t.test(`${version}: a route is inspected, whatever prefix covers it and however it is spelled`, async t => {
+  t.test(`${version}: a route is inspected below any prefix and in any spelling`, async t => {
     const { agent, url } = await behind(t, { agent: ', passthrough: [/executeCommand, /commands, /EXECUTECOMMAND]' })
     for (const path of ['/executeCommand', '/executeCommand/', '/EXECUTECOMMAND', '/executeCommand;x', '/commands/x;y']) {
       const got = await call(url + path, { method: 'POST', headers: [...JSON_TYPE, ...stated], body: BODY })
@@ -110,37 +157,60 @@ for (const { version, stated, header, other } of SIDES) {
     t.equal((await call(`${url}/executeCommand/help`, { headers: stated })).status, 201, 'what is no route passes')
   })
 
-  t.test(`${version}: below the agent's path, and at the agent below that of its URL`, async t => {
+  t.test(`${version}: below the agent's path, and at the agent below the path of its URL`, async t => {
     const { agent, url } = await behind(t, { base: '/base', path: '/agents/one' })
     t.equal((await execute(url, BODY, [header, U])).status, 201)
     t.equal(agent.received[0]?.url, '/base/executeCommand')
   })
 
-  t.test(`${version}: redirects and pages are the agent's answers`, async t => {
-    const { url } = await behind(t, { answer: (request, response) => { response.writeHead(request.method === 'GET' ? 302 : 500, { 'content-type': 'text/html', location: '/x' }).end('<p>') } })
+  t.test(`${version}: redirects and pages are the agent's responses`, async t => {
+    const { url } = await behind(t, {
+      answer: (request, response) => {
+        response.writeHead(request.method === 'GET' ? 302 : 500, { 'content-type': 'text/html', location: '/x' }).end('<p>')
+      }
+    })
     t.match(await call(`${url}/listCommands`, { headers: [...stated, header, U] }), { status: 302, headers: { location: '/x' } })
     t.match(await execute(url, BODY, [header, U]), { status: 500, text: '<p>' })
   })
 }
 
 t.test('an agent of 1.0 only may be called without a version, but not with another', async t => {
-  const { agent, url } = await behind(t, { card: url => ({ ...plainCard(url, { capabilities: { extensions: [{ uri: U }] } }), supportedInterfaces: [{ url: `${url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] }) })
+  const { agent, url } = await behind(t, {
+    card: url => ({
+      ...plainCard(url, { capabilities: { extensions: [{ uri: U }] } }),
+      supportedInterfaces: [{ url: `${url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
+    })
+  })
   t.equal((await call(`${url}/listCommands`, { headers: ['a2a-extensions', U] })).status, 201)
   t.match(agent.received[0]?.headers, { 'a2a-extensions': U, 'a2a-version': '1.0' })
   for (const version of ['0.3', '9.9']) {
     const got = await call(`${url}/listCommands`, { headers: ['a2a-extensions', U, 'a2a-version', version] })
     t.equal(got.headers['gateway-decision'], 'reject;rule="gateway/version"')
-    t.match(got.text, /It speaks 1\.0/)
+    t.match(got.text, /The agent supports 1\.0/)
   }
   t.equal(agent.received.length, 1)
 })
 
-t.test('without the extension in the card there is no route; in the place of an operation neither, and that is said', async t => {
+t.test('without the extension in the card there is no route; at the path of an operation neither, with a warning', async t => {
   const none = await behind(t, { card: url => plainCard(url) })
   t.equal((await call(`${none.url}/listCommands`, { headers: ['x-a2a-extensions', U] })).status, 404)
-  const card = (url: string): unknown => plainCard(url, { capabilities: { extensions: [{ uri: U }] }, supportedInterfaces: [{ url: `${url}/executeCommand`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] })
+  const card = (url: string): unknown =>
+    plainCard(url, {
+      capabilities: { extensions: [{ uri: U }] },
+      supportedInterfaces: [{ url: `${url}/executeCommand`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
+    })
   const taken = await behind(t, { card })
-  t.equal((await call(`${taken.url}/executeCommand`, { method: 'POST', headers: [...JSON_TYPE, 'a2a-version', '1.0', 'a2a-extensions', U], body: BODY })).headers['gateway-decision'], 'reject;rule="gateway/envelope"', 'JSON-RPC it is')
+  t.equal(
+    (
+      await call(`${taken.url}/executeCommand`, {
+        method: 'POST',
+        headers: [...JSON_TYPE, 'a2a-version', '1.0', 'a2a-extensions', U],
+        body: BODY
+      })
+    ).headers['gateway-decision'],
+    'reject;rule="gateway/envelope"',
+    'JSON-RPC it is'
+  )
   const agents = await (await fetch(`${taken.gateway.adminUrl}/agents`)).text()
   t.match(agents, 'policy \\"dev-tool\\": the route POST /executeCommand is never reached: the card has an operation at its path')
 })

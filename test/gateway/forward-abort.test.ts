@@ -8,9 +8,10 @@ import { JSON_TYPE, MESSAGE, open, rawAgent, rpc, rpcBody, until, V1 } from '../
 import { fakeAgent } from '../helpers/raw.js'
 
 const BODY = rpcBody('SendMessage', { message: MESSAGE })
-const outcome = (name: string, operation = 'SendMessage'): string => `a2a_gateway_requests_total{agent="agent",operation="${operation}",binding="JSONRPC",version="1.0",outcome="${name}"}`
+const outcome = (name: string, operation = 'SendMessage'): string =>
+  `a2a_gateway_requests_total{agent="agent",operation="${operation}",binding="JSONRPC",version="1.0",outcome="${name}"}`
 
-t.test('a client that leaves before the answer aborts the agent\'s request', async t => {
+t.test('a client that disconnects before the response aborts the agent\'s request', async t => {
   const responses: ServerResponse[] = []
   const agent = await fakeAgent(t, { answer: (_request, response) => { responses.push(response) } })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
@@ -28,14 +29,16 @@ t.test('a client that leaves before the answer aborts the agent\'s request', asy
   t.equal(agent.received.length, 1, 'and the task is not cancelled: no other call is made')
 })
 
-t.test('a client that leaves while it still sends is dialled for nobody', async t => {
+t.test('a client that disconnects while it sends causes no connection to the agent', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   for (const framing of [`content-length: ${BODY.length}`, 'transfer-encoding: chunked']) {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
     socket.on('error', () => {})
     await once(socket, 'connect')
-    socket.write(`POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\n${framing}\r\n\r\n${framing.startsWith('t') ? '5\r\n' : ''}${BODY.slice(0, 5)}`)
+    socket.write(
+      `POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\n${framing}\r\n\r\n${framing.startsWith('t') ? '5\r\n' : ''}${BODY.slice(0, 5)}`
+    )
     await new Promise(resolve => setTimeout(resolve, 50))
     socket.resetAndDestroy()
   }
@@ -43,7 +46,7 @@ t.test('a client that leaves while it still sends is dialled for nobody', async 
   t.equal(agent.received.length, 0)
 })
 
-t.test('a client that leaves while its call waits for a free connection is never dialled', async t => {
+t.test('a client that disconnects while its call waits for a free connection causes no connection to the agent', async t => {
   const responses: ServerResponse[] = []
   const agent = await fakeAgent(t, { answer: (_request, response) => { responses.push(response) } })
   const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}", connections: 1}}]` })
@@ -64,7 +67,7 @@ t.test('a client that leaves while its call waits for a free connection is never
   t.equal(agent.received.length, 2)
 })
 
-t.test('an agent that dies before it answers is a 502', async t => {
+t.test('an agent that dies before it responds is a 502', async t => {
   const agent = await rawAgent(t, socket => { socket.resetAndDestroy() })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const got = await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, [], '12345678901234567890')
@@ -75,7 +78,7 @@ t.test('an agent that dies before it answers is a 502', async t => {
   await until(async () => await gateway.metric(outcome('upstream_error')) === 1)
 })
 
-t.test('a hundred clients that leave at any moment leave nothing behind', async t => {
+t.test('a hundred clients that disconnect at any moment leave nothing behind', async t => {
   const agent = await fakeAgent(t, { answer: (_request, response) => { setTimeout(() => { response.end('{}') }, 20) } })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   await Promise.all(Array.from({ length: 100 }, async (_, i) => {
@@ -87,7 +90,13 @@ t.test('a hundred clients that leave at any moment leave nothing behind', async 
     outgoing.destroy()
   }))
   t.equal((await rpc(`${gateway.url}/rpc`)).status, 200)
-  await until(async () => await gateway.metric(outcome('client_aborted')) + await gateway.metric(outcome('forwarded')) + await gateway.metric(outcome('client_aborted', 'Other')) <= 101)
+  await until(
+    async () =>
+      (await gateway.metric(outcome('client_aborted'))) +
+        (await gateway.metric(outcome('forwarded'))) +
+        (await gateway.metric(outcome('client_aborted', 'Other'))) <=
+      101
+  )
   t.equal(await gateway.metric(outcome('upstream_error')), 0)
   t.equal(await gateway.metric(outcome('gateway_error')), 0)
 })

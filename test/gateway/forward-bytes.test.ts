@@ -14,9 +14,14 @@ const LIMIT = 64 * 1024
 const RPC_03 = { headers: JSON_TYPE }
 const RPC = { headers: [...JSON_TYPE, ...V1] }
 
-t.test('the agent gets the client\'s bytes, whatever JSON they are', async t => {
+t.test('the agent gets the client\'s bytes, for any JSON', async t => {
   let answer: Buffer = Buffer.alloc(0)
-  const agent = await fakeAgent(t, { answer: (_request, response) => { response.setHeader('content-type', 'application/json'); response.end(answer) } })
+  const agent = await fakeAgent(t, {
+    answer: (_request, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.end(answer)
+    }
+  })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const message = `"message":${JSON.stringify(MESSAGE)}`
   const bodies: Record<string, string> = {
@@ -36,26 +41,39 @@ t.test('the agent gets the client\'s bytes, whatever JSON they are', async t => 
   }
 })
 
-t.test('any JSON document arrives as it was sent, in both bindings, and so does any answer', async t => {
+t.test('any JSON document and any response arrive unchanged, in both bindings', async t => {
   let answer: Buffer = Buffer.alloc(0)
-  const agent = await fakeAgent(t, { answer: (_request, response) => { response.setHeader('content-type', 'application/json'); response.end(answer) } })
+  const agent = await fakeAgent(t, {
+    answer: (_request, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.end(answer)
+    }
+  })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {jsonDepth: 512}']) })
-  await checkAsync('gateway/forward-bytes/any-json', fc.asyncProperty(
-    fc.json({ maxDepth: 5, noUnicodeString: false }), fc.constantFrom('', ' ', '\n\t', '\r\n'), fc.uint8Array({ maxLength: 3000 }), fc.boolean(),
-    async (document, space, bytes, rest) => {
-      const extra = `"metadata":{"any"${space}:${space}${document}${space}}`
-      const body = rest
-        ? `{${space}"message":${JSON.stringify(MESSAGE)},${extra}${space}}`
-        : `{"jsonrpc":"2.0","id":1,${space}"method":"SendMessage","params":{"message":${JSON.stringify(MESSAGE)},${extra}}${space}}`
-      answer = Buffer.from(bytes)
-      agent.received.length = 0
-      const got = await call(`${gateway.url}${rest ? '/rest/message:send' : '/rpc'}`, { ...RPC, body })
-      return got.status === 200 && agent.received[0]?.body.equals(Buffer.from(body)) === true && got.bytes.equals(answer)
-    }), { numRuns: 150 })
+  await checkAsync(
+    'gateway/forward-bytes/any-json',
+    fc.asyncProperty(
+      fc.json({ maxDepth: 5, noUnicodeString: false }),
+      fc.constantFrom('', ' ', '\n\t', '\r\n'),
+      fc.uint8Array({ maxLength: 3000 }),
+      fc.boolean(),
+      async (document, space, bytes, rest) => {
+        const extra = `"metadata":{"any"${space}:${space}${document}${space}}`
+        const body = rest
+          ? `{${space}"message":${JSON.stringify(MESSAGE)},${extra}${space}}`
+          : `{"jsonrpc":"2.0","id":1,${space}"method":"SendMessage","params":{"message":${JSON.stringify(MESSAGE)},${extra}}${space}}`
+        answer = Buffer.from(bytes)
+        agent.received.length = 0
+        const got = await call(`${gateway.url}${rest ? '/rest/message:send' : '/rpc'}`, { ...RPC, body })
+        return got.status === 200 && agent.received[0]?.body.equals(Buffer.from(body)) === true && got.bytes.equals(answer)
+      }
+    ),
+    { numRuns: 150 }
+  )
   t.ok(true)
 })
 
-t.test('bodies from nothing to the limit pass, one byte more is 413 in the caller\'s shape', async t => {
+t.test('bodies up to the limit pass, one byte more is 413 in the caller\'s binding', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {body: 64KiB}']) })
 
@@ -66,15 +84,24 @@ t.test('bodies from nothing to the limit pass, one byte more is 413 in the calle
   t.equal(agent.received[1]?.body.length, 0, 'an empty chunked body too')
 
   const rpcOf = (size: number): string => padded(size, text => rpcBody('SendMessage', { message: { ...MESSAGE, parts: [{ text }] } }, '7'))
-  const rpc03Of = (size: number): string => padded(size, text => rpcBody('message/send', { message: { ...MESSAGE_03, parts: [{ kind: 'text', text }] } }, '7'))
+  const rpc03Of = (size: number): string =>
+    padded(size, text => rpcBody('message/send', { message: { ...MESSAGE_03, parts: [{ kind: 'text', text }] } }, '7'))
   const restOf = (size: number): string => padded(size, text => JSON.stringify({ message: { ...MESSAGE, parts: [{ text }] } }))
-  const rest03Of = (size: number): string => padded(size, text => JSON.stringify({ message: { messageId: 'm', role: 'ROLE_USER', content: [{ text }] } }))
+  const rest03Of = (size: number): string =>
+    padded(size, text => JSON.stringify({ message: { messageId: 'm', role: 'ROLE_USER', content: [{ text }] } }))
   const ways: Array<[string, string, { headers: readonly string[] }, (size: number) => string, (got: Answer) => void]> = [
     ['JSON-RPC 1.0', '/rpc', RPC, rpcOf, got => { rpcShape(got, [{ reason: 'REQUEST_TOO_LARGE' }]) }],
     ['JSON-RPC 0.3', '/rpc', RPC_03, rpc03Of, got => { rpcShape(got, { details: [{ reason: 'REQUEST_TOO_LARGE' }] }) }],
     ['HTTP+JSON 1.0', '/rest/message:send', RPC, restOf, got => {
       t.equal(got.headers['content-type'], 'application/json', 'the media type of the request')
-      t.match(got.json(), { error: { code: 413, status: 'OUT_OF_RANGE', message: /65536 bytes/, details: [{ reason: 'REQUEST_TOO_LARGE', domain: 'a2a-extension-gateway' }] } })
+      t.match(got.json(), {
+        error: {
+          code: 413,
+          status: 'OUT_OF_RANGE',
+          message: /65536 bytes/,
+          details: [{ reason: 'REQUEST_TOO_LARGE', domain: 'a2a-extension-gateway' }]
+        }
+      })
     }],
     ['HTTP+JSON 0.3', '/rest/v1/message:send', RPC_03, rest03Of, got => {
       t.match(got.json(), { code: -32603, message: /65536 bytes/ })
@@ -101,12 +128,16 @@ t.test('bodies from nothing to the limit pass, one byte more is 413 in the calle
   }
 })
 
-t.test('a client that sends far more than the limit still reads the 413', async t => {
+t.test('a client that sends far more than the limit still gets the 413', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {body: 64KiB}']) })
   const big = Buffer.alloc(8 * 1024 * 1024, 0x20)
   for (let i = 0; i < 10; i++) {
-    const response = await fetch(`${gateway.url}/rpc`, { method: 'POST', headers: { 'content-type': 'application/json', 'a2a-version': '1.0' }, body: big })
+    const response = await fetch(`${gateway.url}/rpc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      body: big
+    })
     t.equal(response.status, 413, 'with Content-Length')
     await response.text()
     const got = await call(`${gateway.url}/rpc`, { ...RPC, body: new Array(64).fill(big.subarray(0, 128 * 1024)) as Buffer[] })
@@ -114,7 +145,11 @@ t.test('a client that sends far more than the limit still reads the 413', async 
   }
   // Python's urllib and others: the connection is to end, and nothing is read before all is sent.
   for (const connection of ['close', 'keep-alive']) {
-    const text = await sendThenRead(gateway.url, `POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: ${connection}\r\ncontent-length: ${big.length}\r\n\r\n`, big)
+    const text = await sendThenRead(
+      gateway.url,
+      `POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: ${connection}\r\ncontent-length: ${big.length}\r\n\r\n`,
+      big
+    )
     t.match(text, /^HTTP\/1\.1 413 /, `connection: ${connection}`)
     t.match(text, /REQUEST_TOO_LARGE/)
   }
@@ -127,7 +162,11 @@ t.test('a client that never stops sending is cut off', async t => {
   const outgoing = open(`${gateway.url}/rpc`, { ...RPC, method: 'POST', body: [] })
   const closed = new Promise<void>(resolve => { outgoing.on('close', resolve) })
   outgoing.on('error', () => {})
-  const answered = new Promise<Answer>((resolve, reject) => { outgoing.on('response', incoming => { readAnswer(incoming).then(resolve, reject) }) })
+  const answered = new Promise<Answer>((resolve, reject) => {
+    outgoing.on('response', incoming => {
+      readAnswer(incoming).then(resolve, reject)
+    })
+  })
   const pump = setInterval(() => { if (!outgoing.destroyed) outgoing.write(Buffer.alloc(8192, 0x20)) }, 5)
   t.equal((await answered).status, 413)
   await closed
@@ -153,7 +192,7 @@ t.test('targets keep their query and their percent-encoding', async t => {
   }
 })
 
-t.test('what the agent answers passes untouched', async t => {
+t.test('responses of the agent pass unchanged', async t => {
   let next: (request: RawRequest) => { status: number, body: string, type?: string } = () => ({ status: 200, body: '' })
   const agent = await fakeAgent(t, {
     answer: (request, response) => {
@@ -164,16 +203,30 @@ t.test('what the agent answers passes untouched', async t => {
   })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const table: ReadonlyArray<readonly [number, string, string?]> = [
-    [200, '{}', 'application/json'], [201, '{"a": 1}', 'application/a2a+json'], [202, ''], [204, ''],
-    [400, '{"error":{"code":400}}', 'application/a2a+json'], [401, '{}', 'application/json'], [403, 'no', 'text/plain'],
-    [404, '{"error":{"code":404,"message":"x"}}', 'application/json'], [409, '{}', 'application/problem+json'], [418, 'short and stout'],
-    [422, '{"detail":[]}', 'application/json'], [429, ''], [500, '{"message":"x"}', 'application/json'], [503, 'busy', 'text/plain'], [304, ''],
+    [200, '{}', 'application/json'],
+    [201, '{"a": 1}', 'application/a2a+json'],
+    [202, ''],
+    [204, ''],
+    [400, '{"error":{"code":400}}', 'application/a2a+json'],
+    [401, '{}', 'application/json'],
+    [403, 'no', 'text/plain'],
+    [404, '{"error":{"code":404,"message":"x"}}', 'application/json'],
+    [409, '{}', 'application/problem+json'],
+    [418, 'short and stout'],
+    [422, '{"detail":[]}', 'application/json'],
+    [429, ''],
+    [500, '{"message":"x"}', 'application/json'],
+    [503, 'busy', 'text/plain'],
+    [304, ''],
     [299, '\u00ff\u0000', 'application/octet-stream']
   ]
   for (const [status, body, type] of table) {
     next = () => ({ status, body, ...(type === undefined ? {} : { type }) })
     for (const path of ['/rest/message:send', '/rpc']) {
-      const got = await call(gateway.url + path, { ...RPC, body: path === '/rpc' ? rpcBody('SendMessage', { message: MESSAGE }) : JSON.stringify({ message: MESSAGE }) })
+      const got = await call(gateway.url + path, {
+        ...RPC,
+        body: path === '/rpc' ? rpcBody('SendMessage', { message: MESSAGE }) : JSON.stringify({ message: MESSAGE })
+      })
       t.equal(got.status, status)
       t.equal(got.text, body, `${path} ${status}: body`)
       t.equal(got.headers['content-type'], type, `${path} ${status}: content-type`)
@@ -186,7 +239,12 @@ t.test('what the agent answers passes untouched', async t => {
     t.equal(got.status, 204)
     t.equal(agent.received.at(-1)?.method, verb)
   }
-  t.equal(await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'), table.length)
+  t.equal(
+    await gateway.metric(
+      'a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'
+    ),
+    table.length
+  )
 })
 
 async function sendThenRead (url: string, head: string, body: Buffer): Promise<string> {

@@ -24,9 +24,24 @@ t.test('headers about one connection do not reach the agent', async t => {
     'X-Named', '1', 'x-other', '2', 'X-THIRD', '3', 'X-Kept', '4',
     'Keep-Alive', 'timeout=5', 'Proxy-Connection', 'keep-alive', 'Proxy-Authorization', 'Basic eA==', 'Proxy-Authenticate', 'Basic',
     'TE', 'trailers, deflate', 'Alt-Svc', 'h2=":1"', 'HTTP2-Settings', 'AAAA',
-    'Authorization', 'Bearer secret', 'Cookie', 'a=1; b=2', 'A2A-Extensions', 'urn:x', 'traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    'Authorization', 'Bearer secret', 'Cookie', 'a=1; b=2', 'A2A-Extensions', 'urn:x', 'traceparent',
+    '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   ])
-  for (const name of ['x-named', 'x-other', 'x-third', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'alt-svc', 'http2-settings', 'upgrade', 'expect', 'trailer']) {
+  for (const name of [
+    'x-named',
+    'x-other',
+    'x-third',
+    'keep-alive',
+    'proxy-connection',
+    'proxy-authorization',
+    'proxy-authenticate',
+    'te',
+    'alt-svc',
+    'http2-settings',
+    'upgrade',
+    'expect',
+    'trailer'
+  ]) {
     t.equal(got.headers[name], undefined, name)
   }
   t.equal(got.headers['x-kept'], '4')
@@ -52,7 +67,9 @@ t.test('headers about the agent\'s connection do not reach the client', async t 
   })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const got = await rpc(`${gateway.url}/rpc`)
-  for (const name of ['x-named', 'proxy-authenticate', 'alt-svc', 'trailer', 'te', 'upgrade', 'gateway-decision']) t.equal(got.headers[name], undefined, name)
+  for (const name of ['x-named', 'proxy-authenticate', 'alt-svc', 'trailer', 'te', 'upgrade', 'gateway-decision']) {
+    t.equal(got.headers[name], undefined, name)
+  }
   t.not(got.headers['keep-alive'], 'timeout=99')
   t.equal(got.headers['content-type'], 'application/json')
   t.equal(got.headers['www-authenticate'], 'Bearer')
@@ -62,26 +79,49 @@ t.test('headers about the agent\'s connection do not reach the client', async t 
   t.equal(lines(got.rawHeaders, 'date').length, 1)
 })
 
-t.test('a client cannot say where its request came from', async t => {
+t.test('a client cannot set the origin of its request', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const got = await sent(gateway, agent, [
-    'Host', 'public.example:8443', 'X-Forwarded-For', '10.0.0.1', 'x-forwarded-for', '10.0.0.2', 'X-Forwarded-Proto', 'https', 'X-Forwarded-Host', 'evil.example',
-    'X-Forwarded-Port', '1', 'X-Forwarded-Prefix', '/x', 'X-Forwarded-Client-Cert', 'By=spiffe://evil', 'X-Forwarded-User', 'root', 'Forwarded', 'for=10.0.0.1', 'X-Real-IP', '10.0.0.1'
+    'Host', 'public.example:8443', 'X-Forwarded-For', '10.0.0.1', 'x-forwarded-for', '10.0.0.2', 'X-Forwarded-Proto', 'https',
+    'X-Forwarded-Host', 'evil.example',
+    'X-Forwarded-Port', '1', 'X-Forwarded-Prefix', '/x', 'X-Forwarded-Client-Cert', 'By=spiffe://evil', 'X-Forwarded-User', 'root',
+    'Forwarded', 'for=10.0.0.1', 'X-Real-IP', '10.0.0.1'
   ])
   t.same(lines(got.rawHeaders, 'x-forwarded-for'), ['127.0.0.1'])
   t.same(lines(got.rawHeaders, 'x-forwarded-proto'), ['http'])
   t.same(lines(got.rawHeaders, 'x-forwarded-host'), ['public.example:8443'])
-  for (const name of ['x-forwarded-port', 'x-forwarded-prefix', 'x-forwarded-client-cert', 'x-forwarded-user', 'forwarded', 'x-real-ip']) t.equal(got.headers[name], undefined, name)
+  for (const name of ['x-forwarded-port', 'x-forwarded-prefix', 'x-forwarded-client-cert', 'x-forwarded-user', 'forwarded', 'x-real-ip']) {
+    t.equal(got.headers[name], undefined, name)
+  }
   t.equal(got.headers.host, new URL(agent.url).host, 'the agent is asked by its own name')
 })
 
 t.test('a trusted proxy can', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, {
-    yaml: oneAgent(agent.url, [], ['server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", trustedProxies: [127.0.0.1], drainTimeout: 200ms}'])
+    yaml: oneAgent(
+      agent.url,
+      [],
+      ['server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", trustedProxies: [127.0.0.1], drainTimeout: 200ms}']
+    )
   })
-  const got = await sent(gateway, agent, ['X-Forwarded-For', '203.0.113.7', 'X-Forwarded-For', '10.1.1.1', 'X-Forwarded-Proto', 'https', 'X-Forwarded-Host', 'a.example', 'Forwarded', 'for=203.0.113.7', 'X-Real-IP', '203.0.113.7', 'X-Forwarded-Port', '443'])
+  const got = await sent(gateway, agent, [
+    'X-Forwarded-For',
+    '203.0.113.7',
+    'X-Forwarded-For',
+    '10.1.1.1',
+    'X-Forwarded-Proto',
+    'https',
+    'X-Forwarded-Host',
+    'a.example',
+    'Forwarded',
+    'for=203.0.113.7',
+    'X-Real-IP',
+    '203.0.113.7',
+    'X-Forwarded-Port',
+    '443'
+  ])
   t.same(lines(got.rawHeaders, 'x-forwarded-for'), ['203.0.113.7, 10.1.1.1, 127.0.0.1'])
   t.same(lines(got.rawHeaders, 'x-forwarded-proto'), ['https'])
   t.same(lines(got.rawHeaders, 'x-forwarded-host'), ['a.example'])
@@ -96,8 +136,10 @@ t.test('end-to-end headers keep their values, their lines and their order', asyn
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const got = await sent(gateway, agent, [
-    'X-Api-Key', 'k', 'Accept', 'application/json, text/event-stream', 'Accept-Language', 'de', 'Accept-Encoding', 'gzip, br', 'User-Agent', 'test/1', 'X-Empty', '',
-    'X-Twice', 'a', 'X-Twice', 'b', 'Cookie', 'a=1', 'Cookie', 'b=2', 'tracestate', 'x=y', 'baggage', 'k=v', 'Range', 'bytes=0-1', 'If-None-Match', '"x"', 'Origin', 'https://x', 'Via', '1.1 front', 'X-Latin', 'caf\u00e9'
+    'X-Api-Key', 'k', 'Accept', 'application/json, text/event-stream', 'Accept-Language', 'de', 'Accept-Encoding', 'gzip, br', 'User-Agent',
+    'test/1', 'X-Empty', '',
+    'X-Twice', 'a', 'X-Twice', 'b', 'Cookie', 'a=1', 'Cookie', 'b=2', 'tracestate', 'x=y', 'baggage', 'k=v', 'Range', 'bytes=0-1',
+    'If-None-Match', '"x"', 'Origin', 'https://x', 'Via', '1.1 front', 'X-Latin', 'caf\u00e9'
   ])
   t.same(got.rawHeaders.filter((_, i) => i % 2 === 1 && /^x-twice$/i.test(got.rawHeaders[i - 1] ?? '')), ['a', 'b'])
   t.match(got.headers, {
@@ -123,15 +165,26 @@ t.test('headers that reroute a request in some frameworks are dropped', async t 
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const got = await sent(gateway, agent, [
-    'X-HTTP-Method-Override', 'DELETE', 'X-HTTP-Method', 'PUT', 'x-method-override', 'GET', 'X-Original-URL', '/admin', 'X-Rewrite-URL', '/admin', 'Gateway-Decision', 'reject;rule="x"'
+    'X-HTTP-Method-Override', 'DELETE', 'X-HTTP-Method', 'PUT', 'x-method-override', 'GET', 'X-Original-URL', '/admin', 'X-Rewrite-URL',
+    '/admin', 'Gateway-Decision', 'reject;rule="x"'
   ])
-  for (const name of ['x-http-method-override', 'x-http-method', 'x-method-override', 'x-original-url', 'x-rewrite-url', 'gateway-decision']) t.equal(got.headers[name], undefined, name)
+  for (const name of [
+    'x-http-method-override',
+    'x-http-method',
+    'x-method-override',
+    'x-original-url',
+    'x-rewrite-url',
+    'gateway-decision'
+  ]) { t.equal(got.headers[name], undefined, name) }
 })
 
-t.test('expect: 100-continue is answered by the gateway', async t => {
+t.test('the gateway responds to expect: 100-continue', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
-  const outgoing = open(`${gateway.url}/rpc`, { method: 'POST', headers: [...JSON_TYPE, ...V1, 'content-length', String(BODY.length), 'expect', '100-continue'] })
+  const outgoing = open(`${gateway.url}/rpc`, {
+    method: 'POST',
+    headers: [...JSON_TYPE, ...V1, 'content-length', String(BODY.length), 'expect', '100-continue']
+  })
   outgoing.flushHeaders()
   await once(outgoing, 'continue')
   t.equal(agent.received.length, 0)
@@ -140,13 +193,18 @@ t.test('expect: 100-continue is answered by the gateway', async t => {
   t.equal((await readAnswer(incoming)).status, 200)
   t.equal(agent.received[0]?.headers.expect, undefined)
   t.equal(agent.received[0]?.body.toString(), BODY)
-  const refused = await rawExchange(gateway.url, `POST /rpc HTTP/1.1\r\nhost: x\r\nexpect: something\r\nconnection: close\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`)
+  const refused = await rawExchange(
+    gateway.url,
+    `POST /rpc HTTP/1.1\r\nhost: x\r\nexpect: something\r\nconnection: close\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
+  )
   t.match(refused, /^HTTP\/1\.1 417 /, 'another expectation cannot be met')
 })
 
-t.test('an agent\'s interim answers are not mistaken for the answer', async t => {
+t.test('an agent\'s interim responses are not mistaken for the final response', async t => {
   const agent = await rawAgent(t, socket => {
-    socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}')
+    socket.write(
+      'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}'
+    )
   })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const got = await rpc(`${gateway.url}/rpc`)
@@ -155,13 +213,16 @@ t.test('an agent\'s interim answers are not mistaken for the answer', async t =>
   t.equal(got.headers.link, undefined)
 })
 
-t.test('an offer of h2c is ignored, every other upgrade refused, and none is dialled', async t => {
+t.test('an offer of h2c is ignored, every other upgrade is rejected, and none reaches the agent', async t => {
   const agent = await fakeAgent(t)
   agent.server.on('upgrade', () => { t.fail('an upgrade reached the agent') })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['passthrough: [/ws]']) })
   const ask = (target: string, upgrade: string, method = 'POST'): Promise<string> => {
     const body = method === 'POST' ? BODY : ''
-    return rawExchange(gateway.url, `${method} ${target} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\nconnection: upgrade, http2-settings, close\r\nupgrade: ${upgrade}\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n${method === 'POST' ? `content-length: ${body.length}\r\n` : ''}\r\n${body}`)
+    return rawExchange(
+      gateway.url,
+      `${method} ${target} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\nconnection: upgrade, http2-settings, close\r\nupgrade: ${upgrade}\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n${method === 'POST' ? `content-length: ${body.length}\r\n` : ''}\r\n${body}`
+    )
   }
   for (const offer of ['h2c', 'H2C']) {
     t.match(await ask('/rpc', offer), /^HTTP\/1\.1 200 /, offer)
@@ -171,10 +232,18 @@ t.test('an offer of h2c is ignored, every other upgrade refused, and none is dia
   const before = agent.received.length
   for (const offer of ['websocket', 'h2c, websocket', 'TLS/1.0', 'WebSocket']) {
     for (const target of ['/rpc', '/ws/socket', '/rest/tasks', '/.well-known/agent-card.json']) {
-      t.match(await ask(target, offer, 'GET'), /^HTTP\/1\.1 400 [^]*gateway-decision: reject;rule="gateway\/upgrade"/i, `${offer} at ${target}`)
+      t.match(
+        await ask(target, offer, 'GET'),
+        /^HTTP\/1\.1 400 [^]*gateway-decision: reject;rule="gateway\/upgrade"/i,
+        `${offer} at ${target}`
+      )
     }
   }
-  t.match(await rawExchange(gateway.url, `CONNECT ${new URL(agent.url).host} HTTP/1.1\r\nhost: x\r\n\r\n`, { until: 'close' }), /^(?!HTTP\/1\.1 2)/, 'CONNECT is no way through')
+  t.match(
+    await rawExchange(gateway.url, `CONNECT ${new URL(agent.url).host} HTTP/1.1\r\nhost: x\r\n\r\n`, { until: 'close' }),
+    /^(?!HTTP\/1\.1 2)/,
+    'CONNECT is no way through'
+  )
   t.equal(agent.received.length, before)
 })
 
@@ -182,7 +251,10 @@ t.test('trailers end at the gateway, both ways', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const hex = BODY.length.toString(16)
-  const got = await rawExchange(gateway.url, `POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\nte: trailers\r\ntrailer: authorization\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n${hex}\r\n${BODY}\r\n0\r\nauthorization: Bearer late\r\na2a-extensions: urn:late\r\n\r\n`)
+  const got = await rawExchange(
+    gateway.url,
+    `POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\nte: trailers\r\ntrailer: authorization\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n${hex}\r\n${BODY}\r\n0\r\nauthorization: Bearer late\r\na2a-extensions: urn:late\r\n\r\n`
+  )
   t.match(got, /^HTTP\/1\.1 200 /)
   const [request] = agent.received
   t.equal(request?.body.toString(), BODY)
@@ -191,10 +263,11 @@ t.test('trailers end at the gateway, both ways', async t => {
   t.equal(request?.headers['a2a-extensions'], undefined)
 })
 
-t.test('requests that two readers could frame or attribute differently go no further', async t => {
+t.test('requests that two readers could frame or attribute differently are rejected', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['passthrough: [/docs]']) })
-  const post = (extra: string, target = '/rpc', body = BODY): string => `POST ${target} HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\nconnection: close\r\n${extra}\r\n${body}`
+  const post = (extra: string, target = '/rpc', body = BODY): string =>
+    `POST ${target} HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\nconnection: close\r\n${extra}\r\n${body}`
   const length = `content-length: ${BODY.length}\r\n`
   const type = 'content-type: application/json\r\n'
   const table: Array<[string, string]> = [
@@ -219,9 +292,14 @@ t.test('requests that two readers could frame or attribute differently go no fur
   t.equal(agent.received.length, 0)
 })
 
-t.test('a header that breaks Node\'s writer does not break the answer', async t => {
+t.test('a header that breaks Node\'s writer does not break the response', async t => {
   const agent = await rawAgent(t, socket => {
-    socket.write(Buffer.from('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-raw: caf\xe9\x80\r\nx-fine: yes\r\ncontent-length: 2\r\n\r\n{}', 'latin1'))
+    socket.write(
+      Buffer.from(
+        'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-raw: caf\xe9\x80\r\nx-fine: yes\r\ncontent-length: 2\r\n\r\n{}',
+        'latin1'
+      )
+    )
   })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const got = await rpc(`${gateway.url}/rpc`)

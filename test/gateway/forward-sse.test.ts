@@ -12,12 +12,18 @@ import { fakeAgent, rawExchange } from '../helpers/raw.js'
 const BODY = rpcBody('SendStreamingMessage', { message: MESSAGE })
 const ACTIVE = 'a2a_gateway_streams_active{agent="agent"}'
 const EVENTS = 'a2a_gateway_stream_events_total{agent="agent"}'
-const outcome = (name: string): string => `a2a_gateway_requests_total{agent="agent",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="${name}"}`
+const outcome = (name: string): string =>
+  `a2a_gateway_requests_total{agent="agent",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="${name}"}`
 
 /** A gateway and an agent that leaves the stream to the test. */
-async function streaming (t: Test, headers: Record<string, string> = { 'content-type': 'text/event-stream' }): Promise<{ gateway: TestGateway, opened: Promise<{ response: ServerResponse, incoming: IncomingMessage }> }> {
-  let found: (value: { response: ServerResponse, incoming: IncomingMessage }) => void = () => {}
-  const opened = new Promise<{ response: ServerResponse, incoming: IncomingMessage }>(resolve => { found = resolve })
+async function streaming (
+  t: Test,
+  headers: Record<string, string> = { 'content-type': 'text/event-stream' }
+): Promise<{ gateway: TestGateway; opened: Promise<{ response: ServerResponse; incoming: IncomingMessage }> }> {
+  let found: (value: { response: ServerResponse; incoming: IncomingMessage }) => void = () => {}
+  const opened = new Promise<{ response: ServerResponse; incoming: IncomingMessage }>(resolve => {
+    found = resolve
+  })
   const agent = await fakeAgent(t, {
     answer: (_request, response, incoming) => {
       response.writeHead(200, headers)
@@ -67,18 +73,24 @@ t.test('headers come before the first event, and every event before the next is 
 })
 
 t.test('an agent\'s own cache headers stay', async t => {
-  const { gateway, opened } = await streaming(t, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'yes' })
+  const { gateway, opened } = await streaming(t, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'yes'
+  })
   const client = await listen(gateway)
   t.equal(client.incoming.headers['cache-control'], 'no-store')
   t.equal(client.incoming.headers['x-accel-buffering'], 'yes')
   ;(await opened).response.end()
 })
 
-t.test('any cut of the bytes passes as it is: single bytes, comments, all line endings, fields nobody knows', async t => {
+t.test('bytes pass unchanged however they are cut: single bytes, comments, all line endings, unknown fields', async t => {
   const { gateway, opened } = await streaming(t)
   const client = await listen(gateway)
   const { response } = await opened
-  const bytes = Buffer.from('\ufeffdata: 0\n\n: hello\n\nevent: x\r\ndata: {"a":"😀"}\r\n\r\n:\r\rdata: b\rdata:c\r\rid: 1\nretry: 5\nfoo\n\ndata\n\n\n\n: ping\n\ndata: \u2028 last\n\n')
+  const bytes = Buffer.from(
+    '\ufeffdata: 0\n\n: hello\n\nevent: x\r\ndata: {"a":"😀"}\r\n\r\n:\r\rdata: b\rdata:c\r\rid: 1\nretry: 5\nfoo\n\ndata\n\n\n\n: ping\n\ndata: \u2028 last\n\n'
+  )
   for (const byte of bytes) {
     response.write(Buffer.from([byte]))
     await new Promise(resolve => setImmediate(resolve))
@@ -90,7 +102,7 @@ t.test('any cut of the bytes passes as it is: single bytes, comments, all line e
   t.equal(await gateway.metric(EVENTS), 5, 'comments, blank lines and blocks without data are no events')
 })
 
-t.test('a comment arrives although no event follows', async t => {
+t.test('a comment arrives even if no event follows', async t => {
   const { gateway, opened } = await streaming(t)
   const client = await listen(gateway)
   const { response } = await opened
@@ -100,7 +112,7 @@ t.test('a comment arrives although no event follows', async t => {
   response.end()
 })
 
-t.test('a client that does not read stops the agent', async t => {
+t.test('a client that does not read pauses the agent', async t => {
   let written = 0
   let stopped = false
   let aborted = false
@@ -127,7 +139,9 @@ t.test('a client that does not read stops the agent', async t => {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   socket.on('error', () => {})
   socket.pause()
-  socket.write(`POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`)
+  socket.write(
+    `POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
+  )
   await until(() => stopped, 'the agent to be stopped')
   // Kernel buffers on two loopback connections take some megabytes; what matters is that it ends.
   let before = -1
@@ -149,7 +163,7 @@ t.test('a client that does not read stops the agent', async t => {
   await until(async () => await gateway.metric(ACTIVE) === 0)
 })
 
-t.test('a client that leaves mid-stream aborts the agent\'s request', async t => {
+t.test('a client that disconnects mid-stream aborts the agent\'s request', async t => {
   const { gateway, opened } = await streaming(t)
   const client = await listen(gateway)
   const { response } = await opened
@@ -181,7 +195,7 @@ t.test('an agent that dies mid-stream gives the client an error, never a clean e
   }
 })
 
-t.test('a client of HTTP/1.0, which reads to the end of the connection, is told by a reset', async t => {
+t.test('a client of HTTP/1.0, which reads to the end of the connection, gets a reset', async t => {
   const agent = await rawAgent(t, socket => {
     socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n')
     setTimeout(() => { socket.resetAndDestroy() }, 100)
@@ -191,12 +205,14 @@ t.test('a client of HTTP/1.0, which reads to the end of the connection, is told 
   let error = ''
   socket.on('error', (failure: NodeJS.ErrnoException) => { error = failure.code ?? '' })
   socket.resume()
-  socket.write(`POST /rpc HTTP/1.0\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`)
+  socket.write(
+    `POST /rpc HTTP/1.0\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
+  )
   await once(socket, 'close').catch(() => {})
   t.equal(error, 'ECONNRESET')
 })
 
-t.test('a truncated JSON answer is an error too', async t => {
+t.test('a truncated JSON response is an error too', async t => {
   const agent = await rawAgent(t, socket => {
     socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"jsonrpc"')
     setTimeout(() => { socket.end() }, 50)
@@ -217,12 +233,23 @@ t.test('streams are streams in HTTP+JSON too, by POST and by GET', async t => {
   })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const rest = JSON.stringify({ message: MESSAGE })
-  const posted = await rawExchange(gateway.url, `POST /rest/message:stream HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\nconnection: close\r\ncontent-length: ${rest.length}\r\n\r\n${rest}`)
+  const posted = await rawExchange(
+    gateway.url,
+    `POST /rest/message:stream HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\nconnection: close\r\ncontent-length: ${rest.length}\r\n\r\n${rest}`
+  )
   t.match(posted, /data: \{"statusUpdate":\{\}\}/)
-  const got = await rawExchange(gateway.url, 'GET /rest/tasks/1:subscribe HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\nconnection: close\r\n\r\n')
+  const got = await rawExchange(
+    gateway.url,
+    'GET /rest/tasks/1:subscribe HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\nconnection: close\r\n\r\n'
+  )
   t.match(got, /x-accel-buffering: no/)
   t.equal(await gateway.metric(EVENTS), 4)
-  t.equal(await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SubscribeToTask",binding="HTTP+JSON",version="1.0",outcome="forwarded"}'), 1)
+  t.equal(
+    await gateway.metric(
+      'a2a_gateway_requests_total{agent="agent",operation="SubscribeToTask",binding="HTTP+JSON",version="1.0",outcome="forwarded"}'
+    ),
+    1
+  )
 })
 
 t.test('two hundred streams at once, each with its own events', async t => {
@@ -237,7 +264,11 @@ t.test('two hundred streams at once, each with its own events', async t => {
   })
   const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}", connections: 300}}]` })
   const texts = Array.from({ length: 200 }, async (_, i) => {
-    const response = await fetch(`${gateway.url}/rpc`, { method: 'POST', headers: { 'content-type': 'application/json', 'a2a-version': '1.0' }, body: rpcBody('SendStreamingMessage', { message: MESSAGE }, String(i)) })
+    const response = await fetch(`${gateway.url}/rpc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      body: rpcBody('SendStreamingMessage', { message: MESSAGE }, String(i))
+    })
     return await response.text()
   })
   await until(() => responses.length === 200, 'all streams', 20_000)

@@ -30,7 +30,13 @@ const loaded = (schemas: Readonly<Record<string, unknown>>): LoadedCards => {
 }
 
 const [agent] = configOf({ yaml: oneAgent('http://agent.test') }).agents
-const options = (previous: AgentState | null = null): AgentStateOptions => ({ agent: agent as never, maxExtensions: 8, publicBase: '', previous, secretOf: SECRET_HIDDEN })
+const options = (previous: AgentState | null = null): AgentStateOptions => ({
+  agent: agent as never,
+  maxExtensions: 8,
+  publicBase: '',
+  previous,
+  secretOf: SECRET_HIDDEN
+})
 
 // What is measured is sizes: the machine may be busy.
 const compiler = new CardCompiler({ time: 100_000 })
@@ -39,19 +45,25 @@ t.teardown(() => compiler.close())
 /** What a gateway does with the card. */
 async function load (schemas: Readonly<Record<string, unknown>>, previous: AgentState | null = null): Promise<AgentState> {
   const cards = loaded(schemas)
-  return buildAgentState(cards, { ...options(previous), ready: await readySchemas(await compiler.write(schemasToCompile(cards, options(previous)))) })
+  return buildAgentState(cards, {
+    ...options(previous),
+    ready: await readySchemas(await compiler.write(schemasToCompile(cards, options(previous))))
+  })
 }
 
 for (const [name, { outcome, problem, schemas }] of Object.entries(HOSTILE_CARDS)) {
   t.test(`${name}: ${outcome}`, async t => {
     if (outcome === 'rejected') return await t.rejects(load(schemas), { message: problem })
     const state = await load(schemas)
-    t.ok(state.policy['1.0'].unusable.some(({ message }) => problem.test(message)), state.policy['1.0'].unusable[0]?.message ?? 'nothing is unusable')
+    t.ok(
+      state.policy['1.0'].unusable.some(({ message }) => problem.test(message)),
+      state.policy['1.0'].unusable[0]?.message ?? 'nothing is unusable'
+    )
     t.ok(state.policy['1.0'].unusable.length <= 101, 'few are told')
   })
   // Code is counted where it is written.
   if (problem.source.includes('characters of code')) continue
-  t.test(`${name}: the same where there is no thread`, async t => {
+  t.test(`${name}: the same without a thread`, async t => {
     let told: string
     try {
       told = buildAgentState(loaded(schemas), options()).policy['1.0'].unusable.map(one => one.message).join('\n')
@@ -62,7 +74,7 @@ for (const [name, { outcome, problem, schemas }] of Object.entries(HOSTILE_CARDS
   })
 }
 
-t.test('compiling takes no more than its time', async t => {
+t.test('compiling has a time limit', async t => {
   const short = new CardCompiler({ time: 1 })
   t.teardown(() => short.close())
   const { a } = HOSTILE_CARDS['references copied everywhere']?.schemas as { a: unknown }
@@ -70,7 +82,7 @@ t.test('compiling takes no more than its time', async t => {
   t.equal(short.running, false, 'the thread is ended')
 })
 
-t.test('compiling takes no more than its memory, and the next card is compiled', async t => {
+t.test('compiling has a memory limit, and the next card is compiled', async t => {
   const small = new CardCompiler({ heap: 12, time: 100_000 })
   t.teardown(() => small.close())
   const { a } = HOSTILE_CARDS['references copied everywhere']?.schemas as { a: unknown }
@@ -81,7 +93,12 @@ t.test('compiling takes no more than its memory, and the next card is compiled',
 })
 
 t.test('the thread adds the compiled form of the code; code with a form that V8 rejects works as well', async t => {
-  const schema = { type: 'object', properties: { a: { $ref: '#/$defs/n' } }, required: ['a'], $defs: { n: { type: 'integer', pattern: '^x' } } }
+  const schema = {
+    type: 'object',
+    properties: { a: { $ref: '#/$defs/n' } },
+    required: ['a'],
+    $defs: { n: { type: 'integer', pattern: '^x' } }
+  }
   const { code, ...rest } = (await compiler.write(new Map([['a', schema]]))).get('a') ?? { code: { ok: false } }
   if (!code.ok) throw new Error('the schema does not compile')
   t.ok((code.quick.compiled?.length ?? 0) > 1_000 && (code.full.compiled?.length ?? 0) > 1_000)
@@ -94,27 +111,35 @@ t.test('the thread adds the compiled form of the code; code with a form that V8 
   }
 })
 
-t.test('a job that nobody wants any more ends; others go on; a thread without work ends', async t => {
+t.test('a job that is no longer needed ends; others continue; an idle thread ends', async t => {
   const one = new CardCompiler({ idle: 10 })
   t.teardown(() => one.close())
   const stop = new AbortController()
-  const first = one.write(new Map([['a', { anyOf: Array.from({ length: 1_000 }, (_, index) => ({ required: [`k${index}`] })) }]]), stop.signal)
+  const first = one.write(
+    new Map([['a', { anyOf: Array.from({ length: 1_000 }, (_, index) => ({ required: [`k${index}`] })) }]]),
+    stop.signal
+  )
   const second = one.write(new Map([['b', { type: 'string' }]]), stop.signal)
   const third = one.write(new Map([['c', { type: 'string' }]]))
   stop.abort()
-  await t.rejects(first, { message: 'not wanted any more' })
-  await t.rejects(second, { message: 'not wanted any more' })
+  await t.rejects(first, { message: 'no longer needed' })
+  await t.rejects(second, { message: 'no longer needed' })
   t.match((await third).get('c'), { code: { ok: true } })
   await until(() => !one.running, 'the thread to end')
 })
 
-t.test('what is known is compiled once; what is small starts no thread', async t => {
+t.test('a known schema is compiled once; a small card starts no thread', async t => {
   const before = compiler.started
-  const large = { type: 'object', properties: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, { type: 'string' }])) }
+  const large = {
+    type: 'object',
+    properties: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, { type: 'string' }]))
+  }
   t.ok(costOf(large, 1_000) > COMPILED_HERE)
   const state = await load({ large })
   t.equal(schemasToCompile(loaded({ large, other: { const: 1 } }), options(state)).size, 1)
-  t.throws(() => buildAgentState(loaded({ large }), { ...options(), ready: new Map() }), { message: 'a schema of the card is not compiled yet' })
+  t.throws(() => buildAgentState(loaded({ large }), { ...options(), ready: new Map() }), {
+    message: 'a schema of the card is not compiled yet'
+  })
   t.equal(buildAgentState(loaded({ large: { const: 1 } }), { ...options(), ready: new Map() }).policy['1.0'].unusable.length, 0)
   t.ok(compiler.started - before <= 1)
   // Schemas that were taken over count again: a card cannot grow without bound, a little at each refresh.
@@ -139,23 +164,32 @@ async function twoAgents (t: Test) {
     `  - {name: other, path: /other, upstream: {url: "${other.url}"}}`,
     'telemetry: {logs: {level: info}}'].join('\n')
   const gateway = await gatewayFor(t, { yaml })
-  const about = async (): Promise<{ card: { state: string, etag: unknown, problem: string | null, warnings: readonly string[] } }> =>
-    (await (await fetch(`${gateway.adminUrl}/agents`)).json() as { name: string, card: never }[]).find(({ name }) => name === 'hostile') as never
+  const about = async (): Promise<{ card: { state: string; etag: unknown; problem: string | null; warnings: readonly string[] } }> =>
+    ((await (await fetch(`${gateway.adminUrl}/agents`)).json()) as { name: string; card: never }[]).find(
+      ({ name }) => name === 'hostile'
+    ) as never
   return { self, gateway, about }
 }
 
-t.test('a gateway keeps the previous card, says why, and serves every other agent', { timeout: 60_000 }, async t => {
+t.test('a gateway keeps the previous card, reports the reason, and serves every other agent', { timeout: 60_000 }, async t => {
   const { self, gateway, about } = await twoAgents(t)
   const before = await about()
   t.equal(before.card.state, 'ok')
   for (const schemas of [{ a: { pattern: PATTERN_OF_700_BYTES } }, cardOf29Kilobytes('x')]) {
     self.schemas = schemas
     const rejected = await gateway.metric('a2a_gateway_card_refreshes_total{agent="hostile",outcome="invalid"}')
-    await until(async () => await gateway.metric('a2a_gateway_card_refreshes_total{agent="hostile",outcome="invalid"}') > rejected, 'the card to be rejected', 30_000)
+    await until(
+      async () => (await gateway.metric('a2a_gateway_card_refreshes_total{agent="hostile",outcome="invalid"}')) > rejected,
+      'the card to be rejected',
+      30_000
+    )
     const after = await about()
     t.equal(after.card.state, 'stale')
     t.same(after.card.etag, before.card.etag, 'the previous card is in force')
-    t.match(after.card.problem, /does not hold a usable card: the patterns of the card compile to \d+ instructions together, more than 25000/)
+    t.match(
+      after.card.problem,
+      /does not contain a usable card: the patterns of the card compile to \d+ instructions together, more than 25000/
+    )
     t.ok(gateway.logs().some(line => /agent hostile has no newer card: .*instructions together/.test(String(line.msg))), 'the log says so')
     for (const path of ['hostile', 'other']) t.equal((await rpc(`${gateway.url}/${path}/rpc`)).status, 200, path)
   }
@@ -164,10 +198,16 @@ t.test('a gateway keeps the previous card, says why, and serves every other agen
   t.notSame((await about()).card.etag, before.card.etag)
 })
 
-t.test('a large card that is honest is compiled in the thread and used', { timeout: 60_000 }, async t => {
+t.test('a large valid card is compiled in the thread and used', { timeout: 60_000 }, async t => {
   const { self, gateway, about } = await twoAgents(t)
   const before = await about()
-  self.schemas = { order: { type: 'object', properties: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, { type: 'string', pattern: '^[a-z]{1,9}$' }])), additionalProperties: false } }
+  self.schemas = {
+    order: {
+      type: 'object',
+      properties: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, { type: 'string', pattern: '^[a-z]{1,9}$' }])),
+      additionalProperties: false
+    }
+  }
   await until(async () => JSON.stringify((await about()).card.etag) !== JSON.stringify(before.card.etag), 'the card to be used', 30_000)
   t.same((await about()).card.warnings, [])
   const send = async (data: unknown): Promise<unknown> => {

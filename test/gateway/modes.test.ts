@@ -17,26 +17,110 @@ async function inMode (t: Test, mode: string, extra = ''): Promise<{ agent: Fake
   return { agent, gateway }
 }
 
-interface Case { readonly name: string, readonly path: string, readonly options: CallOptions & { body: string }, readonly extension: string, readonly rule: string, readonly reason: string }
+interface Case {
+  readonly name: string
+  readonly path: string
+  readonly options: CallOptions & { body: string }
+  readonly extension: string
+  readonly rule: string
+  readonly reason: string
+}
 
 const JSON_1_0 = [...JSON_TYPE, ...V1]
 const send = rpcBody('SendMessage', { message: MESSAGE })
 
 const CASES: readonly Case[] = [
-  { name: 'a missing required extension', path: '/rpc', options: { headers: JSON_1_0, body: send }, extension: REQUIRED, rule: 'required', reason: 'EXTENSION_SUPPORT_REQUIRED' },
-  { name: 'the same in HTTP+JSON', path: '/rest/message:send', options: { headers: JSON_1_0, body: JSON.stringify({ message: MESSAGE }) }, extension: REQUIRED, rule: 'required', reason: 'EXTENSION_SUPPORT_REQUIRED' },
-  { name: 'invalid JSON', path: '/rpc', options: { headers: JSON_1_0, body: '{"jsonrpc":"2.0",,}' }, extension: GATEWAY, rule: 'json', reason: 'PARSE_ERROR' },
-  { name: 'bytes that are no UTF-8, as far as a text can be', path: '/rpc', options: { headers: JSON_1_0, body: '\ufeff{}' }, extension: GATEWAY, rule: 'json', reason: 'PARSE_ERROR' },
-  { name: 'duplicate keys', path: '/rpc', options: { headers: JSON_1_0, body: '{"jsonrpc":"2.0","id":1,"method":"SendMessage","method":"GetTask"}' }, extension: GATEWAY, rule: 'json', reason: 'PARSE_ERROR' },
-  { name: 'a batch', path: '/rpc', options: { headers: JSON_1_0, body: `[${send}]` }, extension: GATEWAY, rule: 'envelope', reason: 'INVALID_REQUEST' },
-  { name: 'an unknown method', path: '/rpc', options: { headers: [...JSON_1_0, 'a2a-extensions', REQUIRED], body: rpcBody('Dance', { a: 1 }) }, extension: GATEWAY, rule: 'unknown-method', reason: 'METHOD_NOT_FOUND' },
-  { name: 'a wrong type', path: '/rpc', options: { headers: ['content-type', 'text/plain', ...V1], body: send }, extension: GATEWAY, rule: 'content-type', reason: 'CONTENT_TYPE_NOT_SUPPORTED' },
-  { name: 'a compressed body', path: '/rpc', options: { headers: [...JSON_1_0, 'content-encoding', 'gzip'], body: 'zipped' }, extension: GATEWAY, rule: 'content-encoding', reason: 'CONTENT_ENCODING_NOT_SUPPORTED' },
-  { name: 'a version nobody speaks', path: '/rpc', options: { headers: [...JSON_TYPE, 'a2a-version', '99.0', 'a2a-extensions', REQUIRED], body: send }, extension: GATEWAY, rule: 'version', reason: 'VERSION_NOT_SUPPORTED' },
-  { name: 'an empty REST message', path: '/rest/message:send', options: { headers: [...JSON_1_0, 'a2a-extensions', REQUIRED], body: '' }, extension: GATEWAY, rule: 'json', reason: 'PARSE_ERROR' }
+  {
+    name: 'a missing required extension',
+    path: '/rpc',
+    options: { headers: JSON_1_0, body: send },
+    extension: REQUIRED,
+    rule: 'required',
+    reason: 'EXTENSION_SUPPORT_REQUIRED'
+  },
+  {
+    name: 'the same in HTTP+JSON',
+    path: '/rest/message:send',
+    options: { headers: JSON_1_0, body: JSON.stringify({ message: MESSAGE }) },
+    extension: REQUIRED,
+    rule: 'required',
+    reason: 'EXTENSION_SUPPORT_REQUIRED'
+  },
+  {
+    name: 'invalid JSON',
+    path: '/rpc',
+    options: { headers: JSON_1_0, body: '{"jsonrpc":"2.0",,}' },
+    extension: GATEWAY,
+    rule: 'json',
+    reason: 'PARSE_ERROR'
+  },
+  {
+    name: 'bytes that are no UTF-8, as far as a text can be',
+    path: '/rpc',
+    options: { headers: JSON_1_0, body: '\ufeff{}' },
+    extension: GATEWAY,
+    rule: 'json',
+    reason: 'PARSE_ERROR'
+  },
+  {
+    name: 'duplicate keys',
+    path: '/rpc',
+    options: { headers: JSON_1_0, body: '{"jsonrpc":"2.0","id":1,"method":"SendMessage","method":"GetTask"}' },
+    extension: GATEWAY,
+    rule: 'json',
+    reason: 'PARSE_ERROR'
+  },
+  {
+    name: 'a batch',
+    path: '/rpc',
+    options: { headers: JSON_1_0, body: `[${send}]` },
+    extension: GATEWAY,
+    rule: 'envelope',
+    reason: 'INVALID_REQUEST'
+  },
+  {
+    name: 'an unknown method',
+    path: '/rpc',
+    options: { headers: [...JSON_1_0, 'a2a-extensions', REQUIRED], body: rpcBody('Dance', { a: 1 }) },
+    extension: GATEWAY,
+    rule: 'unknown-method',
+    reason: 'METHOD_NOT_FOUND'
+  },
+  {
+    name: 'a wrong type',
+    path: '/rpc',
+    options: { headers: ['content-type', 'text/plain', ...V1], body: send },
+    extension: GATEWAY,
+    rule: 'content-type',
+    reason: 'CONTENT_TYPE_NOT_SUPPORTED'
+  },
+  {
+    name: 'a compressed body',
+    path: '/rpc',
+    options: { headers: [...JSON_1_0, 'content-encoding', 'gzip'], body: 'zipped' },
+    extension: GATEWAY,
+    rule: 'content-encoding',
+    reason: 'CONTENT_ENCODING_NOT_SUPPORTED'
+  },
+  {
+    name: 'a version nobody speaks',
+    path: '/rpc',
+    options: { headers: [...JSON_TYPE, 'a2a-version', '99.0', 'a2a-extensions', REQUIRED], body: send },
+    extension: GATEWAY,
+    rule: 'version',
+    reason: 'VERSION_NOT_SUPPORTED'
+  },
+  {
+    name: 'an empty REST message',
+    path: '/rest/message:send',
+    options: { headers: [...JSON_1_0, 'a2a-extensions', REQUIRED], body: '' },
+    extension: GATEWAY,
+    rule: 'json',
+    reason: 'PARSE_ERROR'
+  }
 ]
 
-t.test('enforce refuses each of these before the agent is asked', async t => {
+t.test('enforce rejects each of these before the agent is called', async t => {
   for (const one of CASES) {
     const { agent, gateway } = await inMode(t, 'enforce')
     const got = await call(gateway.url + one.path, one.options)
@@ -44,7 +128,13 @@ t.test('enforce refuses each of these before the agent is asked', async t => {
     t.match(got.text, `"reason":"${one.reason}"`)
     t.equal(agent.received.length, 0)
     t.match(gateway.audits(), [{ decision: 'rejected', agent: 'agent', reason: one.reason, rule: one.rule }])
-    t.equal(await gateway.metric(`a2a_gateway_violations_total{agent="agent",extension="${one.extension}",rule="${one.rule}",phase="request",mode="enforce"}`), 1, `${one.name}: counted`)
+    t.equal(
+      await gateway.metric(
+        `a2a_gateway_violations_total{agent="agent",extension="${one.extension}",rule="${one.rule}",phase="request",mode="enforce"}`
+      ),
+      1,
+      `${one.name}: counted`
+    )
   }
 })
 
@@ -62,11 +152,17 @@ t.test('observe records each of these and forwards the same bytes', async t => {
       t.same(lines(request?.rawHeaders ?? [], name), lines(one.options.headers ?? [], name), `${one.name}: ${name}`)
     }
     t.match(gateway.audits(), [{ decision: 'observed', agent: 'agent', reason: one.reason, rule: one.rule }], one.name)
-    t.equal(await gateway.metric(`a2a_gateway_violations_total{agent="agent",extension="${one.extension}",rule="${one.rule}",phase="request",mode="observe"}`), 1, `${one.name}: counted`)
+    t.equal(
+      await gateway.metric(
+        `a2a_gateway_violations_total{agent="agent",extension="${one.extension}",rule="${one.rule}",phase="request",mode="observe"}`
+      ),
+      1,
+      `${one.name}: counted`
+    )
   }
 })
 
-t.test('observe does not strip what unlistedExtensions would', async t => {
+t.test('observe does not strip unlisted extensions', async t => {
   const { agent, gateway } = await inMode(t, 'observe', ', unlistedExtensions: strip')
   await call(`${gateway.url}/rpc`, { headers: [...JSON_1_0, 'a2a-extensions', `urn:x,${REQUIRED}`], body: send })
   t.same(lines(agent.received[0]?.rawHeaders ?? [], 'a2a-extensions'), ['urn:x', REQUIRED])
@@ -94,17 +190,37 @@ t.test('unknownMethods: forward lets extension methods through, checked like mes
   const body = rpcBody('Dance', { a: 1 })
   t.equal((await call(`${gateway.url}/rpc`, { headers: [...JSON_1_0, 'a2a-extensions', REQUIRED], body })).status, 200)
   t.equal(agent.received[0]?.body.toString(), body)
-  t.equal(await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="Other",binding="JSONRPC",version="1.0",outcome="forwarded"}'), 1)
+  t.equal(
+    await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="Other",binding="JSONRPC",version="1.0",outcome="forwarded"}'),
+    1
+  )
 })
 
 t.test('one policy may observe while the agent enforces, and the other way round', async t => {
-  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED, required: true }, { uri: 'urn:b', required: true }] } }) })
+  const agent = await fakeAgent(t, {
+    card: url =>
+      plainCard(url, {
+        capabilities: {
+          extensions: [
+            { uri: REQUIRED, required: true },
+            { uri: 'urn:b', required: true }
+          ]
+        }
+      })
+  })
   const policies = (mode: string): string => `extensions: {mine: {uri: "${REQUIRED}", mode: ${mode}}}`
-  const lenient = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [mine]}]\n${policies('observe')}` })
+  const lenient = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [mine]}]\n${policies('observe')}`
+  })
   const refused = await call(`${lenient.url}/rpc`, { headers: JSON_1_0, body: send })
   t.match(refused.text, /"missingExtensions":"urn:b"/)
-  t.equal(await lenient.metric('a2a_gateway_violations_total{agent="agent",extension="mine",rule="required",phase="request",mode="observe"}'), 1)
+  t.equal(
+    await lenient.metric('a2a_gateway_violations_total{agent="agent",extension="mine",rule="required",phase="request",mode="observe"}'),
+    1
+  )
   t.equal((await call(`${lenient.url}/rpc`, { headers: [...JSON_1_0, 'a2a-extensions', 'urn:b'], body: send })).status, 200)
-  const strict = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, mode: observe, extensions: [mine]}]\n${policies('enforce')}` })
+  const strict = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, mode: observe, extensions: [mine]}]\n${policies('enforce')}`
+  })
   t.match((await call(`${strict.url}/rpc`, { headers: JSON_1_0, body: send })).json(), { error: { code: -32008 } })
 })

@@ -14,14 +14,27 @@ const A = 'https://example.com/ext/a/v1'
 const B = 'https://example.com/ext/b/v1'
 const C = 'https://example.com/ext/c/v1'
 
-interface Setup { readonly agent?: string, readonly upstream?: string, readonly root?: string, readonly echo?: readonly string[], readonly status?: number, readonly extensions?: ReadonlyArray<{ uri: string, required?: boolean }> }
+interface Setup {
+  readonly agent?: string
+  readonly upstream?: string
+  readonly root?: string
+  readonly echo?: readonly string[]
+  readonly status?: number
+  readonly extensions?: ReadonlyArray<{ uri: string; required?: boolean }>
+}
 
 async function setup (t: Test, options: Setup = {}): Promise<{ agent: FakeAgent, gateway: TestGateway }> {
   const agent = await fakeAgent(t, {
     card: url => plainCard(url, { capabilities: { extensions: options.extensions ?? [{ uri: A }, { uri: B }] } }),
-    answer: (_request, response) => { response.writeHead(options.status ?? 200, ['content-type', 'application/json', ...options.echo ?? []] as unknown as string[]).end('{}') }
+    answer: (_request, response) => {
+      response
+        .writeHead(options.status ?? 200, ['content-type', 'application/json', ...(options.echo ?? [])] as unknown as string[])
+        .end('{}')
+    }
   })
-  const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"${options.upstream ?? ''}}${options.agent ?? ''}}]\n${options.root ?? ''}` })
+  const gateway = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"${options.upstream ?? ''}}${options.agent ?? ''}}]\n${options.root ?? ''}`
+  })
   return { agent, gateway }
 }
 
@@ -31,7 +44,7 @@ function arrived (agent: FakeAgent): [string[], string[]] {
   return [lines(raw, 'a2a-extensions'), lines(raw, 'x-a2a-extensions')]
 }
 
-t.test('whatever way a client writes its list, the agent gets each URI once, in order', async t => {
+t.test('for every form of the client\'s list, the agent gets each URI once, in order', async t => {
   const { agent, gateway } = await setup(t)
   const table: Array<[string, readonly string[], string[]]> = [
     ['one', ['A2A-Extensions', A], [A]],
@@ -53,7 +66,7 @@ t.test('whatever way a client writes its list, the agent gets each URI once, in 
   }
 })
 
-t.test('spelling and form are the agent\'s, for both versions', async t => {
+t.test('spelling and form are those of the agent, for both versions', async t => {
   const table: Array<[string, string, [string[], string[]], [string[], string[]]]> = [
     ['auto', 'repeated', [[A, B], []], [[], [A, B]]],
     ['auto', 'joined', [[`${A},${B}`], []], [[], [`${A},${B}`]]],
@@ -89,7 +102,10 @@ t.test('unlistedExtensions: forward, strip, reject', async t => {
   const reject = await setup(t, { agent: ', unlistedExtensions: reject' })
   const got = await rpc(`${reject.gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, headers)
   t.match(got.json(), { error: { code: -32004, message: new RegExp(A), data: [{ reason: 'EXTENSION_NOT_ALLOWED' }] } })
-  const rest = await call(`${reject.gateway.url}/rest/message:send`, { headers: [...JSON_TYPE, ...V1, ...headers], body: JSON.stringify({ message: MESSAGE }) })
+  const rest = await call(`${reject.gateway.url}/rest/message:send`, {
+    headers: [...JSON_TYPE, ...V1, ...headers],
+    body: JSON.stringify({ message: MESSAGE })
+  })
   t.equal(rest.status, 403)
   t.match(rest.json(), { error: { code: 403, status: 'PERMISSION_DENIED' } })
   t.equal(reject.agent.received.length, 0)
@@ -102,10 +118,21 @@ const INJECT = (expose: boolean): Setup => ({
   extensions: [{ uri: A }, { uri: C, required: true }]
 })
 
-t.test('what policy injects is asked for on every operation', async t => {
+t.test('injected extensions are requested on every operation', async t => {
   const { agent, gateway } = await setup(t, INJECT(false))
   const id = { id: 't', taskId: 't' }
-  for (const method of ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig']) {
+  for (const method of [
+    'SendMessage',
+    'SendStreamingMessage',
+    'GetTask',
+    'ListTasks',
+    'CancelTask',
+    'SubscribeToTask',
+    'CreateTaskPushNotificationConfig',
+    'GetTaskPushNotificationConfig',
+    'ListTaskPushNotificationConfigs',
+    'DeleteTaskPushNotificationConfig'
+  ]) {
     t.equal((await rpc(`${gateway.url}/rpc`, method, method.startsWith('Send') ? { message: MESSAGE } : id)).status, 200, method)
     t.same(arrived(agent), [[C], []], method)
   }
@@ -113,7 +140,15 @@ t.test('what policy injects is asked for on every operation', async t => {
   t.same(arrived(agent)[0], [A, C], 'after the client\'s own')
   await rpc(`${gateway.url}/rpc`, 'GetTask', id, ['A2A-Extensions', `${C},${A}`])
   t.same(arrived(agent)[0], [C, A], 'and not twice')
-  for (const [verb, path] of [['GET', '/rest/tasks'], ['GET', '/rest/tasks/1'], ['POST', '/rest/tasks/1:cancel'], ['GET', '/rest/tasks/1:subscribe'], ['GET', '/rest/tasks/1/pushNotificationConfigs'], ['DELETE', '/rest/tasks/1/pushNotificationConfigs/2'], ['GET', '/rest/tenant/tasks']] as const) {
+  for (const [verb, path] of [
+    ['GET', '/rest/tasks'],
+    ['GET', '/rest/tasks/1'],
+    ['POST', '/rest/tasks/1:cancel'],
+    ['GET', '/rest/tasks/1:subscribe'],
+    ['GET', '/rest/tasks/1/pushNotificationConfigs'],
+    ['DELETE', '/rest/tasks/1/pushNotificationConfigs/2'],
+    ['GET', '/rest/tenant/tasks']
+  ] as const) {
     t.equal((await call(gateway.url + path, { method: verb, headers: V1 })).status, 200, `${verb} ${path}`)
     t.same(arrived(agent), [[C], []])
   }
@@ -121,55 +156,88 @@ t.test('what policy injects is asked for on every operation', async t => {
   t.same(arrived(agent), [[], [C]], '0.3')
 })
 
-t.test('the echo comes back in the client\'s spelling', async t => {
-  for (const echo of [['A2A-Extensions', A, 'A2A-Extensions', B], ['X-A2A-Extensions', `${A}, ${B}`], ['a2a-extensions', A, 'x-a2a-extensions', `${B},${A}`]]) {
+t.test('the echo has the client\'s spelling', async t => {
+  for (const echo of [
+    ['A2A-Extensions', A, 'A2A-Extensions', B],
+    ['X-A2A-Extensions', `${A}, ${B}`],
+    ['a2a-extensions', A, 'x-a2a-extensions', `${B},${A}`]
+  ]) {
     const { gateway } = await setup(t, { echo })
-    for (const [sent, back, other] of [['A2A-Extensions', 'a2a-extensions', 'x-a2a-extensions'], ['X-A2A-Extensions', 'x-a2a-extensions', 'a2a-extensions']] as const) {
+    for (const [sent, back, other] of [
+      ['A2A-Extensions', 'a2a-extensions', 'x-a2a-extensions'],
+      ['X-A2A-Extensions', 'x-a2a-extensions', 'a2a-extensions']
+    ] as const) {
       const got = await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, [sent, `${A},${B}`])
-      t.same(lines(got.rawHeaders, back).join(',').split(/\s*,\s*/), [A, B])
+      t.same(
+        lines(got.rawHeaders, back)
+          .join(',')
+          .split(/\s*,\s*/),
+        [A, B]
+      )
       t.equal(got.headers[other], undefined)
     }
     const silent = await rpc(`${gateway.url}/rpc`)
-    t.equal(silent.headers['a2a-extensions'], `${A},${B}`, 'to a client that asked for nothing, in its version\'s')
+    t.equal(silent.headers['a2a-extensions'], `${A},${B}`, "to a client that asked for nothing, in its version's")
     const legacy = await call(`${gateway.url}/rpc`, { headers: JSON_TYPE, body: rpcBody('tasks/get', { id: 't' }) })
     t.equal(legacy.headers['x-a2a-extensions'], `${A},${B}`)
   }
 })
 
-t.test('an injected URI is hidden from the echo, unless exposed or asked for', async t => {
+t.test('an injected URI is hidden from the echo, unless exposed or requested', async t => {
   const echo = ['A2A-Extensions', `${A},${C}`]
   const hidden = await setup(t, { ...INJECT(false), echo })
   t.equal((await rpc(`${hidden.gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['A2A-Extensions', A])).headers['a2a-extensions'], A)
-  t.equal((await rpc(`${hidden.gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['A2A-Extensions', `${A},${C}`])).headers['a2a-extensions'], `${A},${C}`)
+  t.equal(
+    (await rpc(`${hidden.gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['A2A-Extensions', `${A},${C}`])).headers[
+      'a2a-extensions'
+    ],
+    `${A},${C}`
+  )
   const onlyIt = await setup(t, { ...INJECT(false), echo: ['A2A-Extensions', C] })
   t.equal((await rpc(`${onlyIt.gateway.url}/rpc`)).headers['a2a-extensions'], undefined, 'no empty header is left')
   const exposed = await setup(t, { ...INJECT(true), echo })
-  t.equal((await rpc(`${exposed.gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['A2A-Extensions', A])).headers['a2a-extensions'], `${A},${C}`)
+  t.equal(
+    (await rpc(`${exposed.gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['A2A-Extensions', A])).headers['a2a-extensions'],
+    `${A},${C}`
+  )
 })
 
-t.test('activations are counted by who asked and what came back', async t => {
+t.test('activations are counted by requester and echo', async t => {
   const { gateway } = await setup(t, { ...INJECT(false), echo: ['A2A-Extensions', `${C},${B}`] })
   await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['A2A-Extensions', A])
   await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['A2A-Extensions', `${A},urn:from-a-client`])
-  const count = (extension: string, source: string, echo: string): Promise<number> => gateway.metric(`a2a_gateway_activations_total{agent="agent",extension="${extension}",source="${source}",echo="${echo}"}`)
+  const count = (extension: string, source: string, echo: string): Promise<number> =>
+    gateway.metric(`a2a_gateway_activations_total{agent="agent",extension="${extension}",source="${source}",echo="${echo}"}`)
   t.equal(await count(A, 'client', 'absent'), 2)
   t.equal(await count('mine', 'gateway', 'confirmed'), 2)
   t.equal(await count('other', 'client', 'unexpected'), 2, 'B, which this card does not list')
   t.equal(await count('other', 'client', 'absent'), 1, 'a client\'s own URI is no label')
   const failing = await setup(t, { status: 500 })
   await rpc(`${failing.gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['A2A-Extensions', A])
-  t.equal(await failing.gateway.metric(`a2a_gateway_activations_total{agent="agent",extension="${A}",source="client",echo="absent"}`), 0, 'a failure says nothing of activation')
+  t.equal(
+    await failing.gateway.metric(`a2a_gateway_activations_total{agent="agent",extension="${A}",source="client",echo="absent"}`),
+    0,
+    'a failure says nothing of activation'
+  )
 })
 
-t.test('A2A-Version is sent on normalised, and stays absent for 0.3', async t => {
+t.test('A2A-Version is forwarded normalised, and stays absent for 0.3', async t => {
   const { agent, gateway } = await setup(t)
   const versionOf = (): string[] => lines(agent.received.at(-1)?.rawHeaders ?? [], 'a2a-version')
   for (const sent of ['1.0', '1.0.1', '1.0.0', ' 1.0 ', '1.0.9-rc1']) {
-    t.equal((await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, 'A2A-Version', sent], body: rpcBody('GetTask', { id: '1' }) })).status, 200, sent)
+    t.equal(
+      (await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, 'A2A-Version', sent], body: rpcBody('GetTask', { id: '1' }) })).status,
+      200,
+      sent
+    )
     t.same(versionOf(), ['1.0'], sent)
   }
   for (const sent of ['0.3', '0.3.0', '0.2.6']) {
-    t.equal((await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, 'a2a-version', sent], body: rpcBody('tasks/get', { id: '1' }) })).status, 200, sent)
+    t.equal(
+      (await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, 'a2a-version', sent], body: rpcBody('tasks/get', { id: '1' }) })).status,
+      200,
+      sent
+    )
     t.same(versionOf(), ['0.3'], sent)
   }
   for (const headers of [[], ['a2a-version', '']]) {
@@ -188,7 +256,7 @@ t.test('A2A-Version is sent on normalised, and stays absent for 0.3', async t =>
   t.equal(agent.received.length, before)
 })
 
-t.test('more extensions than limits.extensions are refused', async t => {
+t.test('more extensions than limits.extensions are rejected', async t => {
   const { agent, gateway } = await setup(t, { root: 'limits: {extensions: 3}' })
   const many = (n: number): string => Array.from({ length: n }, (_, i) => `urn:${i}`).join(',')
   t.equal((await rpc(`${gateway.url}/rpc`, 'GetTask', { id: '1' }, ['A2A-Extensions', many(3)])).status, 200)
@@ -196,7 +264,7 @@ t.test('more extensions than limits.extensions are refused', async t => {
   t.equal(agent.received.length, 1)
 })
 
-t.test('enforceOn: messages asks for required extensions where messages are sent, all everywhere', async t => {
+t.test('enforceOn: messages requires extensions on sends, all on every operation', async t => {
   const required = { extensions: [{ uri: A, required: true }] }
   const messages = await setup(t, required)
   t.match((await rpc(`${messages.gateway.url}/rpc`)).json(), { error: { code: -32008 } })
@@ -205,7 +273,12 @@ t.test('enforceOn: messages asks for required extensions where messages are sent
   t.match((await rpc(`${all.gateway.url}/rpc`, 'GetTask', { id: '1' })).json(), { error: { code: -32008 } })
   const rest = await call(`${all.gateway.url}/rest/tasks/1`, { headers: V1 })
   t.equal(rest.status, 400)
-  t.match(rest.json(), { error: { status: 'FAILED_PRECONDITION', details: [{ reason: 'EXTENSION_SUPPORT_REQUIRED', domain: 'a2a-protocol.org', metadata: { missingExtensions: A } }] } })
+  t.match(rest.json(), {
+    error: {
+      status: 'FAILED_PRECONDITION',
+      details: [{ reason: 'EXTENSION_SUPPORT_REQUIRED', domain: 'a2a-protocol.org', metadata: { missingExtensions: A } }]
+    }
+  })
   t.equal((await call(`${all.gateway.url}/.well-known/agent-card.json`)).status, 200, 'never on the card')
   t.equal(all.agent.received.length, 0)
 })

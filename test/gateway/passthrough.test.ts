@@ -13,7 +13,11 @@ type Responder = NonNullable<NonNullable<Parameters<typeof fakeAgent>[1]>['answe
 
 const REQUIRED = 'https://example.com/ext/required/v1'
 
-async function behind (t: Test, prefixes: string, options: { answer?: Responder, path?: string, root?: string, agent?: string } = {}): Promise<{ agent: FakeAgent, gateway: TestGateway, url: string }> {
+async function behind (
+  t: Test,
+  prefixes: string,
+  options: { answer?: Responder; path?: string; root?: string; agent?: string } = {}
+): Promise<{ agent: FakeAgent; gateway: TestGateway; url: string }> {
   const agent = await fakeAgent(t, {
     card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED, required: true }] } }),
     ...(options.answer === undefined ? {} : { answer: options.answer })
@@ -25,12 +29,27 @@ async function behind (t: Test, prefixes: string, options: { answer?: Responder,
 }
 
 const chance = random('gateway/passthrough')
-const outcome = (name: string): string => `a2a_gateway_requests_total{agent="agent",operation="Passthrough",binding="HTTP+JSON",version="1.0",outcome="${name}"}`
+const outcome = (name: string): string =>
+  `a2a_gateway_requests_total{agent="agent",operation="Passthrough",binding="HTTP+JSON",version="1.0",outcome="${name}"}`
 
-t.test('everything below a prefix reaches the agent as it is', async t => {
+t.test('everything below a prefix reaches the agent unchanged', async t => {
   const bytes = chance.bytes(300_000)
-  const { agent, gateway, url } = await behind(t, '/docs, /api/v2', { answer: (request, response) => { response.writeHead(203, { 'content-type': 'image/png', 'x-method': request.method }).end(bytes) } })
-  for (const [method, target] of [['GET', '/docs'], ['GET', '/docs/'], ['GET', '/docs/a%20b;c=d/%E2%82%AC?x=%2F..&y=[1]&z=a+b'], ['POST', '/docs/x'], ['PUT', '/api/v2/y?z'], ['PATCH', '/docs/x'], ['DELETE', '/docs/x'], ['OPTIONS', '/docs/x'], ['HEAD', '/docs/x']] as const) {
+  const { agent, gateway, url } = await behind(t, '/docs, /api/v2', {
+    answer: (request, response) => {
+      response.writeHead(203, { 'content-type': 'image/png', 'x-method': request.method }).end(bytes)
+    }
+  })
+  for (const [method, target] of [
+    ['GET', '/docs'],
+    ['GET', '/docs/'],
+    ['GET', '/docs/a%20b;c=d/%E2%82%AC?x=%2F..&y=[1]&z=a+b'],
+    ['POST', '/docs/x'],
+    ['PUT', '/api/v2/y?z'],
+    ['PATCH', '/docs/x'],
+    ['DELETE', '/docs/x'],
+    ['OPTIONS', '/docs/x'],
+    ['HEAD', '/docs/x']
+  ] as const) {
     const got = await rawExchange(url, `${method} ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\naccept: image/*\r\n\r\n`)
     t.match(got, /^HTTP\/1\.1 203 /, `${method} ${target}`)
     t.equal(agent.received.at(-1)?.method, method)
@@ -61,9 +80,16 @@ t.test('bodies of any kind and size arrive whole, also on a cold connection', as
   }
 })
 
-t.test('JSON stays the bytes it was, types nobody knows pass, and so does no type at all', async t => {
+t.test('JSON keeps its bytes, and unknown or missing types pass', async t => {
   const { agent, url } = await behind(t, '/up')
-  for (const type of ['application/json', 'application/json; charset=latin1', 'application/vnd.x+json;a="b"', 'text/plain', 'multipart/form-data; boundary=x', null]) {
+  for (const type of [
+    'application/json',
+    'application/json; charset=latin1',
+    'application/vnd.x+json;a="b"',
+    'text/plain',
+    'multipart/form-data; boundary=x',
+    null
+  ]) {
     const body = '{"a" :1,"a":2, broken'
     const got = await call(`${url}/up`, { headers: type === null ? [] : ['content-type', type], body })
     t.equal(got.status, 200, String(type))
@@ -72,7 +98,7 @@ t.test('JSON stays the bytes it was, types nobody knows pass, and so does no typ
   }
 })
 
-t.test('what no prefix covers is 404, in shape', async t => {
+t.test('paths outside of all prefixes are 404 in the caller\'s binding', async t => {
   const { agent, url } = await behind(t, '/docs')
   for (const target of ['/', '/doc', '/docsx', '/docs.html', '/Docs', '/x/docs']) {
     const got = await call(url + target, { headers: V1 })
@@ -89,15 +115,29 @@ t.test('prefixes are counted below the agent\'s path', async t => {
   t.equal((await call(`${gateway.url}/docs/y`)).status, 404)
 })
 
-t.test('operations below a prefix are inspected, however they are written', async t => {
+t.test('operations below a prefix are inspected in every spelling', async t => {
   await t.rejects(behind(t, '/'), { message: /name the prefixes to forward/ }, 'a prefix of everything is no configuration')
   for (const prefixes of ['/rpc, /rest', '/RPC, /REST, /rest, /rpc']) {
     const { agent, url } = await behind(t, prefixes)
     const rpc = rpcBody('SendMessage', { message: MESSAGE })
     const rest = JSON.stringify({ message: MESSAGE })
     const ways: Array<[string, string]> = [
-      ['/rpc', rpc], ['/rpc/', rpc], ['/rpc?x=1', rpc], ['/RPC', rpc], ['/rpc;a=b', rpc], ['/rpc;', rpc],
-      ['/rest/message:send', rest], ['/rest/message%3Asend', rest], ['/rest/message%3asend', rest], ['/rest/message:send/', rest], ['/rest/message:stream', rest], ['/rest/tenant/message:send', rest], ['/rest/v1/message:send', rest], ['/REST/message:send', rest], ['/rest/Message:Send', rest], ['/rest/message:send;x', rest]
+      ['/rpc', rpc],
+      ['/rpc/', rpc],
+      ['/rpc?x=1', rpc],
+      ['/RPC', rpc],
+      ['/rpc;a=b', rpc],
+      ['/rpc;', rpc],
+      ['/rest/message:send', rest],
+      ['/rest/message%3Asend', rest],
+      ['/rest/message%3asend', rest],
+      ['/rest/message:send/', rest],
+      ['/rest/message:stream', rest],
+      ['/rest/tenant/message:send', rest],
+      ['/rest/v1/message:send', rest],
+      ['/REST/message:send', rest],
+      ['/rest/Message:Send', rest],
+      ['/rest/message:send;x', rest]
     ]
     for (const [target, body] of ways) {
       const got = await call(url + target, { headers: [...JSON_TYPE, ...V1], body })
@@ -115,25 +155,54 @@ t.test('operations below a prefix are inspected, however they are written', asyn
   }
 })
 
-t.test('while no card was ever seen, nothing is known to be no operation', async t => {
+t.test('before the first card, no path counts as free of operations', async t => {
   const agent = await fakeAgent(t, { card: () => 'broken' })
   const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, passthrough: [/docs]}]` }, false)
   t.equal((await call(`${gateway.url}/docs/x`)).status, 503)
   t.equal(agent.received.length, 0)
 })
 
-t.test('upgrades are refused and targets guarded before anything is dialled', async t => {
+t.test('upgrades are rejected and targets validated before the agent is called', async t => {
   const { agent, url } = await behind(t, '/ws, /docs')
   agent.server.on('upgrade', () => { t.fail('an upgrade reached the agent') })
-  t.match(await rawExchange(url, 'GET /ws/x HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, close\r\nupgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n'), /^HTTP\/1\.1 400 /)
-  for (const target of ['/docs/../rpc', '/docs/%2e%2e/rpc', '/docs/..;/rpc', '/docs/..;x/admin', '/docs/%2E./x', '/docs//x', '//docs/x', '/docs/a%2fb', '/docs/a%5cb', '/docs/a\\b', '/docs/%00', '/docs/%252e%252e/x', '/%64ocs/x', '/docs/%zz', 'http://evil.example/docs/x', '/docs/x#y', '*']) {
+  t.match(
+    await rawExchange(
+      url,
+      'GET /ws/x HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, close\r\nupgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n'
+    ),
+    /^HTTP\/1\.1 400 /
+  )
+  for (const target of [
+    '/docs/../rpc',
+    '/docs/%2e%2e/rpc',
+    '/docs/..;/rpc',
+    '/docs/..;x/admin',
+    '/docs/%2E./x',
+    '/docs//x',
+    '//docs/x',
+    '/docs/a%2fb',
+    '/docs/a%5cb',
+    '/docs/a\\b',
+    '/docs/%00',
+    '/docs/%252e%252e/x',
+    '/%64ocs/x',
+    '/docs/%zz',
+    'http://evil.example/docs/x',
+    '/docs/x#y',
+    '*'
+  ]) {
     t.match(await rawExchange(url, `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`), /^HTTP\/1\.1 40[04] /, target)
   }
   t.equal(agent.received.length, 0)
 })
 
-t.test('limits.body holds: declared and counted', async t => {
-  const { agent, url, gateway } = await behind(t, '/up', { root: 'limits: {body: 64KiB}', answer: (request, response) => { response.end(String(request.body.length)) } })
+t.test('limits.body applies: declared and counted', async t => {
+  const { agent, url, gateway } = await behind(t, '/up', {
+    root: 'limits: {body: 64KiB}',
+    answer: (request, response) => {
+      response.end(String(request.body.length))
+    }
+  })
   t.equal((await call(`${url}/up`, { body: Buffer.alloc(65_536) })).text, '65536')
   t.equal((await call(`${url}/up`, { body: [Buffer.alloc(65_536)] })).text, '65536')
   const declared = await call(`${url}/up`, { body: Buffer.alloc(65_537) })
@@ -147,20 +216,64 @@ t.test('limits.body holds: declared and counted', async t => {
   await until(async () => await gateway.metric(outcome('rejected')) === 3)
 })
 
-t.test('headers end at the gateway as they do for operations', async t => {
-  const { agent, url } = await behind(t, '/docs', { answer: (_request, response) => { response.writeHead(200, ['connection', 'keep-alive, x-named', 'x-named', '1', 'gateway-decision', 'fake', 'set-cookie', 'a=1', 'set-cookie', 'b=2'] as unknown as string[]).end() } })
-  const got = await call(`${url}/docs`, { headers: ['x-forwarded-for', '1.2.3.4', 'connection', 'x-mine', 'x-mine', '1', 'te', 'trailers', 'authorization', 'Bearer x', 'a2a-extensions', 'urn:a, urn:b', 'a2a-version', '9.9', 'x-http-method-override', 'DELETE'] })
+t.test('headers end at the gateway as for operations', async t => {
+  const { agent, url } = await behind(t, '/docs', {
+    answer: (_request, response) => {
+      response
+        .writeHead(200, [
+          'connection',
+          'keep-alive, x-named',
+          'x-named',
+          '1',
+          'gateway-decision',
+          'fake',
+          'set-cookie',
+          'a=1',
+          'set-cookie',
+          'b=2'
+        ] as unknown as string[])
+        .end()
+    }
+  })
+  const got = await call(`${url}/docs`, {
+    headers: [
+      'x-forwarded-for',
+      '1.2.3.4',
+      'connection',
+      'x-mine',
+      'x-mine',
+      '1',
+      'te',
+      'trailers',
+      'authorization',
+      'Bearer x',
+      'a2a-extensions',
+      'urn:a, urn:b',
+      'a2a-version',
+      '9.9',
+      'x-http-method-override',
+      'DELETE'
+    ]
+  })
   const [request] = agent.received as [RawRequest]
   t.same(lines(request.rawHeaders, 'x-forwarded-for'), ['127.0.0.1'])
-  t.match(request.headers, { authorization: 'Bearer x', 'a2a-extensions': 'urn:a, urn:b', 'a2a-version': '9.9' }, 'nothing is negotiated here')
+  t.match(
+    request.headers,
+    { authorization: 'Bearer x', 'a2a-extensions': 'urn:a, urn:b', 'a2a-version': '9.9' },
+    'nothing is negotiated here'
+  )
   for (const name of ['x-mine', 'te', 'x-http-method-override']) t.equal(request.headers[name], undefined, name)
   t.equal(request.headers.host, new URL(agent.url).host)
   t.same(lines(got.rawHeaders, 'set-cookie'), ['a=1', 'b=2'])
   for (const name of ['x-named', 'gateway-decision']) t.equal(got.headers[name], undefined, name)
 })
 
-t.test('nothing is tried twice', async t => {
-  const { agent, url } = await behind(t, '/docs', { answer: (_request, response) => { response.writeHead(503, { 'retry-after': '0' }).end('busy') } })
+t.test('nothing is retried', async t => {
+  const { agent, url } = await behind(t, '/docs', {
+    answer: (_request, response) => {
+      response.writeHead(503, { 'retry-after': '0' }).end('busy')
+    }
+  })
   for (const method of ['GET', 'POST', 'HEAD', 'PUT']) {
     agent.received.length = 0
     const got = await call(`${url}/docs`, { method })
@@ -173,7 +286,7 @@ t.test('nothing is tried twice', async t => {
   t.equal(dying.requests.length, 1)
 })
 
-t.test('redirects and HTML pages are the agent\'s answers, passed on and not followed', async t => {
+t.test('redirects and HTML pages are the agent\'s responses, forwarded and not followed', async t => {
   const { agent, url } = await behind(t, '/docs', {
     answer: (request, response) => {
       if (request.url === '/docs') response.writeHead(301, { location: '/docs/' }).end()
@@ -189,7 +302,7 @@ t.test('redirects and HTML pages are the agent\'s answers, passed on and not fol
   t.equal(agent.received.length, 2)
 })
 
-t.test('an agent that refuses an upload early is heard', async t => {
+t.test('an agent can reject an upload early', async t => {
   const agent = await fakeAgent(t)
   agent.server.removeAllListeners('request')
   agent.server.on('request', (request, response) => {
@@ -205,7 +318,7 @@ t.test('an agent that refuses an upload early is heard', async t => {
   outgoing.destroy()
 })
 
-t.test('a client that leaves mid-upload aborts the agent\'s request', async t => {
+t.test('a client that disconnects mid-upload aborts the agent\'s request', async t => {
   const agent = await fakeAgent(t)
   let aborted = false
   agent.server.removeAllListeners('request')

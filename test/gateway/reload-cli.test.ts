@@ -24,7 +24,11 @@ interface Run {
 }
 
 async function run (t: Test, args: readonly string[]): Promise<Run> {
-  const child = spawn(process.execPath, [MAIN, 'serve', ...args], { env: { PATH: process.env.PATH }, cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [MAIN, 'serve', ...args], {
+    env: { PATH: process.env.PATH },
+    cwd: tmpdir(),
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   t.teardown(() => { child.kill('SIGKILL') })
   let output = ''
   let errors = ''
@@ -33,7 +37,15 @@ async function run (t: Test, args: readonly string[]): Promise<Run> {
   const lines = (): Line[] => output.split('\n').slice(0, -1).map(line => JSON.parse(line) as Line)
   await until(() => output.includes('"msg":"listening"'), `the gateway to listen: ${errors}`, 30_000)
   const url = lines().find(line => line.msg === 'listening')?.url ?? ''
-  return { url, lines, errors: () => errors, kill: signal => { child.kill(signal) }, exited: once(child, 'close').then(([code]) => code as number | null) }
+  return {
+    url,
+    lines,
+    errors: () => errors,
+    kill: signal => {
+      child.kill(signal)
+    },
+    exited: once(child, 'close').then(([code]) => code as number | null)
+  }
 }
 
 function directoryFor (t: Test): string {
@@ -86,7 +98,9 @@ t.test('a schema file and a bundle: an edit, a bad edit, a file more', async t =
   const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'urn:p' }] } }) })
   const directory = directoryFor(t)
   mkdirSync(join(directory, 'set'))
-  const schema = (type: string, file = 'text.json'): void => { writeFileSync(join(directory, file), JSON.stringify({ properties: { v: { type } } })) }
+  const schema = (type: string, file = 'text.json'): void => {
+    writeFileSync(join(directory, file), JSON.stringify({ properties: { v: { type } } }))
+  }
   schema('string')
   schema('string', 'set/a.json')
   const rule = (id: string, source: string): string => `{id: ${id}, select: {metadata: {in: [params], key: ${id}}}, schema: ${source}}`
@@ -96,8 +110,17 @@ extensions:
   p: {uri: "urn:p", request: [${rule('one', '{file: text.json}')}, ${rule('two', '{ref: "https://x.test/a.json"}')}]}
 `)
   const child = await run(t, ['--config', join(directory, 'gateway.yaml')])
-  const refused = async (key: string, v: unknown): Promise<boolean> => (await rpc(`${child.url}/a/rpc`, 'SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }, metadata: { [key]: { v } } })).json().error !== undefined
-  t.same([await refused('one', 'x'), await refused('one', 1), await refused('two', 'x'), await refused('two', 1)], [false, true, false, true])
+  const refused = async (key: string, v: unknown): Promise<boolean> =>
+    (
+      await rpc(`${child.url}/a/rpc`, 'SendMessage', {
+        message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] },
+        metadata: { [key]: { v } }
+      })
+    ).json().error !== undefined
+  t.same(
+    [await refused('one', 'x'), await refused('one', 1), await refused('two', 'x'), await refused('two', 1)],
+    [false, true, false, true]
+  )
 
   schema('number')
   await until(() => said(child, /configuration reloaded: agents changed: a; rules changed: a\/p\/one/).length === 1)
@@ -109,7 +132,9 @@ extensions:
 
   schema('nonsense', 'set/a.json')
   await until(() => said(child, /last good one stays/).length === 1)
-  t.match(said(child, /gateway\.yaml:\d+:\d+: extensions\.p\.request\[1\]\.schema cannot be used: set\/a\.json#\/properties\/v\/type/), [{ level: 'error' }])
+  t.match(said(child, /gateway\.yaml:\d+:\d+: extensions\.p\.request\[1\]\.schema cannot be used: set\/a\.json#\/properties\/v\/type/), [
+    { level: 'error' }
+  ])
   t.same([await refused('two', 'x'), await refused('two', 1)], [true, false])
 
   schema('string', 'set/a.json')
@@ -157,12 +182,15 @@ t.test('a mounted ConfigMap and a mounted Secret', async t => {
   t.equal(await child.exited, 0)
 })
 
-t.test('a mounted secret that is injected: a new one counts, one that cannot be used leaves the last', async t => {
+t.test('a mounted secret that is injected: a new one takes effect, an unusable one keeps the last', async t => {
   const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'urn:x' }] } }) })
   const directory = directoryFor(t)
   const [file, secret] = [join(directory, 'gateway.yaml'), join(directory, 'secret')]
   writeFileSync(secret, 'one-secret\n')
-  writeFileSync(file, `${config(agent.url, '/')}    extensions: [x]\nextensions: {x: {uri: "urn:x", activation: {default: inject}, inject: [{metadata: k, fromSecret: {file: secret}}]}}\n`)
+  writeFileSync(
+    file,
+    `${config(agent.url, '/')}    extensions: [x]\nextensions: {x: {uri: "urn:x", activation: {default: inject}, inject: [{metadata: k, fromSecret: {file: secret}}]}}\n`
+  )
   const child = await run(t, ['--config', file])
   const injected = async (): Promise<string> => {
     await rpc(`${child.url}/rpc`)
@@ -182,7 +210,7 @@ t.test('a mounted secret that is injected: a new one counts, one that cannot be 
   t.equal(await child.exited, 0)
 })
 
-t.test('without a file there is nothing to read again: SIGHUP stops it', async t => {
+t.test('without a file there is nothing to reload: SIGHUP stops it', async t => {
   const agent = await fakeAgent(t)
   const child = await run(t, ['--upstream', agent.url, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'])
   child.kill('SIGHUP')

@@ -22,9 +22,17 @@ const HEADERS = [...JSON_TYPE, ...V1, 'a2a-extensions', EXT]
 function valid (url: string, i: number): string {
   return [
     'telemetry: {logs: {level: debug}}',
-    'extensions:', '  demo:', `    uri: ${EXT}`, `    mode: ${i % 2 === 0 ? 'enforce' : 'observe'}`, '    activation: {required: always}', `    request: [{id: r${i}, select: {part: {data: true}}, count: {max: 1}}]`,
+    'extensions:',
+    '  demo:',
+    `    uri: ${EXT}`,
+    `    mode: ${i % 2 === 0 ? 'enforce' : 'observe'}`,
+    '    activation: {required: always}',
+    `    request: [{id: r${i}, select: {part: {data: true}}, count: {max: 1}}]`,
     'agents:',
-    '  - name: main', `    upstream: {url: "${url}"}`, '    extensions: [demo]', '    card: {refresh: 1s}',
+    '  - name: main',
+    `    upstream: {url: "${url}"}`,
+    '    extensions: [demo]',
+    '    card: {refresh: 1s}',
     ...(i % 2 === 0 ? [] : ['  - name: guest', '    path: /guest', `    upstream: {url: "${url}"}`])
   ].join('\n')
 }
@@ -36,7 +44,9 @@ t.test('a reload storm under load', async t => {
   const agent = await fakeAgent(t, {
     answer: (request, response: ServerResponse) => {
       if (!request.body.includes('SendStreamingMessage')) {
-        setTimeout(() => { response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"result":{}}') }, chance.below(20))
+        setTimeout(() => {
+          response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"result":{}}')
+        }, chance.below(20))
         return
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -61,7 +71,17 @@ t.test('a reload storm under load', async t => {
     while (!load.signal.aborted) {
       try {
         const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-          httpRequest(`${gateway.url}/rpc`, { method: 'POST', agent: keepAlive, headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'a2a-extensions': EXT, 'content-length': UNARY.length } }, resolve).on('error', reject).end(UNARY)
+          httpRequest(
+            `${gateway.url}/rpc`,
+            {
+              method: 'POST',
+              agent: keepAlive,
+              headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'a2a-extensions': EXT, 'content-length': UNARY.length }
+            },
+            resolve
+          )
+            .on('error', reject)
+            .end(UNARY)
         })
         const { status, text } = await readAnswer(incoming)
         count(`${status} ${text}`)

@@ -27,14 +27,30 @@ async function dribble (t: Test, url: string, beginning: string, byte: string, e
   return { text, took }
 }
 
-t.test('a body that is not there in time is 408 in the caller\'s shape', async t => {
+t.test('a body that does not arrive in time is 408 in the caller\'s binding', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {requestTimeout: 400ms}']) })
-  const head = (target: string, extra: string): string => `POST ${target} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${extra}\r\n`
+  const head = (target: string, extra: string): string =>
+    `POST ${target} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${extra}\r\n`
   const table: Array<[string, string, string, RegExp]> = [
-    ['JSON-RPC 1.0', head('/rpc', 'a2a-version: 1.0\r\ncontent-length: 1000\r\n') + '{', ' ', /"jsonrpc":"2\.0","id":null,"error":\{"code":-32603,"message":"[^"]*0\.4 s/],
-    ['JSON-RPC 0.3, chunked', head('/rpc', 'transfer-encoding: chunked\r\n') + '1\r\n{\r\n', '1\r\n \r\n', /"jsonrpc":"2\.0","id":null,"error":\{"code":-32603/],
-    ['HTTP+JSON 1.0', head('/rest/message:send', 'a2a-version: 1.0\r\ncontent-length: 1000\r\n') + '{', '', /"error":\{"code":408,"status":"DEADLINE_EXCEEDED"/],
+    [
+      'JSON-RPC 1.0',
+      head('/rpc', 'a2a-version: 1.0\r\ncontent-length: 1000\r\n') + '{',
+      ' ',
+      /"jsonrpc":"2\.0","id":null,"error":\{"code":-32603,"message":"[^"]*0\.4 s/
+    ],
+    [
+      'JSON-RPC 0.3, chunked',
+      head('/rpc', 'transfer-encoding: chunked\r\n') + '1\r\n{\r\n',
+      '1\r\n \r\n',
+      /"jsonrpc":"2\.0","id":null,"error":\{"code":-32603/
+    ],
+    [
+      'HTTP+JSON 1.0',
+      head('/rest/message:send', 'a2a-version: 1.0\r\ncontent-length: 1000\r\n') + '{',
+      '',
+      /"error":\{"code":408,"status":"DEADLINE_EXCEEDED"/
+    ],
     ['HTTP+JSON 0.3', head('/rest/v1/message:send', 'content-length: 1000\r\n') + '{', ' ', /\{"code":-32603,"message"/]
   ]
   for (const [name, beginning, byte, shape] of table) {
@@ -45,10 +61,15 @@ t.test('a body that is not there in time is 408 in the caller\'s shape', async t
     t.ok(took >= 350, 'not before its time')
   }
   t.equal(agent.received.length, 0)
-  await until(async () => await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="Other",binding="JSONRPC",version="1.0",outcome="rejected"}') === 1)
+  await until(
+    async () =>
+      (await gateway.metric(
+        'a2a_gateway_requests_total{agent="agent",operation="Other",binding="JSONRPC",version="1.0",outcome="rejected"}'
+      )) === 1
+  )
 })
 
-t.test('headers that are not there in time end the connection', async t => {
+t.test('headers that do not arrive in time end the connection', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {requestTimeout: 400ms}']) })
   const { text } = await dribble(t, gateway.url, 'POST /rpc HTTP/1.1\r\nhost: x\r\n', 'x-a: b\r\n')
@@ -58,18 +79,21 @@ t.test('headers that are not there in time end the connection', async t => {
   t.equal(agent.received.length, 0)
 })
 
-t.test('the time to receive a request is no limit on its answer', async t => {
+t.test('the time to receive a request does not limit its response', async t => {
   const agent = await fakeAgent(t, { answer: (_request, response) => { setTimeout(() => { response.end('{"late":true}') }, 2_500) } })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {requestTimeout: 400ms}']) })
   const got = await fetch(`${gateway.url}/rest/tasks/1`, { headers: { 'a2a-version': '1.0' } })
   t.equal(await got.text(), '{"late":true}')
 })
 
-t.test('what is no HTTP, or has too much of a head, is told so', async t => {
+t.test('bytes that are not HTTP, and heads that are too large, get an error', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   t.match((await dribble(t, gateway.url, 'hello there\r\n\r\n', '')).text, /^HTTP\/1\.1 400 /)
-  t.match((await dribble(t, gateway.url, `GET /rpc HTTP/1.1\r\nhost: x\r\nx-a: ${'a'.repeat(40_000)}\r\n\r\n`, '')).text, /^HTTP\/1\.1 431 /)
+  t.match(
+    (await dribble(t, gateway.url, `GET /rpc HTTP/1.1\r\nhost: x\r\nx-a: ${'a'.repeat(40_000)}\r\n\r\n`, '')).text,
+    /^HTTP\/1\.1 431 /
+  )
   t.match((await dribble(t, gateway.url, 'BREW /rpc HTTP/1.1\r\nhost: x\r\n\r\n', '')).text, /^HTTP\/1\.1 400 /)
   t.equal(agent.received.length, 0)
 })

@@ -4,20 +4,53 @@ import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, rpc, rpcBody, V1 } from '../helpers/http.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'
 
-t.test('unknown addresses are 404 in shape, known ones with another verb 405 with Allow', async t => {
+t.test('unknown addresses are 404 in the caller\'s binding, known ones with another verb 405 with Allow', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
-  for (const path of ['/', '/rest', '/rest/', '/rest/task', '/rest/message:sen', '/rest/message%3Asend', '/rpc/x', '/RPC', '/rest/tasks/', '/rest/tasks/1/x', '/.well-known/agent', '/.well-known/agent-card.json/', '/livez', '/readyz', '/metrics', '/agents']) {
+  for (const path of [
+    '/',
+    '/rest',
+    '/rest/',
+    '/rest/task',
+    '/rest/message:sen',
+    '/rest/message%3Asend',
+    '/rpc/x',
+    '/RPC',
+    '/rest/tasks/',
+    '/rest/tasks/1/x',
+    '/.well-known/agent',
+    '/.well-known/agent-card.json/',
+    '/livez',
+    '/readyz',
+    '/metrics',
+    '/agents'
+  ]) {
     for (const method of ['GET', 'POST', 'PUT']) {
       const got = await call(gateway.url + path, { method, headers: [...JSON_TYPE, ...V1], ...(method === 'GET' ? {} : { body: '{}' }) })
       t.equal(got.status, 404, `${method} ${path}`)
-      t.match(got.json(), { error: { code: 404, status: 'NOT_FOUND', message: /agent-card\.json/, details: [{ reason: 'ROUTE_NOT_FOUND' }] } })
+      t.match(got.json(), {
+        error: { code: 404, status: 'NOT_FOUND', message: /agent-card\.json/, details: [{ reason: 'ROUTE_NOT_FOUND' }] }
+      })
     }
   }
-  t.match((await call(`${gateway.url}/x`, {})).json(), { code: -32601, message: /not an operation/ }, 'in the shape of 0.3 to a caller of 0.3')
+  t.match(
+    (await call(`${gateway.url}/x`, {})).json(),
+    { code: -32601, message: /not an operation/ },
+    'in the shape of 0.3 to a caller of 0.3'
+  )
   const verbs: Array<[string, string, string]> = [
-    ['GET', '/rpc', 'POST'], ['PUT', '/rpc', 'POST'], ['HEAD', '/rpc/', 'POST'], ['GET', '/rest/message:send', 'POST'], ['POST', '/rest/tasks', 'GET'], ['DELETE', '/rest/tasks/1', 'GET'], ['PUT', '/rest/tasks/1:cancel', 'POST'], ['PUT', '/rest/tasks/1:subscribe', 'GET, POST'],
-    ['PATCH', '/rest/tasks/1/pushNotificationConfigs', 'GET, POST'], ['POST', '/rest/tasks/1/pushNotificationConfigs/2', 'GET, DELETE'], ['POST', '/.well-known/agent-card.json', 'GET, HEAD'], ['POST', '/rest/extendedAgentCard', 'GET']
+    ['GET', '/rpc', 'POST'],
+    ['PUT', '/rpc', 'POST'],
+    ['HEAD', '/rpc/', 'POST'],
+    ['GET', '/rest/message:send', 'POST'],
+    ['POST', '/rest/tasks', 'GET'],
+    ['DELETE', '/rest/tasks/1', 'GET'],
+    ['PUT', '/rest/tasks/1:cancel', 'POST'],
+    ['PUT', '/rest/tasks/1:subscribe', 'GET, POST'],
+    ['PATCH', '/rest/tasks/1/pushNotificationConfigs', 'GET, POST'],
+    ['POST', '/rest/tasks/1/pushNotificationConfigs/2', 'GET, DELETE'],
+    ['POST', '/.well-known/agent-card.json', 'GET, HEAD'],
+    ['POST', '/rest/extendedAgentCard', 'GET']
   ]
   for (const [method, path, allow] of verbs) {
     const got = await call(gateway.url + path, { method, headers: V1 })
@@ -28,14 +61,21 @@ t.test('unknown addresses are 404 in shape, known ones with another verb 405 wit
     else t.match(got.json(), { error: { code: 405, details: [{ reason: 'METHOD_NOT_ALLOWED' }] } })
   }
   for (const method of ['PROPFIND', 'TRACE', 'QUERY', 'LINK']) {
-    t.match(await rawExchange(gateway.url, `${method} /rpc HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`), /^HTTP\/1\.1 40[045] /, method)
+    t.match(
+      await rawExchange(gateway.url, `${method} /rpc HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`),
+      /^HTTP\/1\.1 40[045] /,
+      method
+    )
   }
   t.equal(agent.received.length, 0)
 })
 
-t.test('the RPC address answers with and without a trailing slash, and dials what the card says', async t => {
+t.test('the RPC address works with and without a trailing slash, and calls the address in the card', async t => {
   for (const slash of ['', '/']) {
-    const agent = await fakeAgent(t, { card: url => plainCard(url, { supportedInterfaces: [{ url: `${url}/rpc${slash}`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] }) })
+    const agent = await fakeAgent(t, {
+      card: url =>
+        plainCard(url, { supportedInterfaces: [{ url: `${url}/rpc${slash}`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] })
+    })
     const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
     for (const path of ['/rpc', '/rpc/', '/rpc?a=b']) {
       t.equal((await rpc(gateway.url + path)).status, 200, path)
@@ -45,7 +85,15 @@ t.test('the RPC address answers with and without a trailing slash, and dials wha
 })
 
 t.test('an interface at the agent\'s root is served at the agent\'s path', async t => {
-  const agent = await fakeAgent(t, { card: url => plainCard(url, { supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }, { url: `${url}/`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }] }) })
+  const agent = await fakeAgent(t, {
+    card: url =>
+      plainCard(url, {
+        supportedInterfaces: [
+          { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+          { url: `${url}/`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }
+        ]
+      })
+  })
   const gateway = await gatewayFor(t, { yaml: `agents: [{name: a, path: /agents/a, upstream: {url: "${agent.url}"}}]` })
   for (const path of ['/agents/a', '/agents/a/']) {
     t.equal((await rpc(gateway.url + path)).status, 200, path)
@@ -56,11 +104,12 @@ t.test('an interface at the agent\'s root is served at the agent\'s path', async
   t.equal((await call(`${gateway.url}/agents/ax/tasks/1`, { headers: V1 })).status, 404)
 })
 
-t.test('tenants are one segment in front, and may not contradict the body', async t => {
+t.test('tenants are one segment in front, and must not contradict the body', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const body = (tenant?: string): string => JSON.stringify({ message: MESSAGE, ...(tenant === undefined ? {} : { tenant }) })
-  const send = (path: string, text: string): ReturnType<typeof call> => call(`${gateway.url}/rest${path}`, { headers: [...JSON_TYPE, ...V1], body: text })
+  const send = (path: string, text: string): ReturnType<typeof call> =>
+    call(`${gateway.url}/rest${path}`, { headers: [...JSON_TYPE, ...V1], body: text })
   t.equal((await send('/acme/message:send', body())).status, 200)
   t.equal(agent.received.at(-1)?.url, '/rest/acme/message:send')
   t.equal((await send('/acme/message:send', body('acme'))).status, 200)
@@ -75,9 +124,14 @@ t.test('tenants are one segment in front, and may not contradict the body', asyn
   t.equal(agent.received.length, before)
 })
 
-t.test('versions that the agent does not speak are -32009 with id and what it speaks', async t => {
+t.test('unsupported versions are -32009 with the id and the supported versions', async t => {
   const one = async (version: string, list: readonly object[]): Promise<{ url: string, received: readonly unknown[] }> => {
-    const agent = await fakeAgent(t, { card: url => plainCard(url, { supportedInterfaces: list.map(entry => ({ ...entry, url: url + (entry as { url: string }).url, protocolVersion: version })) }) })
+    const agent = await fakeAgent(t, {
+      card: url =>
+        plainCard(url, {
+          supportedInterfaces: list.map(entry => ({ ...entry, url: url + (entry as { url: string }).url, protocolVersion: version }))
+        })
+    })
     return { url: (await gatewayFor(t, { yaml: oneAgent(agent.url) })).url, received: agent.received }
   }
   const both = [{ url: '/rpc', protocolBinding: 'JSONRPC' }, { url: '/rest', protocolBinding: 'HTTP+JSON' }]
@@ -103,12 +157,14 @@ t.test('versions that the agent does not speak are -32009 with id and what it sp
   }
   const rest = await call(`${modern.url}/rest/tasks/1`)
   t.equal(rest.status, 400)
-  t.match(rest.json(), { error: { status: 'FAILED_PRECONDITION', details: [{ reason: 'VERSION_NOT_SUPPORTED', metadata: { supportedVersions: '1.0' } }] } })
+  t.match(rest.json(), {
+    error: { status: 'FAILED_PRECONDITION', details: [{ reason: 'VERSION_NOT_SUPPORTED', metadata: { supportedVersions: '1.0' } }] }
+  })
   const method = await rpc(`${(await one('1.0', both)).url}/rpc`, 'message/send', { message: MESSAGE })
   t.match(method.json(), { error: { code: -32601, message: /1\.0 method name/ } }, 'a 0.3 method with the 1.0 header')
 })
 
-t.test('twenty agents by host and by the longest path, each its own', async t => {
+t.test('twenty agents by host and by the longest path', async t => {
   const agents = await Promise.all(Array.from({ length: 20 }, () => fakeAgent(t)))
   const places = agents.map((_, i) => i === 0
     ? { path: '/', host: null }
@@ -130,14 +186,18 @@ t.test('twenty agents by host and by the longest path, each its own', async t =>
   }
   for (const [i, { path, host }] of places.entries()) t.equal(await reached(host ?? 'any.example', `${path === '/' ? '' : path}/rpc`), i)
   t.equal(await reached('A13.EXAMPLE:8080', '/rpc'), 13, 'hosts in any case, with any port')
-  t.equal((await rpc(`${gateway.url}/agents/a2/rpc`, 'GetTask', {}, ['host', 'a13.example'])).status, 404, 'a host with an agent at its root is that agent\'s')
+  t.equal(
+    (await rpc(`${gateway.url}/agents/a2/rpc`, 'GetTask', {}, ['host', 'a13.example'])).status,
+    404,
+    "a host with an agent at its root is that agent's"
+  )
   t.equal(await reached('a12.example', '/agents/a1/rpc'), 16)
   t.equal(await reached('a12.example', '/rpc'), 12)
   t.equal((await rpc(`${gateway.url}/agents/a10/rpc`)).status, 404, 'whole segments only')
   t.equal((await rpc(`${gateway.url}/agents/a1/sub8x/rpc`)).status, 404)
 })
 
-t.test('without an agent for it, an address is nobody\'s', async t => {
+t.test('an address without an agent is not found', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: `agents: [{name: a, path: /a, host: h.example, upstream: {url: "${agent.url}"}}]` })
   for (const [host, path] of [['h.example', '/rpc'], ['other.example', '/a/rpc'], ['h.example', '/A/rpc'], ['h.example.', '/b']] as const) {
@@ -146,14 +206,26 @@ t.test('without an agent for it, an address is nobody\'s', async t => {
     t.match(got.text, 'No agent is served')
   }
   t.equal(agent.received.length, 0)
-  t.equal(await gateway.metric('a2a_gateway_requests_total{agent="other",operation="Other",binding="HTTP+JSON",version="1.0",outcome="rejected"}'), 4)
+  t.equal(
+    await gateway.metric(
+      'a2a_gateway_requests_total{agent="other",operation="Other",binding="HTTP+JSON",version="1.0",outcome="rejected"}'
+    ),
+    4
+  )
 })
 
-t.test('a CORS preflight of an operation is the agent\'s to answer', async t => {
-  const agent = await fakeAgent(t, { answer: (_request, response) => { response.writeHead(204, { 'access-control-allow-origin': '*' }).end() } })
+t.test('the agent responds to a CORS preflight of an operation', async t => {
+  const agent = await fakeAgent(t, {
+    answer: (_request, response) => {
+      response.writeHead(204, { 'access-control-allow-origin': '*' }).end()
+    }
+  })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   for (const path of ['/rpc', '/rest/message:send', '/rest/tasks/1']) {
-    const got = await call(gateway.url + path, { method: 'OPTIONS', headers: ['origin', 'https://x', 'access-control-request-method', 'POST'] })
+    const got = await call(gateway.url + path, {
+      method: 'OPTIONS',
+      headers: ['origin', 'https://x', 'access-control-request-method', 'POST']
+    })
     t.equal(got.status, 204)
     t.equal(got.headers['access-control-allow-origin'], '*')
     t.equal(agent.received.at(-1)?.url, path)
@@ -161,10 +233,18 @@ t.test('a CORS preflight of an operation is the agent\'s to answer', async t => 
   t.equal((await call(`${gateway.url}/x`, { method: 'OPTIONS' })).status, 404)
 })
 
-t.test('a refusal that is no HTTP 200 says its message in the status line too, where some SDKs read nothing else', async t => {
-  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'https://x.test/ext/v1', required: true }] } }) })
+t.test('a rejection other than HTTP 200 has its message in the status line too, because some SDKs read nothing else', async t => {
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'https://x.test/ext/v1', required: true }] } })
+  })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const body = JSON.stringify({ message: MESSAGE })
-  const answer = await rawExchange(gateway.url, `POST /rest/message:send HTTP/1.1\r\nHost: x\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`)
-  t.match(answer.split('\r\n')[0], 'HTTP/1.1 400 This agent requires an extension that the request does not ask for: https://x.test/ext/v1. Send the header "A2A-Extensions: https://x.test/ext/v1"')
+  const answer = await rawExchange(
+    gateway.url,
+    `POST /rest/message:send HTTP/1.1\r\nHost: x\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
+  )
+  t.match(
+    answer.split('\r\n')[0],
+    'HTTP/1.1 400 This agent requires an extension that the request does not activate: https://x.test/ext/v1. Send the header "A2A-Extensions: https://x.test/ext/v1"'
+  )
 })

@@ -12,19 +12,39 @@ import { MAIN } from '../helpers/paths.js'
 
 if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
 
-interface Run { readonly output: () => string, readonly errors: () => string, readonly exited: Promise<number | null>, readonly stop: (signal: NodeJS.Signals) => void }
+interface Run {
+  readonly output: () => string
+  readonly errors: () => string
+  readonly exited: Promise<number | null>
+  readonly stop: (signal: NodeJS.Signals) => void
+}
 
 function run (t: Test, args: readonly string[], env: NodeJS.ProcessEnv = {}): Run {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env.PATH, ...env }, cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    cwd: tmpdir(),
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   t.teardown(() => { child.kill('SIGKILL') })
   let output = ''
   let errors = ''
   child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
   child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
-  return { output: () => output, errors: () => errors, exited: once(child, 'close').then(([code]) => code as number | null), stop: signal => { child.kill(signal) } }
+  return {
+    output: () => output,
+    errors: () => errors,
+    exited: once(child, 'close').then(([code]) => code as number | null),
+    stop: signal => {
+      child.kill(signal)
+    }
+  }
 }
 
-async function ended (t: Test, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<{ code: number | null, out: string, err: string }> {
+async function ended (
+  t: Test,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {}
+): Promise<{ code: number | null; out: string; err: string }> {
   const child = run(t, args, env)
   const code = await child.exited
   return { code, out: child.output(), err: child.errors() }
@@ -38,7 +58,8 @@ function configFile (t: Test, text: string): string {
   return file
 }
 
-const listening = (child: Run): Promise<void> => until(() => child.output().includes('"msg":"listening"') || child.errors() !== '', `the gateway to listen: ${child.errors()}`, 30_000)
+const listening = (child: Run): Promise<void> =>
+  until(() => child.output().includes('"msg":"listening"') || child.errors() !== '', `the gateway to listen: ${child.errors()}`, 30_000)
 
 t.test('help and version', async t => {
   for (const flag of ['--help', '-h', 'help']) t.match(await ended(t, [flag]), { code: 0, out: /a2a-gateway serve/, err: '' }, flag)
@@ -47,7 +68,7 @@ t.test('help and version', async t => {
   t.match(await ended(t, []), { code: /[12]/, out: /Environment/ })
 })
 
-t.test('what is not understood is said, with what would be', async t => {
+t.test('invalid arguments are reported, with the valid ones', async t => {
   t.match(await ended(t, ['dance']), { code: 2, out: '', err: /no command "dance".*serve, check/ })
   t.match(await ended(t, ['constructor']), { code: 2, err: /no command/ })
   t.match(await ended(t, ['serve', '--upstraem', 'x']), { code: 2, err: /--upstraem.*--upstream/ })
@@ -74,18 +95,28 @@ t.test('init and check --live as commands', async t => {
   t.match(await ended(t, ['init']), { code: 1, out: '', err: /URL of an agent is required/ })
   t.match(await ended(t, ['init', agent.url, 'x']), { code: 2, out: '', err: /Unexpected argument 'x'; its flags are --output/ })
   t.match(await ended(t, ['init', '--output', file, agent.url]), { code: 1, err: /exists already/ })
-  t.match(await ended(t, ['check', '--live'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), { code: 1, out: /^agent agent: card http:\/\/127\.0\.0\.1:1\/.*cannot be reached/ })
+  t.match(await ended(t, ['check', '--live'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), {
+    code: 1,
+    out: /^agent agent: card http:\/\/127\.0\.0\.1:1\/.*cannot be reached/
+  })
 })
 
-t.test('a schema that does not compile keeps it from starting, with its place', async t => {
-  const file = configFile(t, 'version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [p]}]\nextensions:\n  p:\n    uri: urn:p\n    request: [{id: r, select: {part: {}}, schema: {type: 5}}]\n')
+t.test('a schema that does not compile prevents the start, with its place', async t => {
+  const file = configFile(
+    t,
+    'version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [p]}]\nextensions:\n  p:\n    uri: urn:p\n    request: [{id: r, select: {part: {}}, schema: {type: 5}}]\n'
+  )
   for (const command of ['serve', 'check']) {
     const result = await ended(t, [command, '--config', file])
-    t.match([result.code, result.out + result.err], [1, /gateway\.yaml:6:58: extensions\.p\.request\[0\]\.schema cannot be used: \/type/], command)
+    t.match(
+      [result.code, result.out + result.err],
+      [1, /gateway\.yaml:6:58: extensions\.p\.request\[0\]\.schema cannot be used: \/type/],
+      command
+    )
   }
 })
 
-t.test('--upstream alone stands in front of one agent; health asks it; SIGINT stops it', async t => {
+t.test('--upstream alone serves one agent; health checks it; SIGINT stops it', async t => {
   const agent = await fakeAgent(t)
   const [listen, admin] = (await freePorts(2)).map(port => `127.0.0.1:${port}`) as [string, string]
   const child = run(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', admin])
@@ -94,13 +125,19 @@ t.test('--upstream alone stands in front of one agent; health asks it; SIGINT st
   t.equal((await rpc(`http://${listen}/rpc`)).status, 200)
   t.match(await ended(t, ['health', '--admin', admin]), { code: 0, out: 'live\n' })
   t.match(await ended(t, ['health'], { A2A_GATEWAY_ADMIN: admin }), { code: 0 })
-  t.match(await ended(t, ['health', '--admin', `127.0.0.1:${await freePort()}`]), { code: 1, err: /nothing listens there; set the gateway's admin listener with --admin HOST:PORT/ })
+  t.match(await ended(t, ['health', '--admin', `127.0.0.1:${await freePort()}`]), {
+    code: 1,
+    err: /nothing listens there; set the gateway's admin listener with --admin HOST:PORT/
+  })
   t.match(await ended(t, ['health', '--admin', 'nonsense::x']), { code: 1 })
 
   const taken = await ended(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', '127.0.0.1:0'])
-  t.match(taken, { code: 1, err: /is taken; choose another with --listen/ })
+  t.match(taken, { code: 1, err: /is already in use; choose another with --listen/ })
   t.notMatch(taken.err, / at /, 'no stack')
-  t.match(await ended(t, ['serve', '--upstream', agent.url, '--listen', '127.0.0.1:0', '--admin', admin]), { code: 1, err: /is taken/ })
+  t.match(await ended(t, ['serve', '--upstream', agent.url, '--listen', '127.0.0.1:0', '--admin', admin]), {
+    code: 1,
+    err: /is already in use/
+  })
 
   child.stop('SIGINT')
   t.equal(await child.exited, 0)
@@ -110,9 +147,16 @@ t.test('--upstream alone stands in front of one agent; health asks it; SIGINT st
 t.test('flags win over the environment, the environment over the file', async t => {
   const agent = await fakeAgent(t)
   const [fromFile, fromEnvironment, fromFlag, admin] = await freePorts(4)
-  const file = configFile(t, `version: 1\nserver: {listen: "127.0.0.1:${fromFile}", admin: "127.0.0.1:${admin}"}\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\ntelemetry: {logs: {level: error}}\n`)
+  const file = configFile(
+    t,
+    `version: 1\nserver: {listen: "127.0.0.1:${fromFile}", admin: "127.0.0.1:${admin}"}\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\ntelemetry: {logs: {level: error}}\n`
+  )
   const env = { A2A_GATEWAY_CONFIG: file, A2A_GATEWAY_UPSTREAM: agent.url, A2A_GATEWAY_LOG_LEVEL: 'info' }
-  for (const [args, more, port] of [[[], {}, fromFile], [[], { A2A_GATEWAY_LISTEN: `127.0.0.1:${fromEnvironment}` }, fromEnvironment], [['--listen', `127.0.0.1:${fromFlag}`], { A2A_GATEWAY_LISTEN: `127.0.0.1:${fromEnvironment}` }, fromFlag]] as const) {
+  for (const [args, more, port] of [
+    [[], {}, fromFile],
+    [[], { A2A_GATEWAY_LISTEN: `127.0.0.1:${fromEnvironment}` }, fromEnvironment],
+    [['--listen', `127.0.0.1:${fromFlag}`], { A2A_GATEWAY_LISTEN: `127.0.0.1:${fromEnvironment}` }, fromFlag]
+  ] as const) {
     const child = run(t, ['serve', ...args], { ...env, ...more })
     await listening(child)
     t.equal(child.errors(), '')

@@ -13,10 +13,31 @@ const REQUIRED = 'https://example.com/ext/required/v1'
 const OBSERVED = 'https://example.com/ext/observed/v1'
 const SCHEMAS = 'https://example.com/ext/data/v1'
 
-interface OtlpValue { stringValue?: string, intValue?: number, boolValue?: boolean, doubleValue?: number, arrayValue?: { values: OtlpValue[] } }
-interface OtlpSpan { traceId: string, spanId: string, parentSpanId?: string, name: string, kind: number, attributes: Array<{ key: string, value: OtlpValue }>, status: { code: number } }
+interface OtlpValue {
+  stringValue?: string
+  intValue?: number
+  boolValue?: boolean
+  doubleValue?: number
+  arrayValue?: { values: OtlpValue[] }
+}
+interface OtlpSpan {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  kind: number
+  attributes: Array<{ key: string; value: OtlpValue }>
+  status: { code: number }
+}
 interface Collector { readonly url: string, readonly texts: string[], spans (): Span[] }
-interface Span { readonly traceId: string, readonly spanId: string, readonly parent: string, readonly name: string, readonly kind: number, readonly attributes: Record<string, unknown> }
+interface Span {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parent: string
+  readonly name: string
+  readonly kind: number
+  readonly attributes: Record<string, unknown>
+}
 
 const SERVER = 2
 const CLIENT = 3
@@ -34,17 +55,32 @@ async function collector (t: Test): Promise<Collector> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => { server.closeAllConnections(); server.close() })
-  const value = (v: OtlpValue): unknown => v.arrayValue !== undefined ? v.arrayValue.values.map(value) : v.stringValue ?? v.intValue ?? v.boolValue ?? v.doubleValue
+  const value = (v: OtlpValue): unknown =>
+    v.arrayValue !== undefined ? v.arrayValue.values.map(value) : (v.stringValue ?? v.intValue ?? v.boolValue ?? v.doubleValue)
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     texts,
-    spans: () => texts.flatMap(text => (JSON.parse(text) as { resourceSpans: Array<{ scopeSpans: Array<{ spans: OtlpSpan[] }> }> }).resourceSpans)
-      .flatMap(resource => resource.scopeSpans).flatMap(scope => scope.spans)
-      .map(span => ({ traceId: span.traceId, spanId: span.spanId, parent: span.parentSpanId ?? '', name: span.name, kind: span.kind, attributes: Object.fromEntries(span.attributes.map(one => [one.key, value(one.value)])) }))
+    spans: () =>
+      texts
+        .flatMap(text => (JSON.parse(text) as { resourceSpans: Array<{ scopeSpans: Array<{ spans: OtlpSpan[] }> }> }).resourceSpans)
+        .flatMap(resource => resource.scopeSpans)
+        .flatMap(scope => scope.spans)
+        .map(span => ({
+          traceId: span.traceId,
+          spanId: span.spanId,
+          parent: span.parentSpanId ?? '',
+          name: span.name,
+          kind: span.kind,
+          attributes: Object.fromEntries(span.attributes.map(one => [one.key, value(one.value)]))
+        }))
   }
 }
 
-const traced = (url: string): NodeJS.ProcessEnv => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_SCHEDULE_DELAY: '50' })
+const traced = (url: string): NodeJS.ProcessEnv => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+  OTEL_BSP_SCHEDULE_DELAY: '50'
+})
 
 t.test('every outcome is counted once, under labels of closed sets', async t => {
   const agent = await fakeAgent(t, {
@@ -56,7 +92,13 @@ t.test('every outcome is counted once, under labels of closed sets', async t => 
     card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED, required: true }] } })
   })
   const dead = await fakeAgent(t, { card: () => 'broken' })
-  const gateway = await gatewayFor(t, { yaml: `agents:\n  - {name: agent, upstream: {url: "${agent.url}"}, passthrough: [/docs]}\n  - {name: dead, path: /dead, upstream: {url: "${dead.url}"}}` }, false)
+  const gateway = await gatewayFor(
+    t,
+    {
+      yaml: `agents:\n  - {name: agent, upstream: {url: "${agent.url}"}, passthrough: [/docs]}\n  - {name: dead, path: /dead, upstream: {url: "${dead.url}"}}`
+    },
+    false
+  )
   await until(async () => (await rpc(`${gateway.url}/rpc`, 'GetTask', {})).status === 200)
   await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['a2a-extensions', REQUIRED])
   await rpc(`${gateway.url}/rpc`)
@@ -99,7 +141,10 @@ t.test('every outcome is counted once, under labels of closed sets', async t => 
   t.match(text, /a2a_gateway_decision_duration_seconds_count\{agent="agent"\} \d/)
   t.match(text, /a2a_gateway_upstream_duration_seconds_count\{agent="agent",operation="SendMessage"\} 1/)
   t.match(text, /a2a_gateway_upstream_errors_total\{agent="agent",kind="reset"\} 1/)
-  t.match(text, new RegExp(`a2a_gateway_violations_total\\{agent="agent",extension="${REQUIRED}",rule="required",phase="request",mode="enforce"\\} 1`))
+  t.match(
+    text,
+    new RegExp(`a2a_gateway_violations_total\\{agent="agent",extension="${REQUIRED}",rule="required",phase="request",mode="enforce"\\} 1`)
+  )
   t.match(text, /a2a_gateway_card_age_seconds\{agent="agent"\} /)
   t.match(text, /a2a_gateway_card_refreshes_total\{agent="dead",outcome="invalid"\} [1-9]/)
   t.match(text, /a2a_gateway_config_info\{hash="[^"]+"\} 1/)
@@ -116,7 +161,13 @@ async function observable (t: Test): Promise<{ agent: Awaited<ReturnType<typeof 
     card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED, required: true }, { uri: OBSERVED }, { uri: SCHEMAS }] } }),
     answer: (request, response) => {
       if (request.url.includes('die')) response.socket?.resetAndDestroy()
-      else response.setHeader('content-type', 'application/json').end(`{"jsonrpc":"2.0","id":${/"id":("[^"]*"|\d+)/.exec(request.body.toString())?.[1] ?? 1},"result":{"message":{"role":"ROLE_AGENT","messageId":"a","parts":[{"text":"MARKER-answer"}],"metadata":{"k":"MARKER-answer-metadata"}}}}`)
+      else {
+        response
+          .setHeader('content-type', 'application/json')
+          .end(
+            `{"jsonrpc":"2.0","id":${/"id":("[^"]*"|\d+)/.exec(request.body.toString())?.[1] ?? 1},"result":{"message":{"role":"ROLE_AGENT","messageId":"a","parts":[{"text":"MARKER-answer"}],"metadata":{"k":"MARKER-answer-metadata"}}}}`
+          )
+      }
     }
   })
   const gateway = await gatewayFor(t, {
@@ -129,16 +180,25 @@ async function observable (t: Test): Promise<{ agent: Awaited<ReturnType<typeof 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = 'b7ad6b7169203331'
 
-t.test('a call is a SERVER and a CLIENT span in the caller\'s trace, and the agent goes on from there', async t => {
+t.test('a call is a SERVER and a CLIENT span in the caller\'s trace, and the agent continues the trace', async t => {
   const { agent, gateway, collected } = await observable(t)
-  await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['traceparent', `00-${TRACE}-${PARENT}-01`, 'tracestate', 'a=b', 'a2a-extensions', `${REQUIRED},urn:unknown`], '"id-7"')
+  await rpc(
+    `${gateway.url}/rpc`,
+    'SendMessage',
+    { message: MESSAGE },
+    ['traceparent', `00-${TRACE}-${PARENT}-01`, 'tracestate', 'a=b', 'a2a-extensions', `${REQUIRED},urn:unknown`],
+    '"id-7"'
+  )
   const refused = await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['traceparent', `00-${TRACE}-${PARENT}-01`])
   t.match(refused.json(), { error: { code: -32008 } })
   await gateway.close()
   const spans = collected.spans().filter(span => span.traceId === TRACE)
   const servers = spans.filter(span => span.kind === SERVER)
   t.equal(servers.length, 2)
-  const [forwarded, rejected] = [servers.find(span => span.attributes['a2a_gateway.decision'] === 'forward'), servers.find(span => span.attributes['a2a_gateway.decision'] === 'reject')]
+  const [forwarded, rejected] = [
+    servers.find(span => span.attributes['a2a_gateway.decision'] === 'forward'),
+    servers.find(span => span.attributes['a2a_gateway.decision'] === 'reject')
+  ]
   t.match(forwarded, { name: 'SendMessage', parent: PARENT })
   t.match(forwarded?.attributes, {
     'a2a.method.name': 'SendMessage',
@@ -159,15 +219,24 @@ t.test('a call is a SERVER and a CLIENT span in the caller\'s trace, and the age
   t.match(gateway.audits(), [{ trace_id: TRACE, decision: 'rejected' }])
 })
 
-t.test('a span says what became of the answer, and what policies report of it', async t => {
+t.test('a span has the decision about the response, and values that policies report', async t => {
   const collected = await collector(t)
   const agent = await fakeAgent(t, {
     card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED }, { uri: OBSERVED }] } }),
-    answer: (_request, response) => { response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"result":{"message":{"role":"ROLE_AGENT","messageId":"a","parts":[{"text":"x"}],"metadata":{"cost":3,"note":"MARKER"}}}}') }
+    answer: (_request, response) => {
+      response
+        .setHeader('content-type', 'application/json')
+        .end(
+          '{"jsonrpc":"2.0","id":1,"result":{"message":{"role":"ROLE_AGENT","messageId":"a","parts":[{"text":"x"}],"metadata":{"cost":3,"note":"MARKER"}}}}'
+        )
+    }
   })
   const policy = `  mine: {uri: "${OBSERVED}", mode: enforce, owns: {metadata: [cost]}, observe: {spanAttributes: {answer.cost: {metadata: {key: cost}}}}, response: [{id: note, select: {metadata: {key: note}}, count: {max: 0}, verdict: strip}]}`
   for (const responses of ['enforce', 'observe']) {
-    const gateway = await gatewayFor(t, { yaml: `agents: [{name: ${responses}, responses: ${responses}, upstream: {url: "${agent.url}"}, extensions: [mine]}]\nextensions:\n${policy}\ntelemetry: {logs: {level: silent}, traces: {enabled: true}}`, env: traced(collected.url) })
+    const gateway = await gatewayFor(t, {
+      yaml: `agents: [{name: ${responses}, responses: ${responses}, upstream: {url: "${agent.url}"}, extensions: [mine]}]\nextensions:\n${policy}\ntelemetry: {logs: {level: silent}, traces: {enabled: true}}`,
+      env: traced(collected.url)
+    })
     await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['a2a-extensions', `${REQUIRED},${OBSERVED}`])
     await gateway.close()
     const span = collected.spans().find(span => span.kind === SERVER && span.attributes['a2a_gateway.agent'] === responses)
@@ -183,7 +252,7 @@ t.test('a span says what became of the answer, and what policies report of it', 
   t.notMatch(collected.texts.join(''), /MARKER/)
 })
 
-t.test('without tracing the caller\'s trace passes as it is', async t => {
+t.test('without tracing the caller\'s trace passes unchanged', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}}]` })
   await rpc(`${gateway.url}/rpc`, 'GetTask', {}, ['traceparent', `00-${TRACE}-${PARENT}-01`, 'tracestate', 'a=b'])
@@ -192,21 +261,70 @@ t.test('without tracing the caller\'s trace passes as it is', async t => {
   t.equal(agent.received[1]?.headers.traceparent, undefined)
 })
 
-t.test('no content, no metadata and no credential is told to anybody', async t => {
+t.test('telemetry contains no content, no metadata and no credential', async t => {
   const { agent, gateway, collected } = await observable(t)
-  const secret = ['authorization', 'Bearer MARKER-token-1234567890', 'cookie', 'session=MARKER-cookie', 'x-api-key', 'MARKER-key', 'proxy-authorization', 'Basic TUFSS0VS', 'x-custom', 'MARKER-custom']
+  const secret = [
+    'authorization',
+    'Bearer MARKER-token-1234567890',
+    'cookie',
+    'session=MARKER-cookie',
+    'x-api-key',
+    'MARKER-key',
+    'proxy-authorization',
+    'Basic TUFSS0VS',
+    'x-custom',
+    'MARKER-custom'
+  ]
   const ok = ['a2a-extensions', REQUIRED]
-  const message = (data: unknown): object => ({ message: { messageId: 'MARKER-mid', role: 'ROLE_USER', parts: [{ text: 'MARKER-text' }, { data, mediaType: 'application/json', filename: 'MARKER-file' }, { raw: 'TUFSS0VS', filename: 'MARKER-raw' }, { url: 'https://x.example/MARKER-url' }], metadata: { 'MARKER-key': 'MARKER-value' } }, metadata: { k: 'MARKER-meta' }, configuration: { taskPushNotificationConfig: { url: 'https://hook.example/MARKER-hook', token: 'MARKER-hook-token' } } })
-  t.match((await rpc(`${gateway.url}/rpc`, 'SendMessage', message({ total: 1, note: 'MARKER-data' }), [...secret, ...ok])).text, 'MARKER-answer', 'forwarded')
-  t.match((await rpc(`${gateway.url}/rpc`, 'SendMessage', message({ total: 'MARKER-data' }), [...secret, ...ok])).json(), { error: { code: -32602 } }, 'refused for its data')
-  t.match((await rpc(`${gateway.url}/rpc`, 'SendMessage', message({ total: 1 }), secret)).json(), { error: { code: -32008 } }, 'refused for its headers')
-  const broken = await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, ...secret], body: '{"MARKER-broken": "MARKER-broken", ' })
+  const message = (data: unknown): object => ({
+    message: {
+      messageId: 'MARKER-mid',
+      role: 'ROLE_USER',
+      parts: [
+        { text: 'MARKER-text' },
+        { data, mediaType: 'application/json', filename: 'MARKER-file' },
+        { raw: 'TUFSS0VS', filename: 'MARKER-raw' },
+        { url: 'https://x.example/MARKER-url' }
+      ],
+      metadata: { 'MARKER-key': 'MARKER-value' }
+    },
+    metadata: { k: 'MARKER-meta' },
+    configuration: { taskPushNotificationConfig: { url: 'https://hook.example/MARKER-hook', token: 'MARKER-hook-token' } }
+  })
+  t.match(
+    (await rpc(`${gateway.url}/rpc`, 'SendMessage', message({ total: 1, note: 'MARKER-data' }), [...secret, ...ok])).text,
+    'MARKER-answer',
+    'forwarded'
+  )
+  t.match(
+    (await rpc(`${gateway.url}/rpc`, 'SendMessage', message({ total: 'MARKER-data' }), [...secret, ...ok])).json(),
+    { error: { code: -32602 } },
+    'refused for its data'
+  )
+  t.match(
+    (await rpc(`${gateway.url}/rpc`, 'SendMessage', message({ total: 1 }), secret)).json(),
+    { error: { code: -32008 } },
+    'refused for its headers'
+  )
+  const broken = await call(`${gateway.url}/rpc`, {
+    headers: [...JSON_TYPE, ...V1, ...secret],
+    body: '{"MARKER-broken": "MARKER-broken", '
+  })
   t.notMatch(broken.text, 'MARKER')
-  for (const body of [rpcBody('MARKER-method', {}), rpcBody('SendMessage', 'MARKER-params'), '{"jsonrpc":"MARKER","id":1,"method":"SendMessage"}', '["MARKER"]', '"MARKER"']) {
+  for (const body of [
+    rpcBody('MARKER-method', {}),
+    rpcBody('SendMessage', 'MARKER-params'),
+    '{"jsonrpc":"MARKER","id":1,"method":"SendMessage"}',
+    '["MARKER"]',
+    '"MARKER"'
+  ]) {
     const got = await call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, ...secret, ...ok], body })
     t.notMatch(got.text, 'MARKER', body)
   }
-  await call(`${gateway.url}/rest/message:send?key=MARKER-query`, { headers: [...JSON_TYPE, ...V1, ...secret, ...ok], body: JSON.stringify(message({ total: 2 })) })
+  await call(`${gateway.url}/rest/message:send?key=MARKER-query`, {
+    headers: [...JSON_TYPE, ...V1, ...secret, ...ok],
+    body: JSON.stringify(message({ total: 2 }))
+  })
   await call(`${gateway.url}/rest/tasks/die?key=MARKER-query`, { headers: [...V1, ...secret] })
   await call(`${gateway.url}/docs/x?key=MARKER-query`, { headers: secret, body: 'MARKER-body' })
   await call(`${gateway.url}/rest/tasks/1`, { headers: [...V1, ...secret, 'upgrade', 'MARKER', 'connection', 'upgrade'] }).catch(() => {})
@@ -222,23 +340,46 @@ t.test('no content, no metadata and no credential is told to anybody', async t =
 })
 
 t.test('a request is one log line, at the level of its outcome', async t => {
-  const agent = await fakeAgent(t, { answer: (request, response) => { if (request.url.includes('die')) response.socket?.resetAndDestroy(); else response.end('{}') } })
-  const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}}]\ntelemetry: {logs: {level: debug}}` })
+  const agent = await fakeAgent(t, {
+    answer: (request, response) => {
+      if (request.url.includes('die')) response.socket?.resetAndDestroy()
+      else response.end('{}')
+    }
+  })
+  const gateway = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}}]\ntelemetry: {logs: {level: debug}}`
+  })
   await rpc(`${gateway.url}/rpc`, 'GetTask', {})
   await call(`${gateway.url}/nowhere`, { headers: V1 })
   await call(`${gateway.url}/rest/tasks/die`, { headers: V1 })
   await until(() => gateway.logs().filter(line => line.msg === 'request').length === 3)
-  t.match(gateway.logs().filter(line => line.msg === 'request'), [
-    { level: 'debug', agent: 'agent', operation: 'GetTask', binding: 'JSONRPC', version: '1.0', status: 200, outcome: 'forwarded', duration_ms: Number, request_id: String },
-    { level: 'info', operation: 'Other', status: 404, outcome: 'rejected' },
-    { level: 'info', operation: 'GetTask', status: 502, outcome: 'upstream_error' }
-  ])
+  t.match(
+    gateway.logs().filter(line => line.msg === 'request'),
+    [
+      {
+        level: 'debug',
+        agent: 'agent',
+        operation: 'GetTask',
+        binding: 'JSONRPC',
+        version: '1.0',
+        status: 200,
+        outcome: 'forwarded',
+        duration_ms: Number,
+        request_id: String
+      },
+      { level: 'info', operation: 'Other', status: 404, outcome: 'rejected' },
+      { level: 'info', operation: 'GetTask', status: 502, outcome: 'upstream_error' }
+    ]
+  )
   t.equal(gateway.logs().filter(line => line.level === 'error').length, 0)
 })
 
-t.test('a collector that is away changes nothing for callers', async t => {
+t.test('an unreachable collector changes nothing for callers', async t => {
   const agent = await fakeAgent(t)
-  const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}}]\ntelemetry: {logs: {level: silent}, traces: {enabled: true}}`, env: traced('http://127.0.0.1:1') })
+  const gateway = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}}]\ntelemetry: {logs: {level: silent}, traces: {enabled: true}}`,
+    env: traced('http://127.0.0.1:1')
+  })
   for (let i = 0; i < 20; i++) t.equal((await rpc(`${gateway.url}/rpc`)).status, 200)
   await gateway.close()
 })

@@ -20,7 +20,7 @@ function exchanges (): { one: (name: string) => Exchange, failed: string[] } {
   return { failed, one: name => ({ failed: (error: Error) => { failed.push(`${name}: ${error.message}`) } }) as unknown as Exchange }
 }
 
-t.test('kind by kind, each in the order in which it came, and nothing before the turn ends', async t => {
+t.test('kind by kind, each in its order of arrival, and nothing before the end of the turn', async t => {
   const done: string[] = []
   const { one } = exchanges()
   const job = (kind: Kind, name: string): void => { schedule(kind, one(name), () => { done.push(`${kind} ${name}`) }) }
@@ -32,7 +32,7 @@ t.test('kind by kind, each in the order in which it came, and nothing before the
   t.same(done, ['respond a', 'respond b', 'decide a', 'decide b', 'evaluate a', 'evaluate b', 'record a', 'record b'])
 })
 
-t.test('what the end of an answer brings about is recorded in the same turn', async t => {
+t.test('the effects of the end of a response are recorded in the same turn', async t => {
   const done: string[] = []
   const { one } = exchanges()
   schedule('respond', one('a'), () => {
@@ -44,7 +44,7 @@ t.test('what the end of an answer brings about is recorded in the same turn', as
   t.same(done, ['answered', 'recorded'])
 })
 
-t.test('work that brings work: of a later kind at once, of the same in the same turn or the next, none lost', async t => {
+t.test('work that creates work: of a later kind at once, of the same kind in the same turn or the next, none lost', async t => {
   const done: string[] = []
   const { one } = exchanges()
   schedule('decide', one('a'), () => {
@@ -62,7 +62,7 @@ t.test('work that brings work: of a later kind at once, of the same in the same 
   t.equal(done.at(-1), 'next turn')
 })
 
-t.test('work that fails ends its own exchange, and no other waits for it in vain', async t => {
+t.test('failed work ends its own exchange, and no other exchange waits for it', async t => {
   const done: string[] = []
   const { one, failed } = exchanges()
   schedule('decide', one('a'), () => { throw new Error('no') })
@@ -74,7 +74,7 @@ t.test('work that fails ends its own exchange, and no other waits for it in vain
   t.same(failed, ['a: no', 'c: neither'])
 })
 
-t.test('who has its answer may call again at once, where one call is all that is allowed, and finds it counted', async t => {
+t.test('a client with its response can call again at once, even if only one call is allowed, and its call is counted', async t => {
   const agent = await fakeAgent(t, {})
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['concurrency: {requests: 1, streams: 1}']) })
   const connection = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -82,7 +82,11 @@ t.test('who has its answer may call again at once, where one call is all that is
   const counted = 'a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'
   const wrong: string[] = []
   for (let i = 1; i <= 50; i++) {
-    const outgoing = request(`${gateway.url}/rpc`, { method: 'POST', agent: connection, headers: { 'content-type': 'application/json', 'a2a-version': '1.0' } })
+    const outgoing = request(`${gateway.url}/rpc`, {
+      method: 'POST',
+      agent: connection,
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' }
+    })
     outgoing.end(rpcBody('SendMessage', { message: MESSAGE }))
     const [incoming] = await once(outgoing, 'response') as [IncomingMessage]
     const answer = await readAnswer(incoming)

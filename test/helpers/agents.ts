@@ -100,11 +100,15 @@ export interface Turn {
   readonly extensions: readonly string[]
   /** Aborts when the client cancels the task or the agent closes. */
   readonly cancelled: AbortSignal
-  message (...parts: TestPart[]): void
-  messageWith (added: Added, ...parts: TestPart[]): void
-  task (state: State, added?: Added & { readonly artifacts?: Readonly<Record<string, readonly TestPart[]>> }): void
-  status (state: State, text?: string, added?: AddedToUpdate & { readonly parts?: readonly TestPart[] }): void
-  artifact (id: string, parts: readonly TestPart[], options?: AddedToUpdate & { readonly append?: boolean, readonly lastChunk?: boolean }): void
+  message(...parts: TestPart[]): void
+  messageWith(added: Added, ...parts: TestPart[]): void
+  task(state: State, added?: Added & { readonly artifacts?: Readonly<Record<string, readonly TestPart[]>> }): void
+  status(state: State, text?: string, added?: AddedToUpdate & { readonly parts?: readonly TestPart[] }): void
+  artifact(
+    id: string,
+    parts: readonly TestPart[],
+    options?: AddedToUpdate & { readonly append?: boolean; readonly lastChunk?: boolean }
+  ): void
 }
 
 export type Behaviour = (turn: Turn) => void | Promise<void>
@@ -192,7 +196,10 @@ function record (req: IncomingMessage, res: ServerResponse): ReceivedRequest {
     if (Buffer.isBuffer(chunk)) entry.body = Buffer.concat([entry.body, chunk])
     return push(chunk, encoding)
   }
-  const [write, end] = [res.write.bind(res), res.end.bind(res)] as [(...given: unknown[]) => boolean, (...given: unknown[]) => ServerResponse]
+  const [write, end] = [res.write.bind(res), res.end.bind(res)] as [
+    (...given: unknown[]) => boolean,
+    (...given: unknown[]) => ServerResponse
+  ]
   const keep = (chunk: unknown): void => {
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) entry.answer = Buffer.concat([entry.answer, Buffer.from(chunk as string)])
   }
@@ -319,36 +326,45 @@ function v1Executor (options: AgentOptions, running: Map<string, AbortController
       })
       const data = userMessage.parts.find((part) => part.content?.$case === 'data')?.content
       await (options.behaviour ?? echo)({
-        text: userMessage.parts.flatMap((part) => part.content?.$case === 'text' ? [part.content.value] : []).join(''),
+        text: userMessage.parts.flatMap(part => (part.content?.$case === 'text' ? [part.content.value] : [])).join(''),
         parts: userMessage.parts,
-        data: data?.$case === 'data' ? data.value as Record<string, unknown> : null,
+        data: data?.$case === 'data' ? (data.value as Record<string, unknown>) : null,
         continued: task !== undefined,
         extensions,
         cancelled: controllerOf(running, taskId).signal,
         message: (...parts) => bus.publish(v1.AgentEvent.message(message(parts, false))),
         messageWith: (added, ...parts) => bus.publish(v1.AgentEvent.message(message(parts, false, added))),
-        task: (state, { metadata, artifacts = {} } = {}) => bus.publish(v1.AgentEvent.task({
-          id: taskId,
-          contextId,
-          status: v1Status(state),
-          artifacts: Object.entries(artifacts).map(([id, parts]) => v1Artifact(id, parts)),
-          history: task?.history ?? [userMessage],
-          metadata
-        })),
-        status: (state, text, { event, parts = [], ...added } = {}) => bus.publish(v1.AgentEvent.statusUpdate({
-          taskId,
-          contextId,
-          status: v1Status(state, text === undefined ? undefined : message([{ text }, ...parts], true, added)),
-          metadata: event
-        })),
-        artifact: (artifactId, parts, { append = false, lastChunk = false, event, ...added } = {}) => bus.publish(v1.AgentEvent.artifactUpdate({
-          taskId,
-          contextId,
-          artifact: v1Artifact(artifactId, parts, added),
-          append,
-          lastChunk,
-          metadata: event
-        }))
+        task: (state, { metadata, artifacts = {} } = {}) =>
+          bus.publish(
+            v1.AgentEvent.task({
+              id: taskId,
+              contextId,
+              status: v1Status(state),
+              artifacts: Object.entries(artifacts).map(([id, parts]) => v1Artifact(id, parts)),
+              history: task?.history ?? [userMessage],
+              metadata
+            })
+          ),
+        status: (state, text, { event, parts = [], ...added } = {}) =>
+          bus.publish(
+            v1.AgentEvent.statusUpdate({
+              taskId,
+              contextId,
+              status: v1Status(state, text === undefined ? undefined : message([{ text }, ...parts], true, added)),
+              metadata: event
+            })
+          ),
+        artifact: (artifactId, parts, { append = false, lastChunk = false, event, ...added } = {}) =>
+          bus.publish(
+            v1.AgentEvent.artifactUpdate({
+              taskId,
+              contextId,
+              artifact: v1Artifact(artifactId, parts, added),
+              append,
+              lastChunk,
+              metadata: event
+            })
+          )
       })
     },
     async cancelTask (taskId, bus) {
@@ -405,7 +421,11 @@ function v03Card (url: string, options: CardOptions): legacy.AgentCard {
 function v03Part (part: TestPart): legacy.Part {
   return 'text' in part
     ? { kind: 'text', text: part.text, ...withMetadata(part.metadata) }
-    : { kind: 'data', data: part.data, ...withMetadata(part.mediaType === undefined ? part.metadata : { mimeType: part.mediaType, ...part.metadata }) }
+    : {
+        kind: 'data',
+        data: part.data,
+        ...withMetadata(part.mediaType === undefined ? part.metadata : { mimeType: part.mediaType, ...part.metadata })
+      }
 }
 
 function withMetadata (metadata: Record<string, unknown> | undefined): { metadata?: Record<string, unknown> } {
@@ -413,13 +433,24 @@ function withMetadata (metadata: Record<string, unknown> | undefined): { metadat
 }
 
 function v03Artifact (artifactId: string, parts: readonly TestPart[], { metadata, extensions }: Added = {}): legacy.Artifact {
-  return { artifactId, parts: parts.map(v03Part), ...withMetadata(metadata), ...(extensions === undefined ? {} : { extensions: [...extensions] }) }
+  return {
+    artifactId,
+    parts: parts.map(v03Part),
+    ...withMetadata(metadata),
+    ...(extensions === undefined ? {} : { extensions: [...extensions] })
+  }
 }
 
 function v03Executor (options: AgentOptions, running: Map<string, AbortController>): v03.AgentExecutor {
   const contexts = new Map<string, string>()
   const final = new Set<State>(['completed', 'failed', 'canceled', 'input-required'])
-  const update = (taskId: string, contextId: string, state: State, message?: legacy.Message, metadata?: Record<string, unknown>): legacy.TaskStatusUpdateEvent => ({
+  const update = (
+    taskId: string,
+    contextId: string,
+    state: State,
+    message?: legacy.Message,
+    metadata?: Record<string, unknown>
+  ): legacy.TaskStatusUpdateEvent => ({
     kind: 'status-update',
     taskId,
     contextId,
@@ -445,7 +476,7 @@ function v03Executor (options: AgentOptions, running: Map<string, AbortControlle
       })
       const data = userMessage.parts.find((part) => part.kind === 'data')
       await (options.behaviour ?? echo)({
-        text: userMessage.parts.flatMap((part) => part.kind === 'text' ? [part.text] : []).join(''),
+        text: userMessage.parts.flatMap(part => (part.kind === 'text' ? [part.text] : [])).join(''),
         parts: userMessage.parts,
         data: data === undefined ? null : data.data,
         continued: task !== undefined,
@@ -453,19 +484,28 @@ function v03Executor (options: AgentOptions, running: Map<string, AbortControlle
         cancelled: controllerOf(running, taskId).signal,
         message: (...parts) => bus.publish(message(parts, false)),
         messageWith: (added, ...parts) => bus.publish(message(parts, false, added)),
-        task: (state, { metadata, artifacts = {} } = {}) => bus.publish({
-          kind: 'task',
-          id: taskId,
-          contextId,
-          status: { state, timestamp: new Date().toISOString() },
-          history: task?.history ?? [userMessage],
-          artifacts: Object.entries(artifacts).map(([id, parts]) => v03Artifact(id, parts)),
-          ...withMetadata(metadata)
-        }),
-        status: (state, text, { event, parts = [], ...added } = {}) => bus.publish(update(taskId, contextId, state, text === undefined ? undefined : message([{ text }, ...parts], true, added), event)),
-        artifact: (artifactId, parts, { append = false, lastChunk = false, event, ...added } = {}) => bus.publish({
-          kind: 'artifact-update', taskId, contextId, artifact: v03Artifact(artifactId, parts, added), append, lastChunk, ...withMetadata(event)
-        })
+        task: (state, { metadata, artifacts = {} } = {}) =>
+          bus.publish({
+            kind: 'task',
+            id: taskId,
+            contextId,
+            status: { state, timestamp: new Date().toISOString() },
+            history: task?.history ?? [userMessage],
+            artifacts: Object.entries(artifacts).map(([id, parts]) => v03Artifact(id, parts)),
+            ...withMetadata(metadata)
+          }),
+        status: (state, text, { event, parts = [], ...added } = {}) =>
+          bus.publish(update(taskId, contextId, state, text === undefined ? undefined : message([{ text }, ...parts], true, added), event)),
+        artifact: (artifactId, parts, { append = false, lastChunk = false, event, ...added } = {}) =>
+          bus.publish({
+            kind: 'artifact-update',
+            taskId,
+            contextId,
+            artifact: v03Artifact(artifactId, parts, added),
+            append,
+            lastChunk,
+            ...withMetadata(event)
+          })
       })
       bus.finished()
     },

@@ -29,40 +29,50 @@ export async function startTraffic (t: Test): Promise<Traffic> {
   const [eightball, fight] = [await startEightball({ port: 0 }), await startFight({ port: 0 })]
   t.teardown(() => Promise.all([eightball.close(), fight.close()]))
   const odd = await fakeAgent(t, {
-    card: url => plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: USAGE, params: { unit: 7 } }, { uri: QUIET }, { uri: UNASKED }] } }),
+    card: url =>
+      plainCard(url, {
+        capabilities: { streaming: true, extensions: [{ uri: USAGE, params: { unit: 7 } }, { uri: QUIET }, { uri: UNASKED }] }
+      }),
     answer: answerOddly
   })
-  const yaml = (limit: number): string => [
-    'agents:',
-    `  - {name: eightball, path: /agents/eightball, upstream: {url: "${eightball.url}"}}`,
-    `  - {name: fight, path: /agents/fight, upstream: {url: "${fight.url}"}, card: {refresh: 1s}}`,
-    `  - {name: fight-held, path: /agents/fight-held, upstream: {url: "${fight.url}"}, responses: enforce}`,
-    `  - {name: odd, path: /agents/odd, upstream: {url: "${odd.url}"}, responses: observe, card: {refresh: 1s}, extensions: [usage, quiet]}`,
-    `  - {name: narrow, path: /agents/narrow, upstream: {url: "${odd.url}"}, concurrency: {requests: 1, streams: 3}}`,
-    '  - {name: gone, path: /agents/gone, upstream: {url: "http://127.0.0.1:1"}, card: {onUnavailable: forward}}',
-    `limits: {response: ${limit}KiB}`,
-    'extensions:',
-    '  usage:',
-    `    uri: ${USAGE}`,
-    '    owns: {metadata: [usage]}',
-    '    card: {params: {type: object, properties: {unit: {type: string}}}}',
-    '    request:',
-    '      - {id: not-when-done, select: {metadata: {key: usage}}, when: {taskState: [completed]}, count: {max: 0}}',
-    '    response:',
-    '      - {id: number, select: {metadata: {in: [task], key: usage}}, schema: {type: string}, verdict: reject}',
-    '    observe:',
-    '      metrics:',
-    '        - {name: tokens, type: counter, from: {metadata: {in: [task], key: usage}}}',
-    '        - {name: last, type: gauge, from: {metadata: {in: [task], key: usage}}}',
-    '  quiet:',
-    `    uri: ${QUIET}`,
-    '    activation: {default: inject}'
-  ].join('\n')
+  const yaml = (limit: number): string =>
+    [
+      'agents:',
+      `  - {name: eightball, path: /agents/eightball, upstream: {url: "${eightball.url}"}}`,
+      `  - {name: fight, path: /agents/fight, upstream: {url: "${fight.url}"}, card: {refresh: 1s}}`,
+      `  - {name: fight-held, path: /agents/fight-held, upstream: {url: "${fight.url}"}, responses: enforce}`,
+      `  - {name: odd, path: /agents/odd, upstream: {url: "${odd.url}"}, responses: observe, card: {refresh: 1s}, extensions: [usage, quiet]}`,
+      `  - {name: narrow, path: /agents/narrow, upstream: {url: "${odd.url}"}, concurrency: {requests: 1, streams: 3}}`,
+      '  - {name: gone, path: /agents/gone, upstream: {url: "http://127.0.0.1:1"}, card: {onUnavailable: forward}}',
+      `limits: {response: ${limit}KiB}`,
+      'extensions:',
+      '  usage:',
+      `    uri: ${USAGE}`,
+      '    owns: {metadata: [usage]}',
+      '    card: {params: {type: object, properties: {unit: {type: string}}}}',
+      '    request:',
+      '      - {id: not-when-done, select: {metadata: {key: usage}}, when: {taskState: [completed]}, count: {max: 0}}',
+      '    response:',
+      '      - {id: number, select: {metadata: {in: [task], key: usage}}, schema: {type: string}, verdict: reject}',
+      '    observe:',
+      '      metrics:',
+      '        - {name: tokens, type: counter, from: {metadata: {in: [task], key: usage}}}',
+      '        - {name: last, type: gauge, from: {metadata: {in: [task], key: usage}}}',
+      '  quiet:',
+      `    uri: ${QUIET}`,
+      '    activation: {default: inject}'
+    ].join('\n')
   const gateway = await serve(t, yaml(64), { A2A_GATEWAY_WORKERS: '2', A2A_GATEWAY_LOG_LEVEL: 'info' }, { flags: CONFINED })
   const at = (name: string): string => `${gateway.url}/agents/${name}`
   const say = (name: string, text: string, extensions: string[] = [], more: object = {}, method = 'SendMessage'): Promise<unknown> =>
-    rpc(`${at(name)}${name === 'odd' || name === 'narrow' ? '/rpc' : '/a2a/jsonrpc'}`, method, { message: { messageId: `m${count++}`, role: 'ROLE_USER', parts: [{ text }], ...more } }, extensions.length === 0 ? [] : ['a2a-extensions', extensions.join(', ')])
-  const data = (name: string, value: object, mediaType: string): Promise<unknown> => say(name, '', [], { parts: [{ data: value, mediaType }] })
+    rpc(
+      `${at(name)}${name === 'odd' || name === 'narrow' ? '/rpc' : '/a2a/jsonrpc'}`,
+      method,
+      { message: { messageId: `m${count++}`, role: 'ROLE_USER', parts: [{ text }], ...more } },
+      extensions.length === 0 ? [] : ['a2a-extensions', extensions.join(', ')]
+    )
+  const data = (name: string, value: object, mediaType: string): Promise<unknown> =>
+    say(name, '', [], { parts: [{ data: value, mediaType }] })
   let count = 0
   let rounds = 0
 
@@ -95,7 +105,11 @@ export async function startTraffic (t: Test): Promise<Traffic> {
     gateway.rewrite(yaml(64 + rounds))
     await until(() => gateway.said(/^configuration reloaded/).length >= rounds, 'the new configuration', 30_000)
     gateway.rewrite('agents: 7')
-    await until(async () => await gateway.metric(/^a2a_gateway_config_reloads_total\{outcome="invalid"\}/) > before, 'the refusal of a configuration', 30_000)
+    await until(
+      async () => (await gateway.metric(/^a2a_gateway_config_reloads_total\{outcome="invalid"\}/)) > before,
+      'the refusal of a configuration',
+      30_000
+    )
   }
   return { gateway, round }
 }
@@ -104,13 +118,23 @@ function answerOddly ({ body }: RawRequest, response: ServerResponse): void {
   const text = (JSON.parse(body.toString()) as { params: { message: { parts: { text?: string }[] } } }).params.message.parts[0]?.text ?? ''
   const message = (words: string): object => ({ message: { messageId: 'a', role: 'ROLE_AGENT', parts: [{ text: words }] } })
   const json = (result: object, extensions: readonly string[] = []): void => {
-    response.writeHead(200, { 'content-type': 'application/json', ...extensions.length === 0 ? {} : { 'a2a-extensions': extensions.join(', ') } })
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      ...(extensions.length === 0 ? {} : { 'a2a-extensions': extensions.join(', ') })
+    })
     response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))
   }
   if (text === 'die') response.socket?.resetAndDestroy()
-  else if (text === 'wait' && body.includes('Streaming')) response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: message('soon') })}\n\n`)
-  else if (text === 'task') json({ task: { id: 't1', contextId: 'c', status: { state: 'TASK_STATE_WORKING' }, metadata: { usage: Math.round(performance.now()) } } }, [USAGE])
-  else if (text === 'echo') json(message('yes'), [USAGE, QUIET])
+  else if (text === 'wait' && body.includes('Streaming')) {
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: message('soon') })}\n\n`)
+  } else if (text === 'task') {
+    json(
+      { task: { id: 't1', contextId: 'c', status: { state: 'TASK_STATE_WORKING' }, metadata: { usage: Math.round(performance.now()) } } },
+      [USAGE]
+    )
+  } else if (text === 'echo') json(message('yes'), [USAGE, QUIET])
   else if (text === 'echo unasked') json(message('yes'), [UNASKED, QUIET])
   else if (text !== 'wait') json(message(text === 'large' ? 'x'.repeat(100_000) : 'no'))
 }

@@ -69,7 +69,9 @@ export function sending ({ text = 'yes', taskId, approved, tenant }: Sent): Reco
       role: 'ROLE_USER',
       parts: [{ text }],
       ...(taskId === undefined ? {} : { taskId }),
-      ...(approved === undefined ? {} : { metadata: { [HITL]: { type: 'response', approvals: approved.map(id => ({ id, approved: true })) } } })
+      ...(approved === undefined
+        ? {}
+        : { metadata: { [HITL]: { type: 'response', approvals: approved.map(id => ({ id, approved: true })) } } })
     }
   }
 }
@@ -79,7 +81,12 @@ export interface Got { readonly taskId: string, readonly state: string, readonly
 
 /** @param url URL of the agent's JSON-RPC interface at the gateway */
 export async function send (url: string, sent: Sent, streamed = false): Promise<Got> {
-  const answer = await rpc(url, streamed ? 'SendStreamingMessage' : 'SendMessage', sending(sent), ['a2a-extensions', HITL, 'accept', streamed ? 'text/event-stream' : 'application/json'])
+  const answer = await rpc(url, streamed ? 'SendStreamingMessage' : 'SendMessage', sending(sent), [
+    'a2a-extensions',
+    HITL,
+    'accept',
+    streamed ? 'text/event-stream' : 'application/json'
+  ])
   return {
     taskId: /"(?:taskId|id)":"([^"]+)","contextId"/.exec(answer.text)?.[1] ?? '',
     state: [...answer.text.matchAll(/"TASK_STATE_(\w+)"/g)].at(-1)?.[1] ?? (answer.text.includes('"error"') ? 'error' : ''),

@@ -38,11 +38,18 @@ export function instructions (dockerfile: string): { readonly name: string, read
 }
 
 /** The command and environment of a service. Paths of the image are replaced with files of the repository. */
-export function commandOf ({ build, command = [] }: Service): { readonly args: readonly string[], readonly env: Readonly<Record<string, string>> } {
+export function commandOf ({ build, command = [] }: Service): {
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+} {
   if (build === undefined) throw new Error('only of images that are built here')
   const all = instructions(join(FOLDER, build.context, build.dockerfile))
   const entry = JSON.parse(all.findLast(one => one.name === 'ENTRYPOINT')?.text ?? '[]') as string[]
-  const env = Object.fromEntries(all.filter(one => one.name === 'ENV').flatMap(one => [...one.text.matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value])))
+  const env = Object.fromEntries(
+    all
+      .filter(one => one.name === 'ENV')
+      .flatMap(one => [...one.text.matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]))
+  )
   return { args: [...entry.slice(1).map(arg => arg.replace(/^\/app\//, '')), ...command], env }
 }
 

@@ -28,7 +28,8 @@ export function coherent (t: Test, all: readonly Manifest[]): void {
   }
   const deployment = only(all, 'Deployment')
   const labels = deployment.spec.template.metadata.labels
-  const matches = (selector: Tree): boolean => Object.keys(selector).length > 0 && Object.entries(selector).every(([name, value]) => labels[name] === value)
+  const matches = (selector: Tree): boolean =>
+    Object.keys(selector).length > 0 && Object.entries(selector).every(([name, value]) => labels[name] === value)
   t.ok(matches(deployment.spec.selector.matchLabels), 'the Deployment selects its Pods')
   const pod = podOf(deployment)
   const ports = gatewayOf(pod).ports.map((one: Tree) => one.name)
@@ -36,12 +37,18 @@ export function coherent (t: Test, all: readonly Manifest[]): void {
     t.ok(matches(one.spec.selector), `the Service ${String(one.metadata.name)} selects the Pods`)
     for (const port of one.spec.ports) t.ok(ports.includes(port.targetPort), `${String(one.metadata.name)} goes to a port of the gateway`)
   }
-  for (const one of all.filter(manifest => manifest.kind === 'PodDisruptionBudget')) t.ok(matches(one.spec.selector.matchLabels), 'the PodDisruptionBudget is of the Pods')
+  for (const one of all.filter(manifest => manifest.kind === 'PodDisruptionBudget')) {
+    t.ok(matches(one.spec.selector.matchLabels), 'the PodDisruptionBudget is of the Pods')
+  }
   for (const one of all.filter(manifest => manifest.kind === 'NetworkPolicy')) {
     t.ok(matches(one.spec.podSelector.matchLabels), 'the NetworkPolicy is of the Pods')
-    for (const rule of one.spec.ingress) for (const port of rule.ports) t.ok(ports.includes(port.port), `it lets through to ${String(port.port)}, a port of the gateway`)
+    for (const rule of one.spec.ingress) {
+      for (const port of rule.ports) t.ok(ports.includes(port.port), `it lets through to ${String(port.port)}, a port of the gateway`)
+    }
   }
-  for (const constraint of pod.topologySpreadConstraints ?? []) t.ok(matches(constraint.labelSelector.matchLabels), 'the Pods are spread among themselves')
+  for (const constraint of pod.topologySpreadConstraints ?? []) {
+    t.ok(matches(constraint.labelSelector.matchLabels), 'the Pods are spread among themselves')
+  }
   for (const one of all.filter(manifest => manifest.kind === 'HorizontalPodAutoscaler')) {
     t.same(one.spec.scaleTargetRef, { apiVersion: deployment.apiVersion, kind: deployment.kind, name: deployment.metadata.name })
     t.equal(deployment.spec.replicas, undefined, 'nobody else says how many there are')
@@ -65,7 +72,11 @@ export function configured (t: Test, all: readonly Manifest[]): Config {
   const folder = mkdtempSync(join(tmpdir(), 'configmap-'))
   t.teardown(() => { rmSync(folder, { recursive: true }) })
   for (const [name, text] of Object.entries(map.data as Record<string, string>)) writeFileSync(join(folder, name), text)
-  t.match(execFileSync(process.execPath, [MAIN, 'check', '--config', join(folder, 'gateway.yaml')], { encoding: 'utf8' }), /^(?!.*warning:)/s, 'check has nothing to say')
+  t.match(
+    execFileSync(process.execPath, [MAIN, 'check', '--config', join(folder, 'gateway.yaml')], { encoding: 'utf8' }),
+    /^(?!.*warning:)/s,
+    'check has nothing to say'
+  )
   const loaded = parseConfig(map.data['gateway.yaml'], { file: 'gateway.yaml', baseDir: folder, env: {} })
   if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'))
   const { server, limits } = loaded.config
@@ -76,7 +87,10 @@ export function configured (t: Test, all: readonly Manifest[]): Config {
   t.equal(server.metrics?.host, '0.0.0.0', 'probes reach it')
   const stops = [gateway, ...pod.containers].map((one: Tree) => one.lifecycle?.preStop?.sleep?.seconds ?? 0)
   t.ok(Math.max(...stops) >= 5, 'Services hear that the Pod goes before it does')
-  t.ok(pod.terminationGracePeriodSeconds >= Math.max(...stops) + server.drainTimeout / 1_000 + 10, 'Kubernetes waits longer than a drain takes')
+  t.ok(
+    pod.terminationGracePeriodSeconds >= Math.max(...stops) + server.drainTimeout / 1_000 + 10,
+    'Kubernetes waits longer than a drain takes'
+  )
   const memory = Number(/^(\d+)Mi$/.exec(gateway.resources.limits.memory)?.[1]) << 20
   // V8 uses half of 512 MiB for its heap (measured in container.test.ts). The parsed form of a body takes five times the size of the body
   // (docs/running.md).
@@ -94,7 +108,11 @@ export async function probed (t: Test, all: readonly Manifest[]): Promise<void> 
   const admin = `127.0.0.1:${await freePort()}`
   const configured: string = only(all, 'ConfigMap').data['gateway.yaml']
   writeFileSync(join(folder, 'gateway.yaml'), configured.replace('0.0.0.0:9902', metrics))
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', join(folder, 'gateway.yaml'), '--listen', '127.0.0.1:0', '--admin', admin], { env: { PATH: process.env.PATH }, stdio: 'ignore' })
+  const child = spawn(
+    process.execPath,
+    [MAIN, 'serve', '--config', join(folder, 'gateway.yaml'), '--listen', '127.0.0.1:0', '--admin', admin],
+    { env: { PATH: process.env.PATH }, stdio: 'ignore' }
+  )
   const exited = once(child, 'exit')
   t.teardown(async () => { child.kill('SIGKILL'); await exited; rmSync(folder, { recursive: true }) })
   const ask = async (probe: Tree): Promise<number> => (await fetch(`http://${metrics}${String(probe.httpGet.path)}`)).status
@@ -103,5 +121,7 @@ export async function probed (t: Test, all: readonly Manifest[]): Promise<void> 
   t.equal(await ask(gateway.readinessProbe), 503)
   t.equal((await fetch(`http://${metrics}/metrics`)).status, 200)
   for (const path of ['/agents', '/console/']) t.equal((await fetch(`http://${metrics}${path}`)).status, 404, `${path} is not there`)
-  for (const probe of ['livenessProbe', 'startupProbe', 'readinessProbe']) t.equal(gateway[probe].httpGet.port, gateway.ports.find((one: Tree) => /metrics$/.test(one.name)).name, probe)
+  for (const probe of ['livenessProbe', 'startupProbe', 'readinessProbe']) {
+    t.equal(gateway[probe].httpGet.port, gateway.ports.find((one: Tree) => /metrics$/.test(one.name)).name, probe)
+  }
 }

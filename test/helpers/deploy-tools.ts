@@ -11,7 +11,9 @@ export const CHART = 'deploy/helm/a2a-extension-gateway'
 
 /** @throws Error that explains how to install the missing program */
 export function program (name: keyof typeof MODULES): string {
-  const found = [join(process.env.GOBIN ?? join(process.env.GOPATH ?? join(homedir(), 'go'), 'bin'), name), name].find(path => path.includes('/') ? existsSync(path) : spawnSync(path, ['version']).error === undefined)
+  const found = [join(process.env.GOBIN ?? join(process.env.GOPATH ?? join(homedir(), 'go'), 'bin'), name), name].find(path =>
+    path.includes('/') ? existsSync(path) : spawnSync(path, ['version']).error === undefined
+  )
   if (found === undefined) throw new Error(`${name} is not installed: go install ${MODULES[name]}`)
   return found
 }
@@ -22,8 +24,15 @@ export function kustomized (folder: string): Manifest[] {
 }
 
 /** The output and exit status of helm. */
-export function helm (args: readonly string[], values = ''): { readonly status: number | null, readonly stdout: string, readonly stderr: string } {
-  const { status, stdout, stderr, error } = spawnSync(program('helm'), [...args, '--values', '-'], { input: values === '' ? '{}' : values, encoding: 'utf8', maxBuffer: 64 << 20 })
+export function helm (
+  args: readonly string[],
+  values = ''
+): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
+  const { status, stdout, stderr, error } = spawnSync(program('helm'), [...args, '--values', '-'], {
+    input: values === '' ? '{}' : values,
+    encoding: 'utf8',
+    maxBuffer: 64 << 20
+  })
   if (error !== undefined) throw error
   return { status, stdout, stderr }
 }
@@ -33,7 +42,10 @@ export function helm (args: readonly string[], values = ''): { readonly status: 
  * @throws Error with helm's message
  */
 export function charted (values = '', ...args: string[]): Manifest[] {
-  const { status, stdout, stderr } = helm(['template', 'a2a-gateway', CHART, '--namespace', 'shared', '--kube-version', '1.36.0', ...args], values)
+  const { status, stdout, stderr } = helm(
+    ['template', 'a2a-gateway', CHART, '--namespace', 'shared', '--kube-version', '1.36.0', ...args],
+    values
+  )
   if (status !== 0) throw new Error(stderr)
   return manifests(stdout)
 }

@@ -32,10 +32,24 @@ async function start (t: Test, driver: string): Promise<Docker | string> {
   const folder = mkdtempSync(join(tmpdir(), 'docker-'))
   const socket = join(folder, 'docker.sock')
   // Without a bridge: containers use the network of the machine, or none.
-  const daemon = spawn('dockerd', [
-    '--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '--pidfile', join(folder, 'pid'), '--host', `unix://${socket}`,
-    '--iptables=false', '--ip6tables=false', '--bridge=none', `--storage-driver=${driver}`
-  ], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const daemon = spawn(
+    'dockerd',
+    [
+      '--data-root',
+      join(folder, 'data'),
+      '--exec-root',
+      join(folder, 'exec'),
+      '--pidfile',
+      join(folder, 'pid'),
+      '--host',
+      `unix://${socket}`,
+      '--iptables=false',
+      '--ip6tables=false',
+      '--bridge=none',
+      `--storage-driver=${driver}`
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] }
+  )
   const exited = once(daemon, 'exit')
   let said = ''
   daemon.stderr.on('data', chunk => { said = (said + String(chunk)).slice(-4_000) })
@@ -51,9 +65,11 @@ async function start (t: Test, driver: string): Promise<Docker | string> {
   const run = async (...args: string[]): Promise<string> => {
     // Uses the builder that is part of the engine, because BuildKit is a separate package.
     const env = { PATH: process.env.PATH, DOCKER_HOST: `unix://${socket}`, DOCKER_BUILDKIT: '0', DOCKER_CONFIG: folder }
-    const { stdout } = await execute('docker', args, { env, maxBuffer: 256 << 20 }).catch((error: Error & { stdout?: string, stderr?: string }) => {
-      throw new Error(`docker ${args[0] ?? ''}: ${error.stdout?.slice(-3_000) ?? ''}${error.stderr ?? error.message}`)
-    })
+    const { stdout } = await execute('docker', args, { env, maxBuffer: 256 << 20 }).catch(
+      (error: Error & { stdout?: string; stderr?: string }) => {
+        throw new Error(`docker ${args[0] ?? ''}: ${error.stdout?.slice(-3_000) ?? ''}${error.stderr ?? error.message}`)
+      }
+    )
     return stdout.trim()
   }
   for (const end = Date.now() + 60_000; Date.now() < end && daemon.exitCode === null;) {

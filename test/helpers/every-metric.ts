@@ -47,7 +47,7 @@ async function collectGarbage (): Promise<void> {
 /** Records one sample of each metric. */
 function recordOne (m: Metrics): void {
   const a = 'agent'
-  m.request(a, 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 1)
+  m.request({ agent: a, operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 1)
   m.decision(a, 1)
   m.upstream(a, 'SendMessage', 1)
   m.violation(a, 'e', 'r', 'request', 'observe')
@@ -64,8 +64,8 @@ function recordOne (m: Metrics): void {
   m.taskLookup(a, 'known')
   m.taskWrite(a, 'kept')
   m.tasksRemembered(() => 1)
-  m.observed(a, 'e', 'm', 'counter', '', 1)
-  m.observed(a, 'e', 'm', 'gauge', '', 1)
+  m.observed(a, { extension: 'e', metric: 'm', type: 'counter', by: '', value: 1 })
+  m.observed(a, { extension: 'e', metric: 'm', type: 'gauge', by: '', value: 1 })
   m.answerUnread(a, 'encoding')
   m.workers(() => 1, () => 0)
   m.vitals.agents(new Map([[a, { limits: { requests: 1, streams: 1 }, maxStale: 1, hasCard: () => true }]]))

@@ -57,7 +57,11 @@ export async function gatewayFor (t: Test, options: GatewayOptions, waitReady = 
 
 /** The configuration that {@link gatewayFor} uses, for a configuration that replaces it later. */
 export function configOf (options: GatewayOptions): Config {
-  const loaded = parseConfig(withDefaults(options.yaml), { file: 'test.yaml', baseDir: options.baseDir ?? process.cwd(), env: options.env ?? {} })
+  const loaded = parseConfig(withDefaults(options.yaml), {
+    file: 'test.yaml',
+    baseDir: options.baseDir ?? process.cwd(),
+    env: options.env ?? {}
+  })
   if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'))
   return loaded.config
 }

@@ -49,7 +49,14 @@ export async function readAnswer (incoming: IncomingMessage): Promise<Answer> {
   for await (const chunk of incoming) chunks.push(chunk as Buffer)
   const bytes = Buffer.concat(chunks)
   const text = bytes.toString()
-  return { status: incoming.statusCode ?? 0, headers: incoming.headers, rawHeaders: incoming.rawHeaders, bytes, text, json: () => JSON.parse(text) as Json }
+  return {
+    status: incoming.statusCode ?? 0,
+    headers: incoming.headers,
+    rawHeaders: incoming.rawHeaders,
+    bytes,
+    text,
+    json: () => JSON.parse(text) as Json
+  }
 }
 
 /** Opens the request without ending it. */
@@ -59,8 +66,7 @@ export function open (url: string, options: CallOptions = {}): ClientRequest {
   const all = [...headers]
   const has = (name: string): boolean => headers.some((one, i) => i % 2 === 0 && one.toLowerCase() === name)
   if (!has('host')) all.unshift('host', host)
-  if (body !== undefined && !Array.isArray(body) && !has('content-length')) all.push('content-length', String(Buffer.byteLength(body as string)))
-  else if (Array.isArray(body)) all.push('transfer-encoding', 'chunked')
+  if (body !== undefined && !Array.isArray(body) && !has('content-length')) { all.push('content-length', String(Buffer.byteLength(body as string))) } else if (Array.isArray(body)) all.push('transfer-encoding', 'chunked')
   return request({ hostname, port, path: pathname + search, method, headers: all, agent: false })
 }
 
@@ -73,7 +79,13 @@ export const MESSAGE = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'he
 export const MESSAGE_03 = { messageId: 'm1', role: 'user', kind: 'message', parts: [{ kind: 'text', text: 'hello' }] }
 
 /** Sends one JSON-RPC call in 1.0. */
-export function rpc (url: string, method = 'SendMessage', params: unknown = { message: MESSAGE }, headers: readonly string[] = [], id = '1'): Promise<Answer> {
+export function rpc (
+  url: string,
+  method = 'SendMessage',
+  params: unknown = { message: MESSAGE },
+  headers: readonly string[] = [],
+  id = '1'
+): Promise<Answer> {
   return call(url, { method: 'POST', headers: [...JSON_TYPE, ...V1, ...headers], body: rpcBody(method, params, id) })
 }
 

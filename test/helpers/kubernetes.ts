@@ -34,7 +34,13 @@ export function only (all: readonly Manifest[], kind: string, name?: string): Ma
 
 const published = JSON.parse(readFileSync('test/fixtures/kubernetes/schemas.json', 'utf8')) as Record<string, Schemas>
 // The patterns use Go's syntax, such as `(?i)`.
-const regExp = Object.assign((pattern: string) => { const compiled = RE2JS.compile(pattern); return { test: (text: string) => compiled.matcher(text).find() } }, { code: 'RE2JS' })
+const regExp = Object.assign(
+  (pattern: string) => {
+    const compiled = RE2JS.compile(pattern)
+    return { test: (text: string) => compiled.matcher(text).find() }
+  },
+  { code: 'RE2JS' }
+)
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false, code: { regExp } })
 for (const version of VERSIONS) ajv.addSchema(published[version] as Schemas, version)
 
@@ -45,5 +51,7 @@ export function problemsOf (manifest: Manifest, version: (typeof VERSIONS)[numbe
   const validate = ajv.getSchema(`${version}#/schemas/${encodeURIComponent(name)}`)
   if (validate === undefined) throw new Error(`no schema ${name}`)
   validate(manifest)
-  return (validate.errors ?? []).map(error => `${kindOf(manifest)}${error.instancePath} ${error.message ?? ''} ${Object.values(error.params).join(' ')}`.trim())
+  return (validate.errors ?? []).map(error =>
+    `${kindOf(manifest)}${error.instancePath} ${error.message ?? ''} ${Object.values(error.params).join(' ')}`.trim()
+  )
 }

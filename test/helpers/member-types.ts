@@ -103,7 +103,11 @@ function taskOperation (form: Form, field: string): Operation {
 
 function request (form: Form, operation: Operation, params: Json, steps: Steps): Place {
   if (!isRpc(form)) return { body: params, steps, operation }
-  return { body: { jsonrpc: '2.0', id: 1, method: methodOfOperation(operation, form.version) ?? 'extension/own', params }, steps: ['params', ...steps], operation }
+  return {
+    body: { jsonrpc: '2.0', id: 1, method: methodOfOperation(operation, form.version) ?? 'extension/own', params },
+    steps: ['params', ...steps],
+    operation
+  }
 }
 
 const whole = (form: Form): Json => ({ message: message(form, 'user', [text(form)]) })
@@ -216,7 +220,12 @@ function casesOf (form: Form, name: string, set: FieldSet, placing: (member: Mem
 
 function caseOf (form: Form, name: string, { field, types }: Member, { body, steps, operation, stream = false }: Place): MemberCase {
   // The gateway compares the value of `jsonrpc`, so every type counts as wrong.
-  const right = name === 'envelope' && field === 'jsonrpc' ? [] : types === 0 ? SAMPLE_NAMES : [...ALLOWED].flatMap(([bit, samples]) => (types & bit) === 0 ? [] : samples)
+  const right =
+    name === 'envelope' && field === 'jsonrpc'
+      ? []
+      : types === 0
+        ? SAMPLE_NAMES
+        : [...ALLOWED].flatMap(([bit, samples]) => ((types & bit) === 0 ? [] : samples))
   const at = [...steps, field]
   return {
     name: `${name}.${field}`,

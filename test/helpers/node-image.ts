@@ -7,10 +7,28 @@ import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rm
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const run = (program: string, ...args: string[]): string => execFileSync(program, args, { encoding: 'utf8', maxBuffer: 64 << 20, stdio: ['ignore', 'pipe', 'pipe'] })
+const run = (program: string, ...args: string[]): string =>
+  execFileSync(program, args, { encoding: 'utf8', maxBuffer: 64 << 20, stdio: ['ignore', 'pipe', 'pipe'] })
 
 /** Libraries that Node and the essential packages are linked against. */
-const LIBRARIES = ['libstdc++6', 'libgcc-s1', 'libc6', 'libtinfo6', 'libselinux1', 'libpcre2-8-0', 'libacl1', 'libattr1', 'libgmp10', 'libmd0', 'liblzma5', 'zlib1g', 'libbz2-1.0', 'libzstd1', 'libcrypt1', 'debianutils']
+const LIBRARIES = [
+  'libstdc++6',
+  'libgcc-s1',
+  'libc6',
+  'libtinfo6',
+  'libselinux1',
+  'libpcre2-8-0',
+  'libacl1',
+  'libattr1',
+  'libgmp10',
+  'libmd0',
+  'liblzma5',
+  'zlib1g',
+  'libbz2-1.0',
+  'libzstd1',
+  'libcrypt1',
+  'debianutils'
+]
 
 // eslint-disable-next-line no-template-curly-in-string -- of dpkg-query
 const NAMES = '${Essential} ${binary:Package}\n'
@@ -31,7 +49,9 @@ export function makeNodeImage (load: (tree: string) => void): void {
     cpSync(join(stage, 'package/bin/node'), join(stage, 'usr/local/bin/node'))
     rmSync(join(stage, 'package'), { recursive: true })
     rmSync(join(stage, archive))
-    cpSync(join(run('npm', 'root', '--global', '--silent').trim(), 'npm'), join(stage, 'usr/local/lib/node_modules/npm'), { recursive: true })
+    cpSync(join(run('npm', 'root', '--global', '--silent').trim(), 'npm'), join(stage, 'usr/local/lib/node_modules/npm'), {
+      recursive: true
+    })
     symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(stage, 'usr/local/bin/npm'))
     reachRegistry(stage)
     mkdirSync(join(stage, 'root'), { recursive: true })
@@ -45,12 +65,26 @@ export function makeNodeImage (load: (tree: string) => void): void {
 function copyPackages (stage: string): void {
   const essential = run('dpkg-query', '-W', '-f', NAMES).split('\n').filter(line => line.startsWith('yes ')).map(line => line.slice(4))
   const architecture = run('dpkg', '--print-architecture').trim()
-  const bases = run('dpkg-query', '-W', '-f', NAMES, 'gcc-*-base').split('\n').filter(line => line !== '').map(line => line.split(' ')[1] as string)
+  const bases = run('dpkg-query', '-W', '-f', NAMES, 'gcc-*-base')
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => line.split(' ')[1] as string)
   const packages = [...new Set([...essential, ...LIBRARIES, ...bases])]
   const lists = packages.flatMap(name => [name, `${name}:${architecture}`].map(one => `/var/lib/dpkg/info/${one}.list`).filter(existsSync))
-  const files = [...lists.flatMap(list => readFileSync(list, 'utf8').split('\n')), ...lists, '/var/lib/dpkg/info/format', '/etc/os-release', '/usr/lib/os-release']
-  const wanted = [...new Set(files)].filter(path => path !== '' && !/^\/usr\/share\/(?:man|locale|info|lintian)\//.test(path) && isFile(path))
-  execFileSync('sh', ['-c', `tar -C / --no-recursion -cf - -T - | tar -C '${stage}' -xf -`], { input: wanted.map(path => path.slice(1)).join('\n'), stdio: ['pipe', 'ignore', 'inherit'] })
+  const files = [
+    ...lists.flatMap(list => readFileSync(list, 'utf8').split('\n')),
+    ...lists,
+    '/var/lib/dpkg/info/format',
+    '/etc/os-release',
+    '/usr/lib/os-release'
+  ]
+  const wanted = [...new Set(files)].filter(
+    path => path !== '' && !/^\/usr\/share\/(?:man|locale|info|lintian)\//.test(path) && isFile(path)
+  )
+  execFileSync('sh', ['-c', `tar -C / --no-recursion -cf - -T - | tar -C '${stage}' -xf -`], {
+    input: wanted.map(path => path.slice(1)).join('\n'),
+    stdio: ['pipe', 'ignore', 'inherit']
+  })
   writeFileSync(join(stage, 'var/lib/dpkg/status'), packages.map(name => run('dpkg', '-s', name)).join('\n'))
 }
 
@@ -60,7 +94,9 @@ function copyPackages (stage: string): void {
  */
 function reachRegistry (stage: string): void {
   const config = JSON.parse(run('npm', 'config', 'list', '--json', '--silent')) as Record<string, unknown>
-  const lines = ['registry', 'proxy', 'https-proxy'].filter(key => typeof config[key] === 'string').map(key => `${key}=${String(config[key])}`)
+  const lines = ['registry', 'proxy', 'https-proxy']
+    .filter(key => typeof config[key] === 'string')
+    .map(key => `${key}=${String(config[key])}`)
   const authorities = config.cafile ?? process.env.NODE_EXTRA_CA_CERTS
   mkdirSync(join(stage, 'usr/local/etc'), { recursive: true })
   if (typeof authorities === 'string') {

@@ -30,18 +30,35 @@ export interface PrometheusOptions {
 }
 
 /** Resolves after the first successful scrape of `target` (host:port). */
-export async function startPrometheus (t: Test, target: string, { job = 'gateway', rules = [] }: PrometheusOptions = {}): Promise<Prometheus> {
+export async function startPrometheus (
+  t: Test,
+  target: string,
+  { job = 'gateway', rules = [] }: PrometheusOptions = {}
+): Promise<Prometheus> {
   const directory = await mkdtemp(join(tmpdir(), 'a2agw-prometheus-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const address = `127.0.0.1:${await freePort()}`
   const config = join(directory, 'prometheus.yml')
-  await writeFile(config, `global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }\nrule_files: ${JSON.stringify(rules.map(file => resolvePath(file)))}\nscrape_configs:\n  - job_name: ${job}\n    static_configs: [{ targets: ['${target}'] }]\n`)
-  const server = spawn('prometheus', [`--config.file=${config}`, `--storage.tsdb.path=${join(directory, 'data')}`, `--web.listen-address=${address}`], { stdio: ['ignore', 'ignore', 'pipe'] })
+  await writeFile(
+    config,
+    `global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }\nrule_files: ${JSON.stringify(rules.map(file => resolvePath(file)))}\nscrape_configs:\n  - job_name: ${job}\n    static_configs: [{ targets: ['${target}'] }]\n`
+  )
+  const server = spawn(
+    'prometheus',
+    [`--config.file=${config}`, `--storage.tsdb.path=${join(directory, 'data')}`, `--web.listen-address=${address}`],
+    { stdio: ['ignore', 'ignore', 'pipe'] }
+  )
   let output = ''
   let failed: Error | null = null
-  server.stderr.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  server.on('error', error => { failed = error })
-  const gone = new Promise<void>(resolve => { server.on('close', () => resolve()) })
+  server.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  server.on('error', error => {
+    failed = error
+  })
+  const gone = new Promise<void>(resolve => {
+    server.on('close', () => resolve())
+  })
   t.teardown(async () => {
     if (server.pid === undefined) return
     server.kill('SIGKILL')
@@ -50,22 +67,33 @@ export async function startPrometheus (t: Test, target: string, { job = 'gateway
 
   const get = async <T>(path: string): Promise<T> => {
     if (failed !== null) throw new Error(`prometheus ${MISSING}: ${String(failed)}`)
-    const { data, error } = (await (await fetch(`http://${address}${path}`)).json()) as { data: T, error?: string }
+    const { data, error } = (await (await fetch(`http://${address}${path}`)).json()) as { data: T; error?: string }
     if (error !== undefined) throw new Error(error)
     return data
   }
   const range = async (expression: string, start: Date, end: Date, step: number): Promise<Series[]> =>
-    (await get<{ result: Series[] }>(`/api/v1/query_range?query=${encodeURIComponent(expression)}&start=${start.toISOString()}&end=${end.toISOString()}&step=${step}`)).result
-  const query = async (expression: string): Promise<Sample[]> => (await get<{ result: Sample[] }>(`/api/v1/query?query=${encodeURIComponent(expression)}`)).result
+    (
+      await get<{ result: Series[] }>(
+        `/api/v1/query_range?query=${encodeURIComponent(expression)}&start=${start.toISOString()}&end=${end.toISOString()}&step=${step}`
+      )
+    ).result
+  const query = async (expression: string): Promise<Sample[]> =>
+    (await get<{ result: Sample[] }>(`/api/v1/query?query=${encodeURIComponent(expression)}`)).result
 
   await new Promise(resolve => setTimeout(resolve, 100))
   if (failed !== null) throw new Error(`prometheus ${MISSING}: ${String(failed)}`)
   try {
-    await until('successful scrape', 30, async () => (await query('up'))[0]?.value[1] === '1' ? true : null)
+    await until('successful scrape', 30, async () => ((await query('up'))[0]?.value[1] === '1' ? true : null))
   } catch (error) {
     throw new Error(`${String(error)}\n${output}`)
   }
-  return { query, range, api: path => get(`/api/v1/${path}`), targets: async () => (await get<{ activeTargets: Target[] }>('/api/v1/targets')).activeTargets, metadata: () => get('/api/v1/metadata') }
+  return {
+    query,
+    range,
+    api: path => get(`/api/v1/${path}`),
+    targets: async () => (await get<{ activeTargets: Target[] }>('/api/v1/targets')).activeTargets,
+    metadata: () => get('/api/v1/metadata')
+  }
 }
 
 /** Calls `ask` until the result is not null. A failed call counts as null. */

@@ -12,7 +12,8 @@ export interface Names {
 
 const GROUPING = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'group_right'])
 const KEYWORDS = new Set([...GROUPING, 'and', 'or', 'unless', 'offset', 'bool', 'atan2', 'inf', 'nan'])
-const TOKEN = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|\[[^\]]*\]|#.*|[a-zA-Z_:][\w:]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:ms|[smhdwy])?|[=!<>~]+|[(){},+\-*/%^]|\s+/y
+const TOKEN =
+  /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|\[[^\]]*\]|#.*|[a-zA-Z_:][\w:]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:ms|[smhdwy])?|[=!<>~]+|[(){},+\-*/%^]|\s+/y
 
 /** @throws Error for unknown syntax */
 export function namesOf (expression: string): Names {

@@ -38,7 +38,13 @@ t.test('complete responses, in one piece and byte by byte, on a connection that 
     for (const size of [sent.length, 1]) {
       const url = await server(t, socket => {
         socket.setNoDelay(true)
-        const next = (at: number): void => { if (at < sent.length && !socket.destroyed) socket.write(sent.slice(at, at + size), () => { setImmediate(next, at + size) }) }
+        const next = (at: number): void => {
+          if (at < sent.length && !socket.destroyed) {
+            socket.write(sent.slice(at, at + size), () => {
+              setImmediate(next, at + size)
+            })
+          }
+        }
         next(0)
       })
       t.equal(await rawExchange(url, request, options), sent, `${name}, ${size} bytes at a time`)
@@ -46,22 +52,45 @@ t.test('complete responses, in one piece and byte by byte, on a connection that 
   }
 })
 
-t.test('where the connection is to be closed, the result has all that comes before', async t => {
+t.test('if the connection is to be closed, the result has everything before', async t => {
   const closing = FIXED.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
-  for (const [sent, options] of [[closing + FIXED, {}], ['HTTP/1.1 200 OK\r\n\r\nall of it', {}], ['', { until: 'close' }], ['no HTTP', { until: 'close' }], [FIXED + FIXED, { until: 'close' }]] as [string, ExchangeOptions][]) {
+  for (const [sent, options] of [
+    [closing + FIXED, {}],
+    ['HTTP/1.1 200 OK\r\n\r\nall of it', {}],
+    ['', { until: 'close' }],
+    ['no HTTP', { until: 'close' }],
+    [FIXED + FIXED, { until: 'close' }]
+  ] as [string, ExchangeOptions][]) {
     const url = await server(t, socket => {
       socket.write(sent.slice(0, 70))
-      setImmediate(() => { socket.end(sent.slice(70)) })
+      setImmediate(() => {
+        socket.end(sent.slice(70))
+      })
     })
     t.equal(await rawExchange(url, GET, options), sent)
   }
 })
 
 t.test('a response that is missing or cut off fails, and so does silence', async t => {
-  for (const [sent, options] of [['', {}], ['no HTTP\r\n\r\n', {}], [FIXED.slice(0, -1), {}], [CHUNKED.slice(0, -2), {}], [FIXED, { responses: 2 }], ['HTTP/1.1 100 Continue\r\n\r\n', {}]] as [string, ExchangeOptions][]) {
-    const closing = await server(t, socket => { socket.end(sent) })
-    await t.rejects(rawExchange(closing, GET, options), /^the connection is closed, [01] of [12] responses are complete: /, JSON.stringify(sent))
-    const open = await server(t, socket => { socket.write(sent) })
+  for (const [sent, options] of [
+    ['', {}],
+    ['no HTTP\r\n\r\n', {}],
+    [FIXED.slice(0, -1), {}],
+    [CHUNKED.slice(0, -2), {}],
+    [FIXED, { responses: 2 }],
+    ['HTTP/1.1 100 Continue\r\n\r\n', {}]
+  ] as [string, ExchangeOptions][]) {
+    const closing = await server(t, socket => {
+      socket.end(sent)
+    })
+    await t.rejects(
+      rawExchange(closing, GET, options),
+      /^the connection is closed, [01] of [12] responses are complete: /,
+      JSON.stringify(sent)
+    )
+    const open = await server(t, socket => {
+      socket.write(sent)
+    })
     await t.rejects(rawExchange(open, GET, { ...options, timeout: 30 }), /^after 30 ms, [01] of [12] responses/, JSON.stringify(sent))
   }
   const open = await server(t, socket => { socket.write(FIXED) })

@@ -25,10 +25,16 @@ export interface ExchangeOptions {
  * no length or contains `connection: close`, the function waits until the peer has closed the connection, so that the result includes an
  * unexpected additional response. Fails when the peer closes earlier, or sends nothing.
  */
-export async function rawExchange (url: string, bytes: string | Buffer, { responses = 1, last, until, timeout = 20_000 }: ExchangeOptions = {}): Promise<string> {
+export async function rawExchange (
+  url: string,
+  bytes: string | Buffer,
+  { responses = 1, last, until, timeout = 20_000 }: ExchangeOptions = {}
+): Promise<string> {
   const { hostname, port } = new URL(url)
   const request = Buffer.from(bytes as string)
-  const socket = connect(Number(port), hostname, () => { socket.write(request) })
+  const socket = connect(Number(port), hostname, () => {
+    socket.write(request)
+  })
   return await new Promise<string>((resolve, reject) => {
     let received: Buffer = Buffer.alloc(0)
     let end = 0
@@ -48,9 +54,17 @@ export async function rawExchange (url: string, bytes: string | Buffer, { respon
       socket.destroy()
       const text = received.toString('latin1')
       if (problem === null) resolve(text)
-      else reject(new Error(`${problem}, ${complete} of ${responses} responses are complete: ${JSON.stringify(text.slice(0, 500))} to ${JSON.stringify(request.toString('latin1', 0, 200))}`))
+      else {
+        reject(
+          new Error(
+            `${problem}, ${complete} of ${responses} responses are complete: ${JSON.stringify(text.slice(0, 500))} to ${JSON.stringify(request.toString('latin1', 0, 200))}`
+          )
+        )
+      }
     }
-    const timer = setTimeout(() => { finish(`after ${timeout} ms`) }, timeout)
+    const timer = setTimeout(() => {
+      finish(`after ${timeout} ms`)
+    }, timeout)
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk])
       read(false)
@@ -68,7 +82,12 @@ export async function rawExchange (url: string, bytes: string | Buffer, { respon
 }
 
 /** The response at `at`, RFC 9112 section 6.3; null while the response is incomplete. `closed`: no more bytes follow. */
-function readResponse (bytes: Buffer, at: number, request: Buffer, closed: boolean): { status: number, end: number, closes: boolean } | null {
+function readResponse (
+  bytes: Buffer,
+  at: number,
+  request: Buffer,
+  closed: boolean
+): { status: number; end: number; closes: boolean } | null {
   const body = bytes.indexOf('\r\n\r\n', at) + 4
   if (body === 3) return null
   const head = bytes.toString('latin1', at, body)
@@ -76,7 +95,9 @@ function readResponse (bytes: Buffer, at: number, request: Buffer, closed: boole
   if (status === 0) return null
   const closes = /^connection:.*\bclose\b/im.test(head)
   const method = /^[A-Z]*/.exec(request.toString('latin1', 0, 16))?.[0]
-  if (status < 200 || status === 204 || status === 304 || method === 'HEAD' || (method === 'CONNECT' && status < 300)) return { status, end: body, closes }
+  if (status < 200 || status === 204 || status === 304 || method === 'HEAD' || (method === 'CONNECT' && status < 300)) {
+    return { status, end: body, closes }
+  }
   if (/^transfer-encoding:.*\bchunked\b/im.test(head)) {
     for (let chunk = body; ;) {
       const line = bytes.indexOf('\r\n', chunk)
@@ -151,7 +172,13 @@ export async function fakeAgent (t: Test, options: {
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', () => {
-      const request = { method: incoming.method ?? '', url: incoming.url ?? '', rawHeaders: incoming.rawHeaders, headers: incoming.headers, body: Buffer.concat(chunks) }
+      const request = {
+        method: incoming.method ?? '',
+        url: incoming.url ?? '',
+        rawHeaders: incoming.rawHeaders,
+        headers: incoming.headers,
+        body: Buffer.concat(chunks)
+      }
       received.push(request)
       if (options.answer !== undefined) return options.answer(request, response, incoming)
       response.setHeader('content-type', 'application/json')

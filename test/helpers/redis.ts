@@ -16,7 +16,11 @@ export interface Redis {
 }
 
 export async function startRedis (t: Test, port: number, ...options: string[]): Promise<Redis> {
-  const server: ChildProcess = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', ...options], { stdio: 'ignore' })
+  const server: ChildProcess = spawn(
+    'redis-server',
+    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', ...options],
+    { stdio: 'ignore' }
+  )
   let failure: Error | null = null
   server.on('error', error => { failure = error })
   const gone = new Promise<void>(resolve => { server.on('close', () => resolve()) })
@@ -28,7 +32,9 @@ export async function startRedis (t: Test, port: number, ...options: string[]): 
   }
   t.teardown(() => kill())
   for (let i = 0; i < 200; i++) {
-    if (failure !== null) throw new Error(`not found: install the Debian package "redis-server" (apt-get install -y redis-server): ${String(failure)}`)
+    if (failure !== null) {
+      throw new Error(`not found: install the Debian package "redis-server" (apt-get install -y redis-server): ${String(failure)}`)
+    }
     if (await answers(port)) return { port, kill, pause: () => { server.kill('SIGSTOP') }, resume: () => { server.kill('SIGCONT') } }
     await new Promise(resolve => setTimeout(resolve, 50))
   }

@@ -28,9 +28,25 @@ import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { createTracing } from '../../src/telemetry/traces/tracing.js'
 
-export const FORWARD: ResponseDecision = { rejection: null, violations: [], edits: [], edited: [], annotations: [], attributes: [], measures: [], remember: null }
+export const FORWARD: ResponseDecision = {
+  rejection: null,
+  violations: [],
+  edits: [],
+  edited: [],
+  annotations: [],
+  attributes: [],
+  measures: [],
+  remember: null
+}
 
-export const found = (mode: 'enforce' | 'observe', rule = 'rule', path = 'result'): Violation => violation(mode, 'INVALID_AGENT_RESPONSE', 'policy', rule, path, 'is not as it must be')
+export const found = (mode: 'enforce' | 'observe', rule = 'rule', path = 'result'): Violation => violation({
+  mode,
+  reason: 'INVALID_AGENT_RESPONSE',
+  extension: 'policy',
+  rule,
+  path,
+  message: 'is not as it must be'
+})
 
 /** A decision with one violation. */
 export function broken (mode: 'enforce' | 'observe', more: Partial<ResponseDecision> = {}): ResponseDecision {
@@ -50,11 +66,21 @@ export function review (more: Partial<ResponseEvaluator> & { readonly seen?: str
     reads: true,
     echoed: () => {},
     shown: () => [],
-    evaluate: bytes => { seen.push(bytes.toString()); return FORWARD },
+    evaluate: bytes => {
+      seen.push(bytes.toString())
+      return FORWARD
+    },
     end: () => null,
     activationReport: () => ({ confirmed: [], absent: [], unexpected: [] }),
     ...own,
-    ...(own.evaluate === undefined ? {} : { evaluate: (bytes: Buffer, stream: boolean) => { seen.push(bytes.toString()); return (own.evaluate as ResponseEvaluator['evaluate'])(bytes, stream) } })
+    ...(own.evaluate === undefined
+      ? {}
+      : {
+          evaluate: (bytes: Buffer, stream: boolean) => {
+            seen.push(bytes.toString())
+            return (own.evaluate as ResponseEvaluator['evaluate'])(bytes, stream)
+          }
+        })
   }
 }
 
@@ -86,9 +112,24 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   audit.on('data', (chunk: Buffer) => { lines += chunk.toString() })
   const live = new InFlight()
   const overload = new Overload({ eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }, log)
-  const services = { metrics, log, inFlight: live, overload, heldBytes: new MemoryBudget(Infinity), decisions: null, tracing: await createTracing({ enabled: false, version: '0', env: {}, log }), audit: createAudit({ enabled: true, stream: audit }) } as unknown as Services
+  const services = {
+    metrics,
+    log,
+    inFlight: live,
+    overload,
+    heldBytes: new MemoryBudget(Infinity),
+    decisions: null,
+    tracing: await createTracing({ enabled: false, version: '0', env: {}, log }),
+    audit: createAudit({ enabled: true, stream: audit })
+  } as unknown as Services
   const dispatcher = new Pool(options.agent)
-  const policy = { hidden: new Set(), echoes: new Map(), declared: [], labels: new Map(), names: new ExtensionAliases() } as unknown as AgentPolicy
+  const policy = {
+    hidden: new Set(),
+    echoes: new Map(),
+    declared: [],
+    labels: new Map(),
+    names: new ExtensionAliases()
+  } as unknown as AgentPolicy
   const server = createServer((request: IncomingMessage, response) => {
     request.resume()
     const exchange = new Exchange(request, response, services)

@@ -99,7 +99,10 @@ async function connectV1 (options: ClientOptions): Promise<AgentClient> {
       ...(options.extensions === undefined ? [] : [v1.withA2AExtensions(...options.extensions)])
     )
   }
-  const params = (text: string, { taskId = '', data, mediaType = '', metadata, message: added = {}, nonBlocking = false }: SendOptions = {}) => {
+  const params = (
+    text: string,
+    { taskId = '', data, mediaType = '', metadata, message: added = {}, nonBlocking = false }: SendOptions = {}
+  ) => {
     const parts: Part[] = [{ content: { $case: 'text', value: text }, mediaType: '', filename: '', metadata: undefined }]
     if (data !== undefined) {
       parts.push({
@@ -117,7 +120,7 @@ async function connectV1 (options: ClientOptions): Promise<AgentClient> {
       role: Role.ROLE_USER,
       parts,
       metadata: added.metadata,
-      extensions: [...added.extensions ?? []],
+      extensions: [...(added.extensions ?? [])],
       referenceTaskIds: []
     }
     return {
@@ -161,7 +164,10 @@ async function connectV03 (options: ClientOptions): Promise<AgentClient> {
       ...(options.extensions === undefined ? [] : [v03.withA2AExtensions(...options.extensions)])
     )
   }
-  const params = (text: string, { taskId, data, mediaType, metadata, message: added = {}, nonBlocking = false }: SendOptions = {}): legacy.MessageSendParams => {
+  const params = (
+    text: string,
+    { taskId, data, mediaType, metadata, message: added = {}, nonBlocking = false }: SendOptions = {}
+  ): legacy.MessageSendParams => {
     const parts: legacy.Part[] = [{ kind: 'text', text }]
     if (data !== undefined) {
       parts.push({ kind: 'data', data, ...(mediaType === undefined ? {} : { metadata: { mimeType: mediaType } }) })

@@ -31,7 +31,9 @@ export function seedOf (text: string | undefined): number {
   if (text === undefined || text === '') return 1
   if (text === 'random') return newSeed()
   const seed = Number(text)
-  if (!Number.isInteger(seed) || Math.abs(seed) > MAX_SEED) throw new Error(`A2A_TEST_SEED must be "random" or an integer up to ${MAX_SEED}, not "${text}"`)
+  if (!Number.isInteger(seed) || Math.abs(seed) > MAX_SEED) {
+    throw new Error(`A2A_TEST_SEED must be "random" or an integer up to ${MAX_SEED}, not "${text}"`)
+  }
   return seed
 }
 
@@ -71,7 +73,8 @@ export interface CheckOptions {
 }
 
 /** An entry of a regressions file. */
-type Entry = { readonly input: readonly unknown[], readonly why?: string } | { readonly seed: number, readonly path: string, readonly why?: string }
+type Entry =
+  { readonly input: readonly unknown[]; readonly why?: string } | { readonly seed: number; readonly path: string; readonly why?: string }
 
 /**
  * Throws when the property fails on an entry of `test/regressions/<name>.json` or on a generated input. @param name a unique name: the test

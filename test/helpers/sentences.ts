@@ -28,7 +28,11 @@ export function sentencesOf (file: string): Sentence[] {
     const pieces = piecesOf(node)
     if (pieces !== null && TWO_WORDS.test(pieces.join('… '))) {
       const { line } = source.getLineAndCharacterOfPosition(node.getStart())
-      found.push({ place: `${relative(ROOT, path)}:${line + 1}`, text: pieces.join('…'), pattern: new RegExp(pieces.map(escape).join('.*')) })
+      found.push({
+        place: `${relative(ROOT, path)}:${line + 1}`,
+        text: pieces.join('…'),
+        pattern: new RegExp(pieces.map(escape).join('.*'))
+      })
     }
     if (!ts.isImportDeclaration(node) && !ts.isTypeNode(node)) ts.forEachChild(node, visit)
   }

@@ -8,7 +8,17 @@ import type { Test } from 'tap'
 import { until } from './http.js'
 import { MAIN } from './paths.js'
 
-export interface Line { readonly level: string, readonly msg: string, readonly url?: string, readonly admin?: string, readonly reason?: string, readonly pid?: number, readonly of?: number, readonly worker?: number, readonly request_id?: string }
+export interface Line {
+  readonly level: string
+  readonly msg: string
+  readonly url?: string
+  readonly admin?: string
+  readonly reason?: string
+  readonly pid?: number
+  readonly of?: number
+  readonly worker?: number
+  readonly request_id?: string
+}
 
 /** The settings and limits of the process. */
 export interface Confines {
@@ -40,18 +50,27 @@ export interface ServedGateway {
 }
 
 /** @param yaml text below the root keys `version` and `server` */
-export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {}, { descriptors, flags = [], drainTimeout = '200ms', console = '{}', metrics }: Confines = {}): Promise<ServedGateway> {
+export async function serve (
+  t: Test,
+  yaml: string,
+  env: NodeJS.ProcessEnv = {},
+  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', metrics }: Confines = {}
+): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
   const file = join(directory, 'gateway.yaml')
   const rewrite = (text: string): void => {
-    writeFileSync(`${file}.new`, `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}${metrics === undefined ? '' : `, metrics: "${metrics}"`}}\n${text}`)
+    writeFileSync(
+      `${file}.new`,
+      `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}${metrics === undefined ? '' : `, metrics: "${metrics}"`}}\n${text}`
+    )
     renameSync(`${file}.new`, file)
   }
   rewrite(yaml)
   const command = [process.execPath, ...flags, MAIN, 'serve', '--config', file]
   // `exec`, so that signals reach the gateway.
-  const [program = '', ...given] = descriptors === undefined ? command : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command]
+  const [program = '', ...given] =
+    descriptors === undefined ? command : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command]
   const child = spawn(program, given, { env: { PATH: process.env.PATH, ...env }, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'close').then(([code]) => code as number | null)
   t.teardown(async () => {
@@ -61,13 +80,26 @@ export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {},
   })
   let output = ''
   let errors = ''
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
-  const said = (text: RegExp): Line[] => output.split('\n').slice(0, -1).map(line => JSON.parse(line) as Line).filter(line => text.test(line.msg))
-  await until(() => {
-    if (child.exitCode !== null) throw new Error(`the gateway has stopped: ${output}${errors}`)
-    return said(/^listening$/).length > 0
-  }, 'the gateway to listen', 60_000)
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString()
+  })
+  const said = (text: RegExp): Line[] =>
+    output
+      .split('\n')
+      .slice(0, -1)
+      .map(line => JSON.parse(line) as Line)
+      .filter(line => text.test(line.msg))
+  await until(
+    () => {
+      if (child.exitCode !== null) throw new Error(`the gateway has stopped: ${output}${errors}`)
+      return said(/^listening$/).length > 0
+    },
+    'the gateway to listen',
+    60_000
+  )
   const [{ url, admin }] = said(/^listening$/) as [Required<Line>]
   await until(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready', 60_000)
   return {
@@ -77,7 +109,9 @@ export async function serve (t: Test, yaml: string, env: NodeJS.ProcessEnv = {},
     said,
     output: () => output + errors,
     rewrite,
-    kill: signal => { child.kill(signal) },
+    kill: signal => {
+      child.kill(signal)
+    },
     exited,
     metric: async pattern => {
       const text = await (await fetch(`${admin}/metrics`)).text()

@@ -72,7 +72,9 @@ class Connection {
     const chunkedBody = all('transfer-encoding')
     if (/[\0\r\n]/.test(headers.map(([, value]) => value).join())) this.fault('a control character in a header')
     if (all('host').length !== 1) this.fault(`${all('host').length} Host headers`)
-    if (lengths.length + chunkedBody.length > 1 || (lengths.length === 1 && !/^\d+$/.test(lengths[0] ?? ''))) this.fault(`framing with two readings: ${JSON.stringify([lengths, chunkedBody])}`)
+    if (lengths.length + chunkedBody.length > 1 || (lengths.length === 1 && !/^\d+$/.test(lengths[0] ?? ''))) {
+      this.fault(`framing with two readings: ${JSON.stringify([lengths, chunkedBody])}`)
+    }
     const start = end + HEAD_END.length
     const size = Number(lengths[0] ?? 0)
     if (this.pending.length < start + size) return false
@@ -115,7 +117,15 @@ export async function hostileAgent (t: Test, part: AgentPart): Promise<HostileAg
       const headers = (reply.headers ?? ['content-type: application/json']).map(one => bytesOf(one))
       const frame = framing === 'none' ? [] : [Buffer.from(pieces ? 'transfer-encoding: chunked' : `content-length: ${content.length}`)]
       const head = [Buffer.from(`HTTP/1.1 ${reply.status ?? 200} Said`), ...headers, ...frame].flatMap(one => [one, Buffer.from('\r\n')])
-      await write(socket, Buffer.concat([...head, Buffer.from('\r\n'), pieces && content.length > 0 ? chunkOf(content) : content, pieces && endless === null ? LAST_CHUNK : Buffer.alloc(0)]))
+      await write(
+        socket,
+        Buffer.concat([
+          ...head,
+          Buffer.from('\r\n'),
+          pieces && content.length > 0 ? chunkOf(content) : content,
+          pieces && endless === null ? LAST_CHUNK : Buffer.alloc(0)
+        ])
+      )
     }
     if (endless !== null) {
       const piece = pieces ? chunkOf(endless) : endless
@@ -135,7 +145,9 @@ export async function hostileAgent (t: Test, part: AgentPart): Promise<HostileAg
   function cardOf (reply: CardReply): Buffer {
     if (reply.body !== undefined) return bytesOf(reply.body)
     const plain = JSON.stringify({ ...plainCard(url), ...JSON.parse(placed(JSON.stringify(reply.members ?? {}))) as object })
-    return reply.text === undefined ? Buffer.from(plain) : Buffer.concat([Buffer.from(plain.slice(0, -1)), bytesOf(reply.text), Buffer.from('}')])
+    return reply.text === undefined
+      ? Buffer.from(plain)
+      : Buffer.concat([Buffer.from(plain.slice(0, -1)), bytesOf(reply.text), Buffer.from('}')])
   }
 
   const server = createServer(socket => {
@@ -144,7 +156,14 @@ export async function hostileAgent (t: Test, part: AgentPart): Promise<HostileAg
     const connection = new Connection(socket, request => {
       if (request.line.includes('/.well-known/')) {
         const said = cards[Math.min(cardRequests++, cards.length - 1)] ?? {}
-        reply(socket, { ...said, ...(said.headers === undefined ? {} : { headers: said.headers.map(one => typeof one === 'string' ? placed(one) : one) }) }, cardOf(said))
+        reply(
+          socket,
+          {
+            ...said,
+            ...(said.headers === undefined ? {} : { headers: said.headers.map(one => (typeof one === 'string' ? placed(one) : one)) })
+          },
+          cardOf(said)
+        )
       } else if (request.body.includes(HEALTHY)) {
         healthy++
         reply(socket, {}, Buffer.from(HEALTHY_ANSWER))
@@ -157,5 +176,18 @@ export async function hostileAgent (t: Test, part: AgentPart): Promise<HostileAg
     return connection
   })
   url = await listenFor(t, server, sockets)
-  return { url, requests, faults, healthy: () => healthy, cardRequests: () => cardRequests, sent: () => sent, get gatewayUrl () { return gatewayUrl }, set gatewayUrl (value) { gatewayUrl = value } }
+  return {
+    url,
+    requests,
+    faults,
+    healthy: () => healthy,
+    cardRequests: () => cardRequests,
+    sent: () => sent,
+    get gatewayUrl () {
+      return gatewayUrl
+    },
+    set gatewayUrl (value) {
+      gatewayUrl = value
+    }
+  }
 }

@@ -51,7 +51,11 @@ export function bytesOf (bytes: Bytes): Buffer {
   if (typeof bytes === 'string') return Buffer.from(bytes)
   if ('hex' in bytes) return Buffer.from(bytes.hex.replace(/\s/g, ''), 'hex')
   if ('repeat' in bytes) return repeated(bytesOf(bytes.repeat), bytes.times)
-  if ('count' in bytes) return Buffer.from(Array.from({ length: bytes.times }, (_, i) => bytes.count.replaceAll('{n}', String(i * (bytes.step ?? 1)))).join(bytes.join ?? ''))
+  if ('count' in bytes) {
+    return Buffer.from(
+      Array.from({ length: bytes.times }, (_, i) => bytes.count.replaceAll('{n}', String(i * (bytes.step ?? 1)))).join(bytes.join ?? '')
+    )
+  }
   if ('gzip' in bytes) return gzipSync(bytesOf(bytes.gzip))
   if ('deflate' in bytes) return deflateSync(bytesOf(bytes.deflate))
   if ('brotli' in bytes) return brotliCompressSync(bytesOf(bytes.brotli))
@@ -73,16 +77,37 @@ export function chunkOf (content: Buffer, size = '{hex}'): Buffer {
 export const LAST_CHUNK = Buffer.from('0\r\n\r\n')
 
 function messageText ({ binding = 'HTTP+JSON', parts = '[{"text":"hello"}]', members = '', beside = '' }: MessageText): Buffer {
-  const inner = Buffer.concat([Buffer.from('{"message":{"messageId":"m1","role":"ROLE_USER","parts":'), bytesOf(parts), bytesOf(members), Buffer.from('}'), bytesOf(beside), Buffer.from('}')])
-  return binding === 'HTTP+JSON' ? inner : Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":'), inner, Buffer.from('}')])
+  const inner = Buffer.concat([
+    Buffer.from('{"message":{"messageId":"m1","role":"ROLE_USER","parts":'),
+    bytesOf(parts),
+    bytesOf(members),
+    Buffer.from('}'),
+    bytesOf(beside),
+    Buffer.from('}')
+  ])
+  return binding === 'HTTP+JSON'
+    ? inner
+    : Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":'), inner, Buffer.from('}')])
 }
 
-function callBytes ({ line = 'POST /rest/message:send HTTP/1.1', headers = [], without = [], framing = 'length', body = { message: {} } }: Call): Buffer {
+function callBytes ({
+  line = 'POST /rest/message:send HTTP/1.1',
+  headers = [],
+  without = [],
+  framing = 'length',
+  body = { message: {} }
+}: Call): Buffer {
   const content = bytesOf(body)
   const own = { host: 'Host: gateway.example', version: 'A2A-Version: 1.0', type: 'Content-Type: application/json' }
   const lines: Buffer[] = [bytesOf(line)]
   for (const [name, text] of Object.entries(own)) if (!without.includes(name as 'host')) lines.push(Buffer.from(text))
   for (const header of headers) lines.push(bytesOf(header))
-  if (framing !== 'none') lines.push(Buffer.from(framing === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${content.length}`))
-  return Buffer.concat([...lines.flatMap(one => [one, CRLF]), CRLF, framing === 'chunked' ? Buffer.concat([chunkOf(content), LAST_CHUNK]) : content])
+  if (framing !== 'none') {
+    lines.push(Buffer.from(framing === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${content.length}`))
+  }
+  return Buffer.concat([
+    ...lines.flatMap(one => [one, CRLF]),
+    CRLF,
+    framing === 'chunked' ? Buffer.concat([chunkOf(content), LAST_CHUNK]) : content
+  ])
 }

@@ -44,10 +44,11 @@ export class HostileClient {
     for (const step of steps) {
       if ('send' in step) await this.write(made.get(step) ?? Buffer.alloc(0))
       else if ('trickle' in step) await this.trickle(made.get(step) ?? Buffer.alloc(0), step.size ?? 1, step.every)
-      else if ('agentGot' in step) await until(() => agent.requests.length >= step.agentGot * clients, `the agent to get ${step.agentGot} requests`, 20_000)
-      else if ('answered' in step) await until(() => this.closed || this.answers().length >= step.answered, `${step.answered} answers`, 20_000)
-      else if ('agentStuck' in step) await stuck(agent)
-      else if ('reading' in step) { if (step.reading) socket.resume(); else socket.pause() } else if ('end' in step) socket.end()
+      else if ('agentGot' in step) { await until(() => agent.requests.length >= step.agentGot * clients, `the agent to get ${step.agentGot} requests`, 20_000) } else if ('answered' in step) { await until(() => this.closed || this.answers().length >= step.answered, `${step.answered} answers`, 20_000) } else if ('agentStuck' in step) await stuck(agent)
+      else if ('reading' in step) {
+        if (step.reading) socket.resume()
+        else socket.pause()
+      } else if ('end' in step) socket.end()
       else socket.destroy()
     }
   }
@@ -60,7 +61,9 @@ export class HostileClient {
       const end = all.indexOf('\r\n\r\n', at)
       if (end === -1) break
       const [line = '', ...rest] = all.subarray(at, end).toString('latin1').split('\r\n')
-      const headers = Object.fromEntries(rest.map(text => [text.slice(0, text.indexOf(':')).toLowerCase(), text.slice(text.indexOf(':') + 1).trim()]))
+      const headers = Object.fromEntries(
+        rest.map(text => [text.slice(0, text.indexOf(':')).toLowerCase(), text.slice(text.indexOf(':') + 1).trim()])
+      )
       const status = Number(line.split(' ')[1])
       if (status < 200) { at = end + 4; continue }
       const body = bodyAt(all, end + 4, status, headers, this.closed)
@@ -75,7 +78,9 @@ export class HostileClient {
     const { socket } = this
     // The gateway may close the connection or stop reading. Neither may stop the scenario.
     for (let at = 0; at < bytes.length && !this.closed && !socket.destroyed; at += 65_536) {
-      if (!socket.write(bytes.subarray(at, at + 65_536))) await Promise.race([once(socket, 'drain'), once(socket, 'close'), once(socket, 'end')]).catch(() => {})
+      if (!socket.write(bytes.subarray(at, at + 65_536))) {
+        await Promise.race([once(socket, 'drain'), once(socket, 'close'), once(socket, 'end')]).catch(() => {})
+      }
     }
   }
 
@@ -106,7 +111,13 @@ export function madeOf (steps: readonly Step[], placed: (text: string) => string
   return made
 }
 
-function bodyAt (all: Buffer, start: number, status: number, headers: Readonly<Record<string, string>>, closed: boolean): { content: Buffer, end: number } | null {
+function bodyAt (
+  all: Buffer,
+  start: number,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  closed: boolean
+): { content: Buffer; end: number } | null {
   if (status === 204 || status === 304) return { content: Buffer.alloc(0), end: start }
   if (headers['transfer-encoding'] !== undefined) return chunksAt(all, start)
   if (headers['content-length'] === undefined) return closed ? { content: all.subarray(start), end: all.length } : null

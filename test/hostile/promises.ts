@@ -32,14 +32,26 @@ export function checkAnswers (t: Test, got: readonly GotAnswer[], promised: read
 export async function checkAgent (t: Test, agent: HostileAgent, promise: Promised, clients: number, limit: number): Promise<void> {
   t.same(agent.faults, [], 'the agent could read everything in one way only')
   const promised = promise.agent
-  if (promised !== 'any') t.equal(agent.requests.length, promised.length * clients, `the agent got ${promised.length * clients} requests: ${agent.requests.map(({ line }) => shown(line)).join(', ')}`)
+  if (promised !== 'any') {
+    t.equal(
+      agent.requests.length,
+      promised.length * clients,
+      `the agent got ${promised.length * clients} requests: ${agent.requests.map(({ line }) => shown(line)).join(', ')}`
+    )
+  }
   for (const [i, request] of agent.requests.entries()) {
     const want = promised === 'any' ? undefined : promised[clients === 1 ? i : 0]
     if (want !== undefined) checkRequest(t, request, want)
   }
-  if (promise.cardRequests !== undefined) t.ok(agent.cardRequests() <= promise.cardRequests, `at most ${promise.cardRequests} requests for the card: ${agent.cardRequests()}`)
-  if (promise.agentClosed === true) await until(() => agent.requests.every(({ socket }) => socket.destroyed || socket.readableEnded), 'the gateway to hang up', limit)
-  if (promise.agentSent !== undefined) t.ok(agent.sent() <= promise.agentSent, `the agent could send ${promise.agentSent} bytes at the most: ${agent.sent()}`)
+  if (promise.cardRequests !== undefined) {
+    t.ok(agent.cardRequests() <= promise.cardRequests, `at most ${promise.cardRequests} requests for the card: ${agent.cardRequests()}`)
+  }
+  if (promise.agentClosed === true) {
+    await until(() => agent.requests.every(({ socket }) => socket.destroyed || socket.readableEnded), 'the gateway to hang up', limit)
+  }
+  if (promise.agentSent !== undefined) {
+    t.ok(agent.sent() <= promise.agentSent, `the agent could send ${promise.agentSent} bytes at the most: ${agent.sent()}`)
+  }
 }
 
 function checkRequest (t: Test, { line, headers, body }: GotRequest, want: PromisedRequest): void {

@@ -29,7 +29,13 @@ export async function runScenario (t: Test, scenario: Scenario): Promise<void> {
   const yaml = placed(yamlOf(scenario.gateway, listen)).replaceAll('{cardFile}', () => cardFile(t, agent))
   const gateway = await gatewayFor(t, { yaml }, promise.noCard === undefined)
   const { noCard } = promise
-  if (noCard !== undefined) await until(async () => (await (await fetch(`${gateway.adminUrl}/readyz`)).text()).includes(noCard), `the gateway to say "${noCard}"`, limit)
+  if (noCard !== undefined) {
+    await until(
+      async () => (await (await fetch(`${gateway.adminUrl}/readyz`)).text()).includes(noCard),
+      `the gateway to say "${noCard}"`,
+      limit
+    )
+  }
 
   const made = madeOf(steps, placed)
   const memory = promise.memory === undefined ? null : new Watch(() => process.memoryUsage().rss)
@@ -40,14 +46,30 @@ export async function runScenario (t: Test, scenario: Scenario): Promise<void> {
   await Promise.all(clients.map(one => one.run(steps, made, agent, number)))
 
   const wanted = promise.answers.length
-  const waiting = (one: HostileClient): boolean => !one.socket.destroyed && !one.closed && (one.answers().length < wanted || promise.closed === true)
+  const waiting = (one: HostileClient): boolean =>
+    !one.socket.destroyed && !one.closed && (one.answers().length < wanted || promise.closed === true)
   await until(() => !clients.some(waiting), '', limit).catch(() => {
-    t.fail(`${wanted} answers${promise.closed === true ? ' and the end of the connection' : ''}; there are ${clients[0]?.answers().map(({ all }) => shown(all)).join('\n')}`)
+    t.fail(
+      `${wanted} answers${promise.closed === true ? ' and the end of the connection' : ''}; there are ${clients[0]
+        ?.answers()
+        .map(({ all }) => shown(all))
+        .join('\n')}`
+    )
   })
   const arriving = promise.agent === 'any' ? 0 : promise.agent.length * number
   await until(() => agent.requests.length >= arriving, '', limit).catch(() => { t.fail(`${arriving} requests at the agent`) })
-  if (stall !== null) t.ok(await stall.longest() < (promise.stall ?? 0) * 1_000, `other calls were answered within ${promise.stall} s: ${await stall.longest()} ms`)
-  if (memory !== null) t.ok(memory.growth() < (promise.memory ?? 0) * MIB, `memory grew by less than ${promise.memory} MiB: ${Math.round(memory.growth() / MIB)}`)
+  if (stall !== null) {
+    t.ok(
+      (await stall.longest()) < (promise.stall ?? 0) * 1_000,
+      `other calls were answered within ${promise.stall} s: ${await stall.longest()} ms`
+    )
+  }
+  if (memory !== null) {
+    t.ok(
+      memory.growth() < (promise.memory ?? 0) * MIB,
+      `memory grew by less than ${promise.memory} MiB: ${Math.round(memory.growth() / MIB)}`
+    )
+  }
 
   // This call also ensures that the test has read all data that was in transit when the last response arrived.
   if (noCard === undefined) await healthy(t, gateway, promise)
@@ -55,7 +77,9 @@ export async function runScenario (t: Test, scenario: Scenario): Promise<void> {
 
   for (const one of clients) {
     checkAnswers(t, one.answers(), promise.answers)
-    if (promise.closed !== undefined) t.equal(one.closed, promise.closed, promise.closed ? 'the connection is closed' : 'the connection stays open')
+    if (promise.closed !== undefined) {
+      t.equal(one.closed, promise.closed, promise.closed ? 'the connection is closed' : 'the connection stays open')
+    }
   }
   await checkAgent(t, agent, promise, number, limit)
   for (const { sample, is, atLeast } of promise.metrics ?? []) {
@@ -73,7 +97,15 @@ async function healthy (t: Test, gateway: TestGateway, promise: Promised): Promi
 
 function healthyCall (gateway: TestGateway, { healthy }: Promised): ReturnType<typeof call> {
   return call(`${gateway.url}/rest/message:send`, {
-    headers: ['content-type', 'application/json', 'a2a-version', '1.0', 'connection', 'close', ...(healthy === undefined ? [] : ['a2a-extensions', healthy])],
+    headers: [
+      'content-type',
+      'application/json',
+      'a2a-version',
+      '1.0',
+      'connection',
+      'close',
+      ...(healthy === undefined ? [] : ['a2a-extensions', healthy])
+    ],
     body: `{"message":{"messageId":"${HEALTHY}","role":"ROLE_USER","parts":[{"text":"hello"}]}}`
   })
 }

@@ -136,7 +136,12 @@ export interface PromisedRequest {
 
 const FOLDER = inTests('hostile', 'scenarios')
 
-const closed = (required: readonly string[], properties: Record<string, unknown>): object => ({ type: 'object', required, properties, additionalProperties: false })
+const closed = (required: readonly string[], properties: Record<string, unknown>): object => ({
+  type: 'object',
+  required,
+  properties,
+  additionalProperties: false
+})
 const bytes = { $ref: '#/$defs/bytes' }
 const text = { type: 'string', minLength: 1 }
 const count = { type: 'integer', minimum: 0 }
@@ -144,7 +149,17 @@ const flag = { type: 'boolean' }
 const lines = { type: 'array', items: bytes }
 const anything = { type: 'object' }
 const framing = { enum: ['length', 'chunked', 'none'] }
-const reply = { raw: bytes, status: { type: 'integer', minimum: 100, maximum: 999 }, headers: lines, body: bytes, framing, forever: bytes, every: count, close: { const: true }, hang: { const: true } }
+const reply = {
+  raw: bytes,
+  status: { type: 'integer', minimum: 100, maximum: 999 },
+  headers: lines,
+  body: bytes,
+  framing,
+  forever: bytes,
+  every: count,
+  close: { const: true },
+  hang: { const: true }
+}
 const value = { type: ['string', 'null'] }
 
 const SCHEMA = {
@@ -152,7 +167,10 @@ const SCHEMA = {
     name: text,
     why: { type: 'string', pattern: '(RFC|CWE|CVE|GHSA|ECMA|JSON|A2A|SSE|UTR)' },
     gateway: closed([], { agent: anything, root: anything, agents: { type: 'array', items: anything, minItems: 1 } }),
-    agent: closed([], { cards: { type: 'array', minItems: 1, items: closed([], { ...reply, members: anything, text: bytes }) }, answer: closed([], reply) }),
+    agent: closed([], {
+      cards: { type: 'array', minItems: 1, items: closed([], { ...reply, members: anything, text: bytes }) },
+      answer: closed([], reply)
+    }),
     clients: { type: 'integer', minimum: 1, maximum: 1_000 },
     client: {
       type: 'array',
@@ -172,10 +190,30 @@ const SCHEMA = {
     promise: closed(['answers', 'agent'], {
       answers: {
         type: 'array',
-        items: closed(['status'], { status: { anyOf: [count, { type: 'array', items: count }] }, rule: value, says: text, hides: text, body: bytes, code: { type: 'integer' }, headers: { type: 'object', additionalProperties: value } })
+        items: closed(['status'], {
+          status: { anyOf: [count, { type: 'array', items: count }] },
+          rule: value,
+          says: text,
+          hides: text,
+          body: bytes,
+          code: { type: 'integer' },
+          headers: { type: 'object', additionalProperties: value }
+        })
       },
       closed: flag,
-      agent: { anyOf: [{ const: 'any' }, { type: 'array', items: closed([], { line: text, body: bytes, headers: { type: 'object', additionalProperties: { anyOf: [value, { type: 'array', items: { type: 'string' } }] } } }) }] },
+      agent: {
+        anyOf: [
+          { const: 'any' },
+          {
+            type: 'array',
+            items: closed([], {
+              line: text,
+              body: bytes,
+              headers: { type: 'object', additionalProperties: { anyOf: [value, { type: 'array', items: { type: 'string' } }] } }
+            })
+          }
+        ]
+      },
       cardRequests: count,
       agentClosed: { const: true },
       agentSent: count,
@@ -199,8 +237,18 @@ const SCHEMA = {
         closed(['deflate'], { deflate: bytes }),
         closed(['brotli'], { brotli: bytes }),
         closed(['chunk'], { chunk: bytes, size: text }),
-        closed(['message'], { message: closed([], { binding: { enum: ['JSONRPC', 'HTTP+JSON'] }, parts: bytes, members: bytes, beside: bytes }) }),
-        closed(['call'], { call: closed([], { line: bytes, headers: lines, without: { type: 'array', items: { enum: ['host', 'version', 'type'] } }, framing, body: bytes }) })
+        closed(['message'], {
+          message: closed([], { binding: { enum: ['JSONRPC', 'HTTP+JSON'] }, parts: bytes, members: bytes, beside: bytes })
+        }),
+        closed(['call'], {
+          call: closed([], {
+            line: bytes,
+            headers: lines,
+            without: { type: 'array', items: { enum: ['host', 'version', 'type'] } },
+            framing,
+            body: bytes
+          })
+        })
       ]
     }
   }
@@ -214,7 +262,12 @@ export function readScenario (yaml: string): Scenario {
   if (!validate(value)) {
     // The deepest error is the most specific one. The errors above it only report that no alternative matches.
     const errors = [...validate.errors ?? []].sort((a, b) => b.instancePath.length - a.instancePath.length)
-    throw new Error(errors.slice(0, 3).map(({ instancePath, message, params }) => `${instancePath === '' ? '/' : instancePath} ${message} ${JSON.stringify(params)}`).join('; '))
+    throw new Error(
+      errors
+        .slice(0, 3)
+        .map(({ instancePath, message, params }) => `${instancePath === '' ? '/' : instancePath} ${message} ${JSON.stringify(params)}`)
+        .join('; ')
+    )
   }
   return { gateway: {}, agent: {}, client: [], clients: 1, ...value as Partial<Scenario> } as Scenario
 }

@@ -13,5 +13,7 @@ for (const [file, text] of scenarioFiles()) {
   const scenario = readScenario(text)
   const measured = scenario.promise.stall !== undefined || scenario.promise.memory !== undefined
   // Time and memory are measured for the whole process, so a scenario with these promises runs alone.
-  t.test(`${file}: ${scenario.name}`, { buffered: !measured, timeout: 90_000 }, async t => { await runScenario(t, scenario) }).catch(() => {})
+  t.test(`${file}: ${scenario.name}`, { buffered: !measured, timeout: 90_000 }, async t => {
+    await runScenario(t, scenario)
+  }).catch(() => {})
 }

@@ -19,7 +19,12 @@ t.setTimeout(2 * SETUP_TIMEOUT)
 const REQUIRED = 'https://example.com/ext/required/v1'
 const OTHER = 'https://example.com/ext/other/v1'
 
-interface Setup { readonly sdk: Sdk, readonly args: readonly string[], readonly clients: readonly ClientKind[], readonly transports: readonly Transport[] }
+interface Setup {
+  readonly sdk: Sdk
+  readonly args: readonly string[]
+  readonly clients: readonly ClientKind[]
+  readonly transports: readonly Transport[]
+}
 
 const SETUPS: readonly Setup[] = [
   { sdk: 'py-1', args: [], clients: ['v1'], transports: ['JSONRPC', 'HTTP+JSON'] },
@@ -54,7 +59,11 @@ for (const { sdk, args, clients, transports } of SETUPS) {
         const reached = agent.calls().length
         const refused = await jsStory({ client, transport, url: gateway.url, brief: true })
         for (const operation of ['message', 'send', 'stream'] as const) {
-          t.match(refused[operation]?.error, /A2A-Extensions: https:\/\/example\.com\/ext\/required\/v1/, `${name}: ${operation} is refused`)
+          t.match(
+            refused[operation]?.error,
+            /A2A-Extensions: https:\/\/example\.com\/ext\/required\/v1/,
+            `${name}: ${operation} is refused`
+          )
         }
         t.equal(agent.calls().length, reached, `${name}: the agent has seen nothing of it`)
       }
@@ -63,14 +72,29 @@ for (const { sdk, args, clients, transports } of SETUPS) {
 }
 
 t.test('object-schemas in front of agents that do not validate', async t => {
-  const schemas = { fightComparison: { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } }, required: ['a', 'b'], additionalProperties: false } }
+  const schemas = {
+    fightComparison: {
+      type: 'object',
+      properties: { a: { type: 'string' }, b: { type: 'string' } },
+      required: ['a', 'b'],
+      additionalProperties: false
+    }
+  }
   for (const sdk of ['py-1', 'py-0.3'] as const) {
     const agent = await startForeignAgent(t, sdk, ['--optional', OBJECT_SCHEMAS, '--schemas', JSON.stringify(schemas)])
     const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
     const send = async (url: string, data: unknown): Promise<{ result?: unknown, error?: { message: string } }> => {
-      const answer = sdk === 'py-1'
-        ? await rpc(`${url}/a2a/jsonrpc`, 'SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ data, mediaType: COMPARISON }] } })
-        : await call(`${url}/a2a/jsonrpc`, { headers: JSON_TYPE, body: rpcBody('message/send', { message: { ...MESSAGE_03, parts: [{ kind: 'data', data, metadata: { mimeType: COMPARISON } }] } }) })
+      const answer =
+        sdk === 'py-1'
+          ? await rpc(`${url}/a2a/jsonrpc`, 'SendMessage', {
+            message: { messageId: 'm', role: 'ROLE_USER', parts: [{ data, mediaType: COMPARISON }] }
+          })
+          : await call(`${url}/a2a/jsonrpc`, {
+            headers: JSON_TYPE,
+            body: rpcBody('message/send', {
+              message: { ...MESSAGE_03, parts: [{ kind: 'data', data, metadata: { mimeType: COMPARISON } }] }
+            })
+          })
       return answer.json() as { result?: unknown, error?: { message: string } }
     }
     t.ok((await send(agent.url, { a: 'Lion', b: 7 })).result, `${sdk}: the SDK itself takes anything`)
@@ -82,14 +106,20 @@ t.test('object-schemas in front of agents that do not validate', async t => {
   }
 })
 
-t.test('no call is lost to a connection that uvicorn closes after 5 s', async t => {
+t.test('no call is lost when uvicorn closes a connection after 5 s', async t => {
   for (const sdk of ['py-1', 'py-0.3'] as const) {
     const agent = await startForeignAgent(t, sdk)
     const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
     const one = async (): Promise<number> => {
-      const answer = sdk === 'py-1'
-        ? await rpc(`${gateway.url}/a2a/jsonrpc`, 'SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'message' }] } })
-        : await call(`${gateway.url}/a2a/jsonrpc`, { headers: JSON_TYPE, body: rpcBody('message/send', { message: { ...MESSAGE_03, parts: [{ kind: 'text', text: 'message' }] } }) })
+      const answer =
+        sdk === 'py-1'
+          ? await rpc(`${gateway.url}/a2a/jsonrpc`, 'SendMessage', {
+            message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'message' }] }
+          })
+          : await call(`${gateway.url}/a2a/jsonrpc`, {
+            headers: JSON_TYPE,
+            body: rpcBody('message/send', { message: { ...MESSAGE_03, parts: [{ kind: 'text', text: 'message' }] } })
+          })
       return answer.json().result === undefined ? answer.status * 1_000 : answer.status
     }
     const statuses: number[] = []

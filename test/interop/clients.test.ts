@@ -16,7 +16,12 @@ const OTHER = 'https://example.com/ext/other/v1'
 const SCHEMAS = { point: { type: 'object', properties: { x: { type: 'integer' } }, required: ['x'] } }
 const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
 
-const AGENTS: Readonly<Record<Sdk, readonly AgentKind[]>> = { 'py-1': ['v1', 'dual', 'v03'], 'py-0.3': ['dual', 'v03'], 'go-2': ['v1', 'dual', 'v03'], 'go-0.3': ['dual', 'v03'] }
+const AGENTS: Readonly<Record<Sdk, readonly AgentKind[]>> = {
+  'py-1': ['v1', 'dual', 'v03'],
+  'py-0.3': ['dual', 'v03'],
+  'go-2': ['v1', 'dual', 'v03'],
+  'go-0.3': ['dual', 'v03']
+}
 
 t.before(async () => {
   for (const sdk of Object.keys(AGENTS) as Sdk[]) await programs(sdk)
@@ -48,16 +53,37 @@ for (const [sdk, kinds] of Object.entries(AGENTS) as [Sdk, readonly AgentKind[]]
 
 /** Extensions asked for by each call, whatever the spelling and number of lines. */
 function extensionsSeen (calls: ReadonlyArray<{ headers: NodeJS.Dict<string | string[]> }>): string[] {
-  return calls.map(({ headers }) => [headers['a2a-extensions'] ?? headers['x-a2a-extensions'] ?? []].flat().join(',').split(/\s*,\s*/).sort().join(' '))
+  return calls.map(({ headers }) =>
+    [headers['a2a-extensions'] ?? headers['x-a2a-extensions'] ?? []]
+      .flat()
+      .join(',')
+      .split(/\s*,\s*/)
+      .sort()
+      .join(' ')
+  )
 }
 
 t.test('data that breaks a schema of the card does not reach the agent', async t => {
-  for (const [sdk, transport] of [['py-1', 'JSONRPC'], ['py-1', 'HTTP+JSON'], ['go-2', 'JSONRPC'], ['go-2', 'HTTP+JSON'], ['py-0.3', 'JSONRPC'], ['go-0.3', 'JSONRPC']] as const) {
-    const agent = await startAgent({ kind: sdk === 'py-1' || sdk === 'go-2' ? 'v1' : 'v03', card: { extensions: [{ uri: OBJECT_SCHEMAS }], schemas: SCHEMAS } })
+  for (const [sdk, transport] of [
+    ['py-1', 'JSONRPC'],
+    ['py-1', 'HTTP+JSON'],
+    ['go-2', 'JSONRPC'],
+    ['go-2', 'HTTP+JSON'],
+    ['py-0.3', 'JSONRPC'],
+    ['go-0.3', 'JSONRPC']
+  ] as const) {
+    const agent = await startAgent({
+      kind: sdk === 'py-1' || sdk === 'go-2' ? 'v1' : 'v03',
+      card: { extensions: [{ uri: OBJECT_SCHEMAS }], schemas: SCHEMAS }
+    })
     t.teardown(() => agent.close())
     const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
     const send = { url: gateway.url, transport, mediaType: 'application/json;schema=point' }
-    t.match((await runClient(sdk, { ...send, data: { x: 'one' } })).sendData?.error, /data\.x must be integer/, `${sdk}, ${transport}: the caller learns where`)
+    t.match(
+      (await runClient(sdk, { ...send, data: { x: 'one' } })).sendData?.error,
+      /data\.x must be integer/,
+      `${sdk}, ${transport}: the caller learns where`
+    )
     t.equal(agent.calls().length, 0)
     t.ok((await runClient(sdk, { ...send, data: { x: 1 } })).sendData?.value)
     t.equal(agent.calls().length, 1)

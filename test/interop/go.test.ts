@@ -27,13 +27,23 @@ t.test('the agent that requires two extensions', async t => {
 
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   for (const headers of [joined, ['a2a-extensions', A, 'a2a-extensions', B], ['x-a2a-extensions', `${B} , ${A}`]]) {
-    t.match(seen(await rpc(`${gateway.url}/a2a/jsonrpc`, 'SendMessage', message('message'), headers)), A, `works through the gateway: ${headers.join(' ')}`)
+    t.match(
+      seen(await rpc(`${gateway.url}/a2a/jsonrpc`, 'SendMessage', message('message'), headers)),
+      A,
+      `works through the gateway: ${headers.join(' ')}`
+    )
   }
-  const asJoined = await gatewayFor(t, { yaml: ['agents:', '  - name: agent', '    upstream:', `      url: "${agent.url}"`, '      extensionHeader: {form: joined}'].join('\n') })
-  t.equal((await rpc(`${asJoined.url}/a2a/jsonrpc`, 'SendMessage', message('message'), joined)).json().error?.code, -32008, 'form: joined does not')
+  const asJoined = await gatewayFor(t, {
+    yaml: ['agents:', '  - name: agent', '    upstream:', `      url: "${agent.url}"`, '      extensionHeader: {form: joined}'].join('\n')
+  })
+  t.equal(
+    (await rpc(`${asJoined.url}/a2a/jsonrpc`, 'SendMessage', message('message'), joined)).json().error?.code,
+    -32008,
+    'form: joined does not'
+  )
 })
 
-t.test('the required check on operations without a message', async t => {
+t.test('the check of required extensions on operations without a message', async t => {
   const agent = await startForeignAgent(t, 'go-2', ['--capability-checks', '--required', A])
   const asked = ['a2a-extensions', A]
   const inject = ['extensions: [always]']
@@ -41,7 +51,8 @@ t.test('the required check on operations without a message', async t => {
   const plain = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const injecting = await gatewayFor(t, { yaml: oneAgent(agent.url, inject, policy) })
   const task = (await rpc(`${plain.url}/a2a/jsonrpc`, 'SendMessage', message('task'), asked)).json().result?.task
-  const get = (url: string, headers: readonly string[] = []): Promise<Answer> => rpc(`${url}/a2a/jsonrpc`, 'GetTask', { id: task?.id }, headers)
+  const get = (url: string, headers: readonly string[] = []): Promise<Answer> =>
+    rpc(`${url}/a2a/jsonrpc`, 'GetTask', { id: task?.id }, headers)
   t.equal((await get(agent.url)).json().error?.code, -32008, 'the SDK wants it on GetTask too')
   t.equal((await get(plain.url)).json().error?.code, -32008, 'which the gateway leaves to the agent')
   t.match((await get(plain.url, asked)).json().result, { id: task?.id })
@@ -72,7 +83,7 @@ t.test('lines of the Go client are read one by one', async t => {
   }
 })
 
-t.test('HTTP+JSON of the Go client, which sends "null" where there is no body', async t => {
+t.test('HTTP+JSON of the Go client, which sends "null" instead of no body', async t => {
   const agent = await startForeignAgent(t, 'go-2', ['--optional', A])
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const run = { transport: 'HTTP+JSON', extensions: [A] } as const
@@ -81,7 +92,7 @@ t.test('HTTP+JSON of the Go client, which sends "null" where there is no body', 
   for (const operation of ['message', 'send', 'stream', 'get', 'cancel'] as const) t.ok(direct[operation]?.value, operation)
 })
 
-t.test('an error of the gateway that is no JSON-RPC error', async t => {
+t.test('an error of the gateway that is not a JSON-RPC error', async t => {
   const agent = await startForeignAgent(t, 'go-2')
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) + '\nlimits: {body: 1KiB}' })
   const told = await runClient('go-2', { url: gateway.url, data: 'x'.repeat(5_000) })

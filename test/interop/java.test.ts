@@ -14,8 +14,13 @@ t.test('a call of java.net.http.HttpClient', async t => {
   t.teardown(() => agent.close())
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const program = inTests('interop', 'java/Post.java')
-  const { stdout } = await promisify(execFile)('java', [program, `${gateway.url}/a2a/jsonrpc`, rpcBody('SendMessage', { message: MESSAGE })], { timeout: 100_000 })
-    .catch((error: Error) => { throw new Error(`install a JDK, 17 or later (Debian: default-jdk-headless)\n${error.message}`) })
+  const { stdout } = await promisify(execFile)(
+    'java',
+    [program, `${gateway.url}/a2a/jsonrpc`, rpcBody('SendMessage', { message: MESSAGE })],
+    { timeout: 100_000 }
+  ).catch((error: Error) => {
+    throw new Error(`install a JDK, 17 or later (Debian: default-jdk-headless)\n${error.message}`)
+  })
   const lines = stdout.trim().split('\n')
   t.equal(lines.length, 3)
   for (const line of lines) t.match(line, /^HTTP_1_1 200 \{"jsonrpc":"2\.0","id":1,"result":/)

@@ -22,7 +22,12 @@ export async function jsStory (options: JsRun): Promise<ForeignStory> {
   const tell = async <T> (operation: Operation, work: Promise<T>): Promise<T | null> => {
     const tooLong = new AbortController()
     try {
-      const value = await Promise.race([work, sleep(PATIENCE, null, { signal: tooLong.signal }).then(() => { throw new Error('it does not end') })])
+      const value = await Promise.race([
+        work,
+        sleep(PATIENCE, null, { signal: tooLong.signal }).then(() => {
+          throw new Error('it does not end')
+        })
+      ])
       story[operation] = { value }
       return value
     } catch (error) {

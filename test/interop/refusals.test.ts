@@ -40,7 +40,7 @@ function story (client: Client, url: string, transport: Transport): Promise<Fore
 
 for (const [kind, clients] of [['v1', V1], ['v03', V03]] as [AgentKind, readonly Client[]][]) {
   for (const transport of ['JSONRPC', 'HTTP+JSON'] as const) {
-    t.test(`refused by the gateway: ${kind}, ${transport}`, async t => {
+    t.test(`rejected by the gateway: ${kind}, ${transport}`, async t => {
       const agent = await startAgent({ kind, card: { extensions: [{ uri: REQUIRED, required: true }] } })
       t.teardown(() => agent.close())
       const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
@@ -60,7 +60,12 @@ for (const [kind, clients] of [['v1', V1], ['v03', V03]] as [AgentKind, readonly
 // ---- what the SDKs can read ----
 
 const MESSAGE = `Send the header "A2A-Extensions: ${REQUIRED}" with the request.`
-const INFO = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'EXTENSION_SUPPORT_REQUIRED', domain: 'a2a-protocol.org', metadata: { rule: 'required' } }
+const INFO = {
+  '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+  reason: 'EXTENSION_SUPPORT_REQUIRED',
+  domain: 'a2a-protocol.org',
+  metadata: { rule: 'required' }
+}
 const OWN = { ...INFO, reason: 'EXTENSION_DATA_INVALID', domain: 'a2a-extension-gateway' }
 const FIELDS = { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field: 'a', description: 'b' }] }
 const STATUS = { code: 400, status: 'FAILED_PRECONDITION', message: MESSAGE, details: [INFO, FIELDS] }
@@ -85,29 +90,170 @@ const SSE = { type: 'text/event-stream', status: 200 } as const
 const FORMS: readonly (readonly [version: '1.0' | '0.3', transport: Transport, name: string, form: Form])[] = [
   ['1.0', 'JSONRPC', 'plain JSON', { ...JSON_OK, body: [INFO, FIELDS], stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'silent' } }],
   ['1.0', 'JSONRPC', 'one event', { ...SSE, body: [INFO, FIELDS], stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' } }],
-  ['1.0', 'JSONRPC', 'data as an object', { ...SSE, body: { error: MESSAGE }, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'lost' } }],
+  [
+    '1.0',
+    'JSONRPC',
+    'data as an object',
+    { ...SSE, body: { error: MESSAGE }, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'lost' } }
+  ],
   ['1.0', 'JSONRPC', 'another status', { ...JSON_BAD, body: [INFO], stream: { 'js-1': 'reads', 'py-1': 'lost', 'go-2': 'lost' } }],
-  ['1.0', 'JSONRPC', 'another status and a reason phrase', { ...JSON_BAD, body: [INFO], phrase: MESSAGE, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' } }],
-  ['1.0', 'HTTP+JSON', 'application/a2a+json', { type: 'application/a2a+json', status: 400, body: { error: STATUS }, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'lost' } }],
-  ['1.0', 'HTTP+JSON', 'application/json', { ...JSON_BAD, body: { error: STATUS }, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' } }],
-  ['1.0', 'HTTP+JSON', 'a reason of our own', { ...JSON_BAD, body: { error: { ...STATUS, details: [OWN, FIELDS] } }, stream: { 'js-1': 'reads', 'py-1': 'lost', 'go-2': 'reads' } }],
-  ['1.0', 'HTTP+JSON', 'a known reason before our own', { ...JSON_BAD, body: { error: { ...STATUS, details: [{ ...INFO, reason: 'INVALID_PARAMS' }, OWN, FIELDS] } }, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' } }],
-  ['1.0', 'HTTP+JSON', 'a reason of our own and a reason phrase', { ...JSON_BAD, body: { error: { ...STATUS, details: [OWN] } }, phrase: MESSAGE, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' } }],
+  [
+    '1.0',
+    'JSONRPC',
+    'another status and a reason phrase',
+    { ...JSON_BAD, body: [INFO], phrase: MESSAGE, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' } }
+  ],
+  [
+    '1.0',
+    'HTTP+JSON',
+    'application/a2a+json',
+    { type: 'application/a2a+json', status: 400, body: { error: STATUS }, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'lost' } }
+  ],
+  [
+    '1.0',
+    'HTTP+JSON',
+    'application/json',
+    { ...JSON_BAD, body: { error: STATUS }, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' } }
+  ],
+  [
+    '1.0',
+    'HTTP+JSON',
+    'a reason of our own',
+    { ...JSON_BAD, body: { error: { ...STATUS, details: [OWN, FIELDS] } }, stream: { 'js-1': 'reads', 'py-1': 'lost', 'go-2': 'reads' } }
+  ],
+  [
+    '1.0',
+    'HTTP+JSON',
+    'a known reason before our own',
+    {
+      ...JSON_BAD,
+      body: { error: { ...STATUS, details: [{ ...INFO, reason: 'INVALID_PARAMS' }, OWN, FIELDS] } },
+      stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' }
+    }
+  ],
+  [
+    '1.0',
+    'HTTP+JSON',
+    'a reason of our own and a reason phrase',
+    {
+      ...JSON_BAD,
+      body: { error: { ...STATUS, details: [OWN] } },
+      phrase: MESSAGE,
+      stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' }
+    }
+  ],
   ['1.0', 'HTTP+JSON', 'one event', { ...SSE, body: { error: STATUS }, stream: { 'js-1': 'silent', 'py-1': 'silent', 'go-2': 'reads' } }],
-  ['1.0', 'HTTP+JSON', 'one event named error', { ...SSE, event: 'error', body: { error: STATUS }, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' } }],
-  ['0.3', 'JSONRPC', 'plain JSON', { ...JSON_OK, body: [INFO, FIELDS], stream: { 'js-0.3': 'lost', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'lost', 'go-2-as-0.3': 'silent', 'go-0.3': 'silent' } }],
-  ['0.3', 'JSONRPC', 'one event', { ...SSE, body: [INFO, FIELDS], stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'reads', 'go-2-as-0.3': 'reads', 'go-0.3': 'lost' } }],
-  ['0.3', 'JSONRPC', 'one event, data as an object', { ...SSE, body: { error: MESSAGE, details: [INFO] }, stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'reads', 'go-2-as-0.3': 'lost', 'go-0.3': 'reads' } }],
-  ['0.3', 'JSONRPC', 'one event, no data', { ...SSE, body: undefined, stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'reads', 'go-2-as-0.3': 'reads', 'go-0.3': 'lost' } }],
-  ['0.3', 'JSONRPC', 'another status', { ...JSON_BAD, body: [INFO], stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'lost', 'py-0.3': 'lost', 'go-2-as-0.3': 'lost', 'go-0.3': 'lost' } }],
-  ['0.3', 'JSONRPC', 'another status and a reason phrase', { ...JSON_BAD, body: [INFO], phrase: MESSAGE, stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'lost', 'py-0.3': 'reads', 'go-2-as-0.3': 'reads', 'go-0.3': 'reads' } }],
-  ['0.3', 'HTTP+JSON', 'code, message, data', { ...JSON_BAD, body: { code: -32008, message: MESSAGE, data: [INFO] }, stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'lost', 'py-0.3': 'lost', 'go-2-as-0.3': 'lost' } }],
-  ['0.3', 'HTTP+JSON', 'with type and error too', { ...JSON_BAD, body: { code: -32008, message: MESSAGE, type: 'InvalidParamsError', error: STATUS, data: [INFO] }, stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'lost', 'go-2-as-0.3': 'reads' } }],
-  ['0.3', 'HTTP+JSON', 'with type, error and a reason phrase', { ...JSON_BAD, body: { code: -32008, message: MESSAGE, type: 'InvalidParamsError', error: STATUS, data: [INFO] }, phrase: MESSAGE, stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'reads', 'go-2-as-0.3': 'reads' } }],
-  ['0.3', 'HTTP+JSON', 'one event', { ...SSE, body: { code: -32008, message: MESSAGE, data: [INFO] }, stream: { 'js-1-as-0.3': 'lost', 'py-1': 'silent', 'py-0.3': 'lost', 'go-2-as-0.3': 'lost' } }]
+  [
+    '1.0',
+    'HTTP+JSON',
+    'one event named error',
+    { ...SSE, event: 'error', body: { error: STATUS }, stream: { 'js-1': 'reads', 'py-1': 'reads', 'go-2': 'reads' } }
+  ],
+  [
+    '0.3',
+    'JSONRPC',
+    'plain JSON',
+    {
+      ...JSON_OK,
+      body: [INFO, FIELDS],
+      stream: { 'js-0.3': 'lost', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'lost', 'go-2-as-0.3': 'silent', 'go-0.3': 'silent' }
+    }
+  ],
+  [
+    '0.3',
+    'JSONRPC',
+    'one event',
+    {
+      ...SSE,
+      body: [INFO, FIELDS],
+      stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'reads', 'go-2-as-0.3': 'reads', 'go-0.3': 'lost' }
+    }
+  ],
+  [
+    '0.3',
+    'JSONRPC',
+    'one event, data as an object',
+    {
+      ...SSE,
+      body: { error: MESSAGE, details: [INFO] },
+      stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'reads', 'go-2-as-0.3': 'lost', 'go-0.3': 'reads' }
+    }
+  ],
+  [
+    '0.3',
+    'JSONRPC',
+    'one event, no data',
+    {
+      ...SSE,
+      body: undefined,
+      stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'reads', 'go-2-as-0.3': 'reads', 'go-0.3': 'lost' }
+    }
+  ],
+  [
+    '0.3',
+    'JSONRPC',
+    'another status',
+    {
+      ...JSON_BAD,
+      body: [INFO],
+      stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'lost', 'py-0.3': 'lost', 'go-2-as-0.3': 'lost', 'go-0.3': 'lost' }
+    }
+  ],
+  [
+    '0.3',
+    'JSONRPC',
+    'another status and a reason phrase',
+    {
+      ...JSON_BAD,
+      body: [INFO],
+      phrase: MESSAGE,
+      stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'lost', 'py-0.3': 'reads', 'go-2-as-0.3': 'reads', 'go-0.3': 'reads' }
+    }
+  ],
+  [
+    '0.3',
+    'HTTP+JSON',
+    'code, message, data',
+    {
+      ...JSON_BAD,
+      body: { code: -32008, message: MESSAGE, data: [INFO] },
+      stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'lost', 'py-0.3': 'lost', 'go-2-as-0.3': 'lost' }
+    }
+  ],
+  [
+    '0.3',
+    'HTTP+JSON',
+    'with type and error too',
+    {
+      ...JSON_BAD,
+      body: { code: -32008, message: MESSAGE, type: 'InvalidParamsError', error: STATUS, data: [INFO] },
+      stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'lost', 'go-2-as-0.3': 'reads' }
+    }
+  ],
+  [
+    '0.3',
+    'HTTP+JSON',
+    'with type, error and a reason phrase',
+    {
+      ...JSON_BAD,
+      body: { code: -32008, message: MESSAGE, type: 'InvalidParamsError', error: STATUS, data: [INFO] },
+      phrase: MESSAGE,
+      stream: { 'js-0.3': 'reads', 'js-1-as-0.3': 'reads', 'py-1': 'reads', 'py-0.3': 'reads', 'go-2-as-0.3': 'reads' }
+    }
+  ],
+  [
+    '0.3',
+    'HTTP+JSON',
+    'one event',
+    {
+      ...SSE,
+      body: { code: -32008, message: MESSAGE, data: [INFO] },
+      stream: { 'js-1-as-0.3': 'lost', 'py-1': 'silent', 'py-0.3': 'lost', 'go-2-as-0.3': 'lost' }
+    }
+  ]
 ]
 
-t.test('what the SDKs read of a refused stream', async t => {
+t.test('what the SDKs read of a rejected stream', async t => {
   const server = createServer((req, res) => {
     const [, version = '', index = '', path = ''] = (req.url ?? '').split('/')
     const base = `http://${req.headers.host}/${version}/${index}`
@@ -119,12 +265,19 @@ t.test('what the SDKs read of a refused stream', async t => {
         res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(card(base, version)))
         return
       }
-      const answer = path === 'rpc'
-        ? { jsonrpc: '2.0', id: (JSON.parse(Buffer.concat(body).toString()) as { id: unknown }).id, error: { code: -32008, message: MESSAGE, data: form.body } }
-        : form.body
+      const answer =
+        path === 'rpc'
+          ? {
+              jsonrpc: '2.0',
+              id: (JSON.parse(Buffer.concat(body).toString()) as { id: unknown }).id,
+              error: { code: -32008, message: MESSAGE, data: form.body }
+            }
+          : form.body
       const text = JSON.stringify(answer)
       const event = form.event === undefined ? '' : `event: ${form.event}\n`
-      res.writeHead(form.status, form.phrase ?? '', { 'content-type': form.type }).end(form.type === SSE.type ? `${event}data: ${text}\n\n` : text)
+      res
+        .writeHead(form.status, form.phrase ?? '', { 'content-type': form.type })
+        .end(form.type === SSE.type ? `${event}data: ${text}\n\n` : text)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -136,7 +289,11 @@ t.test('what the SDKs read of a refused stream', async t => {
   for (const [index, [version, transport, name, form]] of FORMS.entries()) {
     const clients = Object.keys(form.stream) as Client[]
     const stories = await Promise.all(clients.map(client => story(client, `${root}/${version}/${index}`, transport)))
-    t.same(Object.fromEntries(clients.map((client, i) => [client, judge(stories[i]?.stream)])), form.stream, `${version}, ${transport}: ${name}`)
+    t.same(
+      Object.fromEntries(clients.map((client, i) => [client, judge(stories[i]?.stream)])),
+      form.stream,
+      `${version}, ${transport}: ${name}`
+    )
   }
 })
 
@@ -155,7 +312,17 @@ function card (base: string, version: string): object {
     defaultOutputModes: ['text/plain'],
     skills: [{ id: 'none', name: 'None', description: 'None.', tags: ['test'] }],
     ...(version === '1.0'
-      ? { supportedInterfaces: [['rpc', 'JSONRPC'], ['rest', 'HTTP+JSON']].map(([path, protocolBinding]) => ({ url: `${base}/${path}`, protocolBinding, protocolVersion: '1.0' })) }
-      : { protocolVersion: '0.3.0', url: `${base}/rpc`, preferredTransport: 'JSONRPC', additionalInterfaces: [{ url: `${base}/rest`, transport: 'HTTP+JSON' }] })
+      ? {
+          supportedInterfaces: [
+            ['rpc', 'JSONRPC'],
+            ['rest', 'HTTP+JSON']
+          ].map(([path, protocolBinding]) => ({ url: `${base}/${path}`, protocolBinding, protocolVersion: '1.0' }))
+        }
+      : {
+          protocolVersion: '0.3.0',
+          url: `${base}/rpc`,
+          preferredTransport: 'JSONRPC',
+          additionalInterfaces: [{ url: `${base}/rest`, transport: 'HTTP+JSON' }]
+        })
   }
 }

@@ -45,7 +45,11 @@ export async function programs (sdk: Sdk): Promise<Readonly<Record<'client' | 'a
 async function venv (requirements: readonly string[]): Promise<string> {
   return await madeOnce(`venv-${digest(requirements.join('\n'))}`, async directory => {
     await tool('python3', ['-m', 'venv', directory], 'install Python 3.10 or later with venv (Debian: python3-venv)')
-    await tool(join(directory, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', ...requirements], 'pip could not install the SDK; is PyPI reachable?')
+    await tool(
+      join(directory, 'bin/pip'),
+      ['install', '--quiet', '--disable-pip-version-check', ...requirements],
+      'pip could not install the SDK; is PyPI reachable?'
+    )
   })
 }
 
@@ -111,7 +115,10 @@ export async function startForeignAgent (t: Test, sdk: Sdk, args: readonly strin
   const { agent: [command = '', ...rest] } = await programs(sdk)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const child = spawn(command, [...rest, '--port', String(port), ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, PYTHONUNBUFFERED: '1' } })
+  const child = spawn(command, [...rest, '--port', String(port), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, PYTHONUNBUFFERED: '1' }
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { output += chunk.toString() })
   const gone = once(child, 'exit')
@@ -163,9 +170,11 @@ export async function runClient (sdk: Sdk, options: ClientRun): Promise<ForeignS
   if (options.mediaType !== undefined) args.push('--media-type', options.mediaType)
   if (options.legacy === true) args.push('--legacy')
   args.push(options.url)
-  const { stdout, stderr } = await run(command, args, { timeout: 120_000, maxBuffer: 1 << 24 }).catch((error: Error & { stdout?: string, stderr?: string }) => {
-    throw new Error(`the ${sdk} client failed: ${error.message}\n${error.stdout ?? ''}\n${error.stderr ?? ''}`)
-  })
+  const { stdout, stderr } = await run(command, args, { timeout: 120_000, maxBuffer: 1 << 24 }).catch(
+    (error: Error & { stdout?: string; stderr?: string }) => {
+      throw new Error(`the ${sdk} client failed: ${error.message}\n${error.stdout ?? ''}\n${error.stderr ?? ''}`)
+    }
+  )
   if (stdout === '') throw new Error(`the ${sdk} client said nothing: ${stderr}`)
   const story: ForeignStory = {}
   for (const line of normalise(stdout, options.url).split('\n')) {

@@ -9,9 +9,12 @@ import { rawAgent } from '../helpers/http.js'
 import { active, begin, FORMS, holdingAgent, refusals, refusedForNow, send } from './kit.js'
 
 const LIMITED = 'concurrency: {requests: 2, streams: 1}'
-const STREAMS = (gateway: { adminUrl: string }): Promise<number> => fetch(`${gateway.adminUrl}/agents`).then(async answer => (await answer.json() as { load: { streams: number } }[])[0]?.load.streams ?? -1)
+const STREAMS = (gateway: { adminUrl: string }): Promise<number> =>
+  fetch(`${gateway.adminUrl}/agents`).then(
+    async answer => ((await answer.json()) as { load: { streams: number } }[])[0]?.load.streams ?? -1
+  )
 
-t.test('two calls and a stream pass, a third call and a second stream do not, in every binding and version', async t => {
+t.test('two calls and a stream pass, a third call and a second stream are rejected, in every binding and version', async t => {
   const agent = await holdingAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [LIMITED]) })
   for (const form of FORMS) begin(gateway, form === FORMS[3], form).once('response', () => {})
@@ -32,7 +35,7 @@ t.test('two calls and a stream pass, a third call and a second stream do not, in
   await until(() => agent.held.length === 2, 'room again')
 })
 
-t.test('however a call ends, its place is free', async t => {
+t.test('a call frees its place, however it ends', async t => {
   const agent = await holdingAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [LIMITED]) })
   const ends: Record<string, (client: ReturnType<typeof begin>) => void> = {
@@ -53,7 +56,7 @@ t.test('however a call ends, its place is free', async t => {
   t.equal(await active(gateway), 0, 'what is refused never counted')
 })
 
-t.test('an agent that cannot be reached holds nothing', async t => {
+t.test('an unreachable agent holds no place', async t => {
   const agent = await rawAgent(t, socket => { socket.resetAndDestroy() })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['concurrency: {requests: 1, streams: 1}']) })
   for (let i = 0; i < 5; i++) t.equal((await send(gateway)).status, 502)
@@ -74,7 +77,7 @@ t.test('passthrough requests count', async t => {
   await until(async () => await active(gateway) === 0)
 })
 
-t.test('an agent that replaces another goes on with its numbers, under its own limits', async t => {
+t.test('an agent that replaces another keeps its counts, under its own limits', async t => {
   const agent = await holdingAgent(t)
   const yaml = (requests: number, more = ''): string => oneAgent(agent.url, [`concurrency: {requests: ${requests}, streams: 1}`, more])
   const gateway = await gatewayFor(t, { yaml: yaml(2) })
@@ -94,9 +97,11 @@ t.test('an agent that replaces another goes on with its numbers, under its own l
   await until(async () => await active(gateway) === 0, 'nothing lost, nothing counted twice')
 })
 
-t.test('Retry-After is that of the configuration', async t => {
+t.test('Retry-After comes from the configuration', async t => {
   const agent = await holdingAgent(t)
-  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['concurrency: {requests: 1, streams: 1}'], ['shedding: {retryAfter: 1500ms}']) })
+  const gateway = await gatewayFor(t, {
+    yaml: oneAgent(agent.url, ['concurrency: {requests: 1, streams: 1}'], ['shedding: {retryAfter: 1500ms}'])
+  })
   begin(gateway)
   await until(() => agent.held.length === 1)
   t.equal((await send(gateway)).headers['retry-after'], '2')

@@ -11,7 +11,7 @@ const HEAD = 'GET /rest/tasks/1 HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\nconne
 const COUNTED = '/rest/tasks/1hostxa2a-version1.0connectionclosex-fill'.length
 const sized = (counted: number): string => `${HEAD}${'f'.repeat(counted - COUNTED)}\r\n\r\n`
 
-t.test('headers below the size pass, those of the size do not; a reload changes it', async t => {
+t.test('headers below the limit pass, headers of the limit do not; a reload changes it', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {headers: 4KiB}']) })
   const answer = async (bytes: string): Promise<string> => {
@@ -22,15 +22,24 @@ t.test('headers below the size pass, those of the size do not; a reload changes 
   t.match(await answer(sized(4_095)), /^HTTP\/1\.1 200 /)
   const refused = await answer(sized(4_096))
   t.match(refused, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
-  t.match(refused, /\r\nGateway-Decision: reject;rule="gateway\/header-size"\r\nConnection: close\r\n\r\n\{"error":\{"code":431,"message":"[^"]+"\}\}$/)
+  t.match(
+    refused,
+    /\r\nGateway-Decision: reject;rule="gateway\/header-size"\r\nConnection: close\r\n\r\n\{"error":\{"code":431,"message":"[^"]+"\}\}$/
+  )
   t.equal(await clientErrors(gateway, 'header_overflow'), 1)
-  t.match(await gateway.reload(configOf({ yaml: oneAgent(agent.url, [], ['limits: {headers: 8KiB}']) })), { ok: true, settings: ['limits.headers'], needsRestart: [] })
+  t.match(await gateway.reload(configOf({ yaml: oneAgent(agent.url, [], ['limits: {headers: 8KiB}']) })), {
+    ok: true,
+    settings: ['limits.headers'],
+    needsRestart: []
+  })
   t.match(await answer(sized(4_096)), /^HTTP\/1\.1 200 /)
   t.match(await answer(sized(8_192)), /^HTTP\/1\.1 431 /)
 })
 
-t.test('no header is left out because there are many', async t => {
-  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'urn:needed', required: true }] } }) })
+t.test('no header is dropped because there are many', async t => {
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'urn:needed', required: true }] } })
+  })
   const { server } = agent
   server.maxHeadersCount = 0
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
@@ -42,7 +51,7 @@ t.test('no header is left out because there are many', async t => {
   t.equal(twice.headers['gateway-decision'], 'reject;rule="gateway/duplicate-header"', 'one that decides is seen wherever it stands')
 })
 
-t.test('what is no HTTP is told so, counted, and closed; a client that is gone is no error', async t => {
+t.test('bytes that are not HTTP get an error, are counted, and the connection closes; a disconnected client is not an error', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   const client = await rawClient(t, gateway.url, 'hello there\r\n\r\n')
@@ -52,23 +61,37 @@ t.test('what is no HTTP is told so, counted, and closed; a client that is gone i
   await until(() => client.socket.destroyed || client.socket.readableEnded)
   t.equal(await clientErrors(gateway, 'malformed'), 1, 'once for each connection')
   const { path, headers } = sending(['JSONRPC', '1.0'])
-  const chunk = await rawClient(t, gateway.url, `POST ${path} HTTP/1.1\r\nhost: x\r\n${headers[0]}: ${headers[1]}\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n`)
+  const chunk = await rawClient(
+    t,
+    gateway.url,
+    `POST ${path} HTTP/1.1\r\nhost: x\r\n${headers[0]}: ${headers[1]}\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n`
+  )
   await until(() => chunk.text().startsWith('HTTP/1.1 400 '))
   t.equal(await clientErrors(gateway, 'malformed'), 2, 'within a body')
-  const extension = await rawClient(t, gateway.url, `POST ${path} HTTP/1.1\r\nhost: x\r\n${headers[0]}: ${headers[1]}\r\ntransfer-encoding: chunked\r\n\r\n1;${'e'.repeat(20_000)}\r\n`)
+  const extension = await rawClient(
+    t,
+    gateway.url,
+    `POST ${path} HTTP/1.1\r\nhost: x\r\n${headers[0]}: ${headers[1]}\r\ntransfer-encoding: chunked\r\n\r\n1;${'e'.repeat(20_000)}\r\n`
+  )
   await until(() => extension.text().startsWith('HTTP/1.1 413 '))
   t.equal(await clientErrors(gateway, 'other'), 1)
-  for (let i = 0; i < 50; i++) (await rawClient(t, gateway.url, i % 2 === 0 ? 'hello there\r\n\r\n' : 'GET / HTTP/1.1\r\n')).socket.resetAndDestroy()
+  for (let i = 0; i < 50; i++) {
+    (await rawClient(t, gateway.url, i % 2 === 0 ? 'hello there\r\n\r\n' : 'GET / HTTP/1.1\r\n')).socket.resetAndDestroy()
+  }
   t.equal((await rpc(`${gateway.url}/rpc`)).status, 200)
 })
 
-t.test('garbage behind a request is not answered within the answer of that request', async t => {
+t.test('garbage after a request gets no response within the response to that request', async t => {
   const agent = await holdingAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
   for (const stream of [true, false]) {
     const before = await clientErrors(gateway, 'malformed')
     const { path, body } = sending(['JSONRPC', '1.0'], stream)
-    const client = await rawClient(t, gateway.url, `POST ${path} HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+    const client = await rawClient(
+      t,
+      gateway.url,
+      `POST ${path} HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    )
     await until(() => agent.held.length === 1 && (!stream || client.text().includes('data: {}')))
     client.socket.write('hello there\r\n\r\n')
     await until(() => client.socket.destroyed || client.socket.readableEnded)
@@ -78,7 +101,7 @@ t.test('garbage behind a request is not answered within the answer of that reque
   }
 })
 
-t.test('as many connections as the limit are heard, one more is not', async t => {
+t.test('connections up to the limit are accepted, one more is dropped', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {connections: 2}']) })
   const get = 'GET /rest/tasks/1 HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\n\r\n'
@@ -99,7 +122,7 @@ t.test('as many connections as the limit are heard, one more is not', async t =>
   t.equal((await rpc(`${gateway.url}/rpc`)).status, 200)
 })
 
-t.test('headers have their time, and so has a connection without a request', async t => {
+t.test('headers have a timeout, and so has a connection without a request', async t => {
   const agent = await fakeAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {headersTimeout: 1s, idleTimeout: 2s}']) })
   const get = 'GET /rest/tasks/1 HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\n\r\n'
@@ -115,19 +138,36 @@ t.test('headers have their time, and so has a connection without a request', asy
   t.equal(await clientErrors(gateway, 'timeout'), 1, 'which is no error')
   t.equal(agent.received.length, 2)
   const body = rpcBody('SendMessage', { message: MESSAGE })
-  const upload = await rawClient(t, gateway.url, `POST /rpc HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`)
+  const upload = await rawClient(
+    t,
+    gateway.url,
+    `POST /rpc HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
+  )
   await sleep(2_500)
   upload.socket.write(body)
   await until(() => upload.text().includes('200 OK'), 'the body has the time of the request')
 })
 
-t.test('every refusal is counted by its rule', async t => {
+t.test('every rejection is counted by its rule', async t => {
   const agent = await fakeAgent(t, {
-    card: url => plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: 'urn:needed', required: true }, { uri: 'urn:p' }] } }),
-    answer: (_request, response) => { response.writeHead(200, { 'content-type': 'application/json' }).end('not JSON') }
+    card: url =>
+      plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: 'urn:needed', required: true }, { uri: 'urn:p' }] } }),
+    answer: (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('not JSON')
+    }
   })
-  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['responses: enforce', 'extensions: [p]'], ['limits: {body: 1KiB, extensions: 2, jsonDepth: 8, jsonMembers: 50}', 'extensions: {p: {uri: "urn:p", mode: enforce, response: [{id: r, select: {metadata: {key: k}}, count: {max: 1}, verdict: reject}]}}']) })
-  const post = (body: string, more: readonly string[] = []): Promise<unknown> => call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, ...more], body })
+  const gateway = await gatewayFor(t, {
+    yaml: oneAgent(
+      agent.url,
+      ['responses: enforce', 'extensions: [p]'],
+      [
+        'limits: {body: 1KiB, extensions: 2, jsonDepth: 8, jsonMembers: 50}',
+        'extensions: {p: {uri: "urn:p", mode: enforce, response: [{id: r, select: {metadata: {key: k}}, count: {max: 1}, verdict: reject}]}}'
+      ]
+    )
+  })
+  const post = (body: string, more: readonly string[] = []): Promise<unknown> =>
+    call(`${gateway.url}/rpc`, { headers: [...JSON_TYPE, ...V1, ...more], body })
   await post('x'.repeat(1_025))
   await post('['.repeat(9))
   await post(`[${'1,'.repeat(51)}1]`)
@@ -135,7 +175,14 @@ t.test('every refusal is counted by its rule', async t => {
   await post(rpcBody('SendMessage', { message: MESSAGE }), ['a2a-extensions', 'urn:needed, urn:p, urn:other'])
   await post(rpcBody('SendMessage', { message: MESSAGE }), ['a2a-extensions', 'urn:needed, urn:p'])
   await call(`${gateway.url}/nowhere`)
-  for (const [rule, count] of Object.entries({ 'gateway/body-size': 1, 'gateway/json': 2, 'urn:needed/required': 1, 'gateway/too-many-extensions': 1, 'gateway/answer-json': 1, 'gateway/no-route': 1 })) t.equal(await refusals(gateway, rule), count, rule)
+  for (const [rule, count] of Object.entries({
+    'gateway/body-size': 1,
+    'gateway/json': 2,
+    'urn:needed/required': 1,
+    'gateway/too-many-extensions': 1,
+    'gateway/answer-json': 1,
+    'gateway/no-route': 1
+  })) { t.equal(await refusals(gateway, rule), count, rule) }
   const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const total = [...text.matchAll(/^a2a_gateway_refusals_total\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
   t.equal(total, 7, text.split('\n').filter(line => line.includes('refusals_total{')).join('\n'))

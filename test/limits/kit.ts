@@ -39,11 +39,18 @@ export type Form = readonly ['JSONRPC' | 'HTTP+JSON', '0.3' | '1.0']
 export const FORMS: readonly Form[] = [['JSONRPC', '1.0'], ['JSONRPC', '0.3'], ['HTTP+JSON', '1.0'], ['HTTP+JSON', '0.3']]
 
 /** Where and how a message is sent; ids of JSON-RPC are 7. */
-export function sending ([binding, version]: Form, stream = false): { readonly path: string, readonly headers: readonly string[], readonly body: string } {
+export function sending (
+  [binding, version]: Form,
+  stream = false
+): { readonly path: string; readonly headers: readonly string[]; readonly body: string } {
   const [unary, streaming, message] = SENDS[version]
   const headers = [...JSON_TYPE, ...(version === '1.0' ? V1 : [])]
   if (binding === 'JSONRPC') return { path: '/rpc', headers, body: rpcBody(stream ? streaming : unary, { message }, '7') }
-  return { path: `/rest${version === '0.3' ? '/v1' : ''}/message:${stream ? 'stream' : 'send'}`, headers, body: JSON.stringify({ message }) }
+  return {
+    path: `/rest${version === '0.3' ? '/v1' : ''}/message:${stream ? 'stream' : 'send'}`,
+    headers,
+    body: JSON.stringify({ message })
+  }
 }
 
 export function send (gateway: TestGateway, form: Form = ['JSONRPC', '1.0'], stream = false): Promise<Answer> {
@@ -67,9 +74,13 @@ export function refusedForNow (t: Test, got: Answer, [binding, version]: Form, r
   t.equal(got.status, 503, name)
   t.equal(got.headers['retry-after'], seconds, name)
   t.equal(got.headers['gateway-decision'], `reject;rule="gateway/${rule}"`, name)
-  if (binding === 'JSONRPC') t.match(got.text, new RegExp(`^\\{"jsonrpc":"2\\.0","id":${id},"error":\\{"code":-32603,"message":"[^"]*try again later`), name)
-  else if (version === '1.0') t.match(got.json(), { error: { code: 503, status: 'UNAVAILABLE', message: /try again later/, details: [{ reason: 'OVERLOADED' }] } }, name)
-  else t.match(got.json(), { code: -32603, message: /try again later/, error: { code: 503 } }, name)
+  if (binding === 'JSONRPC') { t.match(got.text, new RegExp(`^\\{"jsonrpc":"2\\.0","id":${id},"error":\\{"code":-32603,"message":"[^"]*try again later`), name) } else if (version === '1.0') {
+    t.match(
+      got.json(),
+      { error: { code: 503, status: 'UNAVAILABLE', message: /try again later/, details: [{ reason: 'OVERLOADED' }] } },
+      name
+    )
+  } else t.match(got.json(), { code: -32603, message: /try again later/, error: { code: 503 } }, name)
 }
 
 export interface RawClient { readonly socket: Socket, text (): string }
@@ -86,6 +97,8 @@ export async function rawClient (t: Test, url: string, bytes = ''): Promise<RawC
   return { socket, text: () => text }
 }
 
-export const clientErrors = (gateway: TestGateway, kind: string): Promise<number> => gateway.metric(`a2a_gateway_client_errors_total{kind="${kind}"}`)
-export const refusals = (gateway: TestGateway, rule: string, agent = 'agent'): Promise<number> => gateway.metric(`a2a_gateway_refusals_total{agent="${agent}",rule="${rule}"}`)
+export const clientErrors = (gateway: TestGateway, kind: string): Promise<number> =>
+  gateway.metric(`a2a_gateway_client_errors_total{kind="${kind}"}`)
+export const refusals = (gateway: TestGateway, rule: string, agent = 'agent'): Promise<number> =>
+  gateway.metric(`a2a_gateway_refusals_total{agent="${agent}",rule="${rule}"}`)
 export const active = (gateway: TestGateway): Promise<number> => gateway.metric('a2a_gateway_requests_active{agent="agent"}')

@@ -18,7 +18,7 @@ function bodyOf (bytes: number): string {
   return rpcBody('SendMessage', { message: { ...MESSAGE, parts: [{ text: 'x'.repeat(bytes - least) }] } }, '7')
 }
 
-t.test('bodies under way fill it, to the byte; what is over makes room', async t => {
+t.test('bodies in flight fill it, to the byte; ended calls free it', async t => {
   const agent = await holdingAgent(t)
   const limits = (memory: string): string => `limits: {memory: ${memory}, requestTimeout: 2s}`
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], [limits('1MiB')]) })
@@ -50,7 +50,7 @@ t.test('bodies under way fill it, to the byte; what is over makes room', async t
   t.equal((await fourth).status, 200)
 })
 
-t.test('a body that is only half there counts, until its client has left', async t => {
+t.test('an incomplete body counts, until its client has disconnected', async t => {
   const agent = await fakeAgent(t, {})
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {memory: 1MiB}']) })
   const ask = async (): Promise<number> => (await call(`${gateway.url}/rpc`, { headers: HEADERS, body: bodyOf(500) })).status
@@ -70,19 +70,32 @@ t.test('a body that is only half there counts, until its client has left', async
 })
 
 const URI = 'https://x.test/ext/sizes/v1'
-const POLICY = ['extensions:', '  sizes:', `    uri: "${URI}"`, '    response: [{id: short, select: {event: first}, schema: {properties: {type: {const: message}}}, verdict: reject}]']
+const POLICY = [
+  'extensions:',
+  '  sizes:',
+  `    uri: "${URI}"`,
+  '    response: [{id: short, select: {event: first}, schema: {properties: {type: {const: message}}}, verdict: reject}]'
+]
 
 for (const responses of ['observe', 'enforce'] as const) {
-  t.test(`an answer that there is no room for, ${responses}`, async t => {
+  t.test(`a response above the memory limit, ${responses}`, async t => {
     let size = 0
     const agent = await fakeAgent(t, {
       card: url => plainCard(url, { capabilities: { extensions: [{ uri: URI }] } }),
       answer: (_request, response) => {
         response.setHeader('content-type', 'application/json')
-        response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { message: { messageId: 'a', role: 'ROLE_AGENT', parts: [{ text: 'y'.repeat(size) }] } } }))
+        response.end(
+          JSON.stringify({
+            jsonrpc: '2.0',
+            id: 1,
+            result: { message: { messageId: 'a', role: 'ROLE_AGENT', parts: [{ text: 'y'.repeat(size) }] } }
+          })
+        )
       }
     })
-    const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [`responses: ${responses}`, 'extensions: [sizes]'], ['limits: {memory: 1MiB}', ...POLICY]) })
+    const gateway = await gatewayFor(t, {
+      yaml: oneAgent(agent.url, [`responses: ${responses}`, 'extensions: [sizes]'], ['limits: {memory: 1MiB}', ...POLICY])
+    })
     const ask = (): ReturnType<typeof rpc> => rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['a2a-extensions', URI])
     const unread = (): Promise<number> => gateway.metric('a2a_gateway_answers_unread_total{agent="agent",reason="no_memory"}')
 

@@ -5,17 +5,23 @@ import type { TestGateway } from '../helpers/gateway.js'
 import { call, rawAgent, until } from '../helpers/http.js'
 import { active, begin, FORMS, holdingAgent, rawClient, refusals, refusedForNow, send } from './kit.js'
 
-const narrow = (url: string, queue: string, more = ''): string => `agents: [{name: agent, upstream: {url: "${url}", connections: 2, timeouts: {queue: ${queue}${more}}}, passthrough: [/files]}]`
-const failures = (gateway: TestGateway, kind: string): Promise<number> => gateway.metric(`a2a_gateway_upstream_errors_total{agent="agent",kind="${kind}"}`)
+const narrow = (url: string, queue: string, more = ''): string =>
+  `agents: [{name: agent, upstream: {url: "${url}", connections: 2, timeouts: {queue: ${queue}${more}}}, passthrough: [/files]}]`
+const failures = (gateway: TestGateway, kind: string): Promise<number> =>
+  gateway.metric(`a2a_gateway_upstream_errors_total{agent="agent",kind="${kind}"}`)
 
-t.test('a call beyond the connections is refused when none becomes free in time', async t => {
+t.test('a call beyond the connections is rejected when none becomes free in time', async t => {
   const agent = await holdingAgent(t)
   const gateway = await gatewayFor(t, { yaml: narrow(agent.url, '300ms') })
   begin(gateway, true)
   begin(gateway, true)
   await until(() => agent.held.length === 2, 'two streams hold the connections')
   for (const form of FORMS) refusedForNow(t, await send(gateway, form), form, 'upstream-queue-timeout', '7')
-  const upload = await rawClient(t, gateway.url, `POST /files/a HTTP/1.1\r\nhost: x\r\ncontent-length: 200000\r\n\r\n${'x'.repeat(200_000)}GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n`)
+  const upload = await rawClient(
+    t,
+    gateway.url,
+    `POST /files/a HTTP/1.1\r\nhost: x\r\ncontent-length: 200000\r\n\r\n${'x'.repeat(200_000)}GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n`
+  )
   await until(() => upload.text().includes('HTTP/1.1 404 '), 'the next request on the connection of an upload that was refused')
   t.match(upload.text(), /^HTTP\/1\.1 503 /)
   t.equal(await failures(gateway, 'queue_timeout'), 5)
@@ -30,7 +36,7 @@ t.test('a call beyond the connections is refused when none becomes free in time'
   t.equal((await done).status, 200)
 })
 
-t.test('one that is freed in time is taken, by those who wait in the order that they came; who left is passed over', async t => {
+t.test('a freed connection goes to the waiting calls in their order; disconnected clients are skipped', async t => {
   const agent = await holdingAgent(t)
   const gateway = await gatewayFor(t, { yaml: narrow(agent.url, '1m') })
   begin(gateway, true)
@@ -57,7 +63,7 @@ t.test('one that is freed in time is taken, by those who wait in the order that 
   t.equal(await failures(gateway, 'queue_timeout'), 0)
 })
 
-t.test('connections that break, or are refused, make room as well', async t => {
+t.test('broken and refused connections free their place too', async t => {
   let calls = 0
   const agent = await rawAgent(t, socket => {
     if (++calls % 2 === 0) socket.resetAndDestroy()
@@ -68,7 +74,13 @@ t.test('connections that break, or are refused, make room as well', async t => {
   t.same(new Set(answers.map(({ status }) => status)), new Set([200, 502]))
   t.equal(await failures(gateway, 'queue_timeout'), 0)
 
-  const nowhere = await gatewayFor(t, { yaml: 'agents: [{name: agent, upstream: {url: "http://127.0.0.1:1", connections: 1, timeouts: {queue: 1m}}, card: {onUnavailable: forward}}]' }, false)
+  const nowhere = await gatewayFor(
+    t,
+    {
+      yaml: 'agents: [{name: agent, upstream: {url: "http://127.0.0.1:1", connections: 1, timeouts: {queue: 1m}}, card: {onUnavailable: forward}}]'
+    },
+    false
+  )
   const refused = await Promise.all(Array.from({ length: 20 }, () => send(nowhere)))
   t.same(new Set(refused.map(({ status }) => status)), new Set([502]))
 })
@@ -77,14 +89,16 @@ t.test('the card is refreshed while calls hold all connections', async t => {
   const agent = await holdingAgent(t)
   let cards = 0
   agent.server.prependListener('request', ({ url }) => { if (url?.includes('/.well-known/') === true) cards++ })
-  const gateway = await gatewayFor(t, { yaml: `agents: [{name: agent, upstream: {url: "${agent.url}", connections: 1}, card: {refresh: 50ms}}]` })
+  const gateway = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}", connections: 1}, card: {refresh: 50ms}}]`
+  })
   begin(gateway, true)
   await until(() => agent.held.length === 1)
   const before = cards
   await until(() => cards > before + 2, 'the card to be asked for')
 })
 
-t.test('the whole exchange has its time: waiting, answer and stream', async t => {
+t.test('the whole exchange has a timeout: waiting, response and stream', async t => {
   const agent = await holdingAgent(t)
   const gateway = await gatewayFor(t, { yaml: narrow(agent.url, '1m', ', total: 700ms') })
   const late = await send(gateway)

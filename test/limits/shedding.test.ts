@@ -13,7 +13,8 @@ import { FORMS, holdingAgent, refusals, refusedForNow, send, sending } from './k
 
 const OFF: SheddingConfig = { eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }
 const CALM = { eventLoopDelay: 10, eventLoopUtilized: 0.5, heapUsed: 1_000, rssBytes: 2_000 }
-const overloadOf = (config: Partial<SheddingConfig>): Overload => new Overload({ ...OFF, ...config }, createLogger({ level: 'silent', format: 'json' }, new PassThrough()))
+const overloadOf = (config: Partial<SheddingConfig>): Overload =>
+  new Overload({ ...OFF, ...config }, createLogger({ level: 'silent', format: 'json' }, new PassThrough()))
 
 /** By a call that never reaches the agent: it is no JSON. */
 async function sheds (gateway: TestGateway): Promise<boolean> {
@@ -22,7 +23,9 @@ async function sheds (gateway: TestGateway): Promise<boolean> {
 
 t.test('each sign, on both sides of its limit', async t => {
   const table: [Partial<SheddingConfig>, Partial<SheddingConfig>][] = [
-    [{ eventLoopUtilization: 0.5 }, { eventLoopUtilization: 0.49 }], [{ heapUsed: 1_000 }, { heapUsed: 999 }], [{ rss: 2_000 }, { rss: 1_999 }]
+    [{ eventLoopUtilization: 0.5 }, { eventLoopUtilization: 0.49 }],
+    [{ heapUsed: 1_000 }, { heapUsed: 999 }],
+    [{ rss: 2_000 }, { rss: 1_999 }]
   ]
   for (const [within, beyond] of table) {
     const calm = overloadOf(within)
@@ -40,7 +43,7 @@ t.test('each sign, on both sides of its limit', async t => {
   t.equal(worst.shedding, false, 'nothing is looked at')
 })
 
-t.test('one long turn of the event loop is over when it is noticed; two measurements in a row count', async t => {
+t.test('one long turn of the event loop does not count; two measurements in a row do', async t => {
   const overload = overloadOf({ eventLoopDelay: 100 })
   const after = (...delays: number[]): boolean[] => delays.map(eventLoopDelay => {
     overload.take({ ...CALM, eventLoopDelay })
@@ -49,9 +52,14 @@ t.test('one long turn of the event loop is over when it is noticed; two measurem
   t.same(after(100, 101, 100, 101, 101, 500, Infinity, 100, 100), [false, false, false, false, true, true, true, false, false])
 })
 
-t.test('new calls are refused, in every binding and version; all else goes on', async t => {
+t.test('new calls are rejected, in every binding and version; everything else continues', async t => {
   const agent = await holdingAgent(t)
-  const yaml = (rss: string): string => oneAgent(agent.url, ['passthrough: [/files]'], [`shedding: {eventLoopDelay: 0s, rss: ${rss}, retryAfter: 3s}`, 'telemetry: {logs: {level: warn}}'])
+  const yaml = (rss: string): string =>
+    oneAgent(
+      agent.url,
+      ['passthrough: [/files]'],
+      [`shedding: {eventLoopDelay: 0s, rss: ${rss}, retryAfter: 3s}`, 'telemetry: {logs: {level: warn}}']
+    )
   const gateway = await gatewayFor(t, { yaml: yaml('64GiB') })
   const { path, headers, body } = sending(['JSONRPC', '1.0'], true)
   const outgoing = open(gateway.url + path, { headers, body })
@@ -74,14 +82,14 @@ t.test('new calls are refused, in every binding and version; all else goes on', 
   for (const probe of ['/livez', '/readyz', '/metrics', '/agents']) t.equal((await fetch(gateway.adminUrl + probe)).status, 200, probe)
   agent.held[0]?.write('data: {"still":true}\n\n')
   await until(() => text.includes('still'), 'the stream to go on')
-  t.match(gateway.logs(), [{ level: 'warn', msg: /new calls are refused \(shedding\.rss\)/, signs: ['rss'] }])
+  t.match(gateway.logs(), [{ level: 'warn', msg: /the gateway rejects new calls \(shedding\.rss\)/, signs: ['rss'] }])
 
   await gateway.reload(configOf({ yaml: yaml('64GiB') }))
   await until(async () => !await sheds(gateway), 'calls to be accepted again')
   agent.release()
 })
 
-t.test('an event loop that is always late is noticed', async t => {
+t.test('an event loop that is always late is detected', async t => {
   const agent = await holdingAgent(t)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['shedding: {eventLoopDelay: 20ms}']) })
   let busy = true

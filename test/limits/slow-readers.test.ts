@@ -15,7 +15,8 @@ import type { RawClient } from './kit.js'
 
 const SIZE = 24 * 1024 * 1024
 const TIMED = 'limits: {writeTimeout: 1s, response: 64MiB}'
-const outcome = (gateway: TestGateway, name: string, operation = 'SendMessage'): Promise<number> => gateway.metric(`a2a_gateway_requests_total{agent="agent",operation="${operation}",binding="JSONRPC",version="1.0",outcome="${name}"}`)
+const outcome = (gateway: TestGateway, name: string, operation = 'SendMessage'): Promise<number> =>
+  gateway.metric(`a2a_gateway_requests_total{agent="agent",operation="${operation}",binding="JSONRPC",version="1.0",outcome="${name}"}`)
 
 const ask = (stream = false): string => {
   const { path, body } = sending(['JSONRPC', '1.0'], stream)
@@ -23,7 +24,9 @@ const ask = (stream = false): string => {
 }
 
 async function largeAgent (t: Test): Promise<FakeAgent> {
-  const bytes = Buffer.from(`{"jsonrpc":"2.0","id":7,"result":{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"${'x'.repeat(SIZE)}"}]}}}`)
+  const bytes = Buffer.from(
+    `{"jsonrpc":"2.0","id":7,"result":{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"${'x'.repeat(SIZE)}"}]}}}`
+  )
   return await fakeAgent(t, {
     card: url => plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: 'urn:p' }] } }),
     answer: (request, response) => {
@@ -51,7 +54,7 @@ async function stuck (t: Test, gateway: TestGateway, stream: boolean): Promise<R
 }
 
 for (const [name, stream, lines] of [['an answer that is passed on', false, []], ['a stream', true, []]] as const) {
-  t.test(`${name}: nothing is taken`, async t => {
+  t.test(`${name}: nothing is read`, async t => {
     const agent = await largeAgent(t)
     const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, lines, [TIMED]) })
     await stuck(t, gateway, stream)
@@ -61,9 +64,18 @@ for (const [name, stream, lines] of [['an answer that is passed on', false, []],
   })
 }
 
-t.test('an answer that was held whole is handed out in one piece: taking a little of it is enough', async t => {
+t.test('a response that was held is written as one chunk: reading a little of it is enough', async t => {
   const agent = await largeAgent(t)
-  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['responses: enforce', 'extensions: [p]'], [TIMED, 'extensions: {p: {uri: "urn:p", mode: enforce, response: [{id: r, select: {metadata: {key: k}}, count: {max: 1}, verdict: reject}]}}']) })
+  const gateway = await gatewayFor(t, {
+    yaml: oneAgent(
+      agent.url,
+      ['responses: enforce', 'extensions: [p]'],
+      [
+        TIMED,
+        'extensions: {p: {uri: "urn:p", mode: enforce, response: [{id: r, select: {metadata: {key: k}}, count: {max: 1}, verdict: reject}]}}'
+      ]
+    )
+  })
   const begun = Date.now()
   const client = await rawClient(t, gateway.url)
   client.socket.removeAllListeners('data')
@@ -83,10 +95,15 @@ t.test('an answer that was held whole is handed out in one piece: taking a littl
   await until(async () => await outcome(gateway, 'forwarded') + await outcome(gateway, 'rejected') === 1, 'its end', 30_000)
 })
 
-t.test('a stream on which nothing happens is nobody\'s fault; 0s waits for ever, and a reload says otherwise', async t => {
-  const agent = await fakeAgent(t, { answer: (_request, response) => { response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders() } })
+t.test('an idle stream does not count; 0s means no limit, and a reload changes it', async t => {
+  const agent = await fakeAgent(t, {
+    answer: (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    }
+  })
   const large = await largeAgent(t)
-  const yaml = (timeout: string): string => `agents: [{name: agent, upstream: {url: "${large.url}"}}, {name: quiet, path: /quiet, upstream: {url: "${agent.url}"}}]\nlimits: {writeTimeout: ${timeout}}`
+  const yaml = (timeout: string): string =>
+    `agents: [{name: agent, upstream: {url: "${large.url}"}}, {name: quiet, path: /quiet, upstream: {url: "${agent.url}"}}]\nlimits: {writeTimeout: ${timeout}}`
   const gateway = await gatewayFor(t, { yaml: yaml('0s') })
   const quiet = await rawClient(t, gateway.url, ask(true).replace('/rpc', '/quiet/rpc'))
   await until(() => quiet.text().includes('200 OK'))

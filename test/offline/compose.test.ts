@@ -53,19 +53,82 @@ function cardAt (origin: string): object {
 }
 
 const URIS = ['https://e.test/a', 'https://e.test/b']
-const TEXT_AND_DATA: RequestSpec = { extensions: URIS, message: { role: 'user', taskId: 't 1', parts: [{ text: 'hi' }, { data: { a: [1, null] }, mediaType: 'application/json;schema=f' }] }, metadata: { m: 1 } }
+const TEXT_AND_DATA: RequestSpec = {
+  extensions: URIS,
+  message: { role: 'user', taskId: 't 1', parts: [{ text: 'hi' }, { data: { a: [1, null] }, mediaType: 'application/json;schema=f' }] },
+  metadata: { m: 1 }
+}
 
 /** What the clients of both generations can be made to send, and the same as a test writes it. */
-const CALLS: readonly { readonly name: string, readonly call: (client: AgentClient) => Promise<unknown>, readonly spec: (version: string) => RequestSpec, readonly only?: '1.0' }[] = [
-  { name: 'text and data', call: client => client.send('hi', { data: { a: [1, null] }, mediaType: 'application/json;schema=f', taskId: 't 1', metadata: { m: 1 } }), spec: () => TEXT_AND_DATA },
-  { name: 'a stream', call: async client => { for await (const event of client.stream('hi')) t.comment(event) }, spec: () => ({ operation: 'SendStreamingMessage', extensions: URIS, message: { role: 'user', parts: [{ text: 'hi' }] } }) },
-  { name: 'GetTask', call: client => client.getTask('t 1'), spec: () => ({ operation: 'GetTask', extensions: URIS, params: { id: 't 1' } }) },
-  { name: 'ListTasks', only: '1.0', call: client => client.listTasks('c'), spec: () => ({ operation: 'ListTasks', extensions: URIS, params: { contextId: 'c', includeArtifacts: true } }) },
-  { name: 'CancelTask', call: client => client.cancelTask('t 1'), spec: () => ({ operation: 'CancelTask', extensions: URIS, params: { id: 't 1' } }) },
-  { name: 'SubscribeToTask', call: async client => { for await (const event of client.subscribe('t1')) t.comment(event) }, spec: () => ({ operation: 'SubscribeToTask', extensions: URIS, params: { id: 't1' } }) },
-  { name: 'GetTaskPushNotificationConfig', call: client => client.getPush('t1', 'p1'), spec: version => ({ operation: 'GetTaskPushNotificationConfig', extensions: URIS, params: version === '1.0' ? { taskId: 't1', id: 'p1' } : { id: 't1', pushNotificationConfigId: 'p1' } }) },
-  { name: 'ListTaskPushNotificationConfigs', call: client => client.listPush('t1'), spec: version => ({ operation: 'ListTaskPushNotificationConfigs', extensions: URIS, params: version === '1.0' ? { taskId: 't1' } : { id: 't1' } }) },
-  { name: 'DeleteTaskPushNotificationConfig', call: client => client.deletePush('t1', 'p1'), spec: version => ({ operation: 'DeleteTaskPushNotificationConfig', extensions: URIS, params: version === '1.0' ? { taskId: 't1', id: 'p1' } : { id: 't1', pushNotificationConfigId: 'p1' } }) }
+const CALLS: readonly {
+  readonly name: string
+  readonly call: (client: AgentClient) => Promise<unknown>
+  readonly spec: (version: string) => RequestSpec
+  readonly only?: '1.0'
+}[] = [
+  {
+    name: 'text and data',
+    call: client =>
+      client.send('hi', { data: { a: [1, null] }, mediaType: 'application/json;schema=f', taskId: 't 1', metadata: { m: 1 } }),
+    spec: () => TEXT_AND_DATA
+  },
+  {
+    name: 'a stream',
+    call: async client => {
+      for await (const event of client.stream('hi')) t.comment(event)
+    },
+    spec: () => ({ operation: 'SendStreamingMessage', extensions: URIS, message: { role: 'user', parts: [{ text: 'hi' }] } })
+  },
+  {
+    name: 'GetTask',
+    call: client => client.getTask('t 1'),
+    spec: () => ({ operation: 'GetTask', extensions: URIS, params: { id: 't 1' } })
+  },
+  {
+    name: 'ListTasks',
+    only: '1.0',
+    call: client => client.listTasks('c'),
+    spec: () => ({ operation: 'ListTasks', extensions: URIS, params: { contextId: 'c', includeArtifacts: true } })
+  },
+  {
+    name: 'CancelTask',
+    call: client => client.cancelTask('t 1'),
+    spec: () => ({ operation: 'CancelTask', extensions: URIS, params: { id: 't 1' } })
+  },
+  {
+    name: 'SubscribeToTask',
+    call: async client => {
+      for await (const event of client.subscribe('t1')) t.comment(event)
+    },
+    spec: () => ({ operation: 'SubscribeToTask', extensions: URIS, params: { id: 't1' } })
+  },
+  {
+    name: 'GetTaskPushNotificationConfig',
+    call: client => client.getPush('t1', 'p1'),
+    spec: version => ({
+      operation: 'GetTaskPushNotificationConfig',
+      extensions: URIS,
+      params: version === '1.0' ? { taskId: 't1', id: 'p1' } : { id: 't1', pushNotificationConfigId: 'p1' }
+    })
+  },
+  {
+    name: 'ListTaskPushNotificationConfigs',
+    call: client => client.listPush('t1'),
+    spec: version => ({
+      operation: 'ListTaskPushNotificationConfigs',
+      extensions: URIS,
+      params: version === '1.0' ? { taskId: 't1' } : { id: 't1' }
+    })
+  },
+  {
+    name: 'DeleteTaskPushNotificationConfig',
+    call: client => client.deletePush('t1', 'p1'),
+    spec: version => ({
+      operation: 'DeleteTaskPushNotificationConfig',
+      extensions: URIS,
+      params: version === '1.0' ? { taskId: 't1', id: 'p1' } : { id: 't1', pushNotificationConfigId: 'p1' }
+    })
+  }
 ]
 
 /** 0.3 over HTTP+JSON: the SDK drops the metadata of a part, where a test's media type has to stand. */
@@ -113,7 +176,9 @@ for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
         t.same(essence(String(ours.body ?? ''), variant), essence(theirs.body, variant), `${name}: body`)
         t.equal(`${ours.method} ${ours.path}${ours.query}`, `${theirs.method} ${theirs.path}`, `${name}: address`)
         const { headers } = headOf(ours.method, ours.rawHeaders)
-        for (const header of ['a2a-version', 'a2a-extensions', 'x-a2a-extensions']) t.equal(headers[header], theirs.headers[header], `${name}: ${header}`)
+        for (const header of ['a2a-version', 'a2a-extensions', 'x-a2a-extensions']) {
+          t.equal(headers[header], theirs.headers[header], `${name}: ${header}`)
+        }
         if (theirs.body !== '') t.equal(headers['content-type'], theirs.headers['content-type'], `${name}: content type`)
         if (theirs.headers.accept?.includes('event-stream') === true) t.equal(headers.accept, 'text/event-stream', `${name}: accept`)
       }
@@ -122,20 +187,54 @@ for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
 }
 
 t.test('a file part has the form of each version', async t => {
-  const interfaces = (['0.3', '1.0'] as const).flatMap(version => (['JSONRPC', 'HTTP+JSON'] as const).map(binding => ({ binding, version, tenant: null, upstreamPath: '/', dialPath: '/', publicPath: '', url: 'http://a.test' })))
-  const spec: RequestSpec = { message: { role: 'user', parts: [{ url: 'https://f.test/a.pdf', mediaType: 'application/pdf', filename: 'a.pdf' }, { raw: 'aGk=' }] } }
+  const interfaces = (['0.3', '1.0'] as const).flatMap(version =>
+    (['JSONRPC', 'HTTP+JSON'] as const).map(binding => ({
+      binding,
+      version,
+      tenant: null,
+      upstreamPath: '/',
+      dialPath: '/',
+      publicPath: '',
+      url: 'http://a.test'
+    }))
+  )
+  const spec: RequestSpec = {
+    message: { role: 'user', parts: [{ url: 'https://f.test/a.pdf', mediaType: 'application/pdf', filename: 'a.pdf' }, { raw: 'aGk=' }] }
+  }
   const parts = (variant: Variant): unknown => {
     const value = JSON.parse(String(composed(spec, variant, interfaces).body)) as { params?: object }
     const { message } = (value.params ?? value) as { message: { parts?: unknown, content?: unknown } }
     return message.parts ?? message.content
   }
   t.same(parts({ version: '1.0', binding: 'HTTP+JSON' }), spec.message?.parts)
-  t.same(parts({ version: '0.3', binding: 'JSONRPC' }), [{ kind: 'file', file: { name: 'a.pdf', mimeType: 'application/pdf', uri: 'https://f.test/a.pdf' } }, { kind: 'file', file: { bytes: 'aGk=' } }])
-  t.same(parts({ version: '0.3', binding: 'HTTP+JSON' }), [{ file: { fileWithUri: 'https://f.test/a.pdf', mimeType: 'application/pdf', name: 'a.pdf' } }, { file: { fileWithBytes: 'aGk=' } }])
+  t.same(parts({ version: '0.3', binding: 'JSONRPC' }), [
+    { kind: 'file', file: { name: 'a.pdf', mimeType: 'application/pdf', uri: 'https://f.test/a.pdf' } },
+    { kind: 'file', file: { bytes: 'aGk=' } }
+  ])
+  t.same(parts({ version: '0.3', binding: 'HTTP+JSON' }), [
+    { file: { fileWithUri: 'https://f.test/a.pdf', mimeType: 'application/pdf', name: 'a.pdf' } },
+    { file: { fileWithBytes: 'aGk=' } }
+  ])
 })
 
-t.test('given headers replace those that would be sent, and null takes them away', async t => {
-  const interfaces = [{ binding: 'JSONRPC', version: '1.0', tenant: null, upstreamPath: '/', dialPath: '/', publicPath: '', url: 'http://a.test' }] as const
-  const request = composed({ message: { role: 'user', parts: [] }, extensions: URIS, headers: { 'a2a-version': null, 'content-type': 'application/a2a+json', 'X-A2A-Extensions': 'u' } }, { version: '1.0', binding: 'JSONRPC' }, interfaces)
-  t.same(headOf('POST', request.rawHeaders).headers, { host: 'agent.test', accept: 'application/json', 'a2a-extensions': URIS.join(','), 'content-type': 'application/a2a+json', 'x-a2a-extensions': 'u' })
+t.test('given headers replace those that would be sent, and null removes them', async t => {
+  const interfaces = [
+    { binding: 'JSONRPC', version: '1.0', tenant: null, upstreamPath: '/', dialPath: '/', publicPath: '', url: 'http://a.test' }
+  ] as const
+  const request = composed(
+    {
+      message: { role: 'user', parts: [] },
+      extensions: URIS,
+      headers: { 'a2a-version': null, 'content-type': 'application/a2a+json', 'X-A2A-Extensions': 'u' }
+    },
+    { version: '1.0', binding: 'JSONRPC' },
+    interfaces
+  )
+  t.same(headOf('POST', request.rawHeaders).headers, {
+    host: 'agent.test',
+    accept: 'application/json',
+    'a2a-extensions': URIS.join(','),
+    'content-type': 'application/a2a+json',
+    'x-a2a-extensions': 'u'
+  })
 })

@@ -26,23 +26,76 @@ extensions:
 
 /** Name, request, what holds, what does not, and the key that then fails. */
 const CASES: readonly (readonly [name: string, request: string, holds: string, fails: string, key: string])[] = [
-  ['inactive: metadata of message, request and key by URI', "{metadata: {passport: 1}, message: {parts: [{text: a}], metadata: {passport: 2, 'https://e.test/passport': 3, other: 4}}}",
-    'unchanged: false, body: {/metadata: {}, /metadata/passport: null, /message/metadata: {other: 4}}', 'body: {/message/metadata/passport: 2}', 'body /message/metadata/passport'],
-  ['inactive: headers, and the body is as it was', '{headers: {X-Passport: a, X-Other: b, Content-Digest: d}, message: {parts: [{text: a}]}}',
-    'unchanged: true, headers: {X-Passport: null, x-other: b, content-digest: d}', 'headers: {X-Passport: a}', 'headers.X-Passport'],
-  ['inactive: a digest goes with the body it was of', '{headers: {Content-Digest: d}, message: {parts: [{text: a}], metadata: {passport: 1}}}',
-    'unchanged: false, headers: {content-digest: null}', 'unchanged: true', 'unchanged'],
-  ['inactive: active, all stays', "{extensions: ['https://e.test/passport'], headers: {X-Passport: a}, message: {parts: [{text: a}], metadata: {passport: 1}}}",
-    'unchanged: true, headers: {X-Passport: a}, body: {/message/metadata/passport: 1}', 'unchanged: false', 'unchanged'],
-  ['inject: a secret is not looked for, a value is', "{extensions: ['https://e.test/access'], message: {parts: [{text: a}], metadata: {'https://e.test/access/token': mine}}}",
-    'unchanged: false, body: {/metadata: {plan: {limit: 12.5}}, /message/metadata/https:~1~1e.test~1access~1token: (secret)}', 'body: {/message/metadata/https:~1~1e.test~1access~1token: mine}', 'body /message/metadata/https:~1~1e.test~1access~1token'],
-  ['inject: not active, nothing is added', '{message: {parts: [{text: a}]}}', 'unchanged: true, body: {/metadata: null}', 'body: {/metadata/plan/limit: 12.5}', 'body /metadata/plan/limit'],
-  ['verdict strip: metadata', '{message: {parts: [{text: a}], metadata: {note: 1, other: 2}}}', 'unchanged: false, body: {/message/metadata: {other: 2}}, violations: [tidy/texts]', 'body: {/message/metadata/note: 1}', 'body /message/metadata/note'],
-  ['verdict strip: what holds stays', '{headers: {X-Tag: a}, message: {parts: [{text: a}], metadata: {note: a}}}', 'unchanged: true, headers: {x-tag: a}, violations: []', 'headers: {x-tag: null}', 'headers.x-tag'],
-  ['verbatim: body and extension headers as sent', "{extensions: ['https://e.test/signed', 'urn:b'], headers: {Content-Digest: d}, message: {parts: [{text: a}]}}",
-    "unchanged: true, headers: {A2A-Extensions: 'https://e.test/signed, urn:b', content-digest: d}", 'unchanged: false', 'unchanged'],
-  ['verbatim: nothing is added', "{extensions: ['https://e.test/signed', 'https://e.test/access'], message: {parts: [{text: a}]}}",
-    'unchanged: true, violations: [access/inject]', 'body: {/metadata/plan: {limit: 12.5}}', 'body /metadata/plan']
+  [
+    'inactive: metadata of message, request and key by URI',
+    "{metadata: {passport: 1}, message: {parts: [{text: a}], metadata: {passport: 2, 'https://e.test/passport': 3, other: 4}}}",
+    'unchanged: false, body: {/metadata: {}, /metadata/passport: null, /message/metadata: {other: 4}}',
+    'body: {/message/metadata/passport: 2}',
+    'body /message/metadata/passport'
+  ],
+  [
+    'inactive: headers, and the body is as it was',
+    '{headers: {X-Passport: a, X-Other: b, Content-Digest: d}, message: {parts: [{text: a}]}}',
+    'unchanged: true, headers: {X-Passport: null, x-other: b, content-digest: d}',
+    'headers: {X-Passport: a}',
+    'headers.X-Passport'
+  ],
+  [
+    'inactive: a digest goes with the body it was of',
+    '{headers: {Content-Digest: d}, message: {parts: [{text: a}], metadata: {passport: 1}}}',
+    'unchanged: false, headers: {content-digest: null}',
+    'unchanged: true',
+    'unchanged'
+  ],
+  [
+    'inactive: active, all stays',
+    "{extensions: ['https://e.test/passport'], headers: {X-Passport: a}, message: {parts: [{text: a}], metadata: {passport: 1}}}",
+    'unchanged: true, headers: {X-Passport: a}, body: {/message/metadata/passport: 1}',
+    'unchanged: false',
+    'unchanged'
+  ],
+  [
+    'inject: a secret is not looked for, a value is',
+    "{extensions: ['https://e.test/access'], message: {parts: [{text: a}], metadata: {'https://e.test/access/token': mine}}}",
+    'unchanged: false, body: {/metadata: {plan: {limit: 12.5}}, /message/metadata/https:~1~1e.test~1access~1token: (secret)}',
+    'body: {/message/metadata/https:~1~1e.test~1access~1token: mine}',
+    'body /message/metadata/https:~1~1e.test~1access~1token'
+  ],
+  [
+    'inject: not active, nothing is added',
+    '{message: {parts: [{text: a}]}}',
+    'unchanged: true, body: {/metadata: null}',
+    'body: {/metadata/plan/limit: 12.5}',
+    'body /metadata/plan/limit'
+  ],
+  [
+    'verdict strip: metadata',
+    '{message: {parts: [{text: a}], metadata: {note: 1, other: 2}}}',
+    'unchanged: false, body: {/message/metadata: {other: 2}}, violations: [tidy/texts]',
+    'body: {/message/metadata/note: 1}',
+    'body /message/metadata/note'
+  ],
+  [
+    'verdict strip: what holds stays',
+    '{headers: {X-Tag: a}, message: {parts: [{text: a}], metadata: {note: a}}}',
+    'unchanged: true, headers: {x-tag: a}, violations: []',
+    'headers: {x-tag: null}',
+    'headers.x-tag'
+  ],
+  [
+    'verbatim: body and extension headers as sent',
+    "{extensions: ['https://e.test/signed', 'urn:b'], headers: {Content-Digest: d}, message: {parts: [{text: a}]}}",
+    "unchanged: true, headers: {A2A-Extensions: 'https://e.test/signed, urn:b', content-digest: d}",
+    'unchanged: false',
+    'unchanged'
+  ],
+  [
+    'verbatim: nothing is added',
+    "{extensions: ['https://e.test/signed', 'https://e.test/access'], message: {parts: [{text: a}]}}",
+    'unchanged: true, violations: [access/inject]',
+    'body: {/metadata/plan: {limit: 12.5}}',
+    'body /metadata/plan'
+  ]
 ]
 
 function file (request: string, expect: string): string {
@@ -60,7 +113,7 @@ for (const [name, request, holds, fails, key] of CASES) {
   })
 }
 
-t.test('members of data and lines of headers, in requests that only one binding can write', async t => {
+t.test('members of data and lines of headers, in requests of one binding', async t => {
   const ran = runFiles(t, {
     'data.test.yaml': `${HEAD}tests:
   - {name: v1, versions: ['1.0'], bindings: [JSONRPC, HTTP+JSON], request: {message: {parts: [{text: a}, {data: {order: 1, passport: 2, other: 3}}]}}, expect: {decision: forward, body: {/message/parts/1/data: {other: 3}}}}
@@ -68,14 +121,20 @@ t.test('members of data and lines of headers, in requests that only one binding 
   - {name: rest, versions: ['0.3'], bindings: [HTTP+JSON], request: {message: {parts: [{text: a}, {data: {order: 1, passport: 2, other: 3}}]}}, expect: {decision: forward, body: {/message/content/1/data/data: {other: 3}}}}
   - {name: recorded, request: {http: two.http}, expect: {decision: forward, unchanged: false, headers: {x-tag: first}, body: {/message/metadata: {}}}}
 `,
-    'two.http': 'POST http://agent.test/message:send\nContent-Type: application/json\nA2A-Version: 1.0\nX-Tag: first\nX-Tag: second\n\n{"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "a"}], "metadata": {"note" : 1}}}\n'
+    'two.http':
+      'POST http://agent.test/message:send\nContent-Type: application/json\nA2A-Version: 1.0\nX-Tag: first\nX-Tag: second\n\n{"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "a"}], "metadata": {"note" : 1}}}\n'
   })
   t.match(ran, { code: 0, err: '' }, ran.out)
   t.match(ran.out, 'recorded (1.0 HTTP+JSON)')
 })
 
-t.test('what verbatim does not let pass is refused', async t => {
-  const ran = runFiles(t, { 'a.test.yaml': file("{extensions: ['https://e.test/signed'], message: {parts: [{text: a}], metadata: {note: 1}}}", '{decision: reject, rule: tidy/texts, reason: EXTENSION_CONFLICT}') })
+t.test('changes that verbatim forbids are rejected', async t => {
+  const ran = runFiles(t, {
+    'a.test.yaml': file(
+      "{extensions: ['https://e.test/signed'], message: {parts: [{text: a}], metadata: {note: 1}}}",
+      '{decision: reject, rule: tidy/texts, reason: EXTENSION_CONFLICT}'
+    )
+  })
   t.match(ran, { code: 0, err: '' }, ran.out)
 })
 
@@ -93,9 +152,9 @@ tests: [{name: it, request: {extensions: ['https://e.test/access'], message: {pa
   t.match(ran, { code: 0, err: '' }, ran.out)
 })
 
-t.test('the policies of docs/editing.md do what the test in docs/testing.md says', async t => {
+t.test('the policies of docs/editing.md pass the test in docs/testing.md', async t => {
   const policies = /\n```yaml\n(extensions:\n[^]*?)```/.exec(page('editing.md'))?.[1] ?? ''
-  const [test = ''] = /^ {2}- name: a passport for nobody[^]*?(?=^```)/m.exec(page('testing.md')) ?? []
+  const [test = ''] = /^ {2}- name: a passport without activation[^]*?(?=^```)/m.exec(page('testing.md')) ?? []
   const ran = runFiles(t, {
     'page.test.yaml': `card: {capabilities: {extensions: [{uri: 'https://example.com/ext/passport/v1'}, {uri: 'https://example.com/ext/model-access/v1'}]}}
 agent: {extensions: [passport, model-access]}

@@ -11,12 +11,24 @@ const PAGE = readFileSync(join(packageRoot(), 'docs', 'testing.md'), 'utf8')
 function run (directory: string): { code: number, text: string } {
   let text = ''
   const io = { out: (more: string) => { text += more }, err: (more: string) => { text += more } }
-  const code = runTest({ files: [join(directory, 'orders.test.yaml')], config: join(directory, 'gateway.yaml'), only: null, format: 'pretty', terminal: false, env: {} }, io)
+  const code = runTest(
+    {
+      files: [join(directory, 'orders.test.yaml')],
+      config: join(directory, 'gateway.yaml'),
+      only: null,
+      format: 'pretty',
+      terminal: false,
+      env: {}
+    },
+    io
+  )
   return { code, text: text.replaceAll(`${directory}/`, '') }
 }
 
 t.test('the page shows the files of the example', async t => {
-  for (const name of ['gateway.yaml', 'orders.test.yaml']) t.ok(PAGE.includes(`\n\`\`\`yaml\n${readFileSync(join(EXAMPLE, name), 'utf8')}\`\`\`\n`), name)
+  for (const name of ['gateway.yaml', 'orders.test.yaml']) {
+    t.ok(PAGE.includes(`\n\`\`\`yaml\n${readFileSync(join(EXAMPLE, name), 'utf8')}\`\`\`\n`), name)
+  }
 })
 
 t.test('the example passes, as printed', async t => {

@@ -30,8 +30,10 @@ const result = (value: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1
 const message = (metadata: object): object => ({ message: { messageId: 'a', role: 'ROLE_AGENT', parts: [{ text: SECRET }], metadata } })
 const task = (metadata: object): object => ({ task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' }, metadata } })
 const events = (...list: object[]): string => list.map(one => `data: ${result(one)}\n\n`).join('')
-const json = (body: string, more = ''): string => `HTTP/1.1 200 OK\nContent-Type: application/json\n${more}Content-Length: ${Buffer.byteLength(body)}\n\n${body}`
-const sse = (body: string): string => `HTTP/1.1 200 OK\nContent-Type: text/event-stream\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`
+const json = (body: string, more = ''): string =>
+  `HTTP/1.1 200 OK\nContent-Type: application/json\n${more}Content-Length: ${Buffer.byteLength(body)}\n\n${body}`
+const sse = (body: string): string =>
+  `HTTP/1.1 200 OK\nContent-Type: text/event-stream\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`
 
 const ANSWERS: readonly (readonly [name: string, answer: string, stream: boolean])[] = [
   ['fine', json(result(message({ amount: 3 })), `A2A-Extensions: ${PAY}\n`), false],
@@ -49,12 +51,16 @@ const ANSWERS: readonly (readonly [name: string, answer: string, stream: boolean
   ['a stream refused at once', sse(events(task({ amount: SECRET }))), true]
 ]
 
-t.test('over the corpus the explanation of the answer is what the client gets', async t => {
+t.test('for the whole corpus, the explanation of the response matches what the client gets', async t => {
   let answer = ''
   const agent = await fakeAgent(t, {
     card,
     answer (_request, response, incoming) {
-      incoming.socket.end(answer.replaceAll(/^([^\n]*)\n/g, '$1\r\n').replace(/^[^]*?\n\n/, head => `${head.trimEnd().replaceAll(/\r?\n/g, '\r\n')}\r\nConnection: close\r\n\r\n`))
+      incoming.socket.end(
+        answer
+          .replaceAll(/^([^\n]*)\n/g, '$1\r\n')
+          .replace(/^[^]*?\n\n/, head => `${head.trimEnd().replaceAll(/\r?\n/g, '\r\n')}\r\nConnection: close\r\n\r\n`)
+      )
       response.destroy()
     }
   })
@@ -66,25 +72,44 @@ t.test('over the corpus the explanation of the answer is what the client gets', 
     for (const [name, text, stream] of ANSWERS) {
       answer = text
       const method = stream ? 'SendStreamingMessage' : 'SendMessage'
-      const recorded = http(name, `POST /${mode}/rpc`, ['Content-Type: application/json', 'A2A-Version: 1.0', `A2A-Extensions: ${PAY}`, ...(stream ? ['Accept: text/event-stream'] : [])], rpc(method, { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] } }))
+      const recorded = http(
+        name,
+        `POST /${mode}/rpc`,
+        ['Content-Type: application/json', 'A2A-Version: 1.0', `A2A-Extensions: ${PAY}`, ...(stream ? ['Accept: text/event-stream'] : [])],
+        rpc(method, { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] } })
+      )
       const received = readResponse(Buffer.from(text), 'answer.http')
       const explanation: Explanation = await explain(recorded, received)
       const said = explanation.answer
-      t.notMatch(explanationText(explanation) + JSON.stringify(explanation), SECRET, `${mode} ${name}: nothing of the agent's own is printed`)
+      t.notMatch(
+        explanationText(explanation) + JSON.stringify(explanation),
+        SECRET,
+        `${mode} ${name}: nothing of the agent's own is printed`
+      )
       if (said === null) throw new Error('no answer')
       decisions.add(`${said.decision} ${said.read}`)
       const got = readWire(await rawExchange(gateway.url, wire(recorded.text)))
       const body = got.headers.some(one => one.name.toLowerCase() === 'transfer-encoding') ? unchunked(got.body) : got.body
       const what = `${mode} ${name}`
       if (said.delivered === null) {
-        t.same({ line: got.line, headers: got.headers, body }, { line: `HTTP/1.1 ${said.refusal?.status} ${said.refusal?.phrase}`, headers: said.refusal?.headers, body: said.refusal?.body }, `${what}: refused with the same bytes`)
+        t.same(
+          { line: got.line, headers: got.headers, body },
+          { line: `HTTP/1.1 ${said.refusal?.status} ${said.refusal?.phrase}`, headers: said.refusal?.headers, body: said.refusal?.body },
+          `${what}: refused with the same bytes`
+        )
         continue
       }
       t.equal(Number(got.line.split(' ')[1]), said.delivered.status, what)
       t.equal(Buffer.byteLength(body), said.delivered.body.bytes, `${what}: body`)
       if (said.refusal !== null) t.ok(body.endsWith(said.refusal.body), `${what}: the last event`)
-      const flat = got.headers.filter(one => !['transfer-encoding', 'content-length'].includes(one.name.toLowerCase())).flatMap(one => [one.name, one.value])
-      t.same(compareHeaders(received.headers, flat, ['gateway-decision']).headers, said.delivered.headers.filter(one => one.name !== 'content-length'), `${what}: headers`)
+      const flat = got.headers
+        .filter(one => !['transfer-encoding', 'content-length'].includes(one.name.toLowerCase()))
+        .flatMap(one => [one.name, one.value])
+      t.same(
+        compareHeaders(received.headers, flat, ['gateway-decision']).headers,
+        said.delivered.headers.filter(one => one.name !== 'content-length'),
+        `${what}: headers`
+      )
     }
   }
   t.same([...decisions].sort(), ['forward false', 'forward true', 'reject false', 'reject true'])

@@ -14,10 +14,29 @@ interface Run { readonly code: number, readonly out: string, readonly err: strin
 
 async function run (args: Partial<ExplainArguments>): Promise<Run> {
   let [out, err] = ['', '']
-  const code = await runExplain({ recordings: [], config: null, card: null, upstream: undefined, agent: null, headers: [], request: null, response: null, json: false, env: {}, ...args }, {
-    out: text => { out += text },
-    err: text => { err += text }
-  })
+  const code = await runExplain(
+    {
+      recordings: [],
+      config: null,
+      card: null,
+      upstream: undefined,
+      agent: null,
+      headers: [],
+      request: null,
+      response: null,
+      json: false,
+      env: {},
+      ...args
+    },
+    {
+      out: text => {
+        out += text
+      },
+      err: text => {
+        err += text
+      }
+    }
+  )
   return { code, out, err }
 }
 
@@ -27,16 +46,21 @@ async function explained (args: Partial<ExplainArguments>): Promise<{ code: numb
   return { code, requests: (JSON.parse(out) as { requests: Explanation[] }).requests }
 }
 
-const ENVELOPE = '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}}'
+const ENVELOPE =
+  '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}}'
 const V1 = ['A2A-Version: 1.0']
 
-t.test('the sessions in docs/explain.md are what is printed', t => {
+t.test('the sessions in docs/explain.md match the output', t => {
   const file = join(packageRoot(), 'docs', 'explain.md')
   const page = readFileSync(file, 'utf8')
   let sessions = 0
   const printed = page.replaceAll(/```console\n\$ a2a-gateway (.*)\n[^]*?```/g, (_session, command: string) => {
     sessions++
-    const { stdout, stderr } = spawnSync(process.execPath, [main, ...command.split(' ')], { cwd: join(packageRoot(), 'examples', 'explain'), encoding: 'utf8', env: {} })
+    const { stdout, stderr } = spawnSync(process.execPath, [main, ...command.split(' ')], {
+      cwd: join(packageRoot(), 'examples', 'explain'),
+      encoding: 'utf8',
+      env: {}
+    })
     return `\`\`\`console\n$ a2a-gateway ${command}\n${stdout}${stderr}\`\`\``
   })
   t.equal(sessions, 3)
@@ -68,7 +92,12 @@ t.test('docs/explain.md names every member of --json', async t => {
 
 t.test('through the command line: standard input, flags, exit codes', t => {
   const command = (args: readonly string[], input: string): { status: number | null, out: string, err: string } => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'explain', ...args], { cwd: join(packageRoot(), 'examples', 'explain'), input, encoding: 'utf8', env: {} })
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'explain', ...args], {
+      cwd: join(packageRoot(), 'examples', 'explain'),
+      input,
+      encoding: 'utf8',
+      env: {}
+    })
     return { status, out: stdout, err: stderr }
   }
   const rejected = command(['--card', 'card.json', '--header', 'A2A-Version: 1.0', '-'], ENVELOPE)
@@ -76,16 +105,34 @@ t.test('through the command line: standard input, flags, exit codes', t => {
   t.match(rejected.out, /^request {4}POST \/rpc\nfrom {7}stdin:1, number 1, \d+ bytes of body\nnote/)
   t.match(rejected.out, 'decision   reject, by the rule object-schemas/required (EXTENSION_SUPPORT_REQUIRED)')
   const uri = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
-  const forwarded = command(['--card', 'card.json', '--header', 'A2A-Version: 1.0', '--header', `A2A-Extensions: ${uri}`, '--json', '-'], ENVELOPE)
+  const forwarded = command(
+    ['--card', 'card.json', '--header', 'A2A-Version: 1.0', '--header', `A2A-Extensions: ${uri}`, '--json', '-'],
+    ENVELOPE
+  )
   t.equal(forwarded.status, 0)
-  t.equal((JSON.parse(forwarded.out) as { requests: Explanation[] }).requests[0]?.forwarded?.url, 'http://shop.internal:9000/rpc', 'the address is the card\'s')
-  t.same(command(['--card', 'card.json'], ''), { status: 2, out: '', err: 'a2a-gateway explain: give one recording: an .http file, a captured JSON, a HAR file, or - for standard input\n' })
-  t.match(command(['--nothing', '-'], ''), { status: 2, err: /its flags are --config, --card, --upstream, --agent, --request, --answer, --header, --json/ })
-  t.match(spawnSync(process.execPath, [main, 'schema', 'x'], { encoding: 'utf8', env: {} }), { status: 2, stderr: /Unexpected argument 'x'/ }, 'other commands take none')
+  t.equal(
+    (JSON.parse(forwarded.out) as { requests: Explanation[] }).requests[0]?.forwarded?.url,
+    'http://shop.internal:9000/rpc',
+    "the address is the card's"
+  )
+  t.same(command(['--card', 'card.json'], ''), {
+    status: 2,
+    out: '',
+    err: 'a2a-gateway explain: give one recording: an .http file, a captured JSON, a HAR file, or - for standard input\n'
+  })
+  t.match(command(['--nothing', '-'], ''), {
+    status: 2,
+    err: /its flags are --config, --card, --upstream, --agent, --request, --answer, --header, --json/
+  })
+  t.match(
+    spawnSync(process.execPath, [main, 'schema', 'x'], { encoding: 'utf8', env: {} }),
+    { status: 2, stderr: /Unexpected argument 'x'/ },
+    'other commands take none'
+  )
   t.end()
 })
 
-t.test('whose decision: a live agent, a card, a file', async t => {
+t.test('source of the decision: a live agent, a card, a file', async t => {
   const agent = await fakeAgent(t)
   const directory = t.testdir({
     'card.json': JSON.stringify(plainCard('http://on-disk.example:81/base')),
@@ -97,32 +144,62 @@ t.test('whose decision: a live agent, a card, a file', async t => {
   const recordings = [at('envelope.json')]
 
   const live = await explained({ recordings, upstream: agent.url, headers: V1 })
-  t.match(live, { code: 0, requests: [{ agent: { name: 'agent', foundBy: 'only' }, card: `${agent.url}/.well-known/agent-card.json`, forwarded: { url: `${agent.url}/rpc` } }] })
+  t.match(live, {
+    code: 0,
+    requests: [
+      {
+        agent: { name: 'agent', foundBy: 'only' },
+        card: `${agent.url}/.well-known/agent-card.json`,
+        forwarded: { url: `${agent.url}/rpc` }
+      }
+    ]
+  })
   const card = await explained({ recordings, card: at('card.json'), headers: V1 })
-  t.match(card, { code: 0, requests: [{ card: at('card.json'), request: { target: '/base/rpc' }, forwarded: { url: 'http://on-disk.example:81/base/rpc' } }] })
+  t.match(card, {
+    code: 0,
+    requests: [{ card: at('card.json'), request: { target: '/base/rpc' }, forwarded: { url: 'http://on-disk.example:81/base/rpc' } }]
+  })
   const both = await explained({ recordings, card: at('card.json'), upstream: 'http://real.example/base', headers: V1 })
   t.match(both, { requests: [{ request: { target: '/rpc' }, forwarded: { url: 'http://real.example/base/rpc' } }] })
-  t.match(await explained({ recordings, config: at('two.yaml'), agent: 'a', headers: V1 }), { code: 0, requests: [{ agent: { name: 'a', foundBy: 'flag' }, request: { target: '/a/rpc' } }] })
+  t.match(await explained({ recordings, config: at('two.yaml'), agent: 'a', headers: V1 }), {
+    code: 0,
+    requests: [{ agent: { name: 'a', foundBy: 'flag' }, request: { target: '/a/rpc' } }]
+  })
   t.match(await explained({ recordings, env: { A2A_GATEWAY_CONFIG: at('two.yaml') }, agent: 'a', headers: V1 }), { code: 0 })
-  t.match(await explained({ recordings, upstream: agent.url }), { code: 1, requests: [{ version: '0.3', rule: 'gateway/version' }] }, 'an envelope says no version')
+  t.match(
+    await explained({ recordings, upstream: agent.url }),
+    { code: 1, requests: [{ version: '0.3', rule: 'gateway/version' }] },
+    'an envelope says no version'
+  )
 
   const several = await explained({ recordings: [at('at-agent.http')], config: at('two.yaml'), agent: 'a' })
   t.match(several, {
     code: 1,
     requests: [
-      { request: { line: 1, number: 1, target: '/rpc' }, decision: 'forward', notes: ['the recorded Content-Length is not that of the body; that of the body is sent'] },
+      {
+        request: { line: 1, number: 1, target: '/rpc' },
+        decision: 'forward',
+        notes: ['the recorded Content-Length differs from the length of the body; the length of the body is sent']
+      },
       { request: { line: 8, number: 2 }, kind: 'card', decision: 'answer', forwarded: null }
     ]
   })
-  t.match(await explained({ recordings: [at('at-agent.http')], config: at('two.yaml'), request: '3' }), { code: 1, requests: [{ request: { number: 3 }, agent: null, rule: 'gateway/no-agent', refusal: { status: 404 } }] })
+  t.match(await explained({ recordings: [at('at-agent.http')], config: at('two.yaml'), request: '3' }), {
+    code: 1,
+    requests: [{ request: { number: 3 }, agent: null, rule: 'gateway/no-agent', refusal: { status: 404 } }]
+  })
 })
 
-t.test('what cannot be explained is said in words, with exit code 2', async t => {
+t.test('an unexplainable request is reported, with exit code 2', async t => {
   const agent = await fakeAgent(t, { card: () => ({ name: 'nothing' }) })
   const directory = t.testdir({
     'envelope.json': ENVELOPE,
-    'rest.json': JSON.stringify({ ...plainCard('http://h'), supportedInterfaces: [{ url: 'http://h/rest', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }] }),
-    'two.yaml': 'version: 1\nagents:\n  - {name: a, path: /a, upstream: {url: "http://127.0.0.1:1"}}\n  - {name: b, path: /b, upstream: {url: "http://127.0.0.1:1"}}\n',
+    'rest.json': JSON.stringify({
+      ...plainCard('http://h'),
+      supportedInterfaces: [{ url: 'http://h/rest', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }]
+    }),
+    'two.yaml':
+      'version: 1\nagents:\n  - {name: a, path: /a, upstream: {url: "http://127.0.0.1:1"}}\n  - {name: b, path: /b, upstream: {url: "http://127.0.0.1:1"}}\n',
     'bad.yaml': 'version: 1\nagnets: []\n',
     'scripted.http': 'GET /x\n\n> {% x %}'
   })
@@ -134,22 +211,40 @@ t.test('what cannot be explained is said in words, with exit code 2', async t =>
     return err.replaceAll(`${directory}/`, '')
   }
   const config = join(directory, 'two.yaml')
-  t.equal(await why({}), 'a2a-gateway explain: which agent is it for? Give a configuration (--config FILE), a card (--card FILE) or an agent (--upstream URL)')
-  t.equal(await why({ config }), 'a2a-gateway explain: a JSON-RPC envelope alone names no address; say with --agent which agent it is for: a, b')
+  t.equal(
+    await why({}),
+    'a2a-gateway explain: which agent is it for? Give a configuration (--config FILE), a card (--card FILE) or an agent (--upstream URL)'
+  )
+  t.equal(await why({ config }), 'a2a-gateway explain: a JSON-RPC envelope alone names no address; choose the agent with --agent: a, b')
   t.equal(await why({ config, agent: 'c' }), 'a2a-gateway explain: there is no agent "c" (the configuration has a, b)')
-  t.match(await why({ config, agent: 'a' }), /^a2a-gateway explain: no card of agent a: http:\/\/127\.0\.0\.1:1\/.*\(give one from disk with --card\)$/)
+  t.match(
+    await why({ config, agent: 'a' }),
+    /^a2a-gateway explain: no card of agent a: http:\/\/127\.0\.0\.1:1\/.*\(give one from disk with --card\)$/
+  )
   t.match(await why({ upstream: agent.url }), /^a2a-gateway explain: .*card/)
-  t.match(await why({ config: join(directory, 'bad.yaml') }), /^a2a-gateway explain: the configuration cannot be used:\nbad\.yaml:1:1: agents is required/)
+  t.match(
+    await why({ config: join(directory, 'bad.yaml') }),
+    /^a2a-gateway explain: the configuration cannot be used:\nbad\.yaml:1:1: agents is required/
+  )
   t.match(await why({ card: join(directory, 'none.json') }), /^a2a-gateway explain: no card of agent agent: none\.json/)
-  t.equal(await why({ card: join(directory, 'rest.json') }), 'a2a-gateway explain: this is a JSON-RPC envelope alone, and the card lists no JSON-RPC interface; record the whole request')
-  t.equal(await why({ config, headers: ['no header'] }), 'a2a-gateway explain: --header: this is not a header (write --header \'Name: value\')')
-  t.equal(await why({ config, recordings: [join(directory, 'none.http')] }), 'a2a-gateway explain: none.http: there is no such file (name an .http file, a captured JSON, a HAR file, or - for standard input)')
-  t.equal(await why({ config, request: 'x' }), 'a2a-gateway explain: envelope.json: it holds no request "x" (they are numbered 1 to 1)')
+  t.equal(
+    await why({ card: join(directory, 'rest.json') }),
+    'a2a-gateway explain: this is a JSON-RPC envelope alone, and the card lists no JSON-RPC interface; record the whole request'
+  )
+  t.equal(
+    await why({ config, headers: ['no header'] }),
+    "a2a-gateway explain: --header: this is not a header (write --header 'Name: value')"
+  )
+  t.equal(
+    await why({ config, recordings: [join(directory, 'none.http')] }),
+    'a2a-gateway explain: none.http: there is no such file (name an .http file, a captured JSON, a HAR file, or - for standard input)'
+  )
+  t.equal(await why({ config, request: 'x' }), 'a2a-gateway explain: envelope.json: it contains no request "x" (they are numbered 1 to 1)')
   const scripted = await run({ recordings: [join(directory, 'scripted.http')], card: join(directory, 'rest.json') })
-  t.match(scripted, { code: 1, err: /warning: .*scripted\.http:3: a script is not run/ })
+  t.match(scripted, { code: 1, err: /warning: .*scripted\.http:3: scripts do not run/ })
 })
 
-t.test('secrets that the gateway would add need not be there', async t => {
+t.test('secrets that the gateway would add do not have to exist', async t => {
   const uri = 'https://access.example/v1'
   const directory = t.testdir({
     'card.json': JSON.stringify(plainCard('http://on-disk.example', { capabilities: { extensions: [{ uri }] } })),
@@ -157,6 +252,19 @@ t.test('secrets that the gateway would add need not be there', async t => {
     'gateway.yaml': `version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [access]}]\nextensions: {access: {uri: "${uri}", inject: [{metadata: a, fromSecret: {file: not-here}}, {metadata: b, fromSecret: {env: NOT_THERE}}]}}\n`
   })
   const at = (name: string): string => join(directory, name)
-  const found = await explained({ recordings: [at('envelope.json')], config: at('gateway.yaml'), card: at('card.json'), headers: [...V1, `A2A-Extensions: ${uri}`] })
-  t.match(found, { code: 0, requests: [{ edited: ['access/inject'], forwarded: { body: { bytes: ENVELOPE.length + ',"metadata":{"a":,"b":}'.length, secret: true, unchanged: false } } }] })
+  const found = await explained({
+    recordings: [at('envelope.json')],
+    config: at('gateway.yaml'),
+    card: at('card.json'),
+    headers: [...V1, `A2A-Extensions: ${uri}`]
+  })
+  t.match(found, {
+    code: 0,
+    requests: [
+      {
+        edited: ['access/inject'],
+        forwarded: { body: { bytes: ENVELOPE.length + ',"metadata":{"a":,"b":}'.length, secret: true, unchanged: false } }
+      }
+    ]
+  })
 })

@@ -40,7 +40,8 @@ extensions:
       - {id: gently, select: {metadata: {key: watched}}, count: {max: 0}, verdict: warn}
   signed: {uri: ${SIGNED}, integrity: verbatim}
 `
-const card = (url: string): Record<string, unknown> => plainCard(url, { capabilities: { extensions: [PASSPORT, ACCESS, TIDY, SIGNED].map(uri => ({ uri })) } })
+const card = (url: string): Record<string, unknown> =>
+  plainCard(url, { capabilities: { extensions: [PASSPORT, ACCESS, TIDY, SIGNED].map(uri => ({ uri })) } })
 
 interface Case {
   readonly what: string
@@ -54,7 +55,14 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
-  { what: 'nothing to change', agent: '/edited', asks: [], metadata: {}, says: { decision: 'forward', edited: [], verbatim: false }, text: /^decision {3}forward$/m },
+  {
+    what: 'nothing to change',
+    agent: '/edited',
+    asks: [],
+    metadata: {},
+    says: { decision: 'forward', edited: [], verbatim: false },
+    text: /^decision {3}forward$/m
+  },
   {
     what: 'removed as inactive',
     agent: '/edited',
@@ -63,7 +71,7 @@ const CASES: readonly Case[] = [
     metadata: { passport: SECRET },
     says: { decision: 'forward', edited: ['passport/inactive'] },
     removed: ['x-passport', 'x_passport', 'content-digest'],
-    text: /the extension is not active\n {4}what is its own is removed\n[^]*passport\/inactive: broken; what breaks it is removed\n[^]*^decision {3}forward, edited by passport\/inactive\n[^]*^ {2}- x-passport, by the policies$[^]*, edited$/m
+    text: /the extension is not active\n {4}the data of the extension is removed\n[^]*passport\/inactive: violated; the gateway removes the data\n[^]*^decision {3}forward, edited by passport\/inactive\n[^]*^ {2}- x-passport, by the policies$[^]*, edited$/m
   },
   {
     what: 'removed by rules',
@@ -73,14 +81,57 @@ const CASES: readonly Case[] = [
     metadata: { note: 7, watched: 1 },
     says: { decision: 'forward', edited: ['tidy/texts', 'tidy/one-tag'] },
     removed: ['x-tag'],
-    text: /texts: broken; what breaks it is removed\n[^]*gently: broken, observed only\n[^]*edited by tidy\/texts, tidy\/one-tag; what else is broken is only observed\n[^]*- x-tag, some of its lines, by the policies/
+    text: /texts: violated; the gateway removes the data\n[^]*gently: violated, observed only\n[^]*edited by tidy\/texts, tidy\/one-tag; other violations are only observed\n[^]*- x-tag, some of its lines, by the policies/
   },
-  { what: 'added', agent: '/edited', asks: [ACCESS], metadata: {}, says: { decision: 'forward', edited: ['access/inject'] }, text: /active\n {4}what the platform supplies is added\n[^]*edited by access\/inject\n/ },
-  { what: 'added and removed', agent: '/edited', asks: [ACCESS], metadata: { [`${ACCESS}/token`]: SECRET, passport: 1, note: 'kept' }, says: { decision: 'forward', edited: ['passport/inactive', 'access/inject'] }, text: /the body, \d+ bytes, edited/ },
-  { what: 'verbatim', agent: '/edited', asks: [SIGNED, ACCESS], headers: ['Content-Digest: sha-256=:x:', 'X_A2A_Extensions: a'], metadata: { note: 'text' }, says: { decision: 'forward', edited: [], verbatim: true }, text: /^decision {3}forward, as it was sent \(verbatim\); what is broken is only observed$/m },
-  { what: 'verbatim, and something to remove', agent: '/edited', asks: [SIGNED], metadata: { passport: SECRET }, says: { decision: 'reject', rule: 'passport/inactive', edited: [], verbatim: false }, text: /passport\/inactive: broken\n/ },
-  { what: 'a secret added', agent: '/secret', asks: [ACCESS], metadata: {}, says: { decision: 'forward', edited: ['access/inject'] }, text: /the body, \d+ bytes and a secret, edited/ },
-  { what: 'a secret, and nothing to add it to', agent: '/secret', asks: [], metadata: {}, says: { decision: 'forward', edited: [] }, text: /the body, \d+ bytes, unchanged/ }
+  {
+    what: 'added',
+    agent: '/edited',
+    asks: [ACCESS],
+    metadata: {},
+    says: { decision: 'forward', edited: ['access/inject'] },
+    text: /active\n {4}the data of the platform is added\n[^]*edited by access\/inject\n/
+  },
+  {
+    what: 'added and removed',
+    agent: '/edited',
+    asks: [ACCESS],
+    metadata: { [`${ACCESS}/token`]: SECRET, passport: 1, note: 'kept' },
+    says: { decision: 'forward', edited: ['passport/inactive', 'access/inject'] },
+    text: /the body, \d+ bytes, edited/
+  },
+  {
+    what: 'verbatim',
+    agent: '/edited',
+    asks: [SIGNED, ACCESS],
+    headers: ['Content-Digest: sha-256=:x:', 'X_A2A_Extensions: a'],
+    metadata: { note: 'text' },
+    says: { decision: 'forward', edited: [], verbatim: true },
+    text: /^decision {3}forward, unchanged \(verbatim\); violations are only observed$/m
+  },
+  {
+    what: 'verbatim, and something to remove',
+    agent: '/edited',
+    asks: [SIGNED],
+    metadata: { passport: SECRET },
+    says: { decision: 'reject', rule: 'passport/inactive', edited: [], verbatim: false },
+    text: /passport\/inactive: violated\n/
+  },
+  {
+    what: 'a secret added',
+    agent: '/secret',
+    asks: [ACCESS],
+    metadata: {},
+    says: { decision: 'forward', edited: ['access/inject'] },
+    text: /the body, \d+ bytes and a secret, edited/
+  },
+  {
+    what: 'a secret, and nothing to add it to',
+    agent: '/secret',
+    asks: [],
+    metadata: {},
+    says: { decision: 'forward', edited: [] },
+    text: /the body, \d+ bytes, unchanged/
+  }
 ]
 
 for (const spelling of SPELLINGS) {
@@ -91,8 +142,16 @@ for (const spelling of SPELLINGS) {
     const explain = explaining(options)
     for (const { what, agent: path, asks, headers = [], metadata, says, removed = [], text } of CASES) {
       // Blanks and digits that no parser would write again.
-      const body = spelling.body({ big: 'BIG', ...metadata }).replace('"BIG"', ' 12345678901234567890.0 ').replace('"metadata":', '"metadata" : ')
-      const recorded = http(what, `POST ${path}${spelling.path}`, [...spelling.lines, ...asks.map(uri => `${spelling.extensions}: ${uri}`), ...headers], body)
+      const body = spelling
+        .body({ big: 'BIG', ...metadata })
+        .replace('"BIG"', ' 12345678901234567890.0 ')
+        .replace('"metadata":', '"metadata" : ')
+      const recorded = http(
+        what,
+        `POST ${path}${spelling.path}`,
+        [...spelling.lines, ...asks.map(uri => `${spelling.extensions}: ${uri}`), ...headers],
+        body
+      )
       const explanation = await explain(recorded)
       t.match(explanation, says, what)
       t.match(explanationText(explanation), text, what)
@@ -103,7 +162,11 @@ for (const spelling of SPELLINGS) {
       const [got] = agent.received.slice(before)
       const { forwarded, refusal } = explanation
       if (forwarded === null) {
-        t.same(answer, { line: `HTTP/1.1 ${refusal?.status} ${refusal?.phrase}`, headers: refusal?.headers, body: refusal?.body }, `${what}: refused with the same bytes`)
+        t.same(
+          answer,
+          { line: `HTTP/1.1 ${refusal?.status} ${refusal?.phrase}`, headers: refusal?.headers, body: refusal?.body },
+          `${what}: refused with the same bytes`
+        )
         t.equal(got, undefined)
         continue
       }
@@ -114,8 +177,16 @@ for (const spelling of SPELLINGS) {
       const offline = await bodyOffline(options, recorded)
       if (says.edited?.length !== 0 && path === '/secret') {
         t.equal(offline, got.body.toString().replace(JSON.stringify(TOKEN), SECRET_HIDDEN()), `${what}: the bytes but for the secret`)
-        t.match(forwarded.body, { bytes: got.body.length - JSON.stringify(TOKEN).length, secret: true }, `${what}: its length does not show`)
-        t.same({ ...shown, headers: shown.headers.map(one => one.name === 'content-length' ? { ...one, value: '(with the secret)' } : one) }, { headers: forwarded.headers, dropped: forwarded.dropped }, `${what}: headers`)
+        t.match(
+          forwarded.body,
+          { bytes: got.body.length - JSON.stringify(TOKEN).length, secret: true },
+          `${what}: its length does not show`
+        )
+        t.same(
+          { ...shown, headers: shown.headers.map(one => (one.name === 'content-length' ? { ...one, value: '(with the secret)' } : one)) },
+          { headers: forwarded.headers, dropped: forwarded.dropped },
+          `${what}: headers`
+        )
       } else {
         t.equal(offline, got.body.toString(), `${what}: the bytes`)
         t.match(forwarded.body, { bytes: got.body.length, secret: false }, what)
@@ -134,6 +205,12 @@ async function bodyOffline (options: GatewayOptions, recorded: Recorded): Promis
   if (place === null) throw new Error('no agent is served there')
   const loaded = await loadCardsOnce(place.config, limits, readTlsFiles(place.config.upstream.tls))
   if (!loaded.ok) throw new Error(loaded.problem)
-  const state = buildAgentState(loaded.cards, { agent: place.config, maxExtensions: limits.extensions, publicBase: 'http://gw', previous: null, secretOf: SECRET_HIDDEN })
+  const state = buildAgentState(loaded.cards, {
+    agent: place.config,
+    maxExtensions: limits.extensions,
+    publicBase: 'http://gw',
+    previous: null,
+    secretOf: SECRET_HIDDEN
+  })
   return dryRunRequest({ config: place.config, state }, plainRequest(sent, place.path, state), limits).forwarded?.body?.toString() ?? ''
 }

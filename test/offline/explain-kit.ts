@@ -26,23 +26,58 @@ export interface Spelling {
   readonly body: (metadata: object, more?: object) => string
 }
 
-export const message10 = (metadata: object, more: object): object => ({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: SECRET }], metadata, ...more } })
-const message03 = (metadata: object, more: object): object => ({ message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: SECRET }], metadata, ...more } })
-const rest03 = (metadata: object, more: object): object => ({ message: { messageId: 'm', role: 'ROLE_USER', content: [{ text: SECRET }], metadata, ...more } })
+export const message10 = (metadata: object, more: object): object => ({
+  message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: SECRET }], metadata, ...more }
+})
+const message03 = (metadata: object, more: object): object => ({
+  message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: SECRET }], metadata, ...more }
+})
+const rest03 = (metadata: object, more: object): object => ({
+  message: { messageId: 'm', role: 'ROLE_USER', content: [{ text: SECRET }], metadata, ...more }
+})
 export const rpc = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 17, method, params })
 
 export const SPELLINGS: readonly Spelling[] = [
-  { name: '1.0 JSONRPC', lines: ['Content-Type: application/json', 'A2A-Version: 1.0'], path: '/rpc', extensions: 'A2A-Extensions', body: (metadata, more = {}) => rpc('SendMessage', message10(metadata, more)) },
-  { name: '1.0 HTTP+JSON', lines: ['Content-Type: application/a2a+json', 'A2A-Version: 1.0'], path: '/rest/message:send', extensions: 'A2A-Extensions', body: (metadata, more = {}) => JSON.stringify(message10(metadata, more)) },
-  { name: '0.3 JSONRPC', lines: ['Content-Type: application/json'], path: '/rpc', extensions: 'X-A2A-Extensions', body: (metadata, more = {}) => rpc('message/send', message03(metadata, more)) },
-  { name: '0.3 HTTP+JSON', lines: ['Content-Type: application/json', 'A2A-Version: 0.3'], path: '/rest/v1/message:send', extensions: 'X-A2A-Extensions', body: (metadata, more = {}) => JSON.stringify(rest03(metadata, more)) }
+  {
+    name: '1.0 JSONRPC',
+    lines: ['Content-Type: application/json', 'A2A-Version: 1.0'],
+    path: '/rpc',
+    extensions: 'A2A-Extensions',
+    body: (metadata, more = {}) => rpc('SendMessage', message10(metadata, more))
+  },
+  {
+    name: '1.0 HTTP+JSON',
+    lines: ['Content-Type: application/a2a+json', 'A2A-Version: 1.0'],
+    path: '/rest/message:send',
+    extensions: 'A2A-Extensions',
+    body: (metadata, more = {}) => JSON.stringify(message10(metadata, more))
+  },
+  {
+    name: '0.3 JSONRPC',
+    lines: ['Content-Type: application/json'],
+    path: '/rpc',
+    extensions: 'X-A2A-Extensions',
+    body: (metadata, more = {}) => rpc('message/send', message03(metadata, more))
+  },
+  {
+    name: '0.3 HTTP+JSON',
+    lines: ['Content-Type: application/json', 'A2A-Version: 0.3'],
+    path: '/rest/v1/message:send',
+    extensions: 'X-A2A-Extensions',
+    body: (metadata, more = {}) => JSON.stringify(rest03(metadata, more))
+  }
 ]
 
 export interface Recorded { readonly name: string, readonly text: string }
 
 /** As it would stand in a file; the first line and the headers go to the gateway as they are. */
 export function http (name: string, line: string, headers: readonly string[], body = ''): Recorded {
-  return { name, text: [line, 'Host: gw.example', 'User-Agent: test', `Authorization: Bearer ${SECRET}`, 'Connection: close', ...headers, '', body].join('\n') }
+  return {
+    name,
+    text: [line, 'Host: gw.example', 'User-Agent: test', `Authorization: Bearer ${SECRET}`, 'Connection: close', ...headers, '', body].join(
+      '\n'
+    )
+  }
 }
 
 /** @returns a function that explains a request, with its answer where there is one */
@@ -51,9 +86,23 @@ export function explaining (options: GatewayOptions): (recorded: Recorded, answe
   const known: ExplainOptions['known'] = async (agent: AgentConfig) => {
     const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls))
     if (!loaded.ok) throw new Error(loaded.problem)
-    return { state: buildAgentState(loaded.cards, { agent, maxExtensions: config.limits.extensions, publicBase: 'http://gw', previous: null, secretOf: SECRET_HIDDEN }), card: loaded.cards.origin }
+    return {
+      state: buildAgentState(loaded.cards, {
+        agent,
+        maxExtensions: config.limits.extensions,
+        publicBase: 'http://gw',
+        previous: null,
+        secretOf: SECRET_HIDDEN
+      }),
+      card: loaded.cards.origin
+    }
   }
-  return async (recorded, answer) => await explainRequest({ ...requestIn(recorded), response: answer ?? null }, { file: 'corpus.http', number: 1 }, { config, agent: null, headers: [], known })
+  return async (recorded, answer) =>
+    await explainRequest(
+      { ...requestIn(recorded), response: answer ?? null },
+      { file: 'corpus.http', number: 1 },
+      { config, agent: null, headers: [], known }
+    )
 }
 
 export function requestIn ({ text }: Recorded): RecordedRequest {
@@ -82,6 +131,10 @@ export function readAnswer (text: string): WireAnswer {
 
 /** As the explanation has them: `connection` is between gateway and agent, the client's address is that of the test. */
 export function asShown (recorded: RecordedRequest, rawHeaders: readonly string[]): ReturnType<typeof compareHeaders> {
-  const named = rawHeaders.flatMap((name, i) => i % 2 === 1 || name === 'connection' || name === 'via' ? [] : [name, name === 'x-forwarded-for' ? '(the client\'s address)' : rawHeaders[i + 1] ?? ''])
+  const named = rawHeaders.flatMap((name, i) =>
+    i % 2 === 1 || name === 'connection' || name === 'via'
+      ? []
+      : [name, name === 'x-forwarded-for' ? "(the client's address)" : (rawHeaders[i + 1] ?? '')]
+  )
   return compareHeaders(sentHeaders(recorded, []), named)
 }

@@ -42,15 +42,23 @@ extensions:
     activation: {default: inject}
 `
 
-const card = (url: string): Record<string, unknown> => plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: PAY, required: true }, { uri: WATCH }] } })
+const card = (url: string): Record<string, unknown> =>
+  plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: PAY, required: true }, { uri: WATCH }] } })
 
 function corpus (): Recorded[] {
   const all: Recorded[] = []
   for (const { name, lines, path, extensions, body } of SPELLINGS) {
-    const post = (what: string, agent: string, headers: readonly string[], text: string): void => { all.push(http(`${name}: ${what}`, `POST ${agent}${path}`, [...lines, ...headers], text)) }
+    const post = (what: string, agent: string, headers: readonly string[], text: string): void => {
+      all.push(http(`${name}: ${what}`, `POST ${agent}${path}`, [...lines, ...headers], text))
+    }
     const pay = `${extensions}: ${PAY}`
     post('accepted', '/enforced', [pay], body({ amount: 3 }))
-    post('accepted with more lines and unlisted', '/enforced', [`${extensions}: https://x.example ,${WATCH}`, pay, 'X-Forwarded-For: 1.2.3.4', 'X-Custom: own', 'Cookie: a=b'], body({}))
+    post(
+      'accepted with more lines and unlisted',
+      '/enforced',
+      [`${extensions}: https://x.example ,${WATCH}`, pay, 'X-Forwarded-For: 1.2.3.4', 'X-Custom: own', 'Cookie: a=b'],
+      body({})
+    )
     post('required missing', '/enforced', [], body({ amount: 3 }))
     post('data invalid', '/enforced', [pay], body({ amount: SECRET }))
     post('several broken', '/enforced', [], body({ amount: SECRET, watched: SECRET }, { taskId: 't' }))
@@ -59,7 +67,12 @@ function corpus (): Recorded[] {
     post('off', '/off', [], body({ amount: SECRET }))
     post('injected', '/strip', [`${extensions}: https://x.example`], body({}))
     post('unlisted', '/closed', [`${extensions}: https://x.example`], body({}))
-    post('too many extensions', '/enforced', [`${extensions}: ${Array.from({ length: 9 }, (_, i) => `https://x.example/${i}`).join(', ')}`], body({}))
+    post(
+      'too many extensions',
+      '/enforced',
+      [`${extensions}: ${Array.from({ length: 9 }, (_, i) => `https://x.example/${i}`).join(', ')}`],
+      body({})
+    )
     post('bad JSON', '/enforced', [pay], `${body({})}}`)
     post('bad JSON, observed', '/observed', [pay], `{"${SECRET}"`)
     post('no body', '/enforced', [pay], '')
@@ -76,7 +89,12 @@ function corpus (): Recorded[] {
     http('no method', 'POST /enforced/rpc', v1, '{"jsonrpc":"2.0","id":"a"}'),
     http('a batch', 'POST /enforced/rpc', v1, `[${send}]`),
     http('null id', 'POST /enforced/rpc', v1, send.replace('17', 'null').replace('m"', '')),
-    http('a stream refused', 'POST /enforced/rpc', ['Accept: text/event-stream', ...v1.slice(0, 2)], rpc('SendStreamingMessage', message10({}, {}))),
+    http(
+      'a stream refused',
+      'POST /enforced/rpc',
+      ['Accept: text/event-stream', ...v1.slice(0, 2)],
+      rpc('SendStreamingMessage', message10({}, {}))
+    ),
     http('wrong content type', 'POST /enforced/rpc', ['Content-Type: text/plain', ...v1.slice(1)], send),
     http('no content type', 'POST /enforced/rpc', v1.slice(1), send),
     http('unknown version', 'POST /enforced/rpc', [v1[0] as string, 'A2A-Version: 9.9'], send),
@@ -95,17 +113,25 @@ function corpus (): Recorded[] {
     http('upgrade', 'POST /enforced/rpc', [...v1, 'Upgrade: websocket'], send),
     http('GET a task', 'GET /enforced/rest/tasks/t-1?historyLength=2', ['A2A-Version: 1.0']),
     http('GET with null', 'GET /enforced/rest/tasks/t-1', ['A2A-Version: 1.0', 'Content-Length: 4'], 'null'),
-    http('GET with a body', 'GET /enforced/rest/tasks/t-1', ['A2A-Version: 1.0', 'Content-Type: application/json'], '{"a": 1, "b": 2, "c": 3}'),
+    http(
+      'GET with a body',
+      'GET /enforced/rest/tasks/t-1',
+      ['A2A-Version: 1.0', 'Content-Type: application/json'],
+      '{"a": 1, "b": 2, "c": 3}'
+    ),
     http('a tenant of two minds', 'POST /enforced/rest/acme/message:send', v1, JSON.stringify({ ...message10({}, {}), tenant: 'other' })),
     http('extended card', 'GET /enforced/rest/extendedAgentCard', ['A2A-Version: 1.0', 'Accept-Encoding: gzip']),
     http('passthrough', 'POST /closed/files/a?b=c', [...v1, 'X-Own: 1'], send),
     http('preflight', 'OPTIONS /enforced/rpc', ['Origin: https://app.example']),
-    { name: 'only that host', text: http('', 'POST /enforced/rpc', v1.slice(0, 2), send).text.replace('Host: gw.example', 'Host: Only.example:80') }
+    {
+      name: 'only that host',
+      text: http('', 'POST /enforced/rpc', v1.slice(0, 2), send).text.replace('Host: gw.example', 'Host: Only.example:80')
+    }
   )
   return all
 }
 
-t.test('over the corpus the explanation is what the proxy does', async t => {
+t.test('for the whole corpus, the explanation matches the proxy', async t => {
   const agent = await fakeAgent(t, { card })
   const options = { yaml: yaml(agent.url) }
   const gateway = await gatewayFor(t, options)
@@ -120,7 +146,11 @@ t.test('over the corpus the explanation is what the proxy does', async t => {
     if (explanation.decision === 'reject') {
       const { refusal } = explanation
       t.same(received, [], `${recorded.name}: nothing reaches the agent`)
-      t.same(answer, { line: `HTTP/1.1 ${refusal?.status} ${refusal?.phrase}`, headers: refusal?.headers, body: refusal?.body }, `${recorded.name}: refused with the same bytes`)
+      t.same(
+        answer,
+        { line: `HTTP/1.1 ${refusal?.status} ${refusal?.phrase}`, headers: refusal?.headers, body: refusal?.body },
+        `${recorded.name}: refused with the same bytes`
+      )
       t.equal(explanation.forwarded, null)
     } else {
       const { forwarded } = explanation
@@ -129,14 +159,22 @@ t.test('over the corpus the explanation is what the proxy does', async t => {
       t.equal(received.length, 1, `${recorded.name}: reaches the agent`)
       t.match(answer.line, / 200 /, recorded.name)
       t.equal(`${got?.method} ${agent.url}${shownTarget(got?.url ?? '')}`, `${forwarded?.method} ${forwarded?.url}`, recorded.name)
-      t.same(asShown(request, got?.rawHeaders ?? []), { headers: forwarded?.headers, dropped: forwarded?.dropped }, `${recorded.name}: headers`)
-      t.same([got?.body.length, got?.body.equals(request.body)], [forwarded?.body.bytes, forwarded?.body.unchanged], `${recorded.name}: body`)
+      t.same(
+        asShown(request, got?.rawHeaders ?? []),
+        { headers: forwarded?.headers, dropped: forwarded?.dropped },
+        `${recorded.name}: headers`
+      )
+      t.same(
+        [got?.body.length, got?.body.equals(request.body)],
+        [forwarded?.body.bytes, forwarded?.body.unchanged],
+        `${recorded.name}: body`
+      )
     }
   }
   t.ok(counts.forward >= 20 && counts.reject >= 40, JSON.stringify(counts))
 })
 
-t.test('nothing of the client\'s own is printed', async t => {
+t.test('no data of the client is printed', async t => {
   const agent = await fakeAgent(t, { card })
   const explain = explaining({ yaml: yaml(agent.url) })
   for (const recorded of corpus()) {
@@ -152,19 +190,59 @@ t.test('sets, rules with verdicts, reasons', async t => {
   const named = async (name: string): Promise<Explanation> => await explain(corpus().find(one => one.name === name) as Recorded)
 
   const broken = await named('1.0 JSONRPC: several broken')
-  t.same(broken.extensions, { declared: [PAY, WATCH], requested: [], listed: [], evidenced: [PAY], active: [], injected: [], missing: [PAY] })
-  t.same(broken.checks.map(({ rule, verdict, path }) => [rule, verdict, path]), [['pay/required', 'broken', 'header A2A-Extensions'], ['pay/inactive', 'broken', 'params.message.metadata.amount']])
-  t.same(broken.policies.map(({ name, mode, active, why, rules }) => [name, mode, active, why, rules.map(({ id, verdict, values }) => [id, verdict, values])]), [
-    ['pay', 'enforce', false, null, [['number', 'broken', 1], ['not-on-tasks', 'broken', 1], ['gently', 'observed', 1]]],
-    ['watch', 'observe', false, null, [['never', 'observed', 1]]]
-  ])
+  t.same(broken.extensions, {
+    declared: [PAY, WATCH],
+    requested: [],
+    listed: [],
+    evidenced: [PAY],
+    active: [],
+    injected: [],
+    missing: [PAY]
+  })
+  t.same(
+    broken.checks.map(({ rule, verdict, path }) => [rule, verdict, path]),
+    [
+      ['pay/required', 'broken', 'header A2A-Extensions'],
+      ['pay/inactive', 'broken', 'params.message.metadata.amount']
+    ]
+  )
+  t.same(
+    broken.policies.map(({ name, mode, active, why, rules }) => [
+      name,
+      mode,
+      active,
+      why,
+      rules.map(({ id, verdict, values }) => [id, verdict, values])
+    ]),
+    [
+      [
+        'pay',
+        'enforce',
+        false,
+        null,
+        [
+          ['number', 'broken', 1],
+          ['not-on-tasks', 'broken', 1],
+          ['gently', 'observed', 1]
+        ]
+      ],
+      ['watch', 'observe', false, null, [['never', 'observed', 1]]]
+    ]
+  )
   t.equal(broken.rule, 'pay/required')
 
   const fine = await named('0.3 HTTP+JSON: accepted')
-  t.same(fine.policies[0]?.rules.map(({ id, verdict, why }) => [id, verdict, why]), [['number', 'passed', null], ['not-on-tasks', 'not applicable', 'its "when" does not hold'], ['gently', 'passed', null]])
-  t.equal(fine.versionWhy, 'the header A2A-Version says 0.3')
-  t.equal((await named('0.3 JSONRPC: accepted')).versionWhy, 'the request does not say, which means 0.3')
-  t.equal((await named('version in the query')).versionWhy, 'the query parameter A2A-Version says 1.0')
+  t.same(
+    fine.policies[0]?.rules.map(({ id, verdict, why }) => [id, verdict, why]),
+    [
+      ['number', 'passed', null],
+      ['not-on-tasks', 'not applicable', 'its "when" does not match'],
+      ['gently', 'passed', null]
+    ]
+  )
+  t.equal(fine.versionWhy, 'the header A2A-Version is 0.3')
+  t.equal((await named('0.3 JSONRPC: accepted')).versionWhy, 'the request names no version, which means 0.3')
+  t.equal((await named('version in the query')).versionWhy, 'the query parameter A2A-Version is 1.0')
   t.equal((await named('version in the query')).forwarded?.url, `${agent.url}/rpc?A2A-Version=***&token=***`)
 
   const off = await named('1.0 JSONRPC: off')
@@ -173,7 +251,13 @@ t.test('sets, rules with verdicts, reasons', async t => {
   t.same(unread.policies.map(({ why }) => why), ['the request could not be read', 'the request could not be read'])
   t.same(unread.checks.map(({ rule }) => rule), ['gateway/json'])
   const layered = await named('1.0 JSONRPC: unlisted')
-  t.same(layered.policies.map(({ name, layers, from, mode }) => [name, layers, from.mode ?? null, mode]), [['given', ['file'], null, 'enforce'], ['watch', ['file', 'agent'], 'agent', 'enforce']])
+  t.same(
+    layered.policies.map(({ name, layers, from, mode }) => [name, layers, from.mode ?? null, mode]),
+    [
+      ['given', ['file'], null, 'enforce'],
+      ['watch', ['file', 'agent'], 'agent', 'enforce']
+    ]
+  )
   t.equal((await named('unknown method')).method, null, 'a method that nobody knows may be data')
   t.equal((await named('GET a task')).policies[0]?.rules[0]?.why, 'not for this operation')
   t.same((await named('passthrough')).kind, 'passthrough')

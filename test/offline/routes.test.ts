@@ -11,7 +11,8 @@ extensions:
     activation: {signals: [header]}
     routes: [{verb: POST, path: "/commands/{name}", body: {required: [command]}}]
 `
-const recorded = (version: string, header: string, body: string): string => `POST http://agent.test/commands/x\nContent-Type: application/json\nA2A-Version: ${version}\n${header}\n\n${body}\n`
+const recorded = (version: string, header: string, body: string): string =>
+  `POST http://agent.test/commands/x\nContent-Type: application/json\nA2A-Version: ${version}\n${header}\n\n${body}\n`
 
 for (const [version, header] of [['1.0', `A2A-Extensions: ${URI}`], ['0.3', `X-A2A-Extensions: ${URI}`]] as const) {
   t.test(version, async t => {

@@ -13,17 +13,28 @@ import { plainCard } from '../helpers/raw.js'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-t.test('of a hundred states, each made from the one before, the last is left', async t => {
-  const value = plainCard('http://127.0.0.1:1', { capabilities: { extensions: [{ uri: 'urn:x', required: true }] }, schemas: { s: { type: 'object' } } })
+t.test('of a hundred states in a row, the last one stays', async t => {
+  const value = plainCard('http://127.0.0.1:1', {
+    capabilities: { extensions: [{ uri: 'urn:x', required: true }] },
+    schemas: { s: { type: 'object' } }
+  })
   const read = readCard(value)
   if (!read.ok) throw new Error(read.problem)
   const document = { bytes: Buffer.from(JSON.stringify(value)), value, card: read.card }
-  const { agents: [agent], limits } = configOf({ yaml: 'agents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [object-schemas, x]}]\nextensions: {x: {uri: "urn:x", request: [{id: r, select: {part: {data: true}}, schema: {type: object}}]}}' })
+  const {
+    agents: [agent],
+    limits
+  } = configOf({
+    yaml: 'agents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [object-schemas, x]}]\nextensions: {x: {uri: "urn:x", request: [{id: r, select: {part: {data: true}}, schema: {type: object}}]}}'
+  })
   if (agent === undefined) throw new Error('no agent')
   const earlier: WeakRef<AgentState>[] = []
   let state: AgentState | null = null
   for (let i = 0; i < 100; i++) {
-    state = buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: i, origin: 'test' }, { agent, maxExtensions: limits.extensions, publicBase: 'http://gw', previous: state, secretOf: SECRET_HIDDEN })
+    state = buildAgentState(
+      { byVersion: { 0.3: document, '1.0': document }, fetchedAt: i, origin: 'test' },
+      { agent, maxExtensions: limits.extensions, publicBase: 'http://gw', previous: state, secretOf: SECRET_HIDDEN }
+    )
     earlier.push(new WeakRef(state))
   }
   // A reference that was just made is kept to the end of the turn.

@@ -9,7 +9,12 @@ import { declaring, policyOf, send } from './fixtures.js'
 const U = 'https://x.test/one'
 const V = 'https://x.test/two'
 const W = 'https://x.test/three'
-const SIDES: readonly Sent[] = [{ version: '1.0' }, { version: '0.3' }, { version: '1.0', binding: 'HTTP+JSON' }, { version: '0.3', binding: 'HTTP+JSON' }]
+const SIDES: readonly Sent[] = [
+  { version: '1.0' },
+  { version: '0.3' },
+  { version: '1.0', binding: 'HTTP+JSON' },
+  { version: '0.3', binding: 'HTTP+JSON' }
+]
 const outcome = ({ rejection: refusal }: Decision): string | null => refusal?.rule ?? null
 const hello = { message: { parts: [] } }
 const withData = { message: { parts: [], metadata: { m: 1 } } }
@@ -38,17 +43,23 @@ t.test('signals decide what is active', async t => {
       t.same(decision.active, active ? [U] : [], JSON.stringify([activation, body, requested, side]))
     }
   }
-  const decision = send(one({ owns, activation: { signals: ['header'] } }), { message: { parts: [], extensions: [U, 'urn:z'], metadata: { m: 1 } } })
+  const decision = send(one({ owns, activation: { signals: ['header'] } }), {
+    message: { parts: [], extensions: [U, 'urn:z'], metadata: { m: 1 } }
+  })
   t.match(decision, { declared: [U], listed: [U], evidenced: [U], active: [] })
   t.same(decision.listed, [U], 'only what the card declares')
 })
 
-t.test('rules run where the extension is active or its data is there', async t => {
+t.test('rules run if the extension is active or its data is present', async t => {
   const policy = one({ owns: { metadata: ['m', 'n'] }, activation: { signals: ['header'] }, request: [needed] })
   for (const side of SIDES) {
     t.equal(outcome(send(policy, hello, side)), null)
     t.equal(outcome(send(policy, hello, { ...side, requested: [U] })), 'one/needed')
-    t.equal(outcome(send(policy, { message: { parts: [], metadata: { n: 1 } } }, side)), 'one/needed', 'leaving out the header is no way around them')
+    t.equal(
+      outcome(send(policy, { message: { parts: [], metadata: { n: 1 } } }, side)),
+      'one/needed',
+      'leaving out the header is no way around them'
+    )
     t.equal(outcome(send(policy, withData, { ...side, requested: [U] })), null)
     t.equal(outcome(send(one({ request: [needed] }), hello, side)), 'one/needed', 'without signals, in any case')
   }
@@ -61,7 +72,11 @@ t.test('every kind of evidence', async t => {
     [{ metadata: ['a.*'] }, { message: { parts: [{ kind: 'text', text: 'x', metadata: { 'a.b': 1 } }] } }, { version: '0.3' }],
     [{ dataKeys: ['k'] }, { message: { parts: [{ data: { k: 1 } }] } }, {}],
     [{ dataKeys: ['k'] }, { message: { parts: [{ kind: 'data', data: { k: 1 } }] } }, { version: '0.3' }],
-    [{ mediaTypes: ['application/x+json;v=*'] }, { message: { parts: [{ data: 1, mediaType: 'application/x+json;v=1' }] } }, { binding: 'HTTP+JSON' }],
+    [
+      { mediaTypes: ['application/x+json;v=*'] },
+      { message: { parts: [{ data: 1, mediaType: 'application/x+json;v=1' }] } },
+      { binding: 'HTTP+JSON' }
+    ],
     [{ mediaTypes: ['application/x+json'] }, { message: { parts: [{ data: 1, mediaType: 'application/x+json;;=' }] } }, {}],
     [{ headers: ['Signature'] }, { message: { parts: [] } }, { headers: ['signature', 'x'] }]
   ]
@@ -74,8 +89,16 @@ t.test('every kind of evidence', async t => {
 
 t.test('inactive.request: reject', async t => {
   const policy = one({ owns: { metadata: ['m'] }, inactive: { request: 'reject' }, activation: { signals: ['header'] } })
-  t.equal(send(policy, withData).rejection?.message, `params.message.metadata.m belongs to the extension ${U}, which the request does not activate; send the header "A2A-Extensions: ${U}", or leave it out.`)
-  t.match(send(policy, withData, { version: '0.3' }).rejection, { reason: 'EXTENSION_SUPPORT_REQUIRED', rule: 'one/inactive', message: `send the header "X-A2A-Extensions: ${U}"`, fields: [{ field: 'params.message.metadata.m' }] })
+  t.equal(
+    send(policy, withData).rejection?.message,
+    `params.message.metadata.m belongs to the extension ${U}, which the request does not activate; send the header "A2A-Extensions: ${U}", or leave it out.`
+  )
+  t.match(send(policy, withData, { version: '0.3' }).rejection, {
+    reason: 'EXTENSION_SUPPORT_REQUIRED',
+    rule: 'one/inactive',
+    message: `send the header "X-A2A-Extensions: ${U}"`,
+    fields: [{ field: 'params.message.metadata.m' }]
+  })
   for (const side of SIDES) {
     t.equal(outcome(send(policy, withData, side)), 'one/inactive')
     t.equal(outcome(send(policy, withData, { ...side, requested: [U] })), null)
@@ -84,7 +107,11 @@ t.test('inactive.request: reject', async t => {
   }
   const listed = one({ owns: { metadata: ['m'] }, inactive: { request: 'reject' }, activation: { signals: ['listed'] } })
   t.match(send(listed, withData).rejection?.message, `; list ${U} in the message's extensions, or leave it out.`)
-  t.equal(send(policyOf(declaring(U), { one: { uri: U, mode: 'observe', owns: { metadata: ['m'] }, inactive: { request: 'reject' } } }), withData).violations.length, 1)
+  t.equal(
+    send(policyOf(declaring(U), { one: { uri: U, mode: 'observe', owns: { metadata: ['m'] }, inactive: { request: 'reject' } } }), withData)
+      .violations.length,
+    1
+  )
 })
 
 t.test('scope overrides enforceOn', async t => {
@@ -96,25 +123,53 @@ t.test('scope overrides enforceOn', async t => {
   for (const policy of [all, messages]) t.equal(outcome(send(policy, hello)), 'one/required')
 })
 
-t.test('requires: refused, or added', async t => {
+t.test('requires: rejected, or added', async t => {
   const of = (onMissing: 'reject' | 'add', more: Partial<PolicyConfig> = {}): AgentPolicy => policyOf(declaring(U, V, W), {
     one: { uri: U, activation: { requires: ['two'], onMissing } },
     two: { uri: V, aliases: [{ uri: 'urn:v0', relation: 'satisfies' }], activation: { requires: ['three'], onMissing }, ...more },
     three: { uri: W, activation: { expose: true } }
   })
   for (const side of SIDES) {
-    t.match(send(of('reject'), hello, { ...side, requested: [U] }).rejection, { reason: 'EXTENSION_DEPENDENCY_MISSING', rule: 'one/requires', metadata: { extension: U } })
+    t.match(send(of('reject'), hello, { ...side, requested: [U] }).rejection, {
+      reason: 'EXTENSION_DEPENDENCY_MISSING',
+      rule: 'one/requires',
+      metadata: { extension: U }
+    })
     t.equal(outcome(send(of('reject'), hello, { ...side, requested: [U, V] })), 'two/requires')
-    for (const requested of [[U, V, W], [], [W], [U, 'urn:v0', W]]) t.equal(outcome(send(of('reject'), hello, { ...side, requested })), null, requested.join())
-    t.match(send(of('add'), hello, { ...side, requested: [U] }), { rejection: null, outbound: [U, V, W], injected: [V, W] }, 'and what is added has its own added')
+    for (const requested of [[U, V, W], [], [W], [U, 'urn:v0', W]]) {
+      t.equal(outcome(send(of('reject'), hello, { ...side, requested })), null, requested.join())
+    }
+    t.match(
+      send(of('add'), hello, { ...side, requested: [U] }),
+      { rejection: null, outbound: [U, V, W], injected: [V, W] },
+      'and what is added has its own added'
+    )
     t.match(send(of('add'), hello, { ...side, requested: [W] }), { outbound: [W], injected: [] })
   }
-  t.equal(send(of('reject'), hello, { requested: [U] }).rejection?.message, `header A2A-Extensions must also name ${V}, which the extension ${U} requires.`)
+  t.equal(
+    send(of('reject'), hello, { requested: [U] }).rejection?.message,
+    `header A2A-Extensions must also name ${V}, which the extension ${U} requires.`
+  )
   t.same([...of('add').hidden], [V], 'what expose shows is not hidden')
   const refusal = send(of('reject'), hello, { requested: [U] }).rejection
   if (refusal === null) throw new Error('not refused')
-  for (const [binding, expected] of [['JSONRPC', { error: { code: -32602, data: [{ reason: 'EXTENSION_DEPENDENCY_MISSING', domain: 'a2a-extension-gateway' }] } }], ['HTTP+JSON', { error: { code: 400, status: 'INVALID_ARGUMENT' } }]] as const) {
-    t.match(JSON.parse(writeRejection(refusal, { binding, version: '1.0', id: '1', eventStream: false, statedVersion: true, mediaType: null }).body.toString()), expected)
+  for (const [binding, expected] of [
+    ['JSONRPC', { error: { code: -32602, data: [{ reason: 'EXTENSION_DEPENDENCY_MISSING', domain: 'a2a-extension-gateway' }] } }],
+    ['HTTP+JSON', { error: { code: 400, status: 'INVALID_ARGUMENT' } }]
+  ] as const) {
+    t.match(
+      JSON.parse(
+        writeRejection(refusal, {
+          binding,
+          version: '1.0',
+          id: '1',
+          eventStream: false,
+          statedVersion: true,
+          mediaType: null
+        }).body.toString()
+      ),
+      expected
+    )
   }
   t.equal(outcome(send(of('reject'), {}, { method: 'GetTask', requested: [U] })), null, 'as required: on messages')
   const present = of('reject', { owns: { metadata: ['m'] }, activation: { signals: ['evidence'] } })
@@ -122,6 +177,9 @@ t.test('requires: refused, or added', async t => {
 })
 
 t.test('rules of another policy do not run for an added extension that the card does not declare', async t => {
-  const policy = policyOf(declaring(U), { one: { uri: U, activation: { requires: ['two'], onMissing: 'add' } }, two: { uri: V, request: [never] } })
+  const policy = policyOf(declaring(U), {
+    one: { uri: U, activation: { requires: ['two'], onMissing: 'add' } },
+    two: { uri: V, request: [never] }
+  })
   t.match(send(policy, withData, { requested: [U] }), { rejection: null, outbound: [U, V], injected: [V] })
 })

@@ -9,15 +9,26 @@ const OLD = 'https://old.test/ext/v1'
 const OLDER = 'https://x.test/ext/v0'
 const ext: PolicyConfig = {
   uri: NEW,
-  aliases: [{ uri: OLD, relation: 'same' }, { uri: OLDER, relation: 'satisfies' }],
-  request: [{ id: 'r', select: { metadata: { key: '$uri' } }, count: { max: 0 } }, { id: 'listed', select: { metadata: { key: 'x' } }, when: { listed: true }, count: { max: 0 } }]
+  aliases: [
+    { uri: OLD, relation: 'same' },
+    { uri: OLDER, relation: 'satisfies' }
+  ],
+  request: [
+    { id: 'r', select: { metadata: { key: '$uri' } }, count: { max: 0 } },
+    { id: 'listed', select: { metadata: { key: 'x' } }, when: { listed: true }, count: { max: 0 } }
+  ]
 }
 const hello = { message: { parts: [] } }
-const SIDES: readonly Sent[] = [{ version: '1.0' }, { version: '0.3' }, { version: '1.0', binding: 'HTTP+JSON' }, { version: '0.3', binding: 'HTTP+JSON' }]
+const SIDES: readonly Sent[] = [
+  { version: '1.0' },
+  { version: '0.3' },
+  { version: '1.0', binding: 'HTTP+JSON' },
+  { version: '0.3', binding: 'HTTP+JSON' }
+]
 const declares = (uri: string, required = true): object => declaring({ uri, required })
 const outcome = ({ rejection: refusal }: Decision): string | null => refusal?.rule ?? null
 
-t.test('same and satisfies count for what is required; only same is respelled', async t => {
+t.test('same and satisfies fulfil a requirement; only same is respelled', async t => {
   for (const side of SIDES) {
     const ask = (card: string, requested: string[]): Decision => send(policyOf(declares(card), { ext }), hello, { ...side, requested })
     t.match(ask(NEW, [OLD]), { rejection: null, outbound: [NEW], missing: [] })
@@ -25,7 +36,11 @@ t.test('same and satisfies count for what is required; only same is respelled', 
     t.match(ask(OLD, [OLD]), { rejection: null, outbound: [OLD] })
     t.match(ask(NEW, [OLDER]), { rejection: null, outbound: [OLDER] })
     t.same(ask(NEW, [OLD, 'urn:z', NEW]).outbound, [NEW, 'urn:z'], 'each once')
-    t.match(ask(OLD, []), { rejection: { rule: 'ext/required', metadata: { missingExtensions: OLD } }, missing: [OLD] }, 'named as the card does')
+    t.match(
+      ask(OLD, []),
+      { rejection: { rule: 'ext/required', metadata: { missingExtensions: OLD } }, missing: [OLD] },
+      'named as the card does'
+    )
   }
   t.same(send(policyOf({}, { ext }), hello, { requested: [OLD] }).outbound, [OLD], 'the card spells nothing')
   t.same(send(policyOf(declaring(NEW, OLD), { ext }), hello, { requested: [OLD] }).outbound, [OLD], 'the card spells both')
@@ -38,13 +53,15 @@ t.test('rules run under every spelling', async t => {
     for (const side of SIDES) {
       for (const key of [NEW, OLD]) t.equal(outcome(send(policy, { message: { parts: [], metadata: { [key]: 1 } } }, side)), 'ext/r')
       t.equal(outcome(send(policy, { message: { parts: [], metadata: { [OLDER]: 1 } } }, side)), null)
-      for (const uri of [NEW, OLD]) t.equal(outcome(send(policy, { message: { parts: [], extensions: [uri], metadata: { x: 1 } } }, side)), 'ext/listed')
+      for (const uri of [NEW, OLD]) {
+        t.equal(outcome(send(policy, { message: { parts: [], extensions: [uri], metadata: { x: 1 } } }, side)), 'ext/listed')
+      }
       t.equal(outcome(send(policy, { message: { parts: [], extensions: [OLDER], metadata: { x: 1 } } }, side)), null)
     }
   }
 })
 
-t.test('an alias is not unlisted, and stands under the policy\'s name', async t => {
+t.test('an alias is not unlisted, and counts under the policy\'s name', async t => {
   const policy = policyOf(declares(NEW, false), { ext }, { unlistedExtensions: 'reject' })
   for (const uri of [NEW, OLD, OLDER]) {
     t.equal(send(policy, hello, { requested: [uri] }).rejection, null)
@@ -52,13 +69,13 @@ t.test('an alias is not unlisted, and stands under the policy\'s name', async t 
   }
 })
 
-t.test('nothing is injected beside an alias', async t => {
+t.test('nothing is injected in addition to an alias', async t => {
   const policy = policyOf(declares(OLD), { ext: { ...ext, activation: { default: 'inject' } } })
   t.match(send(policy, hello), { outbound: [OLD], injected: [OLD] })
   for (const uri of [NEW, OLD, OLDER]) t.same(send(policy, hello, { requested: [uri] }).injected, [])
 })
 
-t.test('the echo comes back as it was asked for', async t => {
+t.test('the echo has the requested spelling', async t => {
   const { names } = policyOf(declares(NEW), { ext })
   t.equal(names.asAsked(NEW, [OLD]), OLD)
   t.equal(names.asAsked(NEW, [OLD, NEW]), NEW)
@@ -67,20 +84,30 @@ t.test('the echo comes back as it was asked for', async t => {
 
 t.test('schemas of the card are found under its spelling', async t => {
   const policy = policyOf(declaring({ uri: 'urn:z' }, { uri: OLD, params: { schema: { type: 'string' } } }), {
-    ext: { ...ext, request: [{ id: 'r', select: { metadata: { key: '$uri' } }, schema: { fromCard: ['/capabilities/extensions/{self}/params/schema'] } }] }
+    ext: {
+      ...ext,
+      request: [{ id: 'r', select: { metadata: { key: '$uri' } }, schema: { fromCard: ['/capabilities/extensions/{self}/params/schema'] } }]
+    }
   })
   t.equal(outcome(send(policy, { message: { parts: [], metadata: { [NEW]: 1 } } })), 'ext/r')
   t.equal(outcome(send(policy, { message: { parts: [], metadata: { [NEW]: 'a' } } })), null)
 })
 
 t.test('uriPattern: a policy for each extension of the card that matches', async t => {
-  const dated: PolicyConfig = { uriPattern: 'https://ucp.test/*/spec', request: [{ id: 'r', select: { metadata: { key: '$uri' } }, count: { max: 0 } }] }
+  const dated: PolicyConfig = {
+    uriPattern: 'https://ucp.test/*/spec',
+    request: [{ id: 'r', select: { metadata: { key: '$uri' } }, count: { max: 0 } }]
+  }
   const [one, two, other] = ['https://ucp.test/2026-01/spec', 'https://ucp.test/2026-02/spec', 'https://ucp.test/2026-02/other']
   const policy = policyOf(declaring({ uri: one, required: true }, two, other), { dated })
   for (const side of SIDES) {
-    for (const uri of [one, two]) t.equal(outcome(send(policy, { message: { parts: [], metadata: { [uri]: 1 } } }, { ...side, requested: [one] })), 'dated/r')
+    for (const uri of [one, two]) {
+      t.equal(outcome(send(policy, { message: { parts: [], metadata: { [uri]: 1 } } }, { ...side, requested: [one] })), 'dated/r')
+    }
     t.equal(outcome(send(policy, { message: { parts: [], metadata: { [other]: 1 } } }, { ...side, requested: [one] })), null)
     t.equal(outcome(send(policy, hello, side)), 'dated/required')
   }
-  t.match(policyOf(declaring(other), { dated }).warnings, ['policy "dated": the card declares no extension that matches https://ucp.test/*/spec, so its rules do not run'])
+  t.match(policyOf(declaring(other), { dated }).warnings, [
+    'policy "dated": the card declares no extension that matches https://ucp.test/*/spec, so its rules do not run'
+  ])
 })

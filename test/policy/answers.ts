@@ -1,4 +1,7 @@
-/** What the tests of answers share: the same tasks, messages and updates in both versions and bindings, and a request whose review judges them. */
+/**
+ * What the tests of answers share: the same tasks, messages and updates in both versions and bindings, and a request whose review judges
+ * them.
+ */
 import { readCall } from '../../src/a2a/message/call.js'
 import { methodOfOperation } from '../../src/a2a/operations.js'
 import type { Operation } from '../../src/a2a/operations.js'
@@ -38,12 +41,14 @@ export class Style {
 
   /** Path of the task that a call answers. */
   get task (): string {
-    return [...this.binding === 'JSONRPC' ? ['result'] : [], ...this.proto ? ['task'] : []].join('.')
+    return [...(this.binding === 'JSONRPC' ? ['result'] : []), ...(this.proto ? ['task'] : [])].join('.')
   }
 
   part (data: unknown, mediaType = TYPE, metadata: object = {}): object {
     if (this.version === '1.0') return { data, mediaType, metadata }
-    return this.binding === 'JSONRPC' ? { kind: 'data', data, metadata: { mimeType: mediaType, ...metadata } } : { data: { data }, metadata: { mimeType: mediaType, ...metadata } }
+    return this.binding === 'JSONRPC'
+      ? { kind: 'data', data, metadata: { mimeType: mediaType, ...metadata } }
+      : { data: { data }, metadata: { mimeType: mediaType, ...metadata } }
   }
 
   text (text: string): object {
@@ -52,15 +57,35 @@ export class Style {
 
   message (parts: readonly object[], more: object = {}, role: 'agent' | 'user' = 'agent'): object {
     const list = this.proto && this.version === '0.3' ? { content: parts } : { parts }
-    return { ...(this.proto ? {} : { kind: 'message' }), messageId: 'm', role: this.proto ? `ROLE_${role.toUpperCase()}` : role, ...list, ...more }
+    return {
+      ...(this.proto ? {} : { kind: 'message' }),
+      messageId: 'm',
+      role: this.proto ? `ROLE_${role.toUpperCase()}` : role,
+      ...list,
+      ...more
+    }
   }
 
   state (state: string): string {
     return this.proto ? `TASK_STATE_${state.toUpperCase().replaceAll('-', '_')}` : state
   }
 
-  taskOf (state: string, { message, artifacts = [], ...more }: { message?: object, artifacts?: readonly (readonly object[])[] } & Readonly<Record<string, unknown>> = {}): object {
-    return { ...(this.proto ? {} : { kind: 'task' }), id: 't1', contextId: 'c1', status: { state: this.state(state), ...(message === undefined ? {} : { message }) }, artifacts: artifacts.map((parts, i) => ({ artifactId: String(i), parts })), ...more }
+  taskOf (
+    state: string,
+    {
+      message,
+      artifacts = [],
+      ...more
+    }: { message?: object; artifacts?: readonly (readonly object[])[] } & Readonly<Record<string, unknown>> = {}
+  ): object {
+    return {
+      ...(this.proto ? {} : { kind: 'task' }),
+      id: 't1',
+      contextId: 'c1',
+      status: { state: this.state(state), ...(message === undefined ? {} : { message }) },
+      artifacts: artifacts.map((parts, i) => ({ artifactId: String(i), parts })),
+      ...more
+    }
   }
 
   /** The body of an answer, or an event. */
@@ -78,15 +103,31 @@ export class Style {
   }
 
   status (state: string, more: object = {}): Buffer {
-    return this.body('statusUpdate', { ...(this.proto ? {} : { kind: 'status-update', final: false }), taskId: 't1', contextId: 'c1', status: { state: this.state(state), ...more } })
+    return this.body('statusUpdate', {
+      ...(this.proto ? {} : { kind: 'status-update', final: false }),
+      taskId: 't1',
+      contextId: 'c1',
+      status: { state: this.state(state), ...more }
+    })
   }
 
   artifact (parts: readonly object[], more: object = {}): Buffer {
-    return this.body('artifactUpdate', { ...(this.proto ? {} : { kind: 'artifact-update' }), taskId: 't1', contextId: 'c1', artifact: { artifactId: 'a', parts }, ...more })
+    return this.body('artifactUpdate', {
+      ...(this.proto ? {} : { kind: 'artifact-update' }),
+      taskId: 't1',
+      contextId: 'c1',
+      artifact: { artifactId: 'a', parts },
+      ...more
+    })
   }
 }
 
-export const STYLES = [new Style('1.0', 'JSONRPC'), new Style('1.0', 'HTTP+JSON'), new Style('0.3', 'JSONRPC'), new Style('0.3', 'HTTP+JSON')]
+export const STYLES = [
+  new Style('1.0', 'JSONRPC'),
+  new Style('1.0', 'HTTP+JSON'),
+  new Style('0.3', 'JSONRPC'),
+  new Style('0.3', 'HTTP+JSON')
+]
 export const V1 = STYLES[0] as Style
 
 export const SCHEMA = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
@@ -113,16 +154,42 @@ export interface Asking {
 
 export interface Asked { readonly decision: Decision, readonly review: ResponseEvaluator | null }
 
-export function ask (policy: AgentPolicy, { style = V1, operation = 'SendMessage', requested = [], message = {}, taskId = null, record = null, tracer }: Asking = {}): Asked {
+export function ask (
+  policy: AgentPolicy,
+  { style = V1, operation = 'SendMessage', requested = [], message = {}, taskId = null, record = null, tracer }: Asking = {}
+): Asked {
   const sends = operation === 'SendMessage' || operation === 'SendStreamingMessage'
   const content = { ...style.message([style.text('x')], taskId === null ? {} : { taskId }, 'user'), ...message }
   const params = sends ? { [style.version === '0.3' && style.binding === 'HTTP+JSON' ? 'request' : 'message']: content } : { id: taskId }
-  const text = JSON.stringify(style.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method: methodOfOperation(operation, style.version), params } : params)
-  const call = readCall({ bytes: Buffer.from(style.binding === 'JSONRPC' || sends ? text : ''), binding: style.binding, version: style.version, contentType: 'application/json', restOperation: style.binding === 'JSONRPC' ? null : operation, limits: LIMITS })
-  const decision = decide({ call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [], record }, policy)
+  const text = JSON.stringify(
+    style.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method: methodOfOperation(operation, style.version), params } : params
+  )
+  const call = readCall({
+    bytes: Buffer.from(style.binding === 'JSONRPC' || sends ? text : ''),
+    binding: style.binding,
+    version: style.version,
+    contentType: 'application/json',
+    restOperation: style.binding === 'JSONRPC' ? null : operation,
+    limits: LIMITS
+  })
+  const decision = decide(
+    { call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [], record },
+    policy
+  )
   return {
     decision,
-    review: evaluatorOf({ policy, decision, requested, operation, binding: style.binding, version: style.version, id: call.idValue, taskId, limits: LIMITS, tracer: tracer ?? null })
+    review: evaluatorOf({
+      policy,
+      decision,
+      requested,
+      operation,
+      binding: style.binding,
+      version: style.version,
+      id: call.idValue,
+      taskId,
+      limits: LIMITS,
+      tracer: tracer ?? null
+    })
   }
 }
 

@@ -10,7 +10,13 @@ import { sentencesOf, unsaid } from '../helpers/sentences.js'
 const EXT = 'https://example.com/ext/order/v1'
 const NAMED: PolicyConfig = {
   uri: EXT,
-  request: [{ id: 'r', select: { part: { mediaType: 'application/json;schema=*' } }, schema: { fromCard: ['/schemas/{schema}', '/capabilities/extensions/{self}/params/schemas/{schema}'] } }]
+  request: [
+    {
+      id: 'r',
+      select: { part: { mediaType: 'application/json;schema=*' } },
+      schema: { fromCard: ['/schemas/{schema}', '/capabilities/extensions/{self}/params/schemas/{schema}'] }
+    }
+  ]
 }
 
 const card = (extensions: readonly object[] = [], more: object = {}): AgentCard => {
@@ -23,40 +29,69 @@ const printed: string[] = []
 
 function lint (one: AgentCard, inForce: LintOptions['inForce'] = {}, options: Partial<LintOptions> & { old?: AgentCard } = {}): string[] {
   const { old = one, ...rest } = options
-  const lines = lintCards({ cards: { 0.3: old, '1.0': one }, inForce, byDefault: [], known: inForce, ...rest }).map(({ message, hint }) => `${message} (${hint})`)
+  const lines = lintCards({ cards: { 0.3: old, '1.0': one }, inForce, byDefault: [], known: inForce, ...rest }).map(
+    ({ message, hint }) => `${message} (${hint})`
+  )
   printed.push(...lines)
   return lines
 }
 
-t.test('a card and policies that fit say nothing', async t => {
+t.test('a matching card and policies produce no warnings', async t => {
   t.same(lint(card()), [])
-  t.same(lint(card([{ uri: EXT }], { defaultInputModes: ['application/json;schema=a', 'text/plain', 'nonsense', 7] }), { p: { uri: EXT, owns: { headers: ['x'] } } }), [])
-  t.same(lint(card([{ uri: EXT, required: true, params: { schemas: { a: {} } } }], { defaultInputModes: ['application/json;schema=a'] }), { p: NAMED }), [])
+  t.same(
+    lint(card([{ uri: EXT }], { defaultInputModes: ['application/json;schema=a', 'text/plain', 'nonsense', 7] }), {
+      p: { uri: EXT, owns: { headers: ['x'] } }
+    }),
+    []
+  )
+  t.same(
+    lint(card([{ uri: EXT, required: true, params: { schemas: { a: {} } } }], { defaultInputModes: ['application/json;schema=a'] }), {
+      p: NAMED
+    }),
+    []
+  )
 })
 
-t.test('a policy for what no card declares', async t => {
+t.test('a policy for an extension that no card declares', async t => {
   const near = 'https://example.com/ext/order/v2'
-  t.same(lint(card([{ uri: near }]), { p: { uri: EXT } }), [`policy "p" is for "${EXT}", which the card does not declare (did you mean "${near}"? If both are the same, name it in aliases)`])
-  t.same(lint(card(), { p: { uri: EXT } }), [`policy "p" is for "${EXT}", which the card does not declare (it declares none)`])
-  t.same(lint(card([{ uri: 'urn:other' }]), { p: { uri: EXT } }), [`policy "p" is for "${EXT}", which the card does not declare (it declares "urn:other")`])
-  t.same(lint(card([{ uri: 'urn:old' }]), { p: { uri: EXT, aliases: [{ uri: 'urn:old', relation: 'satisfies' }] } }),
-    [`policy "p" is for "${EXT}", which the card does not declare (it declares "urn:old", an alias that counts as it where it is required; rules do not run for it)`])
+  t.same(lint(card([{ uri: near }]), { p: { uri: EXT } }), [
+    `policy "p" applies to "${EXT}", which the card does not declare (did you mean "${near}"? If both are the same, name it in aliases)`
+  ])
+  t.same(lint(card(), { p: { uri: EXT } }), [`policy "p" applies to "${EXT}", which the card does not declare (it declares none)`])
+  t.same(lint(card([{ uri: 'urn:other' }]), { p: { uri: EXT } }), [
+    `policy "p" applies to "${EXT}", which the card does not declare (it declares "urn:other")`
+  ])
+  t.same(lint(card([{ uri: 'urn:old' }]), { p: { uri: EXT, aliases: [{ uri: 'urn:old', relation: 'satisfies' }] } }), [
+    `policy "p" applies to "${EXT}", which the card does not declare (it declares "urn:old", an alias that satisfies the requirement; rules do not run for the alias)`
+  ])
   t.same(lint(card([{ uri: 'urn:old' }]), { p: { uri: EXT, aliases: [{ uri: 'urn:old', relation: 'same' }] } }), [])
-  t.same(lint(card([{ uri: 'urn:x' }]), { p: { uriPattern: 'https://*.example/*' } }), ['policy "p" is for "https://*.example/*", and the card declares nothing like it (it declares "urn:x")'])
+  t.same(lint(card([{ uri: 'urn:x' }]), { p: { uriPattern: 'https://*.example/*' } }), [
+    'policy "p" applies to "https://*.example/*", and the card declares no such extension (it declares "urn:x")'
+  ])
   t.same(lint(card([{ uri: 'https://a.example/x' }]), { p: { uriPattern: 'https://*.example/*' } }), [])
   t.same(lint(card(), { p: { uri: EXT } }, { byDefault: ['p'] }), [], 'nobody chose it')
-  t.same(lint(card(), { p: { uri: EXT } }, { old: card([{ uri: EXT }]) }), [`only the card for 0.3 declares "${EXT}" (each client is held to the card of its version)`], 'either card counts')
+  t.same(
+    lint(card(), { p: { uri: EXT } }, { old: card([{ uri: EXT }]) }),
+    [`only the card for 0.3 declares "${EXT}" (the card of its version applies to each client)`],
+    'either card counts'
+  )
 })
 
-t.test('extensions of the card and the policies there are', async t => {
+t.test('extensions of the card and existing policies', async t => {
   const data: PolicyConfig = { uri: EXT }
-  const refused = (hint: string): string => `/capabilities/extensions/0 requires "${EXT}", which only adds data to the card: clients that do not ask for it are refused for nothing (${hint})`
+  const refused = (hint: string): string =>
+    `/capabilities/extensions/0 requires "${EXT}", which only adds data to the card: the gateway rejects clients that do not request it, without a benefit (${hint})`
   const idle = `/capabilities/extensions/0 declares "${EXT}"; the policy "order" for it is not in force (name it in extensions of the agent)`
   t.same(lint(card([{ uri: EXT }]), {}, { known: { order: NAMED } }), [idle])
-  t.same(lint(card([{ uri: EXT, required: true }]), { order: data }), [refused('activation.required: never in its policy, or required: false in the card')])
+  t.same(lint(card([{ uri: EXT, required: true }]), { order: data }), [
+    refused('activation.required: never in its policy, or required: false in the card')
+  ])
   t.same(lint(card([{ uri: EXT, required: true }]), { order: { ...data, activation: { required: 'never' } } }), [], 'mended')
   t.same(lint(card([{ uri: EXT, required: true }]), { order: { ...data, mode: 'off' } }), [], 'not looked at')
-  t.same(lint(card([{ uri: EXT, required: true }]), {}, { known: { order: { ...NAMED, activation: { required: 'never' } } } }), [idle, refused('put the policy "order" in force')])
+  t.same(lint(card([{ uri: EXT, required: true }]), {}, { known: { order: { ...NAMED, activation: { required: 'never' } } } }), [
+    idle,
+    refused('put the policy "order" in force')
+  ])
   t.same(lint(card([{ uri: EXT, required: true }])), [], 'nothing is known of it')
   for (const duties of [{ owns: { headers: ['x'] } }, { methods: { m: {} } }, { activation: { signals: ['listed'] } }] as const) {
     t.same(lint(card([{ uri: EXT, required: true }]), { order: { ...data, ...duties } }), [], Object.keys(duties).join())
@@ -65,20 +100,46 @@ t.test('extensions of the card and the policies there are', async t => {
 
 t.test('schemas by name', async t => {
   const extension = { uri: EXT, params: { schemas: { order: {}, 'in/voice': {} } } }
-  t.same(lint(card([extension], { defaultInputModes: ['application/json;schema=orders'], skills: [{ outputModes: ['application/json; schema="in/voice"'] }, 7] }), { p: NAMED }), [
-    'defaultInputModes[0] names the schema "orders", which the card does not declare (did you mean "order"?)',
-    'no input or output mode names the schema "order" at "/capabilities/extensions/0/params/schemas/order" (clients learn of it by application/json;schema=NAME in defaultInputModes or the modes of a skill)'
+  t.same(
+    lint(
+      card([extension], {
+        defaultInputModes: ['application/json;schema=orders'],
+        skills: [{ outputModes: ['application/json; schema="in/voice"'] }, 7]
+      }),
+      { p: NAMED }
+    ),
+    [
+      'defaultInputModes[0] names the schema "orders", which the card does not declare (did you mean "order"?)',
+      'no input or output mode names the schema "order" at "/capabilities/extensions/0/params/schemas/order" (clients find it through application/json;schema=NAME in defaultInputModes or the modes of a skill)'
+    ]
+  )
+  t.same(
+    lint(
+      card([{ uri: 'urn:first' }, extension], {
+        skills: [{ input_modes: ['application/json;schema=b', 'application/json;schema=order', 'application/json;schema=in%2fvoice'] }]
+      }),
+      { p: NAMED }
+    ),
+    [
+      'skills[0].input_modes[0] names the schema "b", which the card does not declare (it declares "order", "in/voice")',
+      'skills[0].input_modes[2] names the schema "in%2fvoice", which the card does not declare (it declares "order", "in/voice")',
+      'no input or output mode names the schema "in/voice" at "/capabilities/extensions/1/params/schemas/in~1voice" (clients find it through application/json;schema=NAME in defaultInputModes or the modes of a skill)'
+    ]
+  )
+  t.same(lint(card([{ uri: EXT }], { defaultOutputModes: ['application/json;schema=b'] }), { p: NAMED }), [
+    'defaultOutputModes[0] names the schema "b", which the card does not declare (it declares none)'
   ])
-  t.same(lint(card([{ uri: 'urn:first' }, extension], { skills: [{ input_modes: ['application/json;schema=b', 'application/json;schema=order', 'application/json;schema=in%2fvoice'] }] }), { p: NAMED }), [
-    'skills[0].input_modes[0] names the schema "b", which the card does not declare (it declares "order", "in/voice")',
-    'skills[0].input_modes[2] names the schema "in%2fvoice", which the card does not declare (it declares "order", "in/voice")',
-    'no input or output mode names the schema "in/voice" at "/capabilities/extensions/1/params/schemas/in~1voice" (clients learn of it by application/json;schema=NAME in defaultInputModes or the modes of a skill)'
-  ])
-  t.same(lint(card([{ uri: EXT }], { defaultOutputModes: ['application/json;schema=b'] }), { p: NAMED }), ['defaultOutputModes[0] names the schema "b", which the card does not declare (it declares none)'])
-  const [recent, old] = [card([{ uri: EXT }], { schemas: { order: {} } }), card([{ uri: EXT }], { defaultInputModes: ['application/json;schema=order'] })]
-  t.same(lint(recent, { p: NAMED }, { old }), [
-    'the key "schemas" at the root of the card is no field of AgentCard: parsers with types drop it (it could live in /capabilities/extensions/0/params/schemas)'
-  ], 'one card may hold the schema, the other the mode')
+  const [recent, old] = [
+    card([{ uri: EXT }], { schemas: { order: {} } }),
+    card([{ uri: EXT }], { defaultInputModes: ['application/json;schema=order'] })
+  ]
+  t.same(
+    lint(recent, { p: NAMED }, { old }),
+    [
+      'the key "schemas" at the root of the card is not a field of AgentCard: typed parsers drop it (it could be in /capabilities/extensions/0/params/schemas)'
+    ],
+    'one card may hold the schema, the other the mode'
+  )
   const large = card([extension], { defaultInputModes: Array.from({ length: 5_000 }, (_, index) => `application/json;schema=n${index}`) })
   const begun = Date.now()
   t.equal(lint(large, { p: NAMED }).length, 102)
@@ -87,20 +148,40 @@ t.test('schemas by name', async t => {
 
 t.test('the card itself', async t => {
   const official = 'https://a2a-protocol.org/extensions/mine/v1'
-  t.same(lint(card([{ uri: official }], { preferredTransport: 'GRPC', additionalInterfaces: [{ url: 'http://agent.test/rpc', transport: 'JSONRPC' }], 'x-\u202e"': 1, default_input_modes: [] })), [
-    'the interface GRPC 0.3 http://agent.test/ is not carried: the gateway does not carry the binding "GRPC" (it is left out of the served card)',
-    `/capabilities/extensions/0 declares "${official}": that prefix is reserved for extensions of the A2A project (an extension of your own needs a URI of your own)`,
-    'the key "x-\\u202e\\"" at the root of the card is no field of AgentCard: parsers with types drop it (it could live in params of its extension: /capabilities/extensions/0/params)'
-  ])
+  t.same(
+    lint(
+      card([{ uri: official }], {
+        preferredTransport: 'GRPC',
+        additionalInterfaces: [{ url: 'http://agent.test/rpc', transport: 'JSONRPC' }],
+        'x-\u202e"': 1,
+        default_input_modes: []
+      })
+    ),
+    [
+      'the interface GRPC 0.3 http://agent.test/ is not served: the gateway does not support the binding "GRPC" (the gateway removes it from the served card)',
+      `/capabilities/extensions/0 declares "${official}": that prefix is reserved for extensions of the A2A project (use a URI of your own for your own extension)`,
+      'the key "x-\\u202e\\"" at the root of the card is not a field of AgentCard: typed parsers drop it (it could be in params of its extension: /capabilities/extensions/0/params)'
+    ]
+  )
 })
 
 t.test('twins that disagree', async t => {
-  const hint = '(each client is held to the card of its version)'
-  t.same(lint(card([{ uri: 'urn:a' }, { uri: 'urn:b', required: true }, { uri: 'urn:c' }, { uri: 'urn:d', required: true }]), {}, { old: card([{ uri: 'urn:b' }, { uri: 'urn:c', required: true }, { uri: 'urn:d', required: true }, { uri: 'urn:e' }]) }), [
-    `only the card for 0.3 declares "urn:e" ${hint}`, `only the card for 1.0 declares "urn:a" ${hint}`, `only the card for 1.0 requires "urn:b" ${hint}`, `only the card for 0.3 requires "urn:c" ${hint}`
-  ])
+  const hint = '(the card of its version applies to each client)'
+  t.same(
+    lint(
+      card([{ uri: 'urn:a' }, { uri: 'urn:b', required: true }, { uri: 'urn:c' }, { uri: 'urn:d', required: true }]),
+      {},
+      { old: card([{ uri: 'urn:b' }, { uri: 'urn:c', required: true }, { uri: 'urn:d', required: true }, { uri: 'urn:e' }]) }
+    ),
+    [
+      `only the card for 0.3 declares "urn:e" ${hint}`,
+      `only the card for 1.0 declares "urn:a" ${hint}`,
+      `only the card for 1.0 requires "urn:b" ${hint}`,
+      `only the card for 0.3 requires "urn:c" ${hint}`
+    ]
+  )
 })
 
-t.test('every sentence has been said', async t => {
+t.test('every message has been produced', async t => {
   t.same(unsaid(['src/a2a/card/lint.ts', 'src/policy/card/lint.ts', 'src/policy/card/schema-names.ts'].flatMap(sentencesOf), printed), [])
 })

@@ -13,8 +13,18 @@ type Relation = CorrelationConfig['check']['relation']
 const OFFER = { on: 'response', select: { metadata: { in: ['status'], key: 'offer' } } } as const
 const CHOICE = { on: 'request', select: { metadata: { key: 'choice' } } } as const
 
-function policyOf (relation: Relation, more: { readonly remember?: object, readonly check?: object } & Partial<Omit<CorrelationConfig, 'remember' | 'check'>> = {}, mode: Mode = 'enforce', responses: Mode = 'observe'): CompiledPolicy {
-  const config: CorrelationConfig = { id: 'c', ...more, remember: { ...OFFER, pick: '/*', ...more.remember }, check: { ...CHOICE, pick: '/*', relation, ...more.check } }
+function policyOf (
+  relation: Relation,
+  more: { readonly remember?: object; readonly check?: object } & Partial<Omit<CorrelationConfig, 'remember' | 'check'>> = {},
+  mode: Mode = 'enforce',
+  responses: Mode = 'observe'
+): CompiledPolicy {
+  const config: CorrelationConfig = {
+    id: 'c',
+    ...more,
+    remember: { ...OFFER, pick: '/*', ...more.remember },
+    check: { ...CHOICE, pick: '/*', relation, ...more.check }
+  }
   return compiled({ correlations: [compileCorrelation(config, mode, responses, context)] })
 }
 
@@ -24,7 +34,13 @@ function judge (policy: CompiledPolicy, offer: unknown, choice: unknown): Violat
   const violations: Violation[] = []
   correlate(policy, status(offer === undefined ? {} : { offer }), 'response', before, violations)
   const record: TaskRecord = new Map(before.take() ?? [])
-  correlate(policy, request({ taskId: 't', metadata: choice === undefined ? {} : { choice } }), 'request', new TaskMemory(record), violations)
+  correlate(
+    policy,
+    request({ taskId: 't', metadata: choice === undefined ? {} : { choice } }),
+    'request',
+    new TaskMemory(record),
+    violations
+  )
   return violations
 }
 
@@ -62,40 +78,87 @@ t.test('relations', async t => {
   ]
   for (const [relation, offer, choice, at] of rows) {
     const found = judge(policyOf(relation), offer, choice)
-    t.same(found.map(one => one.path), at === null ? [] : [`params.message.metadata.choice${at}`], `${relation} ${JSON.stringify(offer)} ${JSON.stringify(choice)}`)
+    t.same(
+      found.map(one => one.path),
+      at === null ? [] : [`params.message.metadata.choice${at}`],
+      `${relation} ${JSON.stringify(offer)} ${JSON.stringify(choice)}`
+    )
   }
   t.equal(judge(policyOf('subset'), JSON.parse('[{"__proto__":1}]'), [{}]).length, 1, '__proto__ is a member like any other')
 })
 
-t.test('what the caller is told, without a value', async t => {
+t.test('the message for the caller, without a value', async t => {
   const secret = 'client-secret'
   const [found] = judge(policyOf('subset'), ['agent-secret'], [secret])
-  t.match(found, { message: 'must be among what the agent sent earlier in this task', reason: 'EXTENSION_DATA_INVALID', rule: 'c', extension: 'p', mode: 'enforce', uri: 'urn:ext' })
-  t.equal(judge(policyOf('equalSet'), ['a', 'b', 'c'], ['a'])[0]?.message, 'leaves out 2 of the values that the agent sent earlier in this task; send each exactly once')
-  t.equal(judge(policyOf('equalSet'), ['a'], ['a', 'a'])[0]?.message, 'comes a second time; send each value that the agent sent earlier in this task exactly once')
-  t.equal(judge(policyOf('sameLength'), ['a'], [])[0]?.message, 'must hold as many values as what the agent sent earlier in this task: 1')
-  t.equal(judge(policyOf('member'), ['a'], ['a', 'a'])[0]?.message, 'is one too many: choose one of what the agent sent earlier in this task')
-  t.match(judge(policyOf('subset', { error: { class: 'conflict', message: 'Choose again.', reason: 'NOT_OFFERED' } }), [], ['x'])[0], { message: 'Choose again.', isStandalone: true, reason: 'EXTENSION_CONFLICT', customReason: 'NOT_OFFERED' })
+  t.match(found, {
+    message: 'must be one of the values that the agent sent earlier in this task',
+    reason: 'EXTENSION_DATA_INVALID',
+    rule: 'c',
+    extension: 'p',
+    mode: 'enforce',
+    uri: 'urn:ext'
+  })
+  t.equal(
+    judge(policyOf('equalSet'), ['a', 'b', 'c'], ['a'])[0]?.message,
+    'leaves out 2 of the values that the agent sent earlier in this task; send each exactly once'
+  )
+  t.equal(
+    judge(policyOf('equalSet'), ['a'], ['a', 'a'])[0]?.message,
+    'occurs twice; send each value that the agent sent earlier in this task exactly once'
+  )
+  t.equal(judge(policyOf('sameLength'), ['a'], [])[0]?.message, 'must have as many values as the agent sent earlier in this task: 1')
+  t.equal(
+    judge(policyOf('member'), ['a'], ['a', 'a'])[0]?.message,
+    'is one too many: choose one of the values that the agent sent earlier in this task'
+  )
+  t.match(judge(policyOf('subset', { error: { class: 'conflict', message: 'Choose again.', reason: 'NOT_OFFERED' } }), [], ['x'])[0], {
+    message: 'Choose again.',
+    isStandalone: true,
+    reason: 'EXTENSION_CONFLICT',
+    customReason: 'NOT_OFFERED'
+  })
 })
 
-t.test('what pointers pick', async t => {
+t.test('values that pointers select', async t => {
   const tools = { nested: { tools: [{ id: 'a' }, { id: 'b' }] }, tools: [{ id: 'c' }] }
-  const kagent = (first: boolean): CompiledPolicy => policyOf('equalSet', { remember: { pick: ['/nested/tools/*/id', '/tools/*/id'], first }, check: { pick: '/approvals/*/id' } })
+  const kagent = (first: boolean): CompiledPolicy =>
+    policyOf('equalSet', { remember: { pick: ['/nested/tools/*/id', '/tools/*/id'], first }, check: { pick: '/approvals/*/id' } })
   const approving = (...ids: string[]): object => ({ approvals: ids.map(id => ({ id, approved: true })) })
   t.same(judge(kagent(true), tools, approving('b', 'a')), [])
   t.same(judge(kagent(true), { tools: tools.tools }, approving('c')), [], 'the first that leads anywhere')
   t.same(judge(kagent(true), tools, approving('a')).length, 1)
   t.same(judge(kagent(true), tools, approving('a', 'b', 'c')).map(one => one.path), ['params.message.metadata.choice.approvals[2].id'])
   t.same(judge(kagent(false), tools, approving('a', 'b', 'c')), [], 'all of them')
-  t.same(judge(policyOf('member', { remember: { pick: '/*/id' }, check: { pick: '/1/x~1y' } }), { a: { id: 1 }, b: { id: 2 }, c: 3 }, [0, { 'x/y': 2 }]), [], 'members, items, escapes')
-  t.same(judge(compiled({ correlations: [compileCorrelation({ id: 'c', remember: OFFER, check: { ...CHOICE, relation: 'member' } }, 'enforce', 'observe', context)] }), { a: 1 }, { a: 1 }), [], 'without a pointer the value itself')
+  t.same(
+    judge(policyOf('member', { remember: { pick: '/*/id' }, check: { pick: '/1/x~1y' } }), { a: { id: 1 }, b: { id: 2 }, c: 3 }, [
+      0,
+      { 'x/y': 2 }
+    ]),
+    [],
+    'members, items, escapes'
+  )
+  t.same(
+    judge(
+      compiled({
+        correlations: [
+          compileCorrelation({ id: 'c', remember: OFFER, check: { ...CHOICE, relation: 'member' } }, 'enforce', 'observe', context)
+        ]
+      }),
+      { a: 1 },
+      { a: 1 }
+    ),
+    [],
+    'without a pointer the value itself'
+  )
   t.same(judge(policyOf('subset', { check: { pick: '/constructor' } }), [], {}), [], 'own members only')
 })
 
-t.test('nothing to check, and nothing known', async t => {
+t.test('no values to check, and no known values', async t => {
   t.same(judge(policyOf('equalSet', { onUnknown: 'reject' }), ['a'], undefined), [], 'nothing is chosen')
   t.same(judge(policyOf('equalSet'), undefined, ['a']), [], 'nothing was offered')
-  t.match(judge(policyOf('equalSet', { onUnknown: 'reject' }), undefined, ['a']), [{ message: 'cannot be judged: nothing is known of what it must be compared with', mode: 'enforce' }])
+  t.match(judge(policyOf('equalSet', { onUnknown: 'reject' }), undefined, ['a']), [
+    { message: 'cannot be evaluated: the gateway does not know the values to compare it with', mode: 'enforce' }
+  ])
   const violations: Violation[] = []
   const choice = request({ taskId: 't', metadata: { choice: ['a'] } })
   correlate(policyOf('equalSet'), choice, 'request', new TaskMemory(null), violations)
@@ -125,11 +188,21 @@ t.test('other directions', async t => {
   const violations: Violation[] = []
   const asked = { on: 'request', select: { metadata: { key: 'x' } } } as const
   const told = { on: 'response', select: { metadata: { in: ['status'], key: 'x' } } } as const
-  const back = (mode: Mode, responses: Mode): CompiledPolicy => compiled({ correlations: [compileCorrelation({ id: 'c', remember: asked, check: { ...told, relation: 'member' } }, mode, responses, context)] })
+  const back = (mode: Mode, responses: Mode): CompiledPolicy =>
+    compiled({
+      correlations: [compileCorrelation({ id: 'c', remember: asked, check: { ...told, relation: 'member' } }, mode, responses, context)]
+    })
   correlate(back('enforce', 'enforce'), request({ metadata: { x: 1 } }), 'request', memory, violations)
-  for (const responses of ['enforce', 'observe', 'off'] as const) correlate(back('enforce', responses), status({ x: 2 }), 'response', memory, violations)
-  t.match(violations, [{ mode: 'enforce', reason: 'INVALID_AGENT_RESPONSE', message: 'must be among what the client sent earlier in this task' }, { mode: 'observe' }])
-  const same = compiled({ correlations: [compileCorrelation({ id: 'd', remember: told, check: { ...told, relation: 'equalSet' } }, 'enforce', 'enforce', context)] })
+  for (const responses of ['enforce', 'observe', 'off'] as const) {
+    correlate(back('enforce', responses), status({ x: 2 }), 'response', memory, violations)
+  }
+  t.match(violations, [
+    { mode: 'enforce', reason: 'INVALID_AGENT_RESPONSE', message: 'must be one of the values that the client sent earlier in this task' },
+    { mode: 'observe' }
+  ])
+  const same = compiled({
+    correlations: [compileCorrelation({ id: 'd', remember: told, check: { ...told, relation: 'equalSet' } }, 'enforce', 'enforce', context)]
+  })
   violations.length = 0
   for (const x of ['a', 'a', 'b']) correlate(same, status({ x }), 'response', memory, violations)
   t.equal(violations.length, 1, 'what is said is compared with what was said before')
@@ -144,15 +217,17 @@ t.test('conditions are of the check, verdicts and modes of its side', async t =>
   t.equal(judge(policyOf('subset', {}, 'off'), ['a'], ['b']).length, 0)
 })
 
-t.test('lists that are too long to be kept', async t => {
+t.test('lists that are too long to store', async t => {
   const many = (n: number): number[] => Array.from({ length: n }, (_, i) => i)
   t.same(judge(policyOf('equalSet'), many(1000), many(1000)), [])
   t.equal(judge(policyOf('equalSet'), many(1000), many(999)).length, 1)
   t.same(judge(policyOf('subset'), many(1001), [-1]), [], 'not known')
-  t.match(judge(policyOf('subset', { onUnknown: 'reject' }), many(1001), [1]), [{ message: 'cannot be judged: there are too many values in what it must be compared with' }])
+  t.match(judge(policyOf('subset', { onUnknown: 'reject' }), many(1001), [1]), [
+    { message: 'cannot be evaluated: there are too many of the values to compare it with' }
+  ])
   t.same(judge(policyOf('sameLength'), many(5000), many(5000)), [])
   t.equal(judge(policyOf('sameLength'), many(5000), many(4999)).length, 1)
-  t.match(judge(policyOf('subset'), [1], many(1001)), [{ message: /^holds more than 1000 values/ }])
+  t.match(judge(policyOf('subset'), [1], many(1001)), [{ message: /^contains more than 1000 values/ }])
   const memory = new TaskMemory(null)
   correlate(policyOf('subset'), status({ offer: many(1000) }), 'response', memory, [])
   t.ok((memory.get('c:p/c') ?? '').length < 17_100)
@@ -161,12 +236,19 @@ t.test('lists that are too long to be kept', async t => {
 })
 
 t.test('property: subset and equalSet agree with a naive comparison', async t => {
-  const value = fc.oneof(fc.constantFrom('a', 'b', 1, '1', true, null), fc.dictionary(fc.constantFrom('x', 'y'), fc.constantFrom(1, '1')), fc.array(fc.constantFrom(1, 2), { maxLength: 2 }))
+  const value = fc.oneof(
+    fc.constantFrom('a', 'b', 1, '1', true, null),
+    fc.dictionary(fc.constantFrom('x', 'y'), fc.constantFrom(1, '1')),
+    fc.array(fc.constantFrom(1, 2), { maxLength: 2 })
+  )
   const equal = (one: unknown, other: unknown): boolean => {
     if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other
     if (Array.isArray(one) !== Array.isArray(other)) return false
     const keys = Object.keys(one)
-    return keys.length === Object.keys(other).length && keys.every(key => Object.hasOwn(other, key) && equal((one as Record<string, unknown>)[key], (other as Record<string, unknown>)[key]))
+    return (
+      keys.length === Object.keys(other).length &&
+      keys.every(key => Object.hasOwn(other, key) && equal((one as Record<string, unknown>)[key], (other as Record<string, unknown>)[key]))
+    )
   }
   const among = (list: unknown[], one: unknown): boolean => list.some(other => equal(one, other))
   const policies = { subset: policyOf('subset'), equalSet: policyOf('equalSet') }

@@ -24,7 +24,8 @@ export const objectSchemas = parse(readFileSync(join(ROOT, 'config/extensions/ob
 /** Through JSON, as cards come: `__proto__` is then an ordinary member. */
 export function card (more: object | string = {}): AgentCard {
   const base = { name: 'a', url: 'http://agent.test/rpc', protocolVersion: '0.3.0' }
-  const value: unknown = typeof more === 'string' ? { ...base, ...JSON.parse(more) as object } : JSON.parse(JSON.stringify({ ...base, ...more }))
+  const value: unknown =
+    typeof more === 'string' ? { ...base, ...(JSON.parse(more) as object) } : JSON.parse(JSON.stringify({ ...base, ...more }))
   const read = readCard(value)
   if (!read.ok) throw new Error(read.problem)
   return read.card
@@ -39,8 +40,24 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     name: 'a',
     path: '',
     host: null,
-    upstream: { url: 'http://agent.test', timeouts: { connect: 1, headers: 1, idle: 0, queue: 1, total: 0 }, connections: 1, tls: { ca: null, cert: null, key: null, serverName: null }, extensionHeader: { spelling: 'auto', form: 'repeated' } },
-    card: { url: null, file: null, refresh: 1, maxStale: 1, onUnavailable: 'reject', signature: 'strip', interfaces: [], advertise: [], schemas: {} },
+    upstream: {
+      url: 'http://agent.test',
+      timeouts: { connect: 1, headers: 1, idle: 0, queue: 1, total: 0 },
+      connections: 1,
+      tls: { ca: null, cert: null, key: null, serverName: null },
+      extensionHeader: { spelling: 'auto', form: 'repeated' }
+    },
+    card: {
+      url: null,
+      file: null,
+      refresh: 1,
+      maxStale: 1,
+      onUnavailable: 'reject',
+      signature: 'strip',
+      interfaces: [],
+      advertise: [],
+      schemas: {}
+    },
     concurrency: { requests: 1, streams: 1 },
     mode: 'enforce',
     enforceOn: 'messages',
@@ -57,10 +74,28 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
   }
 }
 
-export function policyOf (cardMore: object | string, policies: Readonly<Record<string, PolicyConfig>>, agentMore: Partial<AgentConfig> = {}, more: Partial<CompileOptions> = {}): AgentPolicy {
+export function policyOf (
+  cardMore: object | string,
+  policies: Readonly<Record<string, PolicyConfig>>,
+  agentMore: Partial<AgentConfig> = {},
+  more: Partial<CompileOptions> = {}
+): AgentPolicy {
   const listed = Object.keys(policies)
-  const config = agent({ extensions: listed, policies: listed.map(name => ({ name, policy: policies[name] as PolicyConfig, layers: ['file'], from: {} })), dependencies: policies, ...agentMore })
-  return compileAgentPolicy({ agent: config, maxExtensions: 8, card: card(cardMore), otherCard: null, cache: new SchemaCache(), secretOf: () => '"a secret"', ...more })
+  const config = agent({
+    extensions: listed,
+    policies: listed.map(name => ({ name, policy: policies[name] as PolicyConfig, layers: ['file'], from: {} })),
+    dependencies: policies,
+    ...agentMore
+  })
+  return compileAgentPolicy({
+    agent: config,
+    maxExtensions: 8,
+    card: card(cardMore),
+    otherCard: null,
+    cache: new SchemaCache(),
+    secretOf: () => '"a secret"',
+    ...more
+  })
 }
 
 export interface Sent {
@@ -80,11 +115,39 @@ export interface Sent {
 export function send (policy: AgentPolicy, body: unknown, sent: Sent = {}): Decision {
   const { version = '1.0', binding = 'JSONRPC' } = sent
   const method = sent.method ?? (version === '1.0' ? 'SendMessage' : 'message/send')
-  const text = typeof body === 'string' ? body : JSON.stringify(binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method, params: body } : body)
-  const call = readCall({ bytes: Buffer.from(text), binding, version, contentType: 'application/json', restOperation: binding === 'JSONRPC' ? null : sent.operation ?? (sent.route === undefined ? 'SendMessage' : 'Extension'), limits: { depth: 64, members: 1_000_000 } })
-  return decide({ call, requested: sent.requested ?? [], headerName: version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', pathTenant: sent.pathTenant ?? null, extensionRoute: sent.route ?? null, headers: sent.headers ?? [], record: sent.record ?? null }, policy)
+  const text =
+    typeof body === 'string' ? body : JSON.stringify(binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method, params: body } : body)
+  const call = readCall({
+    bytes: Buffer.from(text),
+    binding,
+    version,
+    contentType: 'application/json',
+    restOperation: binding === 'JSONRPC' ? null : (sent.operation ?? (sent.route === undefined ? 'SendMessage' : 'Extension')),
+    limits: { depth: 64, members: 1_000_000 }
+  })
+  return decide(
+    {
+      call,
+      requested: sent.requested ?? [],
+      headerName: version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions',
+      pathTenant: sent.pathTenant ?? null,
+      extensionRoute: sent.route ?? null,
+      headers: sent.headers ?? [],
+      record: sent.record ?? null
+    },
+    policy
+  )
 }
 
-export const part10 = (data: unknown, mediaType: unknown = 'application/json;schema=fight', more: object = {}): object => ({ data, mediaType, ...more })
-export const part03 = (data: unknown, mimeType: unknown = 'application/json;schema=fight', more: object = {}): object => ({ kind: 'data', data, metadata: { mimeType }, ...more })
+export const part10 = (data: unknown, mediaType: unknown = 'application/json;schema=fight', more: object = {}): object => ({
+  data,
+  mediaType,
+  ...more
+})
+export const part03 = (data: unknown, mimeType: unknown = 'application/json;schema=fight', more: object = {}): object => ({
+  kind: 'data',
+  data,
+  metadata: { mimeType },
+  ...more
+})
 export const message = (...parts: readonly unknown[]): object => ({ message: { parts } })

@@ -10,8 +10,21 @@ const DATA = 'application/json;schema=*'
 const withAnswers: PolicyConfig = {
   ...objectSchemas,
   response: [
-    { id: 'structured-input-yields-task', on: ['SendMessage', 'SendStreamingMessage'], select: { event: 'first' }, when: { requestMatched: 'validate-first-structured-part' }, schema: { properties: { type: { const: 'task' } } }, verdict: 'reject', error: { message: 'structured input is answered with a task' } },
-    { id: 'artifact-parts', select: { part: { in: ['artifact', 'status', 'message'], data: true, mediaType: DATA } }, schema: { fromCard: ['/schemas/{schema}', '/capabilities/extensions/{self}/params/schemas/{schema}'] }, verdict: 'reject' }
+    {
+      id: 'structured-input-yields-task',
+      on: ['SendMessage', 'SendStreamingMessage'],
+      select: { event: 'first' },
+      when: { requestMatched: 'validate-first-structured-part' },
+      schema: { properties: { type: { const: 'task' } } },
+      verdict: 'reject',
+      error: { message: 'structured input returns a task' }
+    },
+    {
+      id: 'artifact-parts',
+      select: { part: { in: ['artifact', 'status', 'message'], data: true, mediaType: DATA } },
+      schema: { fromCard: ['/schemas/{schema}', '/capabilities/extensions/{self}/params/schemas/{schema}'] },
+      verdict: 'reject'
+    }
   ]
 }
 const order = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
@@ -22,7 +35,9 @@ const bad = { total: 'x' }
 
 for (const style of STYLES) {
   t.test(style.name, async t => {
-    const parts = (...list: readonly object[]): object => ({ [style.version === '0.3' && style.binding === 'HTTP+JSON' ? 'content' : 'parts']: list })
+    const parts = (...list: readonly object[]): object => ({
+      [style.version === '0.3' && style.binding === 'HTTP+JSON' ? 'content' : 'parts']: list
+    })
     const structured = parts(style.part(good))
     const plain = parts(style.text('x'))
     const judged = (message: object, ...events: readonly Buffer[]): string[] => {
@@ -34,7 +49,9 @@ for (const style of STYLES) {
     const message = style.body('message', style.message([style.text('hello')]))
 
     t.same(judged(structured, task), [''])
-    t.match(judged(structured, message), [/^refused: The agent's answer breaks the rule "object-schemas\/structured-input-yields-task": \S+: structured input is answered with a task\.$/])
+    t.match(judged(structured, message), [
+      /^refused: The agent's response violates the rule "object-schemas\/structured-input-yields-task": \S+: structured input returns a task\.$/
+    ])
     t.same(judged(plain, message), [''], 'no structured input')
     t.same(judged(structured, task, style.status('completed')), ['', ''], 'of a stream only the first event')
     t.match(judged(structured, style.status('working'), task), [/^refused/])
@@ -42,11 +59,17 @@ for (const style of STYLES) {
     const artifact = (data: unknown, type = TYPE): Buffer => style.task_('completed', { artifacts: [[style.part(data, type)]] })
     t.same(judged(plain, artifact(good)), [''])
     t.match(judged(plain, artifact(bad)), [/total must be number \(the schema "order" of the agent's card\)\.$/])
-    t.match(judged(plain, artifact(good, 'application/json;schema=nope')), [/names a schema that the agent's card does not declare; the card declares order\.$/])
-    t.match(judged(plain, artifact(good, 'application/json;schema=')), [/cannot be judged: \S+ is not a well-formed media type\.$/])
+    t.match(judged(plain, artifact(good, 'application/json;schema=nope')), [
+      /names a schema that the agent's card does not declare; the card declares order\.$/
+    ])
+    t.match(judged(plain, artifact(good, 'application/json;schema=')), [/cannot be evaluated: \S+ is not a well-formed media type\.$/])
     t.same(judged(plain, artifact(bad, 'application/json')), [''], 'names no schema')
     t.match(judged(plain, style.body('message', style.message([style.part(bad)]))), [/^refused/])
     t.match(judged(plain, style.task_('input-required', { message: style.message([style.part(bad)]) })), [/^refused/])
-    t.match(judged(plain, task, style.artifact([style.part(bad)]), style.artifact([style.part(bad)], { append: true })), ['', /^refused/, /^object-schemas\/artifact-parts/])
+    t.match(judged(plain, task, style.artifact([style.part(bad)]), style.artifact([style.part(bad)], { append: true })), [
+      '',
+      /^refused/,
+      /^object-schemas\/artifact-parts/
+    ])
   })
 }

@@ -12,7 +12,11 @@ const OTHER = 'https://x.test/other'
 const THIRD = 'https://x.test/third'
 
 function policies (config: Partial<PolicyConfig>, more: Partial<AgentConfig> = {}): AgentPolicy {
-  return policyOf(declaring(URI, OTHER), { ext: { uri: URI, aliases: [{ uri: ALIAS, relation: 'same' }], owns: { metadata: ['k'] }, ...config } }, { responses: 'enforce', ...more })
+  return policyOf(
+    declaring(URI, OTHER),
+    { ext: { uri: URI, aliases: [{ uri: ALIAS, relation: 'same' }], owns: { metadata: ['k'] }, ...config } },
+    { responses: 'enforce', ...more }
+  )
 }
 
 function reviewed (policy: AgentPolicy, asking: Asking): ResponseEvaluator {
@@ -34,20 +38,28 @@ t.test('proof: the header, extensions[], data that the extension owns', async t 
     t.same(truth([URI, THIRD], [], nothing), [[], [URI, THIRD], []], style.name)
     t.same(truth([URI, THIRD], [THIRD, URI, OTHER], nothing), [[URI, THIRD], [], [OTHER]])
     t.same(truth([ALIAS], [ALIAS], nothing), [[URI], [], []])
-    t.same(truth([URI, OTHER], [], style.body('message', style.message([style.text('x')], { extensions: [OTHER, THIRD] }))), [[OTHER], [URI], [THIRD]])
+    t.same(truth([URI, OTHER], [], style.body('message', style.message([style.text('x')], { extensions: [OTHER, THIRD] }))), [
+      [OTHER],
+      [URI],
+      [THIRD]
+    ])
     t.same(truth([URI, OTHER], [], style.task_('working', { metadata: { k: 1 } })), [[URI], [OTHER], []])
     t.same(truth([OTHER], [], style.task_('working', { metadata: { k: 1 } })), [[], [OTHER], [URI]])
-    t.same(truth([URI], [], style.status('working', { message: style.message([style.text('x')], { extensions: [URI] }, 'user') })), [[], [URI], []], 'what the client wrote proves nothing')
+    t.same(
+      truth([URI], [], style.status('working', { message: style.message([style.text('x')], { extensions: [URI] }, 'user') })),
+      [[], [URI], []],
+      'what the client wrote proves nothing'
+    )
   }
 })
 
-t.test('active without being asked for is no surprise', async t => {
+t.test('active without a request is not unexpected', async t => {
   const review = reviewed(policies({ activation: { signals: ['always'] } }), { requested: [OTHER] })
   review.evaluate(V1.task_('working', { metadata: { k: 1 } }), false)
   t.same(review.activationReport(), { confirmed: [], absent: [OTHER], unexpected: [] })
 })
 
-t.test('nothing is read once nothing is open', async t => {
+t.test('nothing is read when everything is known', async t => {
   const policy = policies({})
   t.equal(ask(policy, {}).review, null, 'nothing is asked for')
   t.equal(ask(policy, { requested: [THIRD] }).review, null, 'nobody knows what is asked for')
@@ -59,7 +71,7 @@ t.test('nothing is read once nothing is open', async t => {
   t.same(review.evaluate(Buffer.from('not even JSON'), false).violations, [])
 })
 
-t.test('where only a list of extensions could tell, what has none is not read', async t => {
+t.test('if only a list of extensions could prove activation, events without one are not read', async t => {
   const policy = policyOf(declaring(URI, OTHER), {}, { responses: 'observe' })
   const confirmed = (...events: (Buffer | string)[]): readonly string[] => {
     const review = reviewed(policy, { requested: [URI, OTHER], operation: 'SendStreamingMessage' })
@@ -75,8 +87,13 @@ t.test('where only a list of extensions could tell, what has none is not read', 
   t.same(confirmed(listing.replace('"extensions"', '"extens\\u0069ons"')), [URI], 'an escape is a way to write it')
 })
 
-t.test('what the client sees', async t => {
-  const shown = (policy: AgentPolicy, requested: readonly string[], echoed: readonly string[], bytes: Buffer | null = null): readonly string[] => {
+t.test('the header for the client', async t => {
+  const shown = (
+    policy: AgentPolicy,
+    requested: readonly string[],
+    echoed: readonly string[],
+    bytes: Buffer | null = null
+  ): readonly string[] => {
     const review = reviewed(policy, { requested })
     review.echoed(echoed)
     if (bytes !== null) review.evaluate(bytes, false)
@@ -102,7 +119,9 @@ t.test('what the client sees', async t => {
     t.same(shown(policies({ echo: 'verify', activation: { default: 'inject', expose: true } }), [OTHER], [URI]), [URI])
     t.same(shown(policies({ echo: 'verify', activation: { default: 'inject' } }), [OTHER], [URI]), [])
     t.same(shown(policies({ uri: THIRD, aliases: [], echo: 'verify' }), [THIRD, URI], [THIRD, URI]), [URI], 'the card does not declare it')
-    for (const off of [policies({ echo: 'verify' }, { responses: 'observe' }), policies({ echo: 'verify', mode: 'observe' })]) t.same(shown(off, [OTHER], [URI]), [URI], 'only observed')
+    for (const off of [policies({ echo: 'verify' }, { responses: 'observe' }), policies({ echo: 'verify', mode: 'observe' })]) {
+      t.same(shown(off, [OTHER], [URI]), [URI], 'only observed')
+    }
     t.match(reviewed(policy, { requested: [] }), { reads: false, holds: false })
   })
 
@@ -121,7 +140,7 @@ t.test('what the client sees', async t => {
   })
 })
 
-t.test('an agent that lists strangers without end', async t => {
+t.test('an agent that lists unknown extensions without end', async t => {
   const review = reviewed(policies({}), { requested: [URI] })
   review.echoed(Array.from({ length: 10_000 }, (_, i) => `https://x.test/${i}`))
   t.ok(review.activationReport().unexpected.length < 100)

@@ -17,7 +17,8 @@ const pay: Partial<PolicyConfig> = {
 }
 const said = (pay: string): object => ({ metadata: { pay } })
 const record = (fields: Readonly<Record<string, string>>): TaskRecord => new Map(Object.entries(fields))
-const fieldsOf = (verdict: ResponseDecision): unknown => verdict.remember === null ? null : { taskId: verdict.remember.taskId, ...Object.fromEntries(verdict.remember.fields) }
+const fieldsOf = (verdict: ResponseDecision): unknown =>
+  verdict.remember === null ? null : { taskId: verdict.remember.taskId, ...Object.fromEntries(verdict.remember.fields) }
 
 for (const style of STYLES) {
   t.test(style.name, async t => {
@@ -25,23 +26,43 @@ for (const style of STYLES) {
     const answer = (state: string, value: string): Buffer => style.task_(state, { message: style.message([style.text('x')], said(value)) })
     const run = (bytes: Buffer, asking: Asking = {}): ResponseDecision => judge(policy, bytes, { style, ...asking })
 
-    t.same(fieldsOf(run(answer('input-required', 'required'))), { taskId: 't1', state: 'input-required', 's:ext': 'required', b: 'ext' }, 'the first task answered is the request\'s')
-    t.match(outcome(run(answer('completed', 'done'))), /^refused: The agent's answer breaks the rule "ext\/state": .* must begin with "required"/)
+    t.same(
+      fieldsOf(run(answer('input-required', 'required'))),
+      { taskId: 't1', state: 'input-required', 's:ext': 'required', b: 'ext' },
+      "the first task answered is the request's"
+    )
+    t.match(
+      outcome(run(answer('completed', 'done'))),
+      /^refused: The agent's response violates the rule "ext\/state": .* must begin with "required"/
+    )
     t.match(run(answer('completed', 'done')), { rejection: { reason: 'INVALID_AGENT_RESPONSE' }, remember: null })
-    t.match(outcome(run(answer('completed', 'required'))), /does not go with the state of the task/)
+    t.match(outcome(run(answer('completed', 'required'))), /is not allowed in the state that the task has/)
 
     const known = record({ state: 'input-required', 's:ext': 'required' })
     const submitting: Asking = { taskId: 't1', record: known, message: said('submitted') }
-    t.same(fieldsOf(run(answer('completed', 'done'), submitting)), { taskId: 't1', state: 'completed', 's:ext': 'done' }, 'what the request says counts too')
+    t.same(
+      fieldsOf(run(answer('completed', 'done'), submitting)),
+      { taskId: 't1', state: 'completed', 's:ext': 'done' },
+      'what the request says counts too'
+    )
     t.match(ask(policy, { style, taskId: 't1', record: known, message: said('done') }).decision, { rejection: { rule: 'ext/state' } })
     t.equal(fieldsOf(run(style.task_('working', { id: 't2' }), submitting)), null, 'another task')
-    t.equal(ask(policy, { style, taskId: 't1', record: null, message: said('done') }).decision.rejection, null, 'unknown: a healthy call is not blocked')
+    t.equal(
+      ask(policy, { style, taskId: 't1', record: null, message: said('done') }).decision.rejection,
+      null,
+      'unknown: a healthy call is not blocked'
+    )
     t.match(ask(policy, { style, message: said('done') }).decision, { rejection: { rule: 'ext/state' } }, 'a new task is known to be new')
   })
 }
 
-t.test('streams: after each event what is new; the request\'s own with the first', async t => {
-  const { review } = ask(policyFor(pay), { operation: 'SendStreamingMessage', taskId: 't1', record: record({ 's:ext': 'required' }), message: said('submitted') })
+t.test('streams: new fields after each event; the request\'s own with the first', async t => {
+  const { review } = ask(policyFor(pay), {
+    operation: 'SendStreamingMessage',
+    taskId: 't1',
+    record: record({ 's:ext': 'required' }),
+    message: said('submitted')
+  })
   const next = (bytes: Buffer): unknown => fieldsOf((review as ResponseEvaluator).evaluate(bytes, true))
   t.match(review, { holds: true })
   t.same(next(V1.status('working')), { taskId: 't1', state: 'working', 's:ext': 'submitted' })
@@ -50,7 +71,7 @@ t.test('streams: after each event what is new; the request\'s own with the first
   t.same(next(V1.status('completed', { message: V1.message([], said('done')) })), { taskId: 't1', state: 'completed', 's:ext': 'done' })
 })
 
-t.test('an error, a list and a broken answer leave memory alone', async t => {
+t.test('an error, a list and an invalid response do not change the task record', async t => {
   const policy = policyFor(pay)
   t.equal(judge(policy, Buffer.from('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}')).remember, null)
   t.equal(judge(policy, Buffer.from('x')).remember, null)
@@ -60,15 +81,31 @@ t.test('an error, a list and a broken answer leave memory alone', async t => {
   t.match(judge(both, list, { operation: 'ListTasks' }), { rejection: null, violations: [], remember: null })
 })
 
-t.test('GetTask: reads remember too', async t => {
-  t.same(fieldsOf(judge(policyFor(pay), V1.raw(V1.taskOf('working')), { operation: 'GetTask', taskId: 't1' })), { taskId: 't1', state: 'working' })
+t.test('GetTask: reads update the task record too', async t => {
+  t.same(fieldsOf(judge(policyFor(pay), V1.raw(V1.taskOf('working')), { operation: 'GetTask', taskId: 't1' })), {
+    taskId: 't1',
+    state: 'working'
+  })
 })
 
-t.test('conditions of request rules on the state last seen', async t => {
-  const config = (more: object = {}): AgentPolicy => policyFor({ request: [{ id: 'paused', select: { metadata: { key: 'decision' } }, unless: { taskState: ['input-required'] }, count: { max: 0 }, error: { class: 'conflict' }, ...more }] })
+t.test('conditions of request rules on the last known state', async t => {
+  const config = (more: object = {}): AgentPolicy =>
+    policyFor({
+      request: [
+        {
+          id: 'paused',
+          select: { metadata: { key: 'decision' } },
+          unless: { taskState: ['input-required'] },
+          count: { max: 0 },
+          error: { class: 'conflict' },
+          ...more
+        }
+      ]
+    })
   const policy = config()
   t.match(policy, { remembers: true })
-  const decides = (asking: Asking, on = policy): unknown => ask(on, { message: { metadata: { decision: 1 } }, ...asking }).decision.rejection?.rule ?? null
+  const decides = (asking: Asking, on = policy): unknown =>
+    ask(on, { message: { metadata: { decision: 1 } }, ...asking }).decision.rejection?.rule ?? null
   t.equal(decides({ taskId: 't1', record: record({ state: 'input-required' }) }), null)
   t.equal(decides({ taskId: 't1', record: record({ state: 'working' }) }), 'ext/paused')
   t.equal(decides({ taskId: 't1', record: null }), null, 'unknown')
@@ -81,22 +118,32 @@ t.test('conditions of request rules on the state last seen', async t => {
 })
 
 function policyOff (): AgentPolicy {
-  return policyFor({ ...pay, request: [{ id: 'r', select: { metadata: { key: 'm' } }, when: { taskState: ['working'] } }] }, { responses: 'off' })
+  return policyFor(
+    { ...pay, request: [{ id: 'r', select: { metadata: { key: 'm' } }, when: { taskState: ['working'] } }] },
+    { responses: 'off' }
+  )
 }
 
 t.test('correlation', async t => {
   const policy = policyFor({
-    correlate: [{ id: 'once', remember: { on: 'response', select: { metadata: { in: ['status'], key: '$uri' } }, pick: '/ids' }, check: { on: 'request', select: { metadata: { key: '$uri' } }, pick: '/ids', relation: 'equalSet' } }]
+    correlate: [
+      {
+        id: 'once',
+        remember: { on: 'response', select: { metadata: { in: ['status'], key: '$uri' } }, pick: '/ids' },
+        check: { on: 'request', select: { metadata: { key: '$uri' } }, pick: '/ids', relation: 'equalSet' }
+      }
+    ]
   })
   const offered = judge(policy, V1.task_('input-required', { message: V1.message([], { metadata: { [URI]: { ids: ['a', 'b'] } } }) }))
   const remembered = offered.remember?.fields ?? null
   t.ok(remembered)
-  const next = (ids: unknown): unknown => ask(policy, { taskId: 't1', record: remembered, message: { metadata: { [URI]: { ids } } } }).decision.rejection?.rule ?? null
+  const next = (ids: unknown): unknown =>
+    ask(policy, { taskId: 't1', record: remembered, message: { metadata: { [URI]: { ids } } } }).decision.rejection?.rule ?? null
   t.equal(next(['a', 'b']), null)
   t.equal(next(['a']), 'ext/once')
 })
 
-t.test('counters count what is new of a task', async t => {
+t.test('counters count the increase of a task', async t => {
   const policy = policyFor({ observe: { metrics: [{ name: 'tokens', type: 'counter', from: { metadata: { in: ['task'], key: 'n' } } }] } })
   t.match(policy, { remembers: true })
   const bytes = V1.task_('working', { metadata: { n: 5 } })

@@ -20,14 +20,21 @@ const lists = fc.array(fc.array(piece, { maxLength: 4 }), { minLength: 1, maxLen
 const state = fc.constantFrom('working', 'completed', 'input-required')
 
 const answer = fc.tuple(style, kind, lists, state, object, fc.boolean()).map(([style, kind, lists, state, metadata, append]) => {
-  const parts = (list: typeof lists[number]): object[] => list.map(one => one.data === null ? style.text('t') : style.part(one.data, one.type, one.metadata))
+  const parts = (list: (typeof lists)[number]): object[] =>
+    list.map(one => (one.data === null ? style.text('t') : style.part(one.data, one.type, one.metadata)))
   const [first = [], ...others] = lists
   const message = style.message(parts(first), { metadata })
   const more = { message, artifacts: others.map(parts), metadata, history: [style.message(parts(first), { metadata }, 'user')] }
   if (kind === 'task') return { style, operation: 'SendMessage' as const, bytes: style.task_(state, more) }
   if (kind === 'message') return { style, operation: 'SendMessage' as const, bytes: style.body('message', message) }
-  if (kind === 'list') return { style, operation: 'ListTasks' as const, bytes: style.raw({ tasks: [style.taskOf(state, more), style.taskOf(state, more)] }) }
-  return { style, operation: 'SendStreamingMessage' as const, bytes: kind === 'statusUpdate' ? style.status(state, { message }) : style.artifact(parts(first), { append }) }
+  if (kind === 'list') {
+    return { style, operation: 'ListTasks' as const, bytes: style.raw({ tasks: [style.taskOf(state, more), style.taskOf(state, more)] }) }
+  }
+  return {
+    style,
+    operation: 'SendStreamingMessage' as const,
+    bytes: kind === 'statusUpdate' ? style.status(state, { message }) : style.artifact(parts(first), { append })
+  }
 })
 
 const glob = fc.constantFrom('a', 'b.*', '__proto__', 'é', '*')
@@ -40,22 +47,35 @@ const select: fc.Arbitrary<ResponseRuleConfig['select']> = fc.oneof(
   glob.map(dataKey => ({ part: { dataKey } })),
   fc.constantFrom('first', 'terminal', 'last').map(event => ({ event: event as 'first' }))
 )
-const rules = fc.array(fc.tuple(select, fc.constantFrom('strip', 'strip', 'annotate', 'warn', 'reject'), fc.constantFrom({ schema: false }, { count: { max: 0 } }, { count: { max: 1 } }, { count: { min: 2 } }, { schema: { type: 'object' } }), fc.boolean()), { maxLength: 4 })
-const policy = fc.tuple(rules, fc.subarray(['a', 'b.*', '*']), fc.boolean(), fc.subarray(['a', 'b.*', 'é', '*#/a'])).map(([rules, owned, strips, redact]): PolicyConfig => ({
-  uri: URI,
-  ...(owned.length === 0 ? {} : { owns: { metadata: owned, dataKeys: owned, mediaTypes: ['application/x'] } }),
-  ...(strips ? { inactive: { response: 'strip' } } : {}),
-  ...(redact.length === 0 ? {} : { redact }),
-  response: rules.map(([select, verdict, what, chunked], i) => ({ id: `r${i}`, select, verdict: verdict as 'strip', chunked, ...what }))
-}))
+const rules = fc.array(
+  fc.tuple(
+    select,
+    fc.constantFrom('strip', 'strip', 'annotate', 'warn', 'reject'),
+    fc.constantFrom({ schema: false }, { count: { max: 0 } }, { count: { max: 1 } }, { count: { min: 2 } }, { schema: { type: 'object' } }),
+    fc.boolean()
+  ),
+  { maxLength: 4 }
+)
+const policy = fc
+  .tuple(rules, fc.subarray(['a', 'b.*', '*']), fc.boolean(), fc.subarray(['a', 'b.*', 'é', '*#/a']))
+  .map(([rules, owned, strips, redact]): PolicyConfig => ({
+    uri: URI,
+    ...(owned.length === 0 ? {} : { owns: { metadata: owned, dataKeys: owned, mediaTypes: ['application/x'] } }),
+    ...(strips ? { inactive: { response: 'strip' } } : {}),
+    ...(redact.length === 0 ? {} : { redact }),
+    response: rules.map(([select, verdict, what, chunked], i) => ({ id: `r${i}`, select, verdict: verdict as 'strip', chunked, ...what }))
+  }))
 
 /** How many parts each list of parts holds, wherever it is. */
 function sizes (value: unknown): number[] {
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, inner]) => [...((key === 'parts' || key === 'content') && Array.isArray(inner) ? [inner.length] : []), ...sizes(inner)])
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...((key === 'parts' || key === 'content') && Array.isArray(inner) ? [inner.length] : []),
+    ...sizes(inner)
+  ])
 }
 
-t.test('enforced: no list of parts is emptied, and what goes on is JSON', async t => {
+t.test('enforced: no list of parts is emptied, and forwarded data is JSON', async t => {
   let changed = 0
   let refused = 0
   check('policy/review-property/enforced', fc.property(policy, answer, fc.boolean(), (config, { style, operation, bytes }, asked) => {
@@ -87,29 +107,49 @@ t.test('enforced: no list of parts is emptied, and what goes on is JSON', async 
   t.ok(refused > 100, `${refused} answers were refused`)
 })
 
-t.test('observed: nothing is refused, changed, told or held', async t => {
+t.test('observed: nothing is rejected, changed, annotated or held', async t => {
   let broken = 0
-  check('policy/review-property/observed', fc.property(policy, answer, fc.boolean(), fc.boolean(), (config, { style, operation, bytes }, asked, byPolicy) => {
-    const observed = byPolicy ? policyFor({ ...config, mode: 'observe' }) : policyFor(config, { responses: 'observe' })
-    const { review } = ask(observed, { style, operation, requested: asked ? [URI] : [] })
-    if (review === null) return
-    equal(review.holds, false)
-    const verdicts = [review.evaluate(bytes, operation === 'SendStreamingMessage'), review.end()]
-    for (const verdict of verdicts) {
-      if (verdict === null) continue
-      same([verdict.rejection, verdict.edits, verdict.edited, verdict.annotations], [null, [], [], []])
-      ok(verdict.violations.every(found => found.mode === 'observe'))
-      broken += verdict.violations.length
-    }
-  }), { numRuns: 900 })
+  check(
+    'policy/review-property/observed',
+    fc.property(policy, answer, fc.boolean(), fc.boolean(), (config, { style, operation, bytes }, asked, byPolicy) => {
+      const observed = byPolicy ? policyFor({ ...config, mode: 'observe' }) : policyFor(config, { responses: 'observe' })
+      const { review } = ask(observed, { style, operation, requested: asked ? [URI] : [] })
+      if (review === null) return
+      equal(review.holds, false)
+      const verdicts = [review.evaluate(bytes, operation === 'SendStreamingMessage'), review.end()]
+      for (const verdict of verdicts) {
+        if (verdict === null) continue
+        same([verdict.rejection, verdict.edits, verdict.edited, verdict.annotations], [null, [], [], []])
+        ok(verdict.violations.every(found => found.mode === 'observe'))
+        broken += verdict.violations.length
+      }
+    }),
+    { numRuns: 900 }
+  )
   t.ok(broken > 100)
 })
 
-t.test('whatever the bytes, there is a verdict', async t => {
-  const policies = [policyFor({ response: [{ id: 'r', select: { part: {} }, schema: false, verdict: 'reject' }] }), policyFor({ response: [{ id: 'r', select: { part: {} }, schema: false }] }, { responses: 'observe' })]
-  check('policy/review-property/any-bytes', fc.property(fc.constantFrom(...policies), style, fc.oneof(fc.uint8Array().map(bytes => Buffer.from(bytes)), fc.json().map(text => Buffer.from(text))), fc.boolean(), (on, style, bytes, stream) => {
-    const verdict = ask(on, { style, operation: stream ? 'SendStreamingMessage' : 'SendMessage' }).review?.evaluate(bytes, stream)
-    ok(verdict !== undefined && (on.responses === 'enforce' || verdict.rejection === null))
-  }), { numRuns: 500 })
+t.test('any bytes get a decision', async t => {
+  const policies = [
+    policyFor({ response: [{ id: 'r', select: { part: {} }, schema: false, verdict: 'reject' }] }),
+    policyFor({ response: [{ id: 'r', select: { part: {} }, schema: false }] }, { responses: 'observe' })
+  ]
+  check(
+    'policy/review-property/any-bytes',
+    fc.property(
+      fc.constantFrom(...policies),
+      style,
+      fc.oneof(
+        fc.uint8Array().map(bytes => Buffer.from(bytes)),
+        fc.json().map(text => Buffer.from(text))
+      ),
+      fc.boolean(),
+      (on, style, bytes, stream) => {
+        const verdict = ask(on, { style, operation: stream ? 'SendStreamingMessage' : 'SendMessage' }).review?.evaluate(bytes, stream)
+        ok(verdict !== undefined && (on.responses === 'enforce' || verdict.rejection === null))
+      }
+    ),
+    { numRuns: 500 }
+  )
   t.pass()
 })

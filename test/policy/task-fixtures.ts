@@ -1,4 +1,7 @@
-/** What the tests of a task's memory share: subjects of both sides, read from what clients and agents send, and a policy around what is tested. */
+/**
+ * What the tests of a task's memory share: subjects of both sides, read from what clients and agents send, and a policy around what is
+ * tested.
+ */
 import { readCall } from '../../src/a2a/message/call.js'
 import { viewResponse } from '../../src/a2a/message/read-result.js'
 import type { CompiledResponses, CompiledPolicy } from '../../src/policy/compile/compiled.js'
@@ -35,13 +38,31 @@ export function answers (more: Partial<CompiledResponses>): CompiledResponses {
 
 /** @param message as a client of 1.0 writes it */
 export function request (message: object): RequestSubject {
-  const bytes = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { parts: [{ text: 'x' }], ...message } } }))
-  return new RequestSubject(readCall({ bytes, binding: 'JSONRPC', version: '1.0', contentType: 'application/json', restOperation: null, limits: { depth: 64, members: 1_000_000 } }), [])
+  const bytes = Buffer.from(
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { parts: [{ text: 'x' }], ...message } } })
+  )
+  return new RequestSubject(
+    readCall({
+      bytes,
+      binding: 'JSONRPC',
+      version: '1.0',
+      contentType: 'application/json',
+      restOperation: null,
+      limits: { depth: 64, members: 1_000_000 }
+    }),
+    []
+  )
 }
 
 /** @param result as an agent of 1.0 writes it in an event: `{task}`, `{message}`, `{statusUpdate}`, `{artifactUpdate}` */
 export function result (result: object, first = true): ResultSubject {
-  const view = viewResponse(JSON.parse(JSON.stringify({ jsonrpc: '2.0', id: 1, result })), { version: '1.0', binding: 'JSONRPC', operation: 'SubscribeToTask', id: 1, stream: true })
+  const view = viewResponse(JSON.parse(JSON.stringify({ jsonrpc: '2.0', id: 1, result })), {
+    version: '1.0',
+    binding: 'JSONRPC',
+    operation: 'SubscribeToTask',
+    id: 1,
+    stream: true
+  })
   if (view.results[0] === undefined) throw new Error(JSON.stringify(view))
   return new ResultSubject(view.results[0], 'SubscribeToTask', new Set(), first)
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { TaskMemory } from '../../src/policy/task/memory.js'
 
-t.test('what is set lies over the record, and is taken once', async t => {
+t.test('changes override the record, and are written once', async t => {
   const record = new Map([['a', '1'], ['b', '2']])
   const memory = new TaskMemory(record)
   t.equal(memory.take(), null)

@@ -16,7 +16,11 @@ function policyOf (config: Partial<TaskStateConfig>, mode: Mode = 'enforce', res
 type Move = readonly ['client' | 'agent', unknown, string?]
 
 /** Applies moves to one task and returns the violations of each move. The other side does not see a rejected move. */
-function play (policy: CompiledPolicy, moves: readonly Move[], record: TaskRecord | null | 'new' = 'new'): { memory: TaskMemory, found: Violation[][] } {
+function play (
+  policy: CompiledPolicy,
+  moves: readonly Move[],
+  record: TaskRecord | null | 'new' = 'new'
+): { memory: TaskMemory; found: Violation[][] } {
   const memory = record === 'new' ? new TaskMemory(null, [policy.name]) : new TaskMemory(record)
   const found = moves.map(([who, s, state]) => {
     const violations: Violation[] = []
@@ -27,29 +31,96 @@ function play (policy: CompiledPolicy, moves: readonly Move[], record: TaskRecor
   return { memory, found }
 }
 
-const broken = (...args: Parameters<typeof play>): number[] => play(...args).found.flatMap((violations, i) => violations.length === 0 ? [] : [i])
+const broken = (...args: Parameters<typeof play>): number[] =>
+  play(...args).found.flatMap((violations, i) => (violations.length === 0 ? [] : [i]))
 
 const X402: Partial<TaskStateConfig> = {
   taskStates: { 'payment-required': ['input-required'] },
-  transitions: { '': ['payment-required'], 'payment-required': ['payment-submitted', 'payment-rejected'], 'payment-submitted': ['payment-completed', 'payment-failed'], 'payment-completed': [] }
+  transitions: {
+    '': ['payment-required'],
+    'payment-required': ['payment-submitted', 'payment-rejected'],
+    'payment-submitted': ['payment-completed', 'payment-failed'],
+    'payment-completed': []
+  }
 }
 const PAUSED = 'TASK_STATE_INPUT_REQUIRED'
 
 t.test('transitions', async t => {
   const rows: [string, Move[], number[]][] = [
-    ['the whole way', [['agent', 'payment-required', PAUSED], ['client', 'payment-submitted'], ['agent', 'payment-completed']], []],
-    ['repeated by updates and reads', [['agent', 'payment-required', PAUSED], ['agent', 'payment-required', PAUSED], ['client', 'payment-submitted'], ['agent', 'payment-submitted'], ['agent', 'payment-completed'], ['agent', 'payment-completed']], []],
+    [
+      'the whole way',
+      [
+        ['agent', 'payment-required', PAUSED],
+        ['client', 'payment-submitted'],
+        ['agent', 'payment-completed']
+      ],
+      []
+    ],
+    [
+      'repeated by updates and reads',
+      [
+        ['agent', 'payment-required', PAUSED],
+        ['agent', 'payment-required', PAUSED],
+        ['client', 'payment-submitted'],
+        ['agent', 'payment-submitted'],
+        ['agent', 'payment-completed'],
+        ['agent', 'payment-completed']
+      ],
+      []
+    ],
     ['paid before it is asked for', [['client', 'payment-submitted']], [0]],
-    ['refused once, refused again', [['client', 'payment-submitted'], ['client', 'payment-submitted'], ['agent', 'payment-required', PAUSED], ['client', 'payment-submitted']], [0, 1]],
-    ['a step left out', [['agent', 'payment-required', PAUSED], ['agent', 'payment-completed']], [1]],
-    ['after the last', [['agent', 'payment-required', PAUSED], ['client', 'payment-submitted'], ['agent', 'payment-completed'], ['agent', 'payment-failed']], [3]],
-    ['after one that is not listed', [['agent', 'payment-required', PAUSED], ['client', 'payment-rejected'], ['agent', 'whatever'], ['agent', 'more']], []],
-    ['what is no string', [['agent', 7], ['agent', null], ['agent', ['payment-required']]], [0, 1, 2]]
+    [
+      'refused once, refused again',
+      [
+        ['client', 'payment-submitted'],
+        ['client', 'payment-submitted'],
+        ['agent', 'payment-required', PAUSED],
+        ['client', 'payment-submitted']
+      ],
+      [0, 1]
+    ],
+    [
+      'a step left out',
+      [
+        ['agent', 'payment-required', PAUSED],
+        ['agent', 'payment-completed']
+      ],
+      [1]
+    ],
+    [
+      'after the last',
+      [
+        ['agent', 'payment-required', PAUSED],
+        ['client', 'payment-submitted'],
+        ['agent', 'payment-completed'],
+        ['agent', 'payment-failed']
+      ],
+      [3]
+    ],
+    [
+      'after one that is not listed',
+      [
+        ['agent', 'payment-required', PAUSED],
+        ['client', 'payment-rejected'],
+        ['agent', 'whatever'],
+        ['agent', 'more']
+      ],
+      []
+    ],
+    [
+      'what is no string',
+      [
+        ['agent', 7],
+        ['agent', null],
+        ['agent', ['payment-required']]
+      ],
+      [0, 1, 2]
+    ]
   ]
   for (const [name, moves, expected] of rows) t.same(broken(policyOf(X402), moves), expected, name)
 })
 
-t.test('a substate goes with states of the task, where a result tells one', async t => {
+t.test('a substate is allowed in some states of the task, if a result contains one', async t => {
   const policy = policyOf({ taskStates: { asked: ['input-required', 'auth-required'] } })
   const rows: [Move, boolean][] = [
     [['agent', 'asked', PAUSED], true],
@@ -65,14 +136,43 @@ t.test('a substate goes with states of the task, where a result tells one', asyn
 
 t.test('visits are counted when a substate is entered', async t => {
   const policy = policyOf({ maxVisits: { asked: 2 } })
-  const { memory, found } = play(policy, [['agent', 'asked'], ['agent', 'asked'], ['client', 'told'], ['agent', 'asked'], ['client', 'told'], ['agent', 'asked'], ['agent', 'asked']])
+  const { memory, found } = play(policy, [
+    ['agent', 'asked'],
+    ['agent', 'asked'],
+    ['client', 'told'],
+    ['agent', 'asked'],
+    ['client', 'told'],
+    ['agent', 'asked'],
+    ['agent', 'asked']
+  ])
   t.same(found.map(one => one.length), [0, 0, 0, 0, 0, 1, 1], 'the third is refused, and is not one when it is sent again')
-  t.match(found[5], [{ path: 'result.statusUpdate.status.message.metadata.s', message: 'is entered too often: at most 2 times in one task', reason: 'INVALID_AGENT_RESPONSE', rule: 'state', mode: 'enforce' }])
+  t.match(found[5], [
+    {
+      path: 'result.statusUpdate.status.message.metadata.s',
+      message: 'is entered too often: at most 2 times in one task',
+      reason: 'INVALID_AGENT_RESPONSE',
+      rule: 'state',
+      mode: 'enforce'
+    }
+  ])
   t.same(new Map(memory.take() ?? []), new Map([['s:p', 'told'], ['v:p:asked', '2'], ['b', 'p']]))
-  t.same(broken(policyOf({ maxVisits: { asked: 2 } }, 'observe'), [['agent', 'asked'], ['agent', 'a'], ['agent', 'asked'], ['agent', 'a'], ['agent', 'asked'], ['agent', 'asked'], ['agent', 'a'], ['agent', 'asked']]), [4, 7], 'observed: the task has moved on')
+  t.same(
+    broken(policyOf({ maxVisits: { asked: 2 } }, 'observe'), [
+      ['agent', 'asked'],
+      ['agent', 'a'],
+      ['agent', 'asked'],
+      ['agent', 'a'],
+      ['agent', 'asked'],
+      ['agent', 'asked'],
+      ['agent', 'a'],
+      ['agent', 'asked']
+    ]),
+    [4, 7],
+    'observed: the task has moved on'
+  )
 })
 
-t.test('numbers grow', async t => {
+t.test('numbers must not decrease', async t => {
   const policy = policyOf({ monotonic: FROM, from: { metadata: { key: 'none' } } })
   const rows: [string, unknown[], number[]][] = [
     ['numbers', [1, 2, 2, 3.5, 3, 4], [4]],
@@ -85,48 +185,73 @@ t.test('numbers grow', async t => {
     ['what is no number', ['x', true, null, {}, '', '1x', ' 1', '0x10', '1'.repeat(100), 'Infinity', 1], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]]
   ]
   for (const [name, values, expected] of rows) t.same(broken(policy, values.map(value => ['agent', value])), expected, name)
-  t.same(broken(policyOf({ monotonic: FROM, from: { metadata: { key: 'none' } } }, 'observe'), [5, 3, 4, 6].map(value => ['agent', value])), [1, 2], 'observed')
+  t.same(
+    broken(
+      policyOf({ monotonic: FROM, from: { metadata: { key: 'none' } } }, 'observe'),
+      [5, 3, 4, 6].map(value => ['agent', value])
+    ),
+    [1, 2],
+    'observed'
+  )
 })
 
-t.test('a task that shows all its numbers again counts by the greatest', async t => {
+t.test('a task that repeats all its numbers counts by the greatest', async t => {
   const policy = policyOf({ from: { metadata: { key: 'none' } }, monotonic: { metadata: { in: ['artifact'], key: 's' } } })
   const memory = new TaskMemory(null)
   const violations: Violation[] = []
   const artifact = (s: number): object => ({ artifactId: String(s), parts: [{ text: 'x' }], metadata: { s } })
-  for (const one of [1, 2, 3]) checkTaskState(policy, result({ artifactUpdate: { taskId: 't', artifact: artifact(one) } }), 'response', memory, violations)
-  checkTaskState(policy, result({ task: { id: 't', status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [artifact(1), artifact(3), artifact(2)] } }), 'response', memory, violations)
+  for (const one of [1, 2, 3]) {
+    checkTaskState(policy, result({ artifactUpdate: { taskId: 't', artifact: artifact(one) } }), 'response', memory, violations)
+  }
+  checkTaskState(
+    policy,
+    result({ task: { id: 't', status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [artifact(1), artifact(3), artifact(2)] } }),
+    'response',
+    memory,
+    violations
+  )
   t.same(violations, [])
-  checkTaskState(policy, result({ task: { id: 't', status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [artifact(1), artifact(2)] } }), 'response', memory, violations)
+  checkTaskState(
+    policy,
+    result({ task: { id: 't', status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [artifact(1), artifact(2)] } }),
+    'response',
+    memory,
+    violations
+  )
   t.equal(violations.length, 1)
 })
 
-t.test('what is not known', async t => {
+t.test('unknown tasks', async t => {
   const moves: Move[] = [['client', 'payment-submitted'], ['agent', 'payment-completed'], ['agent', 'payment-failed']]
   t.same(broken(policyOf(X402), moves, null), [2], 'allowed, and remembered from then on')
   t.same(broken(policyOf({ ...X402, onUnknown: 'reject' }), moves, null), [0, 1, 2])
   t.same(broken(policyOf({ ...X402, onUnknown: 'reject' }, 'observe'), moves, null), [0, 2], 'observed: it is known then')
-  t.same(broken(policyOf({ ...X402, onUnknown: 'reject' }), [['agent', 'payment-required', PAUSED]]), [], 'a new task is not one that nobody knows')
+  t.same(
+    broken(policyOf({ ...X402, onUnknown: 'reject' }), [['agent', 'payment-required', PAUSED]]),
+    [],
+    'a new task is not one that nobody knows'
+  )
   const monotonic = { from: { metadata: { key: 'none' } }, monotonic: FROM }
   t.same(broken(policyOf(monotonic), [['agent', 3], ['agent', 2]], null), [1])
   t.same(broken(policyOf({ ...monotonic, onUnknown: 'reject' }), [['agent', 3]], null), [0])
   t.same(broken(policyOf({ maxVisits: { a: 1 } }), [['agent', 'a'], ['agent', 'b'], ['agent', 'a']], null), [2])
 })
 
-t.test('a record goes on where it ended', async t => {
+t.test('a record continues where it ended', async t => {
   const first = play(policyOf(X402), [['agent', 'payment-required', PAUSED]]).memory.take()
   t.same(first, new Map([['s:p', 'payment-required'], ['b', 'p']]))
   t.same(broken(policyOf(X402), [['client', 'payment-submitted']], first), [])
   t.same(broken(policyOf(X402), [['agent', 'payment-completed']], first), [0])
 })
 
-t.test('a record that does not go back to the beginning of the task says nothing of substates that are not in it', async t => {
+t.test('a record that does not include the beginning of the task determines nothing about missing substates', async t => {
   const late = new Map([['state', 'working']])
   t.same(broken(policyOf(X402), [['agent', 'payment-completed']], late), [])
   t.same(broken(policyOf({ ...X402, onUnknown: 'reject' }), [['agent', 'payment-completed']], late), [0])
   t.same(broken(policyOf(X402), [['agent', 'payment-completed']], new Map([['b', 'other']])), [], 'nor one from before the policy')
 })
 
-t.test('long substates are kept as digests, and told apart', async t => {
+t.test('long substates are stored as digests, and distinguished', async t => {
   const long = 'x'.repeat(129)
   const policy = policyOf({ transitions: { [long]: ['a'], '#b': ['a'] } })
   const { memory } = play(policy, [['agent', long]])
@@ -136,7 +261,7 @@ t.test('long substates are kept as digests, and told apart', async t => {
   t.same(broken(policy, [['agent', '#b'], ['agent', 'c']]), [1])
 })
 
-t.test('modes: how it is judged on each side', async t => {
+t.test('modes: evaluation on each side', async t => {
   const moves: Move[] = [['client', 'bad'], ['agent', 'bad2']]
   const transitions = { '': ['good'], bad: [] }
   const rows: [Mode, Mode, TaskStateConfig['onViolation'], (string | undefined)[]][] = [
@@ -155,16 +280,24 @@ t.test('modes: how it is judged on each side', async t => {
   }
 })
 
-t.test('what is said of it names only what the policy names', async t => {
+t.test('messages contain only names of the policy', async t => {
   const secret = 'client-secret'
   const policy = policyOf({ transitions: { '': ['a', 'b'], a: ['c'], c: [] }, taskStates: { [secret]: ['working'] } })
   const found = play(policy, [['client', secret], ['client', 'a'], ['client', secret], ['client', 'c'], ['client', secret]]).found.flat()
   t.same(found.map(one => one.message), [
     'must begin with "a", "b"',
-    'must not follow the state that the task is in; what may follow is "c"',
-    'must not change any more: nothing may follow the state that the task is in'
+    'must not follow the current state of the task; allowed are "c"',
+    'must not change: the task is in its last state'
   ])
-  for (const one of found) t.match(one, { path: 'params.message.metadata.s', reason: 'EXTENSION_DATA_INVALID', extension: 'p', uri: 'urn:ext', isStandalone: false })
+  for (const one of found) {
+    t.match(one, {
+      path: 'params.message.metadata.s',
+      reason: 'EXTENSION_DATA_INVALID',
+      extension: 'p',
+      uri: 'urn:ext',
+      isStandalone: false
+    })
+  }
   const own = policyOf({ transitions: { '': [] }, error: { class: 'conflict', message: 'Pay first.', reason: 'PAY_FIRST' } })
   t.match(play(own, [['client', 'a'], ['client', 7]]).found, [
     [{ message: 'Pay first.', isStandalone: true, reason: 'EXTENSION_CONFLICT', customReason: 'PAY_FIRST' }],
@@ -172,7 +305,7 @@ t.test('what is said of it names only what the policy names', async t => {
   ])
 })
 
-t.test('places that a side does not have are passed over', async t => {
+t.test('places that a side does not have are skipped', async t => {
   const policy = policyOf({ from: { metadata: { in: ['status'], key: 's' } }, transitions: { '': [] } })
   t.same(broken(policy, [['client', 'a'], ['agent', 'a']]), [1])
 })

@@ -17,15 +17,32 @@ const rules: NonNullable<PolicyConfig['request']> = [
   { id: 'conditional', when: { taskId: 'present' }, select: { metadata: { key: 'a' } } }
 ]
 
-function traced (policies: Readonly<Record<string, PolicyConfig>>, body: unknown, requested: readonly string[]): { told: unknown[], decision: Decision, plain: Decision } {
+function traced (
+  policies: Readonly<Record<string, PolicyConfig>>,
+  body: unknown,
+  requested: readonly string[]
+): { told: unknown[]; decision: Decision; plain: Decision } {
   const policy = policyOf(declaring(URI), policies)
-  const call = readCall({ bytes: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: body })), binding: 'JSONRPC', version: '1.0', contentType: 'application/json', restOperation: null, limits: { depth: 64, members: 1_000 } })
+  const call = readCall({
+    bytes: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: body })),
+    binding: 'JSONRPC',
+    version: '1.0',
+    contentType: 'application/json',
+    restOperation: null,
+    limits: { depth: 64, members: 1_000 }
+  })
   const request = { call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [], record: null }
   const told: unknown[] = []
   const decision = decide(request, policy, {
-    policy: ({ policy: { name }, active, evidence }, judged) => { told.push([name, active, evidence, judged]) },
-    skipped: (_policy, rule, why) => { told.push([rule.id, why]) },
-    evaluated: (_policy, rule, selected, found) => { told.push([rule.id, selected, found.map(one => one.path)]) }
+    policy: ({ policy: { name }, active, evidence }, judged) => {
+      told.push([name, active, evidence, judged])
+    },
+    skipped: (_policy, rule, why) => {
+      told.push([rule.id, why])
+    },
+    evaluated: (_policy, rule, selected, found) => {
+      told.push([rule.id, selected, found.map(one => one.path)])
+    }
   })
   return { told, decision, plain: decide(request, policy) }
 }
@@ -46,12 +63,16 @@ t.test('each rule with its verdict', t => {
 })
 
 t.test('a policy that is not active', t => {
-  const { told } = traced({ ext: { uri: URI, activation: { signals: ['header'] }, request: rules } }, { message: { metadata: { a: 1 }, parts: [] } }, [])
+  const { told } = traced(
+    { ext: { uri: URI, activation: { signals: ['header'] }, request: rules } },
+    { message: { metadata: { a: 1 }, parts: [] } },
+    []
+  )
   t.same(told, [['ext', false, null, false]])
   t.end()
 })
 
-t.test('what is not looked at because enough was found', t => {
+t.test('rules that are skipped because the maximum of violations is reached', t => {
   const parts = Array.from({ length: 30 }, () => ({ data: {} }))
   const many: PolicyConfig = {
     uri: URI,

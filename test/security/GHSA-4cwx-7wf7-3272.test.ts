@@ -7,10 +7,15 @@ import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { send } from './kit.js'
 
-t.test('each caller gets an answer of its own', async (t) => {
+t.test('each caller gets its own response', async (t) => {
   const agent = await fakeAgent(t, {
     answer: (request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'public, max-age=3600, s-maxage=3600', etag: '"1"', expires: new Date(Date.now() + 3_600_000).toUTCString() })
+      response.writeHead(200, {
+        'content-type': 'application/json',
+        'cache-control': 'public, max-age=3600, s-maxage=3600',
+        etag: '"1"',
+        expires: new Date(Date.now() + 3_600_000).toUTCString()
+      })
       response.end(JSON.stringify({ for: request.headers.authorization }))
     }
   })

@@ -6,7 +6,7 @@ import t from 'tap'
 import { FORMS, nameOf, refusalIn, sending, target } from './kit.js'
 import { sourceFiles } from './sources.js'
 
-t.test('a body whose root is no object is refused', async (t) => {
+t.test('a body whose root is not an object is rejected', async (t) => {
   const one = await target(t)
   for (const form of FORMS) {
     for (const body of ['5', '"x"', 'true', 'null', '[]', '""', '0', '[{}]', '"{\\"message\\":{}}"', ' ', '']) {
@@ -18,5 +18,7 @@ t.test('a body whose root is no object is refused', async (t) => {
 })
 
 t.test('no route has a schema', async (t) => {
-  for (const [file, text] of sourceFiles().filter(([file]) => /^src\/(?:gateway|admin)\//.test(file))) t.notOk(/schema:\s*\{\s*(?:body|headers|querystring|params)/.test(text), file)
+  for (const [file, text] of sourceFiles().filter(([file]) => /^src\/(?:gateway|admin)\//.test(file))) {
+    t.notOk(/schema:\s*\{\s*(?:body|headers|querystring|params)/.test(text), file)
+  }
 })

@@ -1,4 +1,6 @@
-/** Agents that answer what no healthy agent would, behind a gateway that enforces what they may answer; and healthy ones that only look odd. */
+/**
+ * Agents that answer what no healthy agent would, behind a gateway that enforces what they may answer; and healthy ones that only look odd.
+ */
 import type { ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import type { TestGateway } from '../helpers/gateway.js'
@@ -57,7 +59,10 @@ export async function behind (t: Test, responses = 'enforce', policy: readonly s
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['extensions: [ext]', `responses: ${responses}`], policy) })
   return {
     gateway,
-    ask: async ({ binding = 'JSONRPC', version = '1.0', method = version === '1.0' ? 'SendMessage' : 'message/send', params, id = '1', path }, made) => {
+    ask: async (
+      { binding = 'JSONRPC', version = '1.0', method = version === '1.0' ? 'SendMessage' : 'message/send', params, id = '1', path },
+      made
+    ) => {
       reply = made
       const message = version === '1.0' ? MESSAGE : MESSAGE_03
       const headers = [...JSON_TYPE, 'a2a-version', version]
@@ -67,7 +72,8 @@ export async function behind (t: Test, responses = 'enforce', policy: readonly s
       }
       if (path !== undefined) return await call(`${gateway.url}/rest${path}`, { headers: ['a2a-version', version] })
       const target = `${gateway.url}/rest${version === '0.3' ? '/v1' : ''}/message:${/stream/i.test(method) ? 'stream' : 'send'}`
-      const rest = version === '1.0' ? { message: MESSAGE } : { message: { messageId: 'm1', role: 'ROLE_USER', content: [{ text: 'hello' }] } }
+      const rest =
+        version === '1.0' ? { message: MESSAGE } : { message: { messageId: 'm1', role: 'ROLE_USER', content: [{ text: 'hello' }] } }
       return await call(target, { headers, body: JSON.stringify(rest) })
     }
   }

@@ -4,7 +4,14 @@ import { behind, rpcResult, URI } from './answers-kit.js'
 import { lines } from '../helpers/http.js'
 
 const ALIAS = 'https://x.test/ext/other-name/v1'
-const policy = (more: readonly string[]): string[] => ['extensions:', '  ext:', `    uri: ${URI}`, `    aliases: [{uri: "${ALIAS}", relation: same}]`, ...more.map(line => `    ${line}`), '    observe: {spanAttributes: {x.x: {metadata: {in: [task], key: x}}}}']
+const policy = (more: readonly string[]): string[] => [
+  'extensions:',
+  '  ext:',
+  `    uri: ${URI}`,
+  `    aliases: [{uri: "${ALIAS}", relation: same}]`,
+  ...more.map(line => `    ${line}`),
+  '    observe: {spanAttributes: {x.x: {metadata: {in: [task], key: x}}}}'
+]
 const body = rpcResult('{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}')
 const ECHOES = [URI, ALIAS, `${ALIAS},${URI}`, ` ,${ALIAS} ,`]
 const POLICIES: Readonly<Record<string, readonly string[]>> = {
@@ -20,8 +27,19 @@ for (const [what, more] of Object.entries(POLICIES)) {
       for (const echo of ECHOES) {
         for (const name of ['A2A-Extensions', 'X-A2A-Extensions', 'a2a-EXTENSIONS']) {
           for (const status of [200, 400]) {
-            const answer = await ask({}, { status, headers: ['content-type', 'application/json', name, echo, 'x-a2a-extensions', ALIAS, 'gateway-decision', 'forged'], body })
-            t.same([...lines(answer.rawHeaders, 'a2a-extensions'), ...lines(answer.rawHeaders, 'x-a2a-extensions')], [], `${name}: ${echo}, ${status}`)
+            const answer = await ask(
+              {},
+              {
+                status,
+                headers: ['content-type', 'application/json', name, echo, 'x-a2a-extensions', ALIAS, 'gateway-decision', 'forged'],
+                body
+              }
+            )
+            t.same(
+              [...lines(answer.rawHeaders, 'a2a-extensions'), ...lines(answer.rawHeaders, 'x-a2a-extensions')],
+              [],
+              `${name}: ${echo}, ${status}`
+            )
             t.equal(answer.headers['gateway-decision'], undefined)
           }
         }

@@ -8,7 +8,8 @@ import { behind, EVENTS, isRefused, rpcResult } from './answers-kit.js'
 type Row = readonly [what: string, how: Ask, reply: Reply]
 
 const MESSAGE = '{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"t"}],"metadata":{"x":1}}'
-const TASK = '{"id":"t1","contextId":"c","status":{"state":"TASK_STATE_WORKING","message":null},"artifacts":[],"history":[],"metadata":{"x":1}}'
+const TASK =
+  '{"id":"t1","contextId":"c","status":{"state":"TASK_STATE_WORKING","message":null},"artifacts":[],"history":[],"metadata":{"x":1}}'
 const good = rpcResult(`{"message":${MESSAGE}}`)
 const STREAM: Ask = { method: 'SendStreamingMessage' }
 const OLD: Ask = { version: '0.3' }
@@ -45,28 +46,124 @@ const ROWS: readonly Row[] = [
   ['an empty stream', STREAM, sse()],
   ['comments only', STREAM, { headers: EVENTS, body: ': ping - 2026-01-01 00:00:00.000000+00:00\r\n\r\n:\n\n' }],
   ['fields of all kinds', STREAM, { headers: EVENTS, body: `\ufeffretry: 1000\nid: 1\nevent: message\ndata: ${good}\n\nid\n\n` }],
-  ['an event without data to keep the connection', STREAM, { headers: EVENTS, body: `event: ping\ndata:\n\nevent: ping\ndata\n\ndata: \n\ndata: ${good}\n\n` }],
+  [
+    'an event without data to keep the connection',
+    STREAM,
+    { headers: EVENTS, body: `event: ping\ndata:\n\nevent: ping\ndata\n\ndata: \n\ndata: ${good}\n\n` }
+  ],
   ['CRLF', STREAM, { headers: EVENTS, body: `data: ${good}\r\n\r\ndata: ${good}\r\n\r\n` }],
-  ['an error event of JSON-RPC', STREAM, { headers: EVENTS, body: 'event: error\ndata: {"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"x"}}\n\n' }],
-  ['an error event of HTTP+JSON', { ...REST, method: 'stream' }, { headers: EVENTS, body: 'event: error\ndata: {"error":{"code":500,"status":"INTERNAL","message":"x","details":[{}]}}\n\n' }],
-  ['an error event of 0.3 HTTP+JSON', { ...REST_OLD, method: 'stream' }, { headers: EVENTS, body: 'event: error\ndata: {"code":-32603,"message":"x","data":{"a":1}}\n\n' }],
+  [
+    'an error event of JSON-RPC',
+    STREAM,
+    { headers: EVENTS, body: 'event: error\ndata: {"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"x"}}\n\n' }
+  ],
+  [
+    'an error event of HTTP+JSON',
+    { ...REST, method: 'stream' },
+    { headers: EVENTS, body: 'event: error\ndata: {"error":{"code":500,"status":"INTERNAL","message":"x","details":[{}]}}\n\n' }
+  ],
+  [
+    'an error event of 0.3 HTTP+JSON',
+    { ...REST_OLD, method: 'stream' },
+    { headers: EVENTS, body: 'event: error\ndata: {"code":-32603,"message":"x","data":{"a":1}}\n\n' }
+  ],
   ['an HTTP+JSON error on 200', REST, { body: '{"error":{"code":404,"status":"NOT_FOUND","message":"x","details":[]}}' }],
   ['separators in strings', STREAM, sse(good.replace('"t"', '"a\u2028b\u2029c\u0085d"'))],
-  ['all kinds of events', STREAM, sse(rpcResult(`{"task":${TASK}}`), rpcResult('{"statusUpdate":{"taskId":"t1","contextId":"c","status":{"state":2,"timestamp":"2026-01-01T00:00:00Z"},"metadata":null}}'), rpcResult('{"artifactUpdate":{"taskId":"t1","contextId":"c","artifact":{"artifactId":"a","name":"","parts":[{"text":"t","mediaType":"","filename":""}]},"append":false,"lastChunk":true}}'))],
-  ['snake case of ProtoJSON', STREAM, sse(rpcResult('{"status_update":{"task_id":"t1","context_id":"c","status":{"state":"TASK_STATE_WORKING"}}}'))],
-  ['numbers of enums', {}, { body: rpcResult('{"task":{"id":"t","contextId":"c","status":{"state":3,"message":{"messageId":"m","role":2,"parts":[{"text":"x"}]}}}}') }],
-  ['extra members', {}, { body: rpcResult('{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"t","thought":true}],"type":"m","created":1},"usage":{"a":1}}') }],
-  ['0.3 with all optionals null', OLD, { body: rpcResult('{"kind":"task","id":"t","contextId":"c","status":{"state":"input-required","message":{"kind":"message","messageId":"m","role":"agent","parts":[{"kind":"text","text":"x","metadata":null}],"contextId":null,"taskId":null,"extensions":null,"metadata":null,"referenceTaskIds":null},"timestamp":null},"artifacts":null,"history":null,"metadata":null}') }],
-  ['0.3 updates', OLD_STREAM, sse(rpcResult('{"kind":"status-update","taskId":"t","contextId":"c","status":{"state":"working"},"final":false}'), rpcResult('{"kind":"artifact-update","taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"kind":"data","data":{"x":1}}]},"append":true,"lastChunk":null}'))],
-  ['0.3 without kinds', OLD_STREAM, sse(rpcResult('{"id":"t","contextId":"c","status":{"state":"working"}}'), rpcResult('{"taskId":"t","contextId":"c","status":{"state":"working"},"final":false}'), rpcResult('{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[]}}'), rpcResult('{"messageId":"m","role":"agent","parts":[{"text":"x"}],"taskId":"t","contextId":"c"}'))],
-  ['0.3 proto', REST_OLD, { body: '{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_CANCELLED","update":{"messageId":"m","role":"ROLE_AGENT","content":[{"data":{"data":{"x":1}}}]}}}}' }],
+  [
+    'all kinds of events',
+    STREAM,
+    sse(
+      rpcResult(`{"task":${TASK}}`),
+      rpcResult('{"statusUpdate":{"taskId":"t1","contextId":"c","status":{"state":2,"timestamp":"2026-01-01T00:00:00Z"},"metadata":null}}'),
+      rpcResult(
+        '{"artifactUpdate":{"taskId":"t1","contextId":"c","artifact":{"artifactId":"a","name":"","parts":[{"text":"t","mediaType":"","filename":""}]},"append":false,"lastChunk":true}}'
+      )
+    )
+  ],
+  [
+    'snake case of ProtoJSON',
+    STREAM,
+    sse(rpcResult('{"status_update":{"task_id":"t1","context_id":"c","status":{"state":"TASK_STATE_WORKING"}}}'))
+  ],
+  [
+    'numbers of enums',
+    {},
+    {
+      body: rpcResult(
+        '{"task":{"id":"t","contextId":"c","status":{"state":3,"message":{"messageId":"m","role":2,"parts":[{"text":"x"}]}}}}'
+      )
+    }
+  ],
+  [
+    'extra members',
+    {},
+    {
+      body: rpcResult(
+        '{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"t","thought":true}],"type":"m","created":1},"usage":{"a":1}}'
+      )
+    }
+  ],
+  [
+    '0.3 with all optionals null',
+    OLD,
+    {
+      body: rpcResult(
+        '{"kind":"task","id":"t","contextId":"c","status":{"state":"input-required","message":{"kind":"message","messageId":"m","role":"agent","parts":[{"kind":"text","text":"x","metadata":null}],"contextId":null,"taskId":null,"extensions":null,"metadata":null,"referenceTaskIds":null},"timestamp":null},"artifacts":null,"history":null,"metadata":null}'
+      )
+    }
+  ],
+  [
+    '0.3 updates',
+    OLD_STREAM,
+    sse(
+      rpcResult('{"kind":"status-update","taskId":"t","contextId":"c","status":{"state":"working"},"final":false}'),
+      rpcResult(
+        '{"kind":"artifact-update","taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"kind":"data","data":{"x":1}}]},"append":true,"lastChunk":null}'
+      )
+    )
+  ],
+  [
+    '0.3 without kinds',
+    OLD_STREAM,
+    sse(
+      rpcResult('{"id":"t","contextId":"c","status":{"state":"working"}}'),
+      rpcResult('{"taskId":"t","contextId":"c","status":{"state":"working"},"final":false}'),
+      rpcResult('{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[]}}'),
+      rpcResult('{"messageId":"m","role":"agent","parts":[{"text":"x"}],"taskId":"t","contextId":"c"}')
+    )
+  ],
+  [
+    '0.3 proto',
+    REST_OLD,
+    {
+      body: '{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_CANCELLED","update":{"messageId":"m","role":"ROLE_AGENT","content":[{"data":{"data":{"x":1}}}]}}}}'
+    }
+  ],
   ['0.3 proto, a message', REST_OLD, { body: '{"message":{"messageId":"m","role":"ROLE_AGENT","content":[{"text":"x"}]}}' }],
   ['an empty list', { method: 'ListTasks', params: {} }, { body: rpcResult('{}') }],
-  ['a long list', { method: 'ListTasks', params: {} }, { body: rpcResult(`{"tasks":[${new Array(2_000).fill(TASK).join(',')}],"nextPageToken":"","totalSize":2000,"pageSize":2000}`) }],
+  [
+    'a long list',
+    { method: 'ListTasks', params: {} },
+    { body: rpcResult(`{"tasks":[${new Array(2_000).fill(TASK).join(',')}],"nextPageToken":"","totalSize":2000,"pageSize":2000}`) }
+  ],
   ['a deletion', { method: 'DeleteTaskPushNotificationConfig', params: { taskId: 't', id: 'p' } }, { body: rpcResult('null') }],
-  ['prototype names', {}, { body: rpcResult('{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"data":{"__proto__":{"x":2},"constructor":1}}],"metadata":{"__proto__":1,"constructor":{},"toString":null}}}') }],
+  [
+    'prototype names',
+    {},
+    {
+      body: rpcResult(
+        '{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"data":{"__proto__":{"x":2},"constructor":1}}],"metadata":{"__proto__":1,"constructor":{},"toString":null}}}'
+      )
+    }
+  ],
   ['lone surrogates', {}, { body: rpcResult('{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"\\ud800"}]}}') }],
-  ['numbers beyond doubles', {}, { body: rpcResult('{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"data":{"n":123456789012345678901234567890,"m":1e400}}]}}') }]
+  [
+    'numbers beyond doubles',
+    {},
+    {
+      body: rpcResult('{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"data":{"n":123456789012345678901234567890,"m":1e400}}]}}')
+    }
+  ]
 ]
 
 for (const responses of ['enforce', 'observe']) {

@@ -19,13 +19,18 @@ const POLICY = [
   '      metrics: [{name: tokens, type: counter, from: {metadata: {in: [task, event], key: tokens}}}]'
 ]
 const said = (s: string | null): string => s === null ? '{}' : `{"s":"${s}"}`
-const task = (s: string | null, id = 't1', state = 'TASK_STATE_INPUT_REQUIRED'): string => `{"id":"${id}","contextId":"c","status":{"state":"${state}","message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"x"}],"metadata":${said(s)}}}}`
-const update = (s: string | null, more = ''): string => `data: ${rpcResult(`{"statusUpdate":{"taskId":"t1","contextId":"c","status":{"state":"TASK_STATE_WORKING","message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"x"}],"metadata":${said(s)}}}${more}}}`)}\n\n`
-const message = (s: string | null, taskId = 't1'): unknown => ({ message: { messageId: 'm', role: 'ROLE_USER', taskId, parts: [{ text: 'x' }], ...(s === null ? {} : { metadata: { s } }) } })
+const task = (s: string | null, id = 't1', state = 'TASK_STATE_INPUT_REQUIRED'): string =>
+  `{"id":"${id}","contextId":"c","status":{"state":"${state}","message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"x"}],"metadata":${said(s)}}}}`
+const update = (s: string | null, more = ''): string =>
+  `data: ${rpcResult(`{"statusUpdate":{"taskId":"t1","contextId":"c","status":{"state":"TASK_STATE_WORKING","message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"x"}],"metadata":${said(s)}}}${more}}}`)}\n\n`
+const message = (s: string | null, taskId = 't1'): unknown => ({
+  message: { messageId: 'm', role: 'ROLE_USER', taskId, parts: [{ text: 'x' }], ...(s === null ? {} : { metadata: { s } }) }
+})
 const passes = (answer: Answer): boolean => !('error' in answer.json())
-const send = async ({ ask }: Target, s: string | null, answered: string | null, taskId?: string): Promise<boolean> => passes(await ask({ params: message(s, taskId) }, { body: rpcResult(`{"task":${task(answered, taskId === '' ? 't1' : taskId)}}`) }))
+const send = async ({ ask }: Target, s: string | null, answered: string | null, taskId?: string): Promise<boolean> =>
+  passes(await ask({ params: message(s, taskId) }, { body: rpcResult(`{"task":${task(answered, taskId === '' ? 't1' : taskId)}}`) }))
 
-t.test('a gateway that has not seen a task begin does not take it for a new one, however much of it it has seen since', async t => {
+t.test('a gateway that did not see the beginning of a task never treats it as new', async t => {
   const target = await behind(t, 'enforce', POLICY)
   t.ok(passes(await target.ask({ method: 'GetTask', params: { id: 't1' } }, { body: rpcResult(task(null)) })))
   t.ok(await send(target, 'b', null), 'nobody knows what it said before')
@@ -37,7 +42,7 @@ t.test('a gateway that has not seen a task begin does not take it for a new one,
   t.notOk(await send(target, 'a', null, 't2'))
 })
 
-t.test('strangers, refused requests and refused answers change nothing of a task', async t => {
+t.test('other clients, rejected requests and rejected responses do not change a task', async t => {
   const target = await behind(t, 'enforce', POLICY)
   t.ok(passes(await target.ask({ params: message('a', '') }, { body: rpcResult(`{"task":${task('a')}}`) })))
   const no = { body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no"}}' }
@@ -47,8 +52,14 @@ t.test('strangers, refused requests and refused answers change nothing of a task
   t.notOk(await send(target, 'c', null), 'what comes too early')
   t.notOk(await send(target, null, 'c'), 'the agent too')
   t.ok(passes(await target.ask({ method: 'ListTasks', params: {} }, { body: rpcResult(`{"tasks":[${task('c')}]}`) })), 'a list is no move')
-  t.ok(passes(await target.ask({ params: message('a', '') }, { body: rpcResult(`{"task":${task('a', '__proto__')}}`) })), 'another task, of an odd name')
-  t.ok(passes(await target.ask({ params: { ...message('b') as object, tenant: 'other' } }, { body: rpcResult(`{"task":${task('c')}}`) })), 'of the same name, of another tenant')
+  t.ok(
+    passes(await target.ask({ params: message('a', '') }, { body: rpcResult(`{"task":${task('a', '__proto__')}}`) })),
+    'another task, of an odd name'
+  )
+  t.ok(
+    passes(await target.ask({ params: { ...(message('b') as object), tenant: 'other' } }, { body: rpcResult(`{"task":${task('c')}}`) })),
+    'of the same name, of another tenant'
+  )
   t.ok(await send(target, 'b', 'b'), 'still where it was')
 })
 
@@ -60,7 +71,7 @@ async function stream (target: Target, method: string, params: unknown): Promise
   return { out: began[0] as ServerResponse, answer }
 }
 
-t.test('a task moves on over two connections', async t => {
+t.test('a task continues over two connections', async t => {
   for (const [moved, forwarded] of [[true, true], [false, false]]) {
     const target = await behind(t, 'enforce', POLICY)
     await target.ask({ params: message('a', '') }, { body: rpcResult(`{"task":${task('a')}}`) })
@@ -72,7 +83,7 @@ t.test('a task moves on over two connections', async t => {
   }
 })
 
-t.test('two streams of one task, one behind the other, are both right', async t => {
+t.test('two streams of one task, one after the other, are both valid', async t => {
   const target = await behind(t, 'enforce', POLICY)
   const first = await stream(target, 'SendStreamingMessage', message('a', ''))
   first.out.write(update('a'))
@@ -83,10 +94,14 @@ t.test('two streams of one task, one behind the other, are both right', async t 
   t.ok((await first.answer).text.endsWith(rest))
   second.out.end(update('a') + rest)
   t.equal((await second.answer).text, update('a') + rest)
-  t.equal(await target.gateway.metric('a2a_gateway_observed_total{agent="agent",extension="ext",metric="tokens",by=""}'), 100, 'counted once')
+  t.equal(
+    await target.gateway.metric('a2a_gateway_observed_total{agent="agent",extension="ext",metric="tokens",by=""}'),
+    100,
+    'counted once'
+  )
 })
 
-t.test('an agent that goes on with a task that the request did not name', async t => {
+t.test('an agent that continues a task that the request did not name', async t => {
   const target = await behind(t, 'enforce', POLICY)
   t.ok(await send(target, 'a', 'a', ''))
   t.ok(passes(await target.ask({ params: message(null, '') }, { body: rpcResult(`{"task":${task('b')}}`) })), 'it goes on where it was')

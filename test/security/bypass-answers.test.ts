@@ -34,12 +34,31 @@ const ROWS: readonly Row[] = [
   ['two content types, JSON first', STREAM, { headers: [...json(), ...EVENTS], body: `data: ${wrapped}\n\n` }],
   // What clients decode and the gateway does not.
   ['a stream in UTF-16', STREAM, { headers: ['content-type', 'text/event-stream; charset=utf-16le'], body: utf16(`data: ${wrapped}\n\n`) }],
-  ['a stream in UTF-16, said in a second line', STREAM, { headers: [...EVENTS, 'content-type', 'text/event-stream; charset=utf-16le'], body: utf16(`data: ${wrapped}\n\n`) }],
-  ['a stream in UTF-16, said badly', STREAM, { headers: ['content-type', 'text/event-stream; charset = utf-16le'], body: utf16(`data: ${wrapped}\n\n`) }],
-  ['a stream in UTF-7', STREAM, { headers: ['content-type', 'text/event-stream; charset=utf-7'], body: `data: ${rpcResult('{"message":{"messageId":"+ACI-,+ACI-metadata+ACI-:+AHs-+ACI-x+ACI-:+ACI-EVIL+ACIAfQ-,+ACI-y+ACI-:+ACI-","role":"ROLE_AGENT","parts":[{"text":"t"}]}}')}\n\n` }],
+  [
+    'a stream in UTF-16, said in a second line',
+    STREAM,
+    { headers: [...EVENTS, 'content-type', 'text/event-stream; charset=utf-16le'], body: utf16(`data: ${wrapped}\n\n`) }
+  ],
+  [
+    'a stream in UTF-16, said badly',
+    STREAM,
+    { headers: ['content-type', 'text/event-stream; charset = utf-16le'], body: utf16(`data: ${wrapped}\n\n`) }
+  ],
+  [
+    'a stream in UTF-7',
+    STREAM,
+    {
+      headers: ['content-type', 'text/event-stream; charset=utf-7'],
+      body: `data: ${rpcResult('{"message":{"messageId":"+ACI-,+ACI-metadata+ACI-:+AHs-+ACI-x+ACI-:+ACI-EVIL+ACIAfQ-,+ACI-y+ACI-:+ACI-","role":"ROLE_AGENT","parts":[{"text":"t"}]}}')}\n\n`
+    }
+  ],
   ['JSON in UTF-16', {}, { headers: ['content-type', 'application/json; charset=utf-16le'], body: utf16(wrapped) }],
   ['JSON in UTF-16 without a word', {}, { headers: json(), body: utf16(wrapped) }],
-  ['two encodings in two lines', STREAM, { headers: [...EVENTS, 'content-encoding', 'identity', 'content-encoding', 'gzip'], body: Buffer.from([0x1f, 0x8b, 8, 0]) }],
+  [
+    'two encodings in two lines',
+    STREAM,
+    { headers: [...EVENTS, 'content-encoding', 'identity', 'content-encoding', 'gzip'], body: Buffer.from([0x1f, 0x8b, 8, 0]) }
+  ],
   ['JSON by another name', {}, { headers: ['content-type', 'application/vnd.x+json'], body: wrapped }],
   ['JSON by no name', {}, { headers: [], body: wrapped }],
   ['JSON by the name of text', {}, { headers: ['content-type', 'text/plain'], body: wrapped }],
@@ -48,7 +67,11 @@ const ROWS: readonly Row[] = [
   ...['\u2028', '\u2029', '\u0085', '\v', '\f', '\x1c', '\x1d', '\x1e'].flatMap((end): Row[] => [
     [`a comment that ends with U+${end.charCodeAt(0).toString(16)}`, STREAM, { headers: EVENTS, body: `: x${end}data: ${wrapped}\n\n` }],
     [`an id that ends with U+${end.charCodeAt(0).toString(16)}`, STREAM, { headers: EVENTS, body: `id: x${end}data: ${wrapped}\n\n` }],
-    [`an event's name that ends with U+${end.charCodeAt(0).toString(16)}`, STREAM, { headers: EVENTS, body: `event: x${end}data: ${wrapped}${end}${end}\ndata: ${wrapped.replace('"EVIL"', '1')}\n\n` }]
+    [
+      `an event's name that ends with U+${end.charCodeAt(0).toString(16)}`,
+      STREAM,
+      { headers: EVENTS, body: `event: x${end}data: ${wrapped}${end}${end}\ndata: ${wrapped.replace('"EVIL"', '1')}\n\n` }
+    ]
   ]),
   ['an event that is not ended', STREAM, { headers: EVENTS, body: `data: ${wrapped}` }],
   ['an event that is an error by name', STREAM, { headers: EVENTS, body: `event: error\ndata: ${wrapped}\n\n` }],
@@ -58,33 +81,115 @@ const ROWS: readonly Row[] = [
   ['two documents in one event', STREAM, { headers: EVENTS, body: `data: ${wrapped.replace('"EVIL"', '1')}\ndata: ${wrapped}\n\n` }],
   // One answer that is two things.
   ['two results', {}, { body: rpcResult(`{"task":{"id":"t","status":{"state":"TASK_STATE_WORKING"}},"message":${EVIL_MESSAGE}}`) }],
-  ['a result in another spelling', STREAM, { headers: EVENTS, body: `data: ${rpcResult(`{"artifact_update":{"task_id":"t","artifact":${EVIL_ARTIFACT}}}`)}\n\n` }],
+  [
+    'a result in another spelling',
+    STREAM,
+    { headers: EVENTS, body: `data: ${rpcResult(`{"artifact_update":{"task_id":"t","artifact":${EVIL_ARTIFACT}}}`)}\n\n` }
+  ],
   ['a result in another case', {}, { body: rpcResult(`{"message":{"parts":[]},"Message":${EVIL_MESSAGE}}`) }],
-  ['an error and a result', {}, { body: `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"x"},"result":{"message":${EVIL_MESSAGE}}}` }],
+  [
+    'an error and a result',
+    {},
+    { body: `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"x"},"result":{"message":${EVIL_MESSAGE}}}` }
+  ],
   ['duplicate members', {}, { body: rpcResult(`{"message":{"parts":[]},"message":${EVIL_MESSAGE}}`) }],
-  ['HTTP+JSON: an error beside a message without an id', REST, { body: `{"error":{"code":1},"message":{"role":"ROLE_AGENT","parts":[{"text":"t"}],"metadata":{${BAD}}}}` }],
+  [
+    'HTTP+JSON: an error beside a message without an id',
+    REST,
+    { body: `{"error":{"code":1},"message":{"role":"ROLE_AGENT","parts":[{"text":"t"}],"metadata":{${BAD}}}}` }
+  ],
   ['HTTP+JSON: an error beside a task without a state', REST, { body: `{"error":{"code":1},"task":{"id":"t","metadata":{${BAD}}}}` }],
-  ['HTTP+JSON: an error beside an update', { ...REST, method: 'stream' }, { headers: EVENTS, body: `event: error\ndata: {"error":{},"artifact_update":{"artifact":${EVIL_ARTIFACT}}}\n\n` }],
-  ['HTTP+JSON: GetTask, an error beside the task', { ...REST, path: '/tasks/t1' }, { body: `{"error":{"code":1},"id":"t1","artifacts":[${EVIL_ARTIFACT}]}` }],
-  ['HTTP+JSON: GetTask, a code and a text beside the task', { ...REST, path: '/tasks/t1' }, { body: `{"code":1,"message":"x","id":"t1","metadata":{${BAD}}}` }],
-  ['HTTP+JSON: ListTasks, an error beside the list', { ...REST, path: '/tasks' }, { body: `{"error":{"code":1},"tasks":[{"id":"t1","metadata":{${BAD}}}]}` }],
-  ['HTTP+JSON 0.3: an error beside msg', REST_OLD, { body: `{"error":{},"msg":{"role":"ROLE_AGENT","content":[{"text":"t"}],"metadata":{${BAD}}}}` }],
+  [
+    'HTTP+JSON: an error beside an update',
+    { ...REST, method: 'stream' },
+    { headers: EVENTS, body: `event: error\ndata: {"error":{},"artifact_update":{"artifact":${EVIL_ARTIFACT}}}\n\n` }
+  ],
+  [
+    'HTTP+JSON: GetTask, an error beside the task',
+    { ...REST, path: '/tasks/t1' },
+    { body: `{"error":{"code":1},"id":"t1","artifacts":[${EVIL_ARTIFACT}]}` }
+  ],
+  [
+    'HTTP+JSON: GetTask, a code and a text beside the task',
+    { ...REST, path: '/tasks/t1' },
+    { body: `{"code":1,"message":"x","id":"t1","metadata":{${BAD}}}` }
+  ],
+  [
+    'HTTP+JSON: ListTasks, an error beside the list',
+    { ...REST, path: '/tasks' },
+    { body: `{"error":{"code":1},"tasks":[{"id":"t1","metadata":{${BAD}}}]}` }
+  ],
+  [
+    'HTTP+JSON 0.3: an error beside msg',
+    REST_OLD,
+    { body: `{"error":{},"msg":{"role":"ROLE_AGENT","content":[{"text":"t"}],"metadata":{${BAD}}}}` }
+  ],
   // 0.3 without `kind`: readers of Python take the model that most fields fit.
-  ['no kind: a task and a message', OLD, { body: rpcResult(`{"id":"t","contextId":"c","status":{"state":"working"},"messageId":"m","role":"agent","taskId":"t","parts":[{"kind":"data","data":{${BAD}}}]}`) }],
-  ['no kind: two updates', { version: '0.3', method: 'message/stream' }, { headers: EVENTS, body: `data: ${rpcResult(`{"taskId":"t","contextId":"c","status":{"state":"working"},"artifact":{"artifactId":"a","parts":[{"kind":"data","data":{${BAD}}}]}}`)}\n\n` }],
-  ['no kind: an update and a message', { version: '0.3', method: 'message/stream' }, { headers: EVENTS, body: `data: ${rpcResult(`{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[]},"messageId":"m","role":"agent","parts":[{"kind":"data","data":{${BAD}}}]}`)}\n\n` }],
-  ['an unknown kind', OLD, { body: rpcResult(`{"kind":"Message","messageId":"m","role":"agent","parts":[{"kind":"data","data":{${BAD}}}]}`) }],
-  ['content beside parts', OLD, { body: rpcResult(`{"kind":"message","messageId":"m","role":"agent","parts":[],"content":[{"kind":"data","data":{${BAD}}}]}`) }],
-  ['data of another kind', OLD, { body: rpcResult(`{"kind":"message","messageId":"m","role":"agent","parts":[{"kind":"text","data":{${BAD}}}]}`) }],
-  ['data beside a text', {}, { body: rpcResult(`{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"t","data":{${BAD}}}]}}`) }],
+  [
+    'no kind: a task and a message',
+    OLD,
+    {
+      body: rpcResult(
+        `{"id":"t","contextId":"c","status":{"state":"working"},"messageId":"m","role":"agent","taskId":"t","parts":[{"kind":"data","data":{${BAD}}}]}`
+      )
+    }
+  ],
+  [
+    'no kind: two updates',
+    { version: '0.3', method: 'message/stream' },
+    {
+      headers: EVENTS,
+      body: `data: ${rpcResult(`{"taskId":"t","contextId":"c","status":{"state":"working"},"artifact":{"artifactId":"a","parts":[{"kind":"data","data":{${BAD}}}]}}`)}\n\n`
+    }
+  ],
+  [
+    'no kind: an update and a message',
+    { version: '0.3', method: 'message/stream' },
+    {
+      headers: EVENTS,
+      body: `data: ${rpcResult(`{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[]},"messageId":"m","role":"agent","parts":[{"kind":"data","data":{${BAD}}}]}`)}\n\n`
+    }
+  ],
+  [
+    'an unknown kind',
+    OLD,
+    { body: rpcResult(`{"kind":"Message","messageId":"m","role":"agent","parts":[{"kind":"data","data":{${BAD}}}]}`) }
+  ],
+  [
+    'content beside parts',
+    OLD,
+    { body: rpcResult(`{"kind":"message","messageId":"m","role":"agent","parts":[],"content":[{"kind":"data","data":{${BAD}}}]}`) }
+  ],
+  [
+    'data of another kind',
+    OLD,
+    { body: rpcResult(`{"kind":"message","messageId":"m","role":"agent","parts":[{"kind":"text","data":{${BAD}}}]}`) }
+  ],
+  [
+    'data beside a text',
+    {},
+    { body: rpcResult(`{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"t","data":{${BAD}}}]}}`) }
+  ],
   ['a list that is none', { method: 'ListTasks', params: {} }, { body: rpcResult(`{"tasks":{"0":${EVIL_TASK}}}`) }],
   ['another id', {}, { body: rpcResult('{"message":{"parts":[]}}', '2') }],
   ['a role that nobody knows', {}, { body: wrapped.replace('ROLE_AGENT', 'USER') }],
-  ['metadata of a part', {}, { body: rpcResult(`{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"t","metadata":{${BAD}}}]}}`) }],
-  ['a name of Object.prototype', {}, { body: rpcResult(`{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"t"}],"__proto__":{"metadata":{}},"metadata":{"constructor":{},${BAD}}}}`) }]
+  [
+    'metadata of a part',
+    {},
+    { body: rpcResult(`{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"t","metadata":{${BAD}}}]}}`) }
+  ],
+  [
+    'a name of Object.prototype',
+    {},
+    {
+      body: rpcResult(
+        `{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"t"}],"__proto__":{"metadata":{}},"metadata":{"constructor":{},${BAD}}}}`
+      )
+    }
+  ]
 ]
 
-t.test('nothing of it arrives', async t => {
+t.test('none of it arrives', async t => {
   const { ask, gateway } = await behind(t)
   for (const [what, how, reply] of ROWS) {
     const answer = await ask(how, reply)

@@ -1,6 +1,20 @@
 /** `__proto__`, `constructor` and similar names are ordinary names: in data, in schemas, as names of schemas and of extensions. */
 import t from 'tap'
-import { bodyOf, dataPart, dataPathOf, FORMS, forwarded, GOOD, messageOf, nameOf, refused, schemaCard, sending, target, textPart } from './kit.js'
+import {
+  bodyOf,
+  dataPart,
+  dataPathOf,
+  FORMS,
+  forwarded,
+  GOOD,
+  messageOf,
+  nameOf,
+  refused,
+  schemaCard,
+  sending,
+  target,
+  textPart
+} from './kit.js'
 
 const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__']
 const escaped = (text: string): string => text.replace(/[[\].$]/g, '\\$&')
@@ -12,10 +26,24 @@ t.test('as keys of the data they are properties the schema does not allow', asyn
   for (const form of FORMS) {
     for (const name of NAMES) {
       const body = bodyOf(form, messageOf(form, [dataPart(form, `{"a":"x","b":"y","${name}":{"a":"x"}}`)]))
-      refused(t, one, await one.send(sending(form, body)), 'EXTENSION_DATA_INVALID', new RegExp(`${escaped(`${dataPathOf(form)}.${name}`)} is not a property the schema allows`), `${nameOf(form)}, ${name}`)
+      refused(
+        t,
+        one,
+        await one.send(sending(form, body)),
+        'EXTENSION_DATA_INVALID',
+        new RegExp(`${escaped(`${dataPathOf(form)}.${name}`)} is not a property the schema allows`),
+        `${nameOf(form)}, ${name}`
+      )
     }
     const inherited = bodyOf(form, messageOf(form, [dataPart(form, '{"__proto__":{"a":"x","b":"y"}}')]))
-    refused(t, one, await one.send(sending(form, inherited)), 'EXTENSION_DATA_INVALID', new RegExp(`${escaped(dataPathOf(form))}\\.a is required`), `${nameOf(form)}, nothing is inherited`)
+    refused(
+      t,
+      one,
+      await one.send(sending(form, inherited)),
+      'EXTENSION_DATA_INVALID',
+      new RegExp(`${escaped(dataPathOf(form))}\\.a is required`),
+      `${nameOf(form)}, nothing is inherited`
+    )
   }
   t.equal(({} as Record<string, unknown>).a, undefined, 'Object.prototype is untouched')
 })
@@ -28,16 +56,28 @@ t.test('as envelope and message members they change nothing', async (t) => {
       const body = bodyOf(form, messageOf(form, [dataPart(form, GOOD).replace(/\}$/, `${hostile}}`)], hostile), hostile)
       forwarded(t, one, await one.send(sending(form, body)), body, `${nameOf(form)}, ${name}`)
     }
-    const tagged = bodyOf(form, messageOf(form, [`{"data":${form.binding === 'HTTP+JSON' && form.version === '0.3' ? '{"data":{}}' : '{}'},"metadata":{"__proto__":{"mimeType":"application/json;schema=fightComparison"}}}`]))
+    const tagged = bodyOf(
+      form,
+      messageOf(form, [
+        `{"data":${form.binding === 'HTTP+JSON' && form.version === '0.3' ? '{"data":{}}' : '{}'},"metadata":{"__proto__":{"mimeType":"application/json;schema=fightComparison"}}}`
+      ])
+    )
     forwarded(t, one, await one.send(sending(form, tagged)), tagged, `${nameOf(form)}, no tag is inherited`)
   }
 })
 
-t.test('JSON-RPC: a method of that name is no method', async (t) => {
+t.test('JSON-RPC: a method of that name does not exist', async (t) => {
   const one = await target(t)
   for (const form of FORMS.filter(({ binding }) => binding === 'JSONRPC')) {
     for (const name of NAMES) {
-      refused(t, one, await one.send(sending(form, `{"jsonrpc":"2.0","id":1,"method":"${name}","params":{}}`)), 'METHOD_NOT_FOUND', /not an operation of A2A/, `${nameOf(form)}, ${name}`)
+      refused(
+        t,
+        one,
+        await one.send(sending(form, `{"jsonrpc":"2.0","id":1,"method":"${name}","params":{}}`)),
+        'METHOD_NOT_FOUND',
+        /not an operation of A2A/,
+        `${nameOf(form)}, ${name}`
+      )
     }
   }
 })
@@ -46,7 +86,14 @@ t.test('as names of undeclared schemas they are undeclared', async (t) => {
   const one = await target(t)
   for (const form of FORMS) {
     for (const name of NAMES) {
-      refused(t, one, await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, GOOD, `application/json;schema=${name}`)])))), 'CONTENT_TYPE_NOT_SUPPORTED', /does not declare; the card declares fightComparison/, `${nameOf(form)}, ${name}`)
+      refused(
+        t,
+        one,
+        await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, GOOD, `application/json;schema=${name}`)])))),
+        'CONTENT_TYPE_NOT_SUPPORTED',
+        /does not declare; the card declares fightComparison/,
+        `${nameOf(form)}, ${name}`
+      )
     }
   }
 })
@@ -57,7 +104,14 @@ t.test('as names of declared schemas they are found', async (t) => {
   for (const form of FORMS) {
     for (const name of NAMES) {
       const tag = `application/json;schema=${name}`
-      refused(t, one, await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, '{"a":1}', tag)])))), 'EXTENSION_DATA_INVALID', /\.a must be string/, `${nameOf(form)}, ${name}`)
+      refused(
+        t,
+        one,
+        await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, '{"a":1}', tag)])))),
+        'EXTENSION_DATA_INVALID',
+        /\.a must be string/,
+        `${nameOf(form)}, ${name}`
+      )
       const good = bodyOf(form, messageOf(form, [dataPart(form, '{"a":"x"}', tag)]))
       forwarded(t, one, await one.send(sending(form, good)), good, `${nameOf(form)}, ${name}`)
     }
@@ -67,17 +121,33 @@ t.test('as names of declared schemas they are found', async (t) => {
 t.test('as properties of a schema they are required of the data itself', async (t) => {
   const one = await target(t, { card: cardWith(`{"fightComparison":{"type":"object","required":${JSON.stringify(NAMES)}}}`) })
   const [form] = FORMS as [typeof FORMS[number]]
-  refused(t, one, await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, '{}')])))), 'EXTENSION_DATA_INVALID', /data\.__proto__ is required .*data\.constructor is required .* 4 more problems/, 'nothing is inherited')
+  refused(
+    t,
+    one,
+    await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, '{}')])))),
+    'EXTENSION_DATA_INVALID',
+    /data\.__proto__ is required .*data\.constructor is required .* 4 more problems/,
+    'nothing is inherited'
+  )
   const good = bodyOf(form, messageOf(form, [dataPart(form, `{${NAMES.map((name) => `"${name}":1`).join(',')}}`)]))
   forwarded(t, one, await one.send(sending(form, good)), good, 'own members count')
 })
 
 t.test('a schema\'s property of such a name is enforced', async (t) => {
   const names = NAMES.filter((name) => name !== '__proto__')
-  const one = await target(t, { card: cardWith(`{"fightComparison":{"type":"object","properties":{${names.map((name) => `"${name}":{"type":"string"}`).join(',')}}}}`) })
+  const one = await target(t, {
+    card: cardWith(`{"fightComparison":{"type":"object","properties":{${names.map(name => `"${name}":{"type":"string"}`).join(',')}}}}`)
+  })
   for (const form of FORMS) {
     for (const name of names) {
-      refused(t, one, await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, `{"${name}":5}`)])))), 'EXTENSION_DATA_INVALID', new RegExp(`\\.${name} must be string`), `${nameOf(form)}, ${name}`)
+      refused(
+        t,
+        one,
+        await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, `{"${name}":5}`)])))),
+        'EXTENSION_DATA_INVALID',
+        new RegExp(`\\.${name} must be string`),
+        `${nameOf(form)}, ${name}`
+      )
     }
     forwarded(t, one, await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, '{}')])))), null, nameOf(form))
   }
@@ -96,7 +166,14 @@ t.test('const and enum compare such members as data', async (t) => {
   const value = '{"constructor":1,"valueOf":"x","toString":2,"__proto__":3}'
   const one = await target(t, { card: cardWith(`{"fightComparison":{"properties":{"x":{"const":${value}},"y":{"enum":[${value}]}}}}`) })
   const [form] = FORMS as [typeof FORMS[number]]
-  for (const bad of ['{"constructor":2}', '{}', '{"valueOf":null}', '{"toString":null}', '{"constructor":1,"valueOf":"y","toString":2,"__proto__":3}', '{"constructor":1,"valueOf":"x","toString":2,"__proto__":4}']) {
+  for (const bad of [
+    '{"constructor":2}',
+    '{}',
+    '{"valueOf":null}',
+    '{"toString":null}',
+    '{"constructor":1,"valueOf":"y","toString":2,"__proto__":3}',
+    '{"constructor":1,"valueOf":"x","toString":2,"__proto__":4}'
+  ]) {
     for (const key of ['x', 'y']) {
       const answer = await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, `{"${key}":${bad}}`)]))))
       t.match(String(answer.headers['gateway-decision']), /^reject/, `${key}: ${bad}`)

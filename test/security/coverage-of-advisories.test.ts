@@ -84,19 +84,19 @@ const COVERAGE: Readonly<Record<string, string>> = {
   'CVE-2024-45614': 'bypass-extension-headers.test.ts'
 }
 
-t.test('every listed file is there', async (t) => {
+t.test('every listed file exists', async (t) => {
   for (const [id, cover] of Object.entries(COVERAGE)) {
     if (cover.endsWith('.test.ts')) t.ok(existsSync(join(FOLDER, cover)), `${id}: ${cover}`)
     else t.ok(cover.length > 20, `${id}: ${cover}`)
   }
 })
 
-t.test('every file that is named after an advisory is listed, under that id', async (t) => {
+t.test('every file with the name of an advisory is listed, under that id', async (t) => {
   const files = readdirSync(FOLDER).filter((file) => /^(?:CVE|GHSA)-.*\.test\.ts$/.test(file))
   for (const file of files) t.equal(COVERAGE[file.replace('.test.ts', '')], file)
 })
 
-t.test('a file names every id that it stands for', async (t) => {
+t.test('a file names every id that it covers', async (t) => {
   for (const [id, cover] of Object.entries(COVERAGE)) {
     if (!cover.endsWith('.test.ts') || cover.startsWith(id)) continue
     const text = readFileSync(join(FOLDER, cover), 'utf8')

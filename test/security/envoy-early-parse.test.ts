@@ -2,7 +2,7 @@
 import t from 'tap'
 import { bodyOf, FORMS, messageOf, nameOf, refused, sending, target, textPart } from './kit.js'
 
-t.test('a second method after everything else is seen', async (t) => {
+t.test('a second method after everything else is detected', async (t) => {
   const one = await target(t)
   for (const form of FORMS.filter(({ binding }) => binding === 'JSONRPC')) {
     const filler = `,"metadata":{"x":"${'x'.repeat(100_000)}"}`
@@ -11,12 +11,19 @@ t.test('a second method after everything else is seen', async (t) => {
   }
 })
 
-t.test('what follows the JSON is seen as well', async (t) => {
+t.test('data after the JSON is detected too', async (t) => {
   const one = await target(t)
   for (const form of FORMS) {
     const body = bodyOf(form, messageOf(form, [textPart(form)]))
     for (const tail of ['{}', ',', '}', '\u0000', body, '//']) {
-      refused(t, one, await one.send(sending(form, body + tail)), 'PARSE_ERROR', new RegExp(`at byte ${Buffer.byteLength(body)}`), `${nameOf(form)}, then ${JSON.stringify(tail.slice(0, 5))}`)
+      refused(
+        t,
+        one,
+        await one.send(sending(form, body + tail)),
+        'PARSE_ERROR',
+        new RegExp(`at byte ${Buffer.byteLength(body)}`),
+        `${nameOf(form)}, then ${JSON.stringify(tail.slice(0, 5))}`
+      )
     }
   }
 })

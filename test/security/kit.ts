@@ -26,7 +26,11 @@ export const FIGHT_SCHEMA = {
 }
 
 /** A card that declares object-schemas with one schema, and whatever else. */
-export function schemaCard (url: string, extra: Record<string, unknown> = {}, extensions: readonly unknown[] = []): Record<string, unknown> {
+export function schemaCard (
+  url: string,
+  extra: Record<string, unknown> = {},
+  extensions: readonly unknown[] = []
+): Record<string, unknown> {
   return plainCard(url, {
     capabilities: { streaming: true, extensions: [{ uri: SCHEMAS }, ...extensions] },
     schemas: { fightComparison: FIGHT_SCHEMA },
@@ -66,7 +70,9 @@ export interface Answered {
 export async function send (url: string, { method = 'POST', path, headers = [], body = null }: Sending): Promise<Answered> {
   const target = new URL(url)
   const lines: [string, string][] = [['Host', target.host], ...headers.map(([name, value]): [string, string] => [name, value])]
-  if (body !== null && !headers.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name))) lines.push(['Content-Length', String(Buffer.byteLength(body))])
+  if (body !== null && !headers.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name))) {
+    lines.push(['Content-Length', String(Buffer.byteLength(body))])
+  }
   lines.push(['Connection', 'close'])
   const request = httpRequest({ host: target.hostname, port: target.port, method, path, headers: lines as never, agent: false })
   request.end(body ?? undefined)
@@ -170,13 +176,24 @@ export interface WireRefusal {
 /** A refusal, out of whichever shape its binding and version give it. */
 export function refusalIn ({ json }: Answered): WireRefusal {
   // 0.3 over HTTP+JSON has the error of 1.0 beside its own members; `code` is that of JSON-RPC there.
-  const error = (typeof json?.code === 'number' ? json : json?.error ?? {}) as { code?: number, message?: string, data?: unknown, details?: unknown }
+  const error = (typeof json?.code === 'number' ? json : (json?.error ?? {})) as {
+    code?: number
+    message?: string
+    data?: unknown
+    details?: unknown
+  }
   const data = error.data as { details?: unknown } | undefined
   const details = (Array.isArray(data) ? data : data?.details ?? error.details ?? []) as Record<string, unknown>[]
   const info = details.find((one) => String(one['@type']).endsWith('ErrorInfo'))
   const bad = details.find((one) => String(one['@type']).endsWith('BadRequest'))
   const fields = (bad?.fieldViolations ?? []) as { field: string }[]
-  return { code: error.code ?? null, message: error.message ?? '', details, reason: String(info?.reason), fields: fields.map(({ field }) => field) }
+  return {
+    code: error.code ?? null,
+    message: error.message ?? '',
+    details,
+    reason: String(info?.reason),
+    fields: fields.map(({ field }) => field)
+  }
 }
 
 /** The gateway refused, said where, and nothing arrived. */

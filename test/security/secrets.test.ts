@@ -10,21 +10,34 @@ import { send } from './kit.js'
 const URI = 'urn:ours:v1'
 const MARKS = ['marker-in-a-file', 'marker-in-the-environment', 'marker-that-came-later']
 
-t.test('no output of a running gateway holds a secret', async t => {
+t.test('no output of a running gateway contains a secret', async t => {
   const directory = mkdtempSync(join(tmpdir(), 'secret-'))
   writeFileSync(join(directory, 'token'), MARKS[0] as string)
   const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: URI }] } }) })
-  const yaml = (existing: string): string => oneAgent(agent.url, ['extensions: [ours]'], [
-    'telemetry: {logs: {level: trace}}',
-    'extensions:',
-    `  ours: {uri: "${URI}", mode: enforce, inject: [{metadata: k, existing: ${existing}, fromSecret: {file: token}}, {metadata: e, fromSecret: {env: TOKEN}}]}`
-  ])
+  const yaml = (existing: string): string =>
+    oneAgent(
+      agent.url,
+      ['extensions: [ours]'],
+      [
+        'telemetry: {logs: {level: trace}}',
+        'extensions:',
+        `  ours: {uri: "${URI}", mode: enforce, inject: [{metadata: k, existing: ${existing}, fromSecret: {file: token}}, {metadata: e, fromSecret: {env: TOKEN}}]}`
+      ]
+    )
   const env = { TOKEN: MARKS[1] }
   const gateway = await gatewayFor(t, { yaml: yaml('reject'), baseDir: directory, env })
   const outputs: string[] = []
   const ask = async (metadata: string, extensions = URI): Promise<number> => {
     const body = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"t"}],"metadata":${metadata}}}}`
-    const answer = await send(gateway.url, { path: '/rpc', headers: [['Content-Type', 'application/json'], ['A2A-Version', '1.0'], ['A2A-Extensions', extensions]], body })
+    const answer = await send(gateway.url, {
+      path: '/rpc',
+      headers: [
+        ['Content-Type', 'application/json'],
+        ['A2A-Version', '1.0'],
+        ['A2A-Extensions', extensions]
+      ],
+      body
+    })
     outputs.push(answer.text, JSON.stringify(answer.headers))
     return answer.status
   }

@@ -31,11 +31,14 @@ export interface TlsAgent { readonly url: string, readonly connections: () => nu
 export async function tlsAgent (t: Test): Promise<TlsAgent> {
   let connections = 0
   let requests = 0
-  const server = createTlsServer({ cert: readFileSync(CERTIFICATE), key: readFileSync(fixture('other.example.key')) }, (_request, response) => {
-    requests++
-    response.setHeader('content-type', 'application/json')
-    response.end('{"jsonrpc":"2.0","id":1,"result":{}}')
-  })
+  const server = createTlsServer(
+    { cert: readFileSync(CERTIFICATE), key: readFileSync(fixture('other.example.key')) },
+    (_request, response) => {
+      requests++
+      response.setHeader('content-type', 'application/json')
+      response.end('{"jsonrpc":"2.0","id":1,"result":{}}')
+    }
+  )
   server.on('connection', () => connections++)
   server.on('tlsClientError', () => {})
   const port = await listen(t, server)
@@ -48,15 +51,18 @@ export interface BytesAgent { readonly url: string, readonly sockets: Socket[], 
  * Answers the n-th request of all connections with the bytes `answer` gives; requests with bodies must come in one piece, which small
  * ones do. Card requests are answered with a card.
  */
-export async function bytesAgent (t: Test, answer: (index: number, socket: Socket, head: string) => string | Buffer | null): Promise<BytesAgent> {
+export async function bytesAgent (
+  t: Test,
+  answer: (index: number, socket: Socket, head: string) => string | Buffer | null
+): Promise<BytesAgent> {
   const sockets: Socket[] = []
   const heads: string[] = []
   let url = ''
-  const server = createServer((socket) => {
+  const server = createServer(socket => {
     sockets.push(socket)
     socket.on('error', () => {})
     let pending = ''
-    socket.on('data', (chunk) => {
+    socket.on('data', chunk => {
       pending += chunk.toString('latin1')
       for (;;) {
         const end = pending.indexOf('\r\n\r\n')
@@ -77,7 +83,9 @@ export async function bytesAgent (t: Test, answer: (index: number, socket: Socke
     })
   })
   const port = await listen(t, server)
-  t.teardown(() => { for (const socket of sockets) socket.destroy() })
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+  })
   url = `http://127.0.0.1:${port}`
   return { url, sockets, heads }
 }

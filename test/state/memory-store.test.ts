@@ -8,7 +8,7 @@ import { check } from '../helpers/seed.js'
 const key = (taskId: string, tenant: string | null = null, agent = 'a'): TaskKey => ({ agent, tenant, taskId })
 const record = (fields: Record<string, string>): Map<string, string> => new Map(Object.entries(fields))
 
-t.test('what is written is read, at once', async t => {
+t.test('written values are readable at once', async t => {
   const store = new MemoryStore({ ttl: 1000, maxTasks: 10 })
   t.equal(store.read(key('t')), 'unknown')
   t.equal(store.write(key('t'), record({ state: 'working', x: '1' })), null)
@@ -23,14 +23,29 @@ t.test('what is written is read, at once', async t => {
 })
 
 t.test('no two tasks share a record', async t => {
-  const keys = [key('t'), key('t', ''), key('t', 'x'), key('t', null, 'b'), key('t", "x'), key('x","t'), key('t', 'x","t'), key('\ud800'), key('\ufffd'), key('null'), key('', null), key('a:t'), key('__proto__'), key('x'.repeat(1_000_000))]
+  const keys = [
+    key('t'),
+    key('t', ''),
+    key('t', 'x'),
+    key('t', null, 'b'),
+    key('t", "x'),
+    key('x","t'),
+    key('t', 'x","t'),
+    key('\ud800'),
+    key('\ufffd'),
+    key('null'),
+    key('', null),
+    key('a:t'),
+    key('__proto__'),
+    key('x'.repeat(1_000_000))
+  ]
   const store = new MemoryStore({ ttl: 1000, maxTasks: 100 })
   keys.forEach((one, i) => store.write(one, record({ i: String(i) })))
   keys.forEach((one, i) => t.same(store.read(one), record({ i: String(i) })))
   for (const one of keys) t.match(recordKey(one), /^task:[ab]:[\w-]{43}$/)
 })
 
-t.test('a task is forgotten when it was not seen for the time to live', async t => {
+t.test('a task is forgotten after the time to live', async t => {
   let now = 0
   const store = new MemoryStore({ ttl: 100, maxTasks: 10 }, () => now)
   for (const one of ['read', 'written', 'neither']) store.write(key(one), record({ a: '1' }))
@@ -47,7 +62,7 @@ t.test('a task is forgotten when it was not seen for the time to live', async t 
   t.equal(store.size, 1)
 })
 
-t.test('a record is bounded, and what no longer fits is not left there as it was', async t => {
+t.test('a record is limited, and a field that no longer fits is removed', async t => {
   const store = new MemoryStore({ ttl: 1000, maxTasks: 10 })
   const half = 'x'.repeat(MAX_LENGTH / 2)
   t.equal(store.write(key('t'), record({ a: half, state: 'working' })), null)
@@ -71,11 +86,16 @@ t.test('all records together are bounded', async t => {
   t.type(store.read(key('999')), Map)
 })
 
-t.test('property: it does what a simple model does', async t => {
+t.test('property: it behaves like a simple model', async t => {
   const ids = ['a', 'b', 'c', 'd', 'e']
   const step = fc.oneof(
     fc.record({ do: fc.constant('read' as const), id: fc.constantFrom(...ids) }),
-    fc.record({ do: fc.constant('write' as const), id: fc.constantFrom(...ids), field: fc.constantFrom('x', 'y'), value: fc.constantFrom('1', '2') }),
+    fc.record({
+      do: fc.constant('write' as const),
+      id: fc.constantFrom(...ids),
+      field: fc.constantFrom('x', 'y'),
+      value: fc.constantFrom('1', '2')
+    }),
     fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 6 }) })
   )
   check('state/memory-store/model', fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), (maxTasks, steps) => {
@@ -96,7 +116,13 @@ t.test('property: it does what a simple model does', async t => {
       } else {
         if (known !== undefined) model.push({ ...known, seen: now })
         const read = store.read(key(one.id))
-        if (known === undefined ? read !== 'unknown' : !(read instanceof Map) || JSON.stringify(Object.fromEntries([...read].sort())) !== JSON.stringify(Object.fromEntries(Object.entries(known.fields).sort()))) return false
+        if (
+          known === undefined
+            ? read !== 'unknown'
+            : !(read instanceof Map) ||
+              JSON.stringify(Object.fromEntries([...read].sort())) !==
+                JSON.stringify(Object.fromEntries(Object.entries(known.fields).sort()))
+        ) { return false }
       }
       if (store.size !== model.length) return false
     }

@@ -49,7 +49,10 @@ async function fake (t: Test, answer: Answer, onConnect: (socket: Socket) => voi
   const lines: string[] = []
   const log = (fields: object, message: string): void => { lines.push(`${JSON.stringify(fields)} ${message}`) }
   const { port } = server.address() as AddressInfo
-  const store = new RedisStore({ store: `redis://:s3cret@127.0.0.1:${port}`, maxTasks: 1, ttl: 60_000, timeout, prefix: '' }, { info: log, warn: log })
+  const store = new RedisStore(
+    { store: `redis://:s3cret@127.0.0.1:${port}`, maxTasks: 1, ttl: 60_000, timeout, prefix: '' },
+    { info: log, warn: log }
+  )
   t.teardown(async () => {
     await store.close()
     for (const socket of sockets) socket.destroy()
@@ -73,7 +76,7 @@ async function until (what: () => boolean, ms = 10_000): Promise<void> {
 
 const isReady = ({ lines }: Fake) => (): boolean => lines.some(line => line.includes('connected'))
 
-t.test('answers that are none', async t => {
+t.test('invalid responses', async t => {
   const rows: [string, string][] = [
     ['no RESP', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
     ['a number', ':1\r\n:1\r\n'],
@@ -100,13 +103,19 @@ t.test('answers that are none', async t => {
   }
 })
 
-t.test('a client that reads on after a fault would give one task the record of another', async t => {
-  const one = await fake(t, (_socket, command, nth) => handshake(command, nth => nth === 2 ? '!\r\n' : nth % 2 === 0 ? '*2\r\n$1\r\na\r\n$1\r\nb\r\n' : ':1\r\n', nth), undefined, 500)
+t.test('after a fault, no task gets the record of another', async t => {
+  const one = await fake(
+    t,
+    (_socket, command, nth) =>
+      handshake(command, nth => (nth === 2 ? '!\r\n' : nth % 2 === 0 ? '*2\r\n$1\r\na\r\n$1\r\nb\r\n' : ':1\r\n'), nth),
+    undefined,
+    500
+  )
   await until(isReady(one))
   t.same(await Promise.all([one.store.read(KEY), one.store.read({ ...KEY, taskId: 'u' })]), ['unavailable', 'unavailable'])
 })
 
-t.test('a server that closes in the middle of an answer', async t => {
+t.test('a server that closes in the middle of a response', async t => {
   const one = await fake(t, (socket, command, nth) => handshake(command, () => {
     socket.end('*2\r\n$5\r\nstate\r\n$7\r\nwor')
     return null
@@ -127,7 +136,7 @@ t.test('a server that is slow: each call waits for the timeout at most', async t
   t.ok(performance.now() - start < 350)
 })
 
-t.test('a server that accepts and says nothing is none', async t => {
+t.test('a server that accepts and sends nothing is unavailable', async t => {
   const one = await fake(t, () => null)
   await until(() => one.connections() === 1)
   t.equal(one.store.read(KEY), 'unavailable')
@@ -137,29 +146,33 @@ t.test('a server that accepts and says nothing is none', async t => {
   t.ok(performance.now() - start < 1_000)
 })
 
-t.test('a server that closes every connection is tried more and more seldom, and told of once', async t => {
+t.test('a server that closes every connection is retried less and less often, and reported once', async t => {
   const one = await fake(t, () => null, socket => socket.destroy())
   await sleep(1_500)
   t.ok(one.connections() > 2 && one.connections() < 10, String(one.connections()))
   t.ok(one.lines.length <= 2, one.lines.join('\n'))
 })
 
-t.test('an error that repeats what it was sent is told by its first word', async t => {
-  const one = await fake(t, (_socket, command, nth) => command[0] === 'AUTH' ? '-ERR unknown command `AUTH`, with args beginning with: `s3cret`\r\n' : handshake(command, () => null, nth))
+t.test('an error that repeats its input is reported by its first word', async t => {
+  const one = await fake(t, (_socket, command, nth) =>
+    command[0] === 'AUTH' ? '-ERR unknown command `AUTH`, with args beginning with: `s3cret`\r\n' : handshake(command, () => null, nth)
+  )
   await until(() => one.lines.length > 0)
   t.match(one.lines[0], /"reason":"ERR"/)
   t.notMatch(one.lines.join('\n'), /s3cret/)
 })
 
-t.test('a replica that was the primary is left for another connection', async t => {
-  const one = await fake(t, (_socket, command, nth) => handshake(command, () => '-READONLY You can\'t write against a read only replica.\r\n', nth))
+t.test('a replica that was the primary is replaced with another connection', async t => {
+  const one = await fake(t, (_socket, command, nth) =>
+    handshake(command, () => "-READONLY You can't write against a read only replica.\r\n", nth)
+  )
   await until(isReady(one))
   t.equal(await one.store.write(KEY, FIELDS), false)
   await until(() => one.connections() > 1)
   t.match(one.lines.join('\n'), /"reason":"READONLY"/)
 })
 
-t.test('a server that hangs is not sent ever more', async t => {
+t.test('a hanging server does not get more and more commands', async t => {
   let received = 0
   const one = await fake(t, (_socket, command, nth) => handshake(command, () => {
     received++

@@ -26,12 +26,16 @@ interface Run { readonly status: number | null, readonly stdout: string, readonl
 
 /** Both outputs stay apart: `go run` writes `go: downloading …` to stderr when its cache is cold. */
 function tool (program: string, args: string[], missing: string, cwd = process.cwd()): Run {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '', GOFLAGS: '-mod=mod' } })
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '', GOFLAGS: '-mod=mod' }
+  })
   if (error !== undefined) throw new Error(`${program} ${missing}: ${error.message}`)
   return { status, stdout, stderr }
 }
 
-t.test('Docker Compose understands the file, and would not take what it does not know', async t => {
+t.test('Docker Compose accepts the file, and rejects unknown keys', async t => {
   const read = (folder: string): ReturnType<typeof tool> => tool('go', ['run', COMPOSE_GO, 'compose.yaml'], 'not found: install Go', folder)
   const found = read('deploy')
   t.equal(found.status, 0, found.stderr)
@@ -67,7 +71,10 @@ t.test('promtool accepts the configuration of Prometheus', async t => {
 /** The service as a process, heard on loopback. @returns what it has written so far */
 function run (t: Test, service: Service, overrides: NodeJS.ProcessEnv): () => string {
   const { args, env } = commandOf(service)
-  const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH, ...env, ...service.environment, ...overrides }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, args, {
+    env: { PATH: process.env.PATH, ...env, ...service.environment, ...overrides },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { output += chunk.toString() })
   const exited = once(child, 'exit')
@@ -83,7 +90,7 @@ function run (t: Test, service: Service, overrides: NodeJS.ProcessEnv): () => st
   }
 }
 
-t.test('gateway and agents, as the file starts them: a call is refused, one is forwarded, both are counted and traced', async t => {
+t.test('gateway and agents, as the file starts them: a call is rejected, one is forwarded, both are counted and traced', async t => {
   const find = (name: string): Service => services[name] ?? (() => { throw new Error(`no service ${name}`) })()
   const spans: string[] = []
   const collector = createServer((request, response) => {
@@ -114,19 +121,31 @@ t.test('gateway and agents, as the file starts them: a call is refused, one is f
     OTEL_BSP_SCHEDULE_DELAY: '100'
   })
   await until(async () => output().includes('"listening"') && (await fetch(`http://${admin}/readyz`)).ok, 'the gateway', 60_000)
-  const { url = '', metrics = '' } = output().split('\n').filter(line => line.includes('"listening"')).map(line => JSON.parse(line) as { url: string, metrics: string })[0] ?? {}
+  const { url = '', metrics = '' } =
+    output()
+      .split('\n')
+      .filter(line => line.includes('"listening"'))
+      .map(line => JSON.parse(line) as { url: string; metrics: string })[0] ?? {}
 
   const address = `${url}/agents/eightball/a2a/jsonrpc`
   const refused = await rpc(address)
   t.equal(refused.headers['gateway-decision'], `reject;rule="${FORTUNE_CONSENT}/required"`)
-  const forwarded = await rpc(address, 'SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Will it rain?' }] } }, ['a2a-extensions', FORTUNE_CONSENT])
+  const forwarded = await rpc(
+    address,
+    'SendMessage',
+    { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Will it rain?' }] } },
+    ['a2a-extensions', FORTUNE_CONSENT]
+  )
   t.match(forwarded.json(), { result: { message: { role: 'ROLE_AGENT' } } })
   t.equal(forwarded.headers['gateway-decision'], undefined)
   t.match(output().split('\n').find(line => line.includes('"audit":true')), FORTUNE_CONSENT)
   await until(() => spans.includes('/v1/traces'), 'spans', 30_000)
 
-  await t.test('the commands of the page do what it says', async t => {
-    const [, block = ''] = /^## With the monitoring stack\n[^]*?The gateway rejects the first of these calls and forwards the second:\n\n```sh\n([^]*?)```/m.exec(readFileSync('docs/running.md', 'utf8')) ?? []
+  await t.test('the commands of the page work', async t => {
+    const [, block = ''] =
+      /^## With the monitoring stack\n[^]*?The gateway rejects the first of these calls and forwards the second:\n\n```sh\n([^]*?)```/m.exec(
+        readFileSync('docs/running.md', 'utf8')
+      ) ?? []
     const commands = block.replaceAll('\\\n', ' ').trim().split('\n').map(command => command.replace('http://localhost:8080', url))
     const answers = commands.map(command => tool('sh', ['-c', command], 'not found').stdout)
     t.equal(answers.length, 2)
@@ -134,9 +153,16 @@ t.test('gateway and agents, as the file starts them: a call is refused, one is f
     t.match(answers[1], /"role":"ROLE_AGENT"/)
   })
 
-  const { scrape_configs: [job] } = parse(readFileSync('deploy/prometheus/prometheus.yaml', 'utf8')) as { scrape_configs: { job_name: string, static_configs: { targets: string[] }[] }[] }
+  const {
+    scrape_configs: [job]
+  } = parse(readFileSync('deploy/prometheus/prometheus.yaml', 'utf8')) as {
+    scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[]
+  }
   t.same(job?.static_configs[0]?.targets, ['gateway:9902'])
-  const prometheus = await startPrometheus(t, metrics.replace(/^http:\/\//, ''), { job: job?.job_name ?? '', rules: ['deploy/prometheus/alerts.yaml'] })
+  const prometheus = await startPrometheus(t, metrics.replace(/^http:\/\//, ''), {
+    job: job?.job_name ?? '',
+    rules: ['deploy/prometheus/alerts.yaml']
+  })
   const outcomes = await soon('both calls', 30, async () => {
     const found = await prometheus.query('sum by (outcome) (a2a_gateway_requests_total{agent="eightball"})')
     return found.length === 2 && found.every(({ value }) => value[1] === '2') ? found : null

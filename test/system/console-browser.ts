@@ -30,7 +30,15 @@ export async function browse (t: Test, url: string, size: keyof typeof SIZES, co
     viewport: SIZES[size],
     colorScheme,
     timeout: PATIENCE,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync'
+    ]
   })
   context.setDefaultTimeout(PATIENCE)
   t.teardown(async () => {
@@ -66,13 +74,15 @@ export async function picture (page: Page, name: string): Promise<void> {
   mkdirSync(directory, { recursive: true })
   await page.mouse.move(0, 0)
   // The file of the test's own gateway stands where no reader has one.
-  await page.evaluate("for (const one of document.querySelectorAll('small.mono')) one.textContent = one.textContent.replace(/^.*\\/(?=gateway\\.yaml)/, '')")
+  await page.evaluate(
+    "for (const one of document.querySelectorAll('small.mono')) one.textContent = one.textContent.replace(/^.*\\/(?=gateway\\.yaml)/, '')"
+  )
   await page.screenshot({ path: join(directory, `console-${name}.png`) })
 }
 
 /**
- * What is wrong for people who do not see the page well, or at all: controls without names, images without words, texts of too little contrast
- * (WCAG 2.2, 1.4.3: 4.5 to 1, of large text 3 to 1), ids that are there twice.
+ * What is wrong for people who do not see the page well, or at all: controls without names, images without words, texts of too little
+ * contrast (WCAG 2.2, 1.4.3: 4.5 to 1, of large text 3 to 1), ids that are there twice.
  */
 export async function hurdles (page: Page): Promise<string[]> {
   return await page.evaluate(HURDLES) as string[]

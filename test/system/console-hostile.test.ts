@@ -6,18 +6,37 @@ import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { serve } from '../helpers/serve.js'
 import { browse, go, overhang } from './console-browser.js'
 
-t.test('nothing of a hostile card or call is more than text', { timeout: 120_000 }, async t => {
+t.test('a hostile card or call is shown only as text', { timeout: 120_000 }, async t => {
   const agent = await fakeAgent(t, { card: url => plainCard(url, hostileCard()) })
-  const gateway = await serve(t, `agents:\n  - {name: agent, upstream: {url: "${agent.url}"}, enforceOn: all}`, {}, { console: '{tryIt: true}' })
+  const gateway = await serve(
+    t,
+    `agents:\n  - {name: agent, upstream: {url: "${agent.url}"}, enforceOn: all}`,
+    {},
+    { console: '{tryIt: true}' }
+  )
   await rpc(`${gateway.url}/rpc`)
   const media = `application/json;schema="${MARKUP}"`
-  await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ data: { [MARKUP]: 1, self: { '\u202Etxet': 1 } }, mediaType: media }] } })
+  await rpc(`${gateway.url}/rpc`, 'SendMessage', {
+    message: { messageId: 'm', role: 'ROLE_USER', parts: [{ data: { [MARKUP]: 1, self: { '\u202Etxet': 1 } }, mediaType: media }] }
+  })
   const { page, complaints, hosts } = await browse(t, `${gateway.adminUrl}/console/`, 'narrow')
   const look = async (name: string): Promise<void> => {
     t.equal(await overhang(page), 0, `${name}: no wider than the window`)
-    t.equal(await page.evaluate("document.querySelectorAll('main img, main script, main iframe, main object, main style, [onerror]').length"), 0, `${name}: no element of theirs`)
-    t.same(await page.evaluate("[...document.querySelectorAll('a')].map(one => one.getAttribute('href')).filter(one => !one.startsWith('#'))"), [], `${name}: no link of theirs`)
-    t.notMatch(await page.evaluate('document.body.innerText'), /[\u202a-\u202e\u2066-\u2069\u200b]/, `${name}: nothing that turns text around`)
+    t.equal(
+      await page.evaluate("document.querySelectorAll('main img, main script, main iframe, main object, main style, [onerror]').length"),
+      0,
+      `${name}: no element of theirs`
+    )
+    t.same(
+      await page.evaluate("[...document.querySelectorAll('a')].map(one => one.getAttribute('href')).filter(one => !one.startsWith('#'))"),
+      [],
+      `${name}: no link of theirs`
+    )
+    t.notMatch(
+      await page.evaluate('document.body.innerText'),
+      /[\u202a-\u202e\u2066-\u2069\u200b]/,
+      `${name}: nothing that turns text around`
+    )
   }
   await page.waitForSelector('tr[data-agent=agent]')
   t.match(await page.locator('tr[data-agent=agent]').innerText(), /<img src=x onerror=alert\(1\)>.*⟨U\+202E⟩/)
@@ -41,7 +60,7 @@ t.test('nothing of a hostile card or call is more than text', { timeout: 120_000
   t.same([...hosts], [new URL(gateway.adminUrl).host])
 })
 
-t.test('a gateway that goes away is said, and the page goes on when it is back', { timeout: 120_000 }, async t => {
+t.test('a gateway that stops is reported, and the page continues when it is back', { timeout: 120_000 }, async t => {
   const agent = await fakeAgent(t, { card: url => plainCard(url) })
   const gateway = await serve(t, `agents:\n  - {name: agent, upstream: {url: "${agent.url}"}}`)
   const { page } = await browse(t, `${gateway.adminUrl}/console/#/agents/agent/try`, 'wide')

@@ -14,7 +14,12 @@ import { browse, go, hurdles, overhang, picture } from './console-browser.js'
 
 const SLOW = { timeout: 120_000 }
 
-interface Stage { readonly gateway: ServedGateway, readonly consenting: AgentClient, readonly refused: AgentClient, readonly fighter: AgentClient }
+interface Stage {
+  readonly gateway: ServedGateway
+  readonly consenting: AgentClient
+  readonly refused: AgentClient
+  readonly fighter: AgentClient
+}
 
 /** The agents of the demo, with the gateway as a process of its own. */
 async function stage (t: Test): Promise<Stage> {
@@ -30,8 +35,14 @@ async function stage (t: Test): Promise<Stage> {
     '    extensions: [object-schemas, {x402: {mode: enforce}}]',
     `  - {name: fight-held, path: /agents/fight-held, upstream: {url: "${fight.url}"}, responses: enforce}`
   ].join('\n'), {}, { console: '{tryIt: true}' })
-  const client = (agent: string, extensions: readonly string[] = []): Promise<AgentClient> => connect({ client: 'v1', cardUrl: `${gateway.url}/agents/${agent}/.well-known/agent-card.json`, transport: 'JSONRPC', extensions })
-  return { gateway, consenting: await client('eightball', [FORTUNE_CONSENT]), refused: await client('eightball'), fighter: await client('fight') }
+  const client = (agent: string, extensions: readonly string[] = []): Promise<AgentClient> =>
+    connect({ client: 'v1', cardUrl: `${gateway.url}/agents/${agent}/.well-known/agent-card.json`, transport: 'JSONRPC', extensions })
+  return {
+    gateway,
+    consenting: await client('eightball', [FORTUNE_CONSENT]),
+    refused: await client('eightball'),
+    fighter: await client('fight')
+  }
 }
 
 async function calls ({ consenting, refused, fighter }: Stage, rounds: number): Promise<void> {
@@ -45,7 +56,9 @@ async function calls ({ consenting, refused, fighter }: Stage, rounds: number): 
 
 /** Cells of one agent's row, by their labels. */
 async function row (page: Page, agent: string): Promise<Record<string, string>> {
-  return await page.evaluate(`Object.fromEntries([...document.querySelectorAll('tr[data-agent="${agent}"] td')].map(one => [one.dataset.label, one.textContent.replaceAll(',', '')]))`) as Record<string, string>
+  return (await page.evaluate(
+    `Object.fromEntries([...document.querySelectorAll('tr[data-agent="${agent}"] td')].map(one => [one.dataset.label, one.textContent.replaceAll(',', '')]))`
+  )) as Record<string, string>
 }
 
 /** The newest refusal of an agent's calls, which stays the same one while others come. */
@@ -54,7 +67,7 @@ async function newest (page: Page, agent: string): Promise<Locator> {
   return page.locator(`li[data-id="${id ?? ''}"]`)
 }
 
-t.test('the numbers are those of /metrics while calls go on, and a refusal shows with what to send', SLOW, async t => {
+t.test('the numbers match /metrics during calls, and a rejection is shown with its fix', SLOW, async t => {
   const all = await stage(t)
   const { gateway } = all
   const { page, complaints, hosts } = await browse(t, `${gateway.adminUrl}/`, 'wide')
@@ -97,7 +110,8 @@ t.test('the numbers are those of /metrics while calls go on, and a refusal shows
     t.equal(await page.locator('.tail > li').count(), before + 1)
   })
 
-  const counted = (agent: string, outcome: string): Promise<number> => gateway.metric(new RegExp(`^a2a_gateway_requests_total\\{agent="${agent}",.*outcome="${outcome}"`))
+  const counted = (agent: string, outcome: string): Promise<number> =>
+    gateway.metric(new RegExp(`^a2a_gateway_requests_total\\{agent="${agent}",.*outcome="${outcome}"`))
   await go(page, '#/', 'tr[data-agent=eightball]')
   for (const agent of ['eightball', 'fight', 'fight-held']) {
     const wanted = { Forwarded: await counted(agent, 'forwarded'), Rejected: await counted(agent, 'rejected') }
@@ -108,13 +122,24 @@ t.test('the numbers are those of /metrics while calls go on, and a refusal shows
   }
   t.equal(await counted('eightball', 'rejected'), 3)
   const total = await gateway.metric(/^a2a_gateway_requests_total/)
-  await until(async () => (await page.locator('[data-tile=calls] b').innerText()).replaceAll(',', '') === String(total), `the tile to say ${total}`, 60_000)
+  await until(
+    async () => (await page.locator('[data-tile=calls] b').innerText()).replaceAll(',', '') === String(total),
+    `the tile to say ${total}`,
+    60_000
+  )
   await calls(all, 1)
   const later = await gateway.metric(/^a2a_gateway_requests_total/)
   t.ok(later > total)
-  await until(async () => (await page.locator('[data-tile=calls] b').innerText()).replaceAll(',', '') === String(later), 'the page to follow', 60_000)
+  await until(
+    async () => (await page.locator('[data-tile=calls] b').innerText()).replaceAll(',', '') === String(later),
+    'the page to follow',
+    60_000
+  )
   await page.waitForSelector('.chart path.line[d*="L"]')
-  t.match(await page.locator('.chart').first().getAttribute('aria-label'), /^Calls per second, the last 15 minutes\. all: now .*at most [\d.]+/)
+  t.match(
+    await page.locator('.chart').first().getAttribute('aria-label'),
+    /^Calls per second, the last 15 minutes\. all: now .*at most [\d.]+/
+  )
   if (process.env.CONSOLE_SCREENSHOTS === '1') {
     const chance = random('system/console')
     for (const end = Date.now() + 60_000; Date.now() < end;) await calls(all, 1 + chance.below(12))
@@ -124,13 +149,16 @@ t.test('the numbers are those of /metrics while calls go on, and a refusal shows
 
   await go(page, '#/extensions', `tr[data-agent=eightball][data-uri="${FORTUNE_CONSENT}"]`)
   const confirmed = await gateway.metric(/^a2a_gateway_activations_total\{agent="eightball",.*source="client",echo="confirmed"/)
-  t.equal((await page.locator(`tr[data-uri="${FORTUNE_CONSENT}"] [data-seen=confirmed]`).innerText()).replaceAll(',', ''), String(confirmed))
+  t.equal(
+    (await page.locator(`tr[data-uri="${FORTUNE_CONSENT}"] [data-seen=confirmed]`).innerText()).replaceAll(',', ''),
+    String(confirmed)
+  )
   await picture(page, 'extensions')
   t.same(complaints, [], 'nothing in the browser\'s console')
   t.same([...hosts], [new URL(gateway.adminUrl).host], 'nothing is asked of anybody else')
 })
 
-t.test('a call is tried: refused, mended, forwarded', SLOW, async t => {
+t.test('a call is tried: rejected, fixed, forwarded', SLOW, async t => {
   const { gateway } = await stage(t)
   const { page, complaints } = await browse(t, `${gateway.adminUrl}/console/#/agents/eightball/try`, 'wide')
   const required = page.getByLabel(FORTUNE_CONSENT)
@@ -148,13 +176,17 @@ t.test('a call is tried: refused, mended, forwarded', SLOW, async t => {
   t.match(await page.getByRole('region', { name: 'Request' }).innerText(), new RegExp(`A2A-Extensions: ${FORTUNE_CONSENT}`))
   t.match(await page.getByRole('region', { name: 'Response' }).innerText(), /ROLE_AGENT/)
 
-  await t.test('a form made of the agent\'s schema builds the data part, for each binding and version', async t => {
+  await t.test('a form from the agent\'s schema builds the data part, for each binding and version', async t => {
     await go(page, '#/agents/fight/try', '#schema')
     await page.getByLabel('a required').fill('Lion')
     await page.getByRole('button', { name: 'Send through the gateway' }).click()
     await decision.getByText('rejected', { exact: true }).waitFor()
     t.match(await decision.innerText(), /params\.message\.parts\[0\]\.data\.b is required/)
-    for (const [option, words] of [['JSON-RPC, A2A 1.0', /"mediaType": "application\/json;schema=fightComparison"/], ['HTTP+JSON, A2A 1.0', /"mediaType"/], ['JSON-RPC, A2A 0.3', /"method": "message\/send"[^]*"mimeType": "application\/json;schema=fightComparison"/]] as const) {
+    for (const [option, words] of [
+      ['JSON-RPC, A2A 1.0', /"mediaType": "application\/json;schema=fightComparison"/],
+      ['HTTP+JSON, A2A 1.0', /"mediaType"/],
+      ['JSON-RPC, A2A 0.3', /"method": "message\/send"[^]*"mimeType": "application\/json;schema=fightComparison"/]
+    ] as const) {
       await page.getByLabel('b required').fill('Tiger')
       await page.getByLabel('Interface').selectOption({ label: option })
       await page.getByRole('button', { name: 'Send through the gateway' }).click()
@@ -177,7 +209,9 @@ t.test('a call is tried: refused, mended, forwarded', SLOW, async t => {
     await go(page, '#/agents/fight/try', '#schema')
     await page.getByLabel('a required').fill('Lion')
     await page.getByText('The body, as JSON').click()
-    await page.getByLabel('Body to send').fill((await page.getByLabel('Body to send').inputValue()).replace('"a": "Lion"', '"a": "Lion",\n "b": 7'))
+    await page
+      .getByLabel('Body to send')
+      .fill((await page.getByLabel('Body to send').inputValue()).replace('"a": "Lion"', '"a": "Lion",\n "b": 7'))
     await page.getByText('The body, as JSON').click()
     await page.getByRole('button', { name: 'Send through the gateway' }).click()
     await decision.getByText('rejected', { exact: true }).waitFor()
@@ -193,7 +227,10 @@ t.test('keyboard alone, wide', SLOW, async t => {
   await calls(all, 1)
   const { page, complaints } = await browse(t, `${all.gateway.adminUrl}/console/`, 'wide')
   await page.waitForSelector('tr[data-agent=eightball]')
-  const focused = (): Promise<string> => page.evaluate("document.activeElement?.textContent?.trim() || document.activeElement?.getAttribute('aria-label') || document.activeElement?.id || ''")
+  const focused = (): Promise<string> =>
+    page.evaluate(
+      "document.activeElement?.textContent?.trim() || document.activeElement?.getAttribute('aria-label') || document.activeElement?.id || ''"
+    )
   const tabTo = async (wanted: string): Promise<void> => {
     for (let i = 0; i < 60; i++) {
       await page.keyboard.press('Tab')
@@ -236,7 +273,7 @@ t.test('keyboard alone, wide', SLOW, async t => {
 })
 
 for (const [size, scheme] of [['wide', 'light'], ['wide', 'dark'], ['narrow', 'light'], ['narrow', 'dark']] as const) {
-  t.test(`every page, ${size} and ${scheme}: nothing hangs over, controls have names, texts have contrast`, SLOW, async t => {
+  t.test(`every page, ${size} and ${scheme}: no overflow, controls have names, texts have contrast`, SLOW, async t => {
     const all = await stage(t)
     await calls(all, 2)
     const { page, complaints } = await browse(t, `${all.gateway.adminUrl}/console/`, size, scheme)
@@ -264,10 +301,18 @@ for (const [size, scheme] of [['wide', 'light'], ['wide', 'dark'], ['narrow', 'l
       }
     }
     await page.getByLabel('Colours').selectOption(scheme === 'light' ? 'dark' : 'light')
-    t.equal(await page.evaluate('getComputedStyle(document.documentElement).colorScheme'), scheme === 'light' ? 'dark' : 'light', 'the switch wins over the system')
+    t.equal(
+      await page.evaluate('getComputedStyle(document.documentElement).colorScheme'),
+      scheme === 'light' ? 'dark' : 'light',
+      'the switch wins over the system'
+    )
     await page.reload()
     await page.waitForSelector('form.try')
-    t.equal(await page.evaluate('getComputedStyle(document.documentElement).colorScheme'), scheme === 'light' ? 'dark' : 'light', 'and is remembered')
+    t.equal(
+      await page.evaluate('getComputedStyle(document.documentElement).colorScheme'),
+      scheme === 'light' ? 'dark' : 'light',
+      'and is remembered'
+    )
     t.same(complaints, [])
   })
 }

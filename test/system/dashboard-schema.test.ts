@@ -16,19 +16,26 @@ const STRICT = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext'
 
 interface Rendered { readonly options: object, readonly fieldConfig: { readonly defaults: { readonly custom?: object } } }
 
-t.test('Grafana knows every key of the dashboard', async t => {
+t.test('every key of the dashboard exists in Grafana', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'grafana-'))
   t.teardown(() => { rmSync(folder, { recursive: true }) })
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   const env = { ...process.env, NODE_OPTIONS: '' }
-  const installed = spawnSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', TYPES], { cwd: folder, encoding: 'utf8', env })
+  const installed = spawnSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', TYPES], {
+    cwd: folder,
+    encoding: 'utf8',
+    env
+  })
   t.equal(installed.status, 0, installed.stderr)
 
   const lines = [
-    'import type { Dashboard } from \'@grafana/schema\'',
-    ...KINDS.map(kind => `import type * as ${kind} from './node_modules/@grafana/schema/dist/types/raw/composable/${kind}/panelcfg/x/types.gen.js'`),
+    "import type { Dashboard } from '@grafana/schema'",
+    ...KINDS.map(
+      kind => `import type * as ${kind} from './node_modules/@grafana/schema/dist/types/raw/composable/${kind}/panelcfg/x/types.gen.js'`
+    ),
     // Its enumerations are texts in JSON.
-    'type Loose<T> = T extends string ? `$' + '{T}` : T extends (infer E)[] ? Loose<E>[] : T extends object ? { [K in keyof T]: Loose<T[K]> } : T',
+    'type Loose<T> = T extends string ? `$' +
+      '{T}` : T extends (infer E)[] ? Loose<E>[] : T extends object ? { [K in keyof T]: Loose<T[K]> } : T',
     // Of these two it leaves out what plugins add.
     `export const dashboard: Loose<Omit<Dashboard, 'annotations' | 'templating'>> = ${JSON.stringify({ ...readDashboard(), annotations: undefined, templating: undefined })}`,
     ...panelsOf(readDashboard()).flatMap((panel, i) => {
@@ -37,18 +44,28 @@ t.test('Grafana knows every key of the dashboard', async t => {
       const { custom } = fieldConfig.defaults
       return [
         `export const options${i}: Loose<Partial<${kind}.Options>> = ${JSON.stringify(options)}`,
-        ...custom === undefined || kind === 'table' ? [] : [`export const custom${i}: Loose<Partial<${kind}.FieldConfig>> = ${JSON.stringify(custom)}`]
+        ...(custom === undefined || kind === 'table'
+          ? []
+          : [`export const custom${i}: Loose<Partial<${kind}.FieldConfig>> = ${JSON.stringify(custom)}`])
       ]
     })
   ]
   const file = join(folder, 'check.ts')
   const compile = (text: string): { status: number | null, stdout: string } => {
     writeFileSync(file, text)
-    return spawnSync(process.execPath, [resolve('node_modules', 'typescript', 'bin', 'tsc'), ...STRICT, file], { cwd: folder, encoding: 'utf8', env })
+    return spawnSync(process.execPath, [resolve('node_modules', 'typescript', 'bin', 'tsc'), ...STRICT, file], {
+      cwd: folder,
+      encoding: 'utf8',
+      env
+    })
   }
   const { status, stdout } = compile(lines.join('\n'))
   t.equal(status, 0, stdout)
-  for (const [from, to] of [['"lineWidth"', '"lineWidht"'], ['"graphTooltip"', '"graphToolTip"'], ['"placement":"bottom"', '"placement":"below"']] as const) {
+  for (const [from, to] of [
+    ['"lineWidth"', '"lineWidht"'],
+    ['"graphTooltip"', '"graphToolTip"'],
+    ['"placement":"bottom"', '"placement":"below"']
+  ] as const) {
     const broken = lines.join('\n').replaceAll(from, to)
     t.not(broken, lines.join('\n'))
     t.match(compile(broken).stdout, to.slice(to.lastIndexOf(':') + 2, -1), `${to} is noticed`)

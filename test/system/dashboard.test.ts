@@ -16,7 +16,17 @@ const STEP = 2
 /** Where zero is what should be. */
 const ZERO_IS_WELL = ['Telemetry lost A', 'Telemetry lost B', 'Workers B']
 
-interface Rules { readonly groups: readonly { readonly rules: readonly { readonly name: string, readonly type: string, readonly health: string, readonly lastError?: string, readonly state?: string }[] }[] }
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly {
+      readonly name: string
+      readonly type: string
+      readonly health: string
+      readonly lastError?: string
+      readonly state?: string
+    }[]
+  }[]
+}
 
 /** The largest number of any series; null where there is none at all. */
 function largest (series: readonly Series[]): number | null {
@@ -27,16 +37,23 @@ function largest (series: readonly Series[]): number | null {
 t.test('under all kinds of traffic, every query of the dashboard has data and every rule is healthy', async t => {
   const began = new Date()
   const { gateway, round } = await startTraffic(t)
-  const prometheus = await startPrometheus(t, new URL(gateway.adminUrl).host, { job: 'a2a-gateway', rules: ['deploy/prometheus/alerts.yaml'] })
+  const prometheus = await startPrometheus(t, new URL(gateway.adminUrl).host, {
+    job: 'a2a-gateway',
+    rules: ['deploy/prometheus/alerts.yaml']
+  })
   // So that what is so at the beginning is seen too.
-  await until('some scrapes', 60, async () => Number((await prometheus.query('sum(count_over_time(up[1m]))'))[0]?.value[1]) >= 5 ? true : null)
+  await until('some scrapes', 60, async () =>
+    Number((await prometheus.query('sum(count_over_time(up[1m]))'))[0]?.value[1]) >= 5 ? true : null
+  )
   // Series that begin have no rate yet: what counts is what is added between scrapes.
   for (let i = 0; i < 3; i++) {
     await round()
     await sleep(1_500)
   }
   const calls = await gateway.metric(/^a2a_gateway_requests_total\{/)
-  await until('scrape of all calls', 20, async () => Number((await prometheus.query('sum(a2a_gateway_requests_total)'))[0]?.value[1]) >= calls ? true : null)
+  await until('scrape of all calls', 20, async () =>
+    Number((await prometheus.query('sum(a2a_gateway_requests_total)'))[0]?.value[1]) >= calls ? true : null
+  )
 
   const ask = async (expr: string, instant: boolean, values = ALL): Promise<Series[]> => {
     const query = substituted(expr, values)
@@ -60,14 +77,14 @@ t.test('under all kinds of traffic, every query of the dashboard has data and ev
   }
   for (const { name, expr } of dashboard.annotations.list) t.ok(largest(await ask(expr, false)) !== null, `marks: ${name}`)
 
-  await t.test('a query that is broken has no data', async t => {
+  await t.test('a broken query has no data', async t => {
     const { expr = '' } = panelsOf(dashboard).find(panel => panel.title === 'Rejections by rule')?.targets?.[0] ?? {}
     t.ok((largest(await ask(expr, false)) ?? 0) > 0)
     t.equal(largest(await ask(expr.replace('refusals_total', 'refusal_total'), false)), null)
     t.equal(largest(await ask(expr.replace('agent=~', 'agents=~'), false, { ...ALL, agent: 'odd' })), null)
   })
 
-  await t.test('labels that legends and tables show have the values of what happened', async t => {
+  await t.test('labels in legends and tables have the expected values', async t => {
     const values = async (title: string, label: string): Promise<string[]> => {
       const { expr = '', instant = false } = panelsOf(dashboard).find(panel => panel.title === title)?.targets?.[0] ?? {}
       return [...new Set((await ask(expr, instant)).map(({ metric }) => metric[label] ?? ''))].toSorted()
@@ -83,26 +100,38 @@ t.test('under all kinds of traffic, every query of the dashboard has data and ev
     t.ok((await values('Most broken', 'rule')).length >= 3)
   })
 
-  await t.test('variables list what there is, and choose', async t => {
+  await t.test('variables list existing values, and filter', async t => {
     for (const { name, type, definition = '' } of dashboard.templating.list) {
       if (type !== 'query') continue
       const [, selector = '', label = ''] = /^label_values\((.*), (\w+)\)$/.exec(substituted(definition, ALL)) ?? []
       const found = await prometheus.api<string[]>(`label/${label}/values?match[]=${encodeURIComponent(selector)}`)
-      t.same(found, { job: ['a2a-gateway'], instance: [new URL(gateway.adminUrl).host], agent: ['eightball', 'fight', 'fight-held', 'gone', 'narrow', 'odd'] }[name], name)
+      t.same(
+        found,
+        {
+          job: ['a2a-gateway'],
+          instance: [new URL(gateway.adminUrl).host],
+          agent: ['eightball', 'fight', 'fight-held', 'gone', 'narrow', 'odd']
+        }[name],
+        name
+      )
     }
     const { expr = '' } = panelsOf(dashboard).find(panel => panel.title === 'Calls by agent')?.targets?.[0] ?? {}
     t.same((await ask(expr, false, { ...ALL, agent: '(odd|fight)' })).map(({ metric }) => metric.agent).toSorted(), ['fight', 'odd'])
   })
 
-  await t.test('every rule is loaded and evaluates, and those fire whose time has come', async t => {
+  await t.test('every rule is loaded and evaluated, and the expected rules fire', async t => {
     const rules = await healthy(prometheus)
     t.ok(rules.filter(rule => rule.type === 'alerting').length > 25)
     const state = (name: string): string | undefined => rules.find(rule => rule.name === name)?.state
     t.match(state('A2AGatewayAgentWithoutCard'), /^(pending|firing)$/, 'the agent "gone"')
     t.match(state('A2AGatewayReloadFailed'), /^(pending|firing)$/)
     t.match(state('A2AGatewayLimitReached'), /^(pending|firing)$/)
-    for (const name of ['A2AGatewayDown', 'A2AGatewayAbsent', 'A2AGatewayInternalErrors', 'A2AGatewayMemoryNearLimit', 'A2AGatewayCardOld']) t.equal(state(name), 'inactive', name)
-    for (const { name } of rules.filter(rule => rule.type === 'recording')) t.ok((await prometheus.query(name)).length > 0, `${name} is recorded`)
+    for (const name of ['A2AGatewayDown', 'A2AGatewayAbsent', 'A2AGatewayInternalErrors', 'A2AGatewayMemoryNearLimit', 'A2AGatewayCardOld']) {
+      t.equal(state(name), 'inactive', name)
+    }
+    for (const { name } of rules.filter(rule => rule.type === 'recording')) {
+      t.ok((await prometheus.query(name)).length > 0, `${name} is recorded`)
+    }
   })
 })
 

@@ -7,7 +7,7 @@ import { connect } from '../helpers/sdk-clients.js'
 
 const REQUIRED = 'https://example.com/ext/required/v1'
 
-t.test('calls, refusals, streams and activations of a real gateway arrive in Prometheus with the labels of the contract', async t => {
+t.test('calls, rejections, streams and activations of a real gateway arrive in Prometheus with the documented labels', async t => {
   const agent = await startAgent({ kind: 'dual', card: { extensions: [{ uri: REQUIRED, required: true }], streaming: true } })
   t.teardown(() => agent.close())
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
@@ -16,8 +16,18 @@ t.test('calls, refusals, streams and activations of a real gateway arrive in Pro
   const send = async (extensions: string | null, stream = false): Promise<void> => {
     const response = await fetch(`${gateway.url}${new URL(await rpcUrl(gateway.url)).pathname}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', accept: 'text/event-stream', ...(extensions === null ? {} : { 'a2a-extensions': extensions }) },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: stream ? 'SendStreamingMessage' : 'SendMessage', params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] } } })
+      headers: {
+        'content-type': 'application/json',
+        'a2a-version': '1.0',
+        accept: 'text/event-stream',
+        ...(extensions === null ? {} : { 'a2a-extensions': extensions })
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: stream ? 'SendStreamingMessage' : 'SendMessage',
+        params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] } }
+      })
     })
     await response.arrayBuffer()
   }
@@ -25,17 +35,46 @@ t.test('calls, refusals, streams and activations of a real gateway arrive in Pro
   await send(REQUIRED)
   await send(null)
   await send(REQUIRED, true)
-  const client = await connect({ client: 'v1', cardUrl: `${gateway.url}/.well-known/agent-card.json`, transport: 'JSONRPC', extensions: [REQUIRED] })
+  const client = await connect({
+    client: 'v1',
+    cardUrl: `${gateway.url}/.well-known/agent-card.json`,
+    transport: 'JSONRPC',
+    extensions: [REQUIRED]
+  })
   t.ok(client, 'an official client reads the served card')
 
   const value = async (expression: string): Promise<number> => Number((await prometheus.query(expression))[0]?.value[1] ?? 0)
-  await until('scrape of all calls', 20, async () => await value('sum(a2a_gateway_requests_total{operation=~"Send.*"})') === 4 ? true : null)
-  t.equal(await value('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'), 2)
-  t.equal(await value('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="rejected"}'), 1)
-  t.equal(await value('a2a_gateway_requests_total{agent="agent",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'), 1)
-  t.equal(await value(`a2a_gateway_violations_total{agent="agent",extension="${REQUIRED}",rule="required",phase="request",mode="enforce"}`), 1)
-  t.equal(await value(`a2a_gateway_activations_total{agent="agent",extension="${REQUIRED}",source="client",echo="confirmed"}`), 2, 'the SDK echoes on unary calls')
-  t.equal(await value(`a2a_gateway_activations_total{agent="agent",extension="${REQUIRED}",source="client",echo="absent"}`), 1, 'and not on JSON-RPC streams')
+  await until('scrape of all calls', 20, async () =>
+    (await value('sum(a2a_gateway_requests_total{operation=~"Send.*"})')) === 4 ? true : null
+  )
+  t.equal(
+    await value('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'),
+    2
+  )
+  t.equal(
+    await value('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="rejected"}'),
+    1
+  )
+  t.equal(
+    await value(
+      'a2a_gateway_requests_total{agent="agent",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'
+    ),
+    1
+  )
+  t.equal(
+    await value(`a2a_gateway_violations_total{agent="agent",extension="${REQUIRED}",rule="required",phase="request",mode="enforce"}`),
+    1
+  )
+  t.equal(
+    await value(`a2a_gateway_activations_total{agent="agent",extension="${REQUIRED}",source="client",echo="confirmed"}`),
+    2,
+    'the SDK echoes on unary calls'
+  )
+  t.equal(
+    await value(`a2a_gateway_activations_total{agent="agent",extension="${REQUIRED}",source="client",echo="absent"}`),
+    1,
+    'and not on JSON-RPC streams'
+  )
   t.ok(await value('a2a_gateway_stream_events_total{agent="agent"}') >= 2)
   t.equal(await value('a2a_gateway_streams_active{agent="agent"}'), 0)
   t.equal(await value('a2a_gateway_decision_duration_seconds_count{agent="agent"}'), 4)
@@ -47,6 +86,8 @@ t.test('calls, refusals, streams and activations of a real gateway arrive in Pro
 })
 
 async function rpcUrl (gatewayUrl: string): Promise<string> {
-  const card = await (await fetch(`${gatewayUrl}/.well-known/agent-card.json`, { headers: { 'a2a-version': '1.0' } })).json() as { supportedInterfaces: { url: string, protocolBinding: string }[] }
+  const card = (await (await fetch(`${gatewayUrl}/.well-known/agent-card.json`, { headers: { 'a2a-version': '1.0' } })).json()) as {
+    supportedInterfaces: { url: string; protocolBinding: string }[]
+  }
   return card.supportedInterfaces.find(one => one.protocolBinding === 'JSONRPC')?.url ?? ''
 }

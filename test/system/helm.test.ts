@@ -10,13 +10,17 @@ import { kindOf, manifests, only } from '../helpers/kubernetes.js'
 import type { Manifest, Tree } from '../helpers/kubernetes.js'
 
 const KUBE = ['--kube-version', '1.36.0']
-const OPTIONAL = { serviceMonitor: { enabled: true }, prometheusRule: { enabled: true }, httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] } }
+const OPTIONAL = {
+  serviceMonitor: { enabled: true },
+  prometheusRule: { enabled: true },
+  httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] }
+}
 const of = (values: object): Manifest[] => charted(JSON.stringify(values))
 const deployed = (all: readonly Manifest[]): Tree => only(all, 'Deployment').spec
 const pod = (all: readonly Manifest[]): Tree => deployed(all).template.spec
 const container = (all: readonly Manifest[]): Tree => gatewayOf(pod(all))
 
-t.test('with its defaults and with all that is optional it is coherent, configured, and answers its probes', async t => {
+t.test('with its defaults and with all options it is coherent, configured, and responds to its probes', async t => {
   for (const values of [{}, OPTIONAL]) {
     const all = of(values)
     coherent(t, all)
@@ -28,15 +32,20 @@ t.test('with its defaults and with all that is optional it is coherent, configur
   t.equal(helm(['lint', CHART, '--strict']).status, 0)
 })
 
-t.test('it is what kustomize makes of the base', async t => {
+t.test('it equals the output of kustomize for the base', async t => {
   const OWN = /^(?:app\.kubernetes\.io\/(?:instance|version|managed-by)|helm\.sh\/chart)$/
   /** Without what a release of helm adds, and without what is a default of Kubernetes. */
   const plain = (value: Tree): Tree => {
     if (Array.isArray(value)) return value.map(plain)
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).filter(([key, one]) => !OWN.test(key) && one !== undefined && key !== 'imagePullPolicy').map(([key, one]) => [key, key === 'gateway.yaml' ? parse(one as string) : plain(one)]))
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([key, one]) => !OWN.test(key) && one !== undefined && key !== 'imagePullPolicy')
+        .map(([key, one]) => [key, key === 'gateway.yaml' ? parse(one as string) : plain(one)])
+    )
   }
-  const byName = (all: readonly Manifest[]): Record<string, Tree> => Object.fromEntries(all.map(one => [`${kindOf(one)} ${String(one.metadata.name)}`, plain(one)]))
+  const byName = (all: readonly Manifest[]): Record<string, Tree> =>
+    Object.fromEntries(all.map(one => [`${kindOf(one)} ${String(one.metadata.name)}`, plain(one)]))
   t.same(byName(charted('', '--no-hooks')), byName(kustomized('deploy/kubernetes/base')))
 })
 
@@ -44,22 +53,64 @@ t.test('it is what kustomize makes of the base', async t => {
 const CHANGES: Readonly<Record<string, readonly [object, (all: readonly Manifest[]) => unknown, unknown]>> = {
   'image.repository': [{ image: { repository: 'r.example/g' } }, all => container(all).image, 'r.example/g:0.1.0'],
   'image.tag': [{ image: { tag: '9' } }, all => container(all).image, 'a2a-gateway:9'],
-  'image.digest': [{ image: { tag: '9', digest: `sha256:${'a'.repeat(64)}` } }, all => container(all).image, `a2a-gateway@sha256:${'a'.repeat(64)}`],
+  'image.digest': [
+    { image: { tag: '9', digest: `sha256:${'a'.repeat(64)}` } },
+    all => container(all).image,
+    `a2a-gateway@sha256:${'a'.repeat(64)}`
+  ],
   'image.pullPolicy': [{ image: { pullPolicy: 'Always' } }, all => container(all).imagePullPolicy, 'Always'],
-  imagePullSecrets: [{ imagePullSecrets: [{ name: 's' }] }, all => [pod(all).imagePullSecrets, podOf(only(all, 'Pod')).imagePullSecrets], [[{ name: 's' }], [{ name: 's' }]]],
-  fullnameOverride: [{ fullnameOverride: 'edge' }, all => [...new Set(all.map(one => one.metadata.name))].sort(), ['edge', 'edge-admin', 'edge-test']],
-  config: [{ config: { server: { drainTimeout: '2m', listen: ':9000' }, agents: [{ name: 'x', upstream: { url: 'http://x' } }] } },
-    all => [parse(only(all, 'ConfigMap').data['gateway.yaml']).agents, pod(all).terminationGracePeriodSeconds, container(all).ports[0].containerPort],
-    [[{ name: 'x', upstream: { url: 'http://x' } }], 140, 9000]],
+  imagePullSecrets: [
+    { imagePullSecrets: [{ name: 's' }] },
+    all => [pod(all).imagePullSecrets, podOf(only(all, 'Pod')).imagePullSecrets],
+    [[{ name: 's' }], [{ name: 's' }]]
+  ],
+  fullnameOverride: [
+    { fullnameOverride: 'edge' },
+    all => [...new Set(all.map(one => one.metadata.name))].sort(),
+    ['edge', 'edge-admin', 'edge-test']
+  ],
+  config: [
+    { config: { server: { drainTimeout: '2m', listen: ':9000' }, agents: [{ name: 'x', upstream: { url: 'http://x' } }] } },
+    all => [
+      parse(only(all, 'ConfigMap').data['gateway.yaml']).agents,
+      pod(all).terminationGracePeriodSeconds,
+      container(all).ports[0].containerPort
+    ],
+    [[{ name: 'x', upstream: { url: 'http://x' } }], 140, 9000]
+  ],
   configFiles: [{ configFiles: { 'a.json': '{"x": 1}\n' } }, all => only(all, 'ConfigMap').data['a.json'], '{"x": 1}\n'],
-  existingConfigMap: [{ existingConfigMap: 'mine' }, all => [pod(all).volumes[0].configMap.name, all.filter(one => one.kind === 'ConfigMap').length], ['mine', 0]],
+  existingConfigMap: [
+    { existingConfigMap: 'mine' },
+    all => [pod(all).volumes[0].configMap.name, all.filter(one => one.kind === 'ConfigMap').length],
+    ['mine', 0]
+  ],
   env: [{ env: [{ name: 'A', value: 'b' }] }, all => container(all).env[1], { name: 'A', value: 'b' }],
   envFrom: [{ envFrom: [{ secretRef: { name: 's' } }] }, all => container(all).envFrom, [{ secretRef: { name: 's' } }]],
-  extraVolumes: [{ extraVolumes: [{ name: 'v', secret: { secretName: 's' } }] }, all => pod(all).volumes[1], { name: 'v', secret: { secretName: 's' } }],
-  extraVolumeMounts: [{ extraVolumes: [{ name: 'v', emptyDir: {} }], extraVolumeMounts: [{ name: 'v', mountPath: '/v' }] }, all => container(all).volumeMounts[1], { name: 'v', mountPath: '/v' }],
-  'serviceAccount.create': [{ serviceAccount: { create: false } }, all => [pod(all).serviceAccountName, all.filter(one => one.kind === 'ServiceAccount').length], ['default', 0]],
-  'serviceAccount.name': [{ serviceAccount: { name: 'n' } }, all => [pod(all).serviceAccountName, only(all, 'ServiceAccount').metadata.name], ['n', 'n']],
-  'serviceAccount.annotations': [{ serviceAccount: { annotations: { a: 'b' } } }, all => only(all, 'ServiceAccount').metadata.annotations, { a: 'b' }],
+  extraVolumes: [
+    { extraVolumes: [{ name: 'v', secret: { secretName: 's' } }] },
+    all => pod(all).volumes[1],
+    { name: 'v', secret: { secretName: 's' } }
+  ],
+  extraVolumeMounts: [
+    { extraVolumes: [{ name: 'v', emptyDir: {} }], extraVolumeMounts: [{ name: 'v', mountPath: '/v' }] },
+    all => container(all).volumeMounts[1],
+    { name: 'v', mountPath: '/v' }
+  ],
+  'serviceAccount.create': [
+    { serviceAccount: { create: false } },
+    all => [pod(all).serviceAccountName, all.filter(one => one.kind === 'ServiceAccount').length],
+    ['default', 0]
+  ],
+  'serviceAccount.name': [
+    { serviceAccount: { name: 'n' } },
+    all => [pod(all).serviceAccountName, only(all, 'ServiceAccount').metadata.name],
+    ['n', 'n']
+  ],
+  'serviceAccount.annotations': [
+    { serviceAccount: { annotations: { a: 'b' } } },
+    all => only(all, 'ServiceAccount').metadata.annotations,
+    { a: 'b' }
+  ],
   podAnnotations: [{ podAnnotations: { a: 'b' } }, all => deployed(all).template.metadata.annotations, { a: 'b' }],
   podLabels: [{ podLabels: { a: 'b' } }, all => deployed(all).template.metadata.labels.a, 'b'],
   priorityClassName: [{ priorityClassName: 'high' }, all => pod(all).priorityClassName, 'high'],
@@ -67,39 +118,107 @@ const CHANGES: Readonly<Record<string, readonly [object, (all: readonly Manifest
   tolerations: [{ tolerations: [{ key: 'a', operator: 'Exists' }] }, all => pod(all).tolerations, [{ key: 'a', operator: 'Exists' }]],
   affinity: [{ affinity: { podAntiAffinity: {} } }, all => pod(all).affinity, { podAntiAffinity: {} }],
   topologySpread: [{ topologySpread: false }, all => pod(all).topologySpreadConstraints, undefined],
-  'resources.requests': [{ resources: { requests: { cpu: '1' } } }, all => container(all).resources.requests, { cpu: '1', memory: '256Mi' }],
+  'resources.requests': [
+    { resources: { requests: { cpu: '1' } } },
+    all => container(all).resources.requests,
+    { cpu: '1', memory: '256Mi' }
+  ],
   'resources.limits': [{ resources: { limits: { memory: '1Gi' } } }, all => container(all).resources.limits, { memory: '1Gi' }],
   readyWith: [{ readyWith: 'all' }, all => container(all).readinessProbe.httpGet.path, '/readyz?agents=all'],
-  'termination.preStopSeconds': [{ termination: { preStopSeconds: 30 } }, all => [container(all).lifecycle.preStop.sleep.seconds, pod(all).terminationGracePeriodSeconds], [30, 65]],
+  'termination.preStopSeconds': [
+    { termination: { preStopSeconds: 30 } },
+    all => [container(all).lifecycle.preStop.sleep.seconds, pod(all).terminationGracePeriodSeconds],
+    [30, 65]
+  ],
   'termination.spareSeconds': [{ termination: { spareSeconds: 60 } }, all => pod(all).terminationGracePeriodSeconds, 85],
   'service.type': [{ service: { type: 'LoadBalancer' } }, all => only(all, 'Service', 'a2a-gateway').spec.type, 'LoadBalancer'],
-  'service.port': [{ ...OPTIONAL, service: { port: 8000 } }, all => [only(all, 'Service', 'a2a-gateway').spec.ports[0].port, only(all, 'HTTPRoute').spec.rules[0].backendRefs[0].port], [8000, 8000]],
-  'service.annotations': [{ service: { annotations: { a: 'b' } } }, all => only(all, 'Service', 'a2a-gateway').metadata.annotations, { a: 'b' }],
+  'service.port': [
+    { ...OPTIONAL, service: { port: 8000 } },
+    all => [only(all, 'Service', 'a2a-gateway').spec.ports[0].port, only(all, 'HTTPRoute').spec.rules[0].backendRefs[0].port],
+    [8000, 8000]
+  ],
+  'service.annotations': [
+    { service: { annotations: { a: 'b' } } },
+    all => only(all, 'Service', 'a2a-gateway').metadata.annotations,
+    { a: 'b' }
+  ],
   replicas: [{ replicas: 7, autoscaling: { enabled: false } }, all => deployed(all).replicas, 7],
-  'autoscaling.enabled': [{ autoscaling: { enabled: false } }, all => [all.filter(one => one.kind === 'HorizontalPodAutoscaler').length, deployed(all).replicas], [0, 2]],
+  'autoscaling.enabled': [
+    { autoscaling: { enabled: false } },
+    all => [all.filter(one => one.kind === 'HorizontalPodAutoscaler').length, deployed(all).replicas],
+    [0, 2]
+  ],
   'autoscaling.minReplicas': [{ autoscaling: { minReplicas: 3 } }, all => only(all, 'HorizontalPodAutoscaler').spec.minReplicas, 3],
   'autoscaling.maxReplicas': [{ autoscaling: { maxReplicas: 30 } }, all => only(all, 'HorizontalPodAutoscaler').spec.maxReplicas, 30],
-  'autoscaling.cpu': [{ autoscaling: { cpu: 50 } }, all => only(all, 'HorizontalPodAutoscaler').spec.metrics[0].resource.target.averageUtilization, 50],
-  'autoscaling.scaleDownSeconds': [{ autoscaling: { scaleDownSeconds: 60 } }, all => only(all, 'HorizontalPodAutoscaler').spec.behavior.scaleDown.stabilizationWindowSeconds, 60],
-  'disruptionBudget.enabled': [{ disruptionBudget: { enabled: false } }, all => all.filter(one => one.kind === 'PodDisruptionBudget').length, 0],
-  'disruptionBudget.maxUnavailable': [{ disruptionBudget: { maxUnavailable: '25%' } }, all => only(all, 'PodDisruptionBudget').spec.maxUnavailable, '25%'],
+  'autoscaling.cpu': [
+    { autoscaling: { cpu: 50 } },
+    all => only(all, 'HorizontalPodAutoscaler').spec.metrics[0].resource.target.averageUtilization,
+    50
+  ],
+  'autoscaling.scaleDownSeconds': [
+    { autoscaling: { scaleDownSeconds: 60 } },
+    all => only(all, 'HorizontalPodAutoscaler').spec.behavior.scaleDown.stabilizationWindowSeconds,
+    60
+  ],
+  'disruptionBudget.enabled': [
+    { disruptionBudget: { enabled: false } },
+    all => all.filter(one => one.kind === 'PodDisruptionBudget').length,
+    0
+  ],
+  'disruptionBudget.maxUnavailable': [
+    { disruptionBudget: { maxUnavailable: '25%' } },
+    all => only(all, 'PodDisruptionBudget').spec.maxUnavailable,
+    '25%'
+  ],
   'networkPolicy.enabled': [{ networkPolicy: { enabled: false } }, all => all.filter(one => one.kind === 'NetworkPolicy').length, 0],
-  'networkPolicy.clients': [{ networkPolicy: { clients: [{ podSelector: {} }] } }, all => only(all, 'NetworkPolicy').spec.ingress[0].from, [{ podSelector: {} }]],
+  'networkPolicy.clients': [
+    { networkPolicy: { clients: [{ podSelector: {} }] } },
+    all => only(all, 'NetworkPolicy').spec.ingress[0].from,
+    [{ podSelector: {} }]
+  ],
   'networkPolicy.prometheus': [{ networkPolicy: { prometheus: [] } }, all => only(all, 'NetworkPolicy').spec.ingress.length, 1],
-  'networkPolicy.dns': [{ networkPolicy: { dns: [{ ipBlock: { cidr: '169.254.20.10/32' } }] } }, all => only(all, 'NetworkPolicy').spec.egress[0].to, [{ ipBlock: { cidr: '169.254.20.10/32' } }]],
-  'networkPolicy.egress': [{ networkPolicy: { egress: [{ ports: [{ port: 6379 }] }] } }, all => only(all, 'NetworkPolicy').spec.egress.slice(1), [{ ports: [{ port: 6379 }] }]],
+  'networkPolicy.dns': [
+    { networkPolicy: { dns: [{ ipBlock: { cidr: '169.254.20.10/32' } }] } },
+    all => only(all, 'NetworkPolicy').spec.egress[0].to,
+    [{ ipBlock: { cidr: '169.254.20.10/32' } }]
+  ],
+  'networkPolicy.egress': [
+    { networkPolicy: { egress: [{ ports: [{ port: 6379 }] }] } },
+    all => only(all, 'NetworkPolicy').spec.egress.slice(1),
+    [{ ports: [{ port: 6379 }] }]
+  ],
   'serviceMonitor.enabled': [{ serviceMonitor: { enabled: true } }, all => only(all, 'ServiceMonitor').spec.endpoints[0].port, 'metrics'],
-  'serviceMonitor.labels': [{ serviceMonitor: { enabled: true, labels: { release: 'p' } } }, all => only(all, 'ServiceMonitor').metadata.labels.release, 'p'],
-  'serviceMonitor.interval': [{ serviceMonitor: { enabled: true, interval: '1m' } }, all => only(all, 'ServiceMonitor').spec.endpoints[0].interval, '1m'],
+  'serviceMonitor.labels': [
+    { serviceMonitor: { enabled: true, labels: { release: 'p' } } },
+    all => only(all, 'ServiceMonitor').metadata.labels.release,
+    'p'
+  ],
+  'serviceMonitor.interval': [
+    { serviceMonitor: { enabled: true, interval: '1m' } },
+    all => only(all, 'ServiceMonitor').spec.endpoints[0].interval,
+    '1m'
+  ],
   'prometheusRule.enabled': [{ prometheusRule: { enabled: true } }, all => only(all, 'PrometheusRule').spec.groups.length > 0, true],
-  'prometheusRule.labels': [{ prometheusRule: { enabled: true, labels: { release: 'p' } } }, all => only(all, 'PrometheusRule').metadata.labels.release, 'p'],
+  'prometheusRule.labels': [
+    { prometheusRule: { enabled: true, labels: { release: 'p' } } },
+    all => only(all, 'PrometheusRule').metadata.labels.release,
+    'p'
+  ],
   'httpRoute.enabled': [OPTIONAL, all => only(all, 'HTTPRoute').spec.rules.length, 1],
   'httpRoute.parentRefs': [OPTIONAL, all => only(all, 'HTTPRoute').spec.parentRefs, [{ name: 'public' }]],
-  'httpRoute.hostnames': [{ httpRoute: { ...OPTIONAL.httpRoute, hostnames: ['a.example.com'] } }, all => only(all, 'HTTPRoute').spec.hostnames, ['a.example.com']],
-  'httpRoute.annotations': [{ httpRoute: { ...OPTIONAL.httpRoute, annotations: { a: 'b' } } }, all => only(all, 'HTTPRoute').metadata.annotations, { a: 'b' }]
+  'httpRoute.hostnames': [
+    { httpRoute: { ...OPTIONAL.httpRoute, hostnames: ['a.example.com'] } },
+    all => only(all, 'HTTPRoute').spec.hostnames,
+    ['a.example.com']
+  ],
+  'httpRoute.annotations': [
+    { httpRoute: { ...OPTIONAL.httpRoute, annotations: { a: 'b' } } },
+    all => only(all, 'HTTPRoute').metadata.annotations,
+    { a: 'b' }
+  ]
 }
 
-t.test('each value changes what it says, and the outcome is coherent', async t => {
+t.test('each value changes its setting, and the result is coherent', async t => {
   const before = of({})
   for (const [path, [values, show, expected]] of Object.entries(CHANGES)) {
     const all = of(values)
@@ -109,18 +228,32 @@ t.test('each value changes what it says, and the outcome is coherent', async t =
     if (!extras.has(path)) coherent(t, all)
   }
   const defaults = parse(readFileSync(`${CHART}/values.yaml`, 'utf8')) as Tree
-  const GROUPS = new Set(['image', 'serviceAccount', 'resources', 'termination', 'service', 'autoscaling', 'disruptionBudget', 'networkPolicy', 'serviceMonitor', 'prometheusRule', 'httpRoute'])
-  const paths = Object.entries(defaults).flatMap(([key, value]) => GROUPS.has(key) ? Object.keys(value as object).map(one => `${key}.${one}`) : [key])
+  const GROUPS = new Set([
+    'image',
+    'serviceAccount',
+    'resources',
+    'termination',
+    'service',
+    'autoscaling',
+    'disruptionBudget',
+    'networkPolicy',
+    'serviceMonitor',
+    'prometheusRule',
+    'httpRoute'
+  ])
+  const paths = Object.entries(defaults).flatMap(([key, value]) =>
+    GROUPS.has(key) ? Object.keys(value as object).map(one => `${key}.${one}`) : [key]
+  )
   t.same(Object.keys(CHANGES).sort(), paths.sort(), 'every value has its line above')
 })
 
-t.test('a drain in any unit is waited for', async t => {
+t.test('a drain timeout in any unit is respected', async t => {
   for (const [drainTimeout, seconds] of [['0s', 20], ['1500ms', 22], ['45s', 65], ['3m', 200], ['1h', 3620]] as const) {
     t.equal(pod(of({ config: { server: { drainTimeout } } })).terminationGracePeriodSeconds, seconds, drainTimeout)
   }
 })
 
-t.test('wrong values are refused, with their place', async t => {
+t.test('invalid values are rejected, with their place', async t => {
   const wrong: [object, RegExp][] = [
     [{ imagee: {} }, /additional properties 'imagee' not allowed/],
     [{ image: { pullPolicy: 'Sometimes' } }, /'\/image\/pullPolicy'.*'Always', 'IfNotPresent', 'Never'/],
@@ -146,14 +279,20 @@ t.test('wrong values are refused, with their place', async t => {
   t.equal(container(of({ config: { limits: { jsonDepth: '${DEPTH:-64}' } } })).name, 'gateway', 'but a number may be left to a variable') // eslint-disable-line no-template-curly-in-string
 })
 
-t.test('the notes say where it is and what it serves', async t => {
+t.test('the notes contain its address and its agents', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'chart-'))
   t.teardown(() => { rmSync(folder, { recursive: true }) })
   cpSync(CHART, folder, { recursive: true })
   // Only with a cluster does helm show notes; as a part of a manifest it renders them without.
   renameSync(join(folder, 'templates/NOTES.txt'), join(folder, 'notes.txt'))
-  writeFileSync(join(folder, 'templates/notes.yaml'), 'kind: Notes\nmetadata: {name: notes}\ntext: |\n  {{- tpl (.Files.Get "notes.txt") . | nindent 2 }}\n')
-  const { stdout, stderr, status } = helm(['template', 'edge', folder, '--show-only', 'templates/notes.yaml', '--namespace', 'shared', ...KUBE], JSON.stringify({ config: { agents: [{ name: 'billing', path: '/billing', upstream: { url: 'http://b' } }] } }))
+  writeFileSync(
+    join(folder, 'templates/notes.yaml'),
+    'kind: Notes\nmetadata: {name: notes}\ntext: |\n  {{- tpl (.Files.Get "notes.txt") . | nindent 2 }}\n'
+  )
+  const { stdout, stderr, status } = helm(
+    ['template', 'edge', folder, '--show-only', 'templates/notes.yaml', '--namespace', 'shared', ...KUBE],
+    JSON.stringify({ config: { agents: [{ name: 'billing', path: '/billing', upstream: { url: 'http://b' } }] } })
+  )
   t.equal(status, 0, stderr)
   const { text } = only(manifests(stdout), 'Notes')
   t.match(text, /serves 1 agent\(s\) at http:\/\/edge\.shared:80\n {2}billing: \/billing in front of http:\/\/b\n/)

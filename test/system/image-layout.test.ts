@@ -23,15 +23,34 @@ t.test('the production layout serves, reports its health and stops, as an unpriv
   const agent = await fakeAgent(t)
   const main = join(root, 'app/app/dist/src/main.js')
   // `env -i`: the test runner instruments child processes through NODE_OPTIONS and would have them write files.
-  const env = { PATH: process.env.PATH, NODE_ENV: 'production', A2A_GATEWAY_UPSTREAM: agent.url, A2A_GATEWAY_LISTEN: '127.0.0.1:0', A2A_GATEWAY_ADMIN: `127.0.0.1:${await freePort()}` }
+  const env = {
+    PATH: process.env.PATH,
+    NODE_ENV: 'production',
+    A2A_GATEWAY_UPSTREAM: agent.url,
+    A2A_GATEWAY_LISTEN: '127.0.0.1:0',
+    A2A_GATEWAY_ADMIN: `127.0.0.1:${await freePort()}`
+  }
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value ?? ''}`)
-  const unprivileged = ['--reuid', '1000', '--regid', '1000', '--clear-groups', 'env', '-i', ...variables, join(root, 'runtime/usr/local/bin/node'), main]
+  const unprivileged = [
+    '--reuid',
+    '1000',
+    '--regid',
+    '1000',
+    '--clear-groups',
+    'env',
+    '-i',
+    ...variables,
+    join(root, 'runtime/usr/local/bin/node'),
+    main
+  ]
   const gateway = spawn('setpriv', [...unprivileged, 'serve'], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   gateway.stdout.on('data', chunk => { output += String(chunk) })
   gateway.stderr.on('data', chunk => { output += String(chunk) })
   t.teardown(() => { gateway.kill('SIGKILL') })
-  for (const end = Date.now() + 15_000; !output.includes('"listening"') && Date.now() < end && gateway.exitCode === null;) await new Promise(resolve => setTimeout(resolve, 50))
+  for (const end = Date.now() + 15_000; !output.includes('"listening"') && Date.now() < end && gateway.exitCode === null;) {
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
   t.match(output, /"listening"/)
 
   const health = spawnSync('setpriv', [...unprivileged, 'health'], { cwd: root })

@@ -18,7 +18,12 @@ function reachesAgents (t: Test, policy: Manifest, config: Config): void {
   const [dns, agents, ...more] = policy.spec.egress
   t.same(more, [])
   t.same(dns.ports.map((one: Tree) => `${String(one.protocol)} ${String(one.port)}`), ['UDP 53', 'TCP 53'])
-  t.same(dns.to, [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } }, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }])
+  t.same(dns.to, [
+    {
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
+      podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } }
+    }
+  ])
   const urls = config.agents.map(one => new URL(one.upstream.url))
   t.same(agents.ports, [...new Set(urls.map(url => Number(url.port)))].map(port => ({ protocol: 'TCP', port })))
   const named = urls.map(url => /^[^.]+\.([^.]+)\.svc$/.exec(url.hostname)?.[1]).filter(one => one !== undefined)
@@ -26,10 +31,17 @@ function reachesAgents (t: Test, policy: Manifest, config: Config): void {
 }
 
 function lets (t: Test, policy: Manifest, http: string, metrics: string): void {
-  t.same(policy.spec.ingress, [
-    { ports: [{ protocol: 'TCP', port: http }] },
-    { from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }], ports: [{ protocol: 'TCP', port: metrics }] }
-  ], 'calls from anywhere, metrics for Prometheus')
+  t.same(
+    policy.spec.ingress,
+    [
+      { ports: [{ protocol: 'TCP', port: http }] },
+      {
+        from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+        ports: [{ protocol: 'TCP', port: metrics }]
+      }
+    ],
+    'calls from anywhere, metrics for Prometheus'
+  )
 }
 
 for (const folder of ['base', 'overlays/shared-gateway']) {
@@ -42,7 +54,11 @@ for (const folder of ['base', 'overlays/shared-gateway']) {
     t.same(policy.spec.policyTypes, ['Ingress', 'Egress'])
     lets(t, policy, 'http', 'metrics')
     reachesAgents(t, policy, config)
-    t.match(gatewayOf(podOf(only(all, 'Deployment'))).readinessProbe.httpGet.path, /agents=any/, 'one agent that is away does not take the others with it')
+    t.match(
+      gatewayOf(podOf(only(all, 'Deployment'))).readinessProbe.httpGet.path,
+      /agents=any/,
+      'one agent that is away does not take the others with it'
+    )
     for (const kind of ['ServiceAccount', 'PodDisruptionBudget', 'HorizontalPodAutoscaler']) only(all, kind)
     const namespaces = new Set(all.filter(one => one.kind !== 'Namespace').map(one => one.metadata.namespace))
     t.same([...namespaces], [folder === 'base' ? undefined : only(all, 'Namespace').metadata.name])
@@ -73,12 +89,24 @@ t.test('overlays/sidecar', async t => {
 t.test('components: monitoring and a route', async t => {
   const folder = mkdtempSync(join(ROOT, '.test-'))
   t.teardown(() => { rmSync(folder, { recursive: true }) })
-  writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify({ apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', resources: ['../overlays/shared-gateway'], components: ['../components/monitoring', '../components/http-route'] }))
+  writeFileSync(
+    join(folder, 'kustomization.yaml'),
+    JSON.stringify({
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      resources: ['../overlays/shared-gateway'],
+      components: ['../components/monitoring', '../components/http-route']
+    })
+  )
   const all = kustomized(relative('.', folder))
   coherent(t, all)
   const monitor = only(all, 'ServiceMonitor')
   const service = only(all, 'Service', 'a2a-gateway-admin')
-  const found = all.filter(one => one.kind === 'Service' && Object.entries(monitor.spec.selector.matchLabels).every(([name, value]) => one.metadata.labels[name] === value))
+  const found = all.filter(
+    one =>
+      one.kind === 'Service' &&
+      Object.entries(monitor.spec.selector.matchLabels).every(([name, value]) => one.metadata.labels[name] === value)
+  )
   t.same(found, [service], 'the monitor finds the Service, and not the one for calls')
   t.same(monitor.spec.endpoints.map((one: Tree) => one.port), service.spec.ports.map((one: Tree) => one.name))
   t.match(service.metadata.labels[monitor.spec.jobLabel], /a2a-gateway/, 'the alerts know the job')
@@ -89,6 +117,6 @@ t.test('components: monitoring and a route', async t => {
   t.equal(route.timeouts.request, '0s', 'streams are not cut')
 })
 
-t.test('the schemas in the repository are those that were published', async t => {
+t.test('the schemas in the repository match the published ones', async t => {
   t.ok(schemasText() === readFileSync(FILE, 'utf8'), `${FILE} is out of date: node dist/scripts/kubernetes-schemas.js`)
 })

@@ -8,9 +8,9 @@ import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { MISSING, startPrometheus, until } from '../helpers/prometheus.js'
 
 function record (metrics: Metrics): void {
-  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
-  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.2)
-  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'rejected', 0.001)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.02)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.2)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'rejected' }, 0.001)
   metrics.decision('weather', 0.00004)
   metrics.upstream('weather', 'SendMessage', 0.015)
   metrics.violation('weather', 'https://a.example/ext?q="x"\\y', 'schema', 'request', 'enforce')
@@ -29,12 +29,12 @@ function record (metrics: Metrics): void {
   metrics.refusal('weather', 'gateway/memory')
   metrics.clientError('timeout')
   metrics.requestsActive(new Map([['weather', () => 3]]))
-  metrics.observed('weather', 'usage', 'tokens', 'counter', 'small', 12)
-  metrics.observed('weather', 'usage', 'tokens', 'counter', 'small', 30)
-  metrics.observed('weather', 'usage', 'queue', 'gauge', '', 2.5)
+  metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: 'small', value: 12 })
+  metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: 'small', value: 30 })
+  metrics.observed('weather', { extension: 'usage', metric: 'queue', type: 'gauge', by: '', value: 2.5 })
 }
 
-t.test('promtool finds nothing to say about our metrics', async t => {
+t.test('promtool accepts the metrics', async t => {
   const check = (input: string): { status: number | null, stderr: string } => {
     const { status, stderr, error } = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' })
     if (error !== undefined) throw new Error(`promtool ${MISSING}: ${error.message}`)
@@ -75,21 +75,41 @@ t.test('Prometheus scrapes the admin listener', async t => {
   t.equal(by('forwarded'), '2')
   t.equal(by('rejected'), '1')
   t.same(requests.find(({ metric }) => metric.outcome === 'forwarded')?.metric, {
-    __name__: 'a2a_gateway_requests_total', agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', instance: target, job: 'gateway'
+    __name__: 'a2a_gateway_requests_total',
+    agent: 'weather',
+    operation: 'SendMessage',
+    binding: 'JSONRPC',
+    version: '1.0',
+    outcome: 'forwarded',
+    instance: target,
+    job: 'gateway'
   })
   const violations = await query('a2a_gateway_violations_total')
   t.equal(violations[0]?.metric.extension, 'https://a.example/ext?q="x"\\y', 'labels survive quoting')
   t.equal((await query('a2a_gateway_card_age_seconds'))[0]?.value[1], '4.5')
   t.equal((await query('a2a_gateway_config_info'))[0]?.metric.hash, '0123456789ab')
-  t.equal((await query('histogram_quantile(0.5, a2a_gateway_decision_duration_seconds_bucket) < 0.00005'))[0]?.metric.agent, 'weather', 'histograms compute')
+  t.equal(
+    (await query('histogram_quantile(0.5, a2a_gateway_decision_duration_seconds_bucket) < 0.00005'))[0]?.metric.agent,
+    'weather',
+    'histograms compute'
+  )
   t.equal((await query('process_start_time_seconds')).length, 1)
 
-  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
-  await until('later value', 15, async () => (await query('a2a_gateway_requests_total{outcome="forwarded"}'))[0]?.value[1] === '3' ? true : null)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.02)
+  await until('later value', 15, async () =>
+    (await query('a2a_gateway_requests_total{outcome="forwarded"}'))[0]?.value[1] === '3' ? true : null
+  )
 
   const value = async (expression: string): Promise<string | undefined> => (await query(expression))[0]?.value[1]
-  t.same(Object.fromEntries((await query('a2a_gateway_task_lookups_total')).map(({ metric, value }) => [metric.outcome, value[1]])), { known: '2', unknown: '1', unavailable: '1' })
-  t.same(Object.fromEntries((await query('a2a_gateway_task_writes_total')).map(({ metric, value }) => [metric.outcome, value[1]])), { kept: '1', lost: '1' })
+  t.same(Object.fromEntries((await query('a2a_gateway_task_lookups_total')).map(({ metric, value }) => [metric.outcome, value[1]])), {
+    known: '2',
+    unknown: '1',
+    unavailable: '1'
+  })
+  t.same(Object.fromEntries((await query('a2a_gateway_task_writes_total')).map(({ metric, value }) => [metric.outcome, value[1]])), {
+    kept: '1',
+    lost: '1'
+  })
   t.equal(await value('a2a_gateway_tasks_remembered'), '7')
   t.equal(await value('sum(a2a_gateway_answers_unread_total)'), '5')
   t.equal(await value('a2a_gateway_refusals_total{rule="gateway/memory"}'), '1')
@@ -101,6 +121,8 @@ t.test('Prometheus scrapes the admin listener', async t => {
   const metadata = await prometheus.metadata()
   t.match(metadata.a2a_gateway_requests_total, [{ type: 'counter' }])
   t.match(metadata.a2a_gateway_request_duration_seconds, [{ type: 'histogram' }])
-  for (const name of ['task_lookups_total', 'task_writes_total', 'answers_unread_total', 'observed_total']) t.match(metadata[`a2a_gateway_${name}`], [{ type: 'counter' }], name)
+  for (const name of ['task_lookups_total', 'task_writes_total', 'answers_unread_total', 'observed_total']) {
+    t.match(metadata[`a2a_gateway_${name}`], [{ type: 'counter' }], name)
+  }
   for (const name of ['tasks_remembered', 'observed_value']) t.match(metadata[`a2a_gateway_${name}`], [{ type: 'gauge' }], name)
 })

@@ -14,7 +14,13 @@ interface Opened { readonly store: RedisStore, readonly lines: string[] }
 function open (url: string, more: { readonly timeout?: number, readonly ttl?: number, readonly prefix?: string } = {}): Opened {
   const lines: string[] = []
   const log = (level: string) => (fields: object, message: string): void => { lines.push(`${level} ${JSON.stringify(fields)} ${message}`) }
-  return { store: new RedisStore({ store: url, maxTasks: 1, ttl: 60_000, timeout: 1_000, prefix: 'gw:', ...more }, { info: log('info'), warn: log('warn') }), lines }
+  return {
+    store: new RedisStore(
+      { store: url, maxTasks: 1, ttl: 60_000, timeout: 1_000, prefix: 'gw:', ...more },
+      { info: log('info'), warn: log('warn') }
+    ),
+    lines
+  }
 }
 
 /** Until the store can be asked. */
@@ -25,7 +31,7 @@ async function connected (store: RedisStore, ms = 15_000): Promise<void> {
   }
 }
 
-t.test('two stores on one server see what the other writes', async t => {
+t.test('two stores on one server see each other\'s writes', async t => {
   const { port } = await startRedis(t, await freePort())
   const [one, other] = [open(`redis://127.0.0.1:${port}`), open(`redis://localhost:${port}/0`)]
   const stranger = open(`redis://127.0.0.1:${port}`, { prefix: 'other:' })
@@ -51,7 +57,7 @@ t.test('two stores on one server see what the other writes', async t => {
   t.equal(await one.store.write(key('t'), record({ a: '1' })), false)
 })
 
-t.test('a task is forgotten when it was not seen for the time to live', async t => {
+t.test('a task is forgotten after the time to live', async t => {
   const { port } = await startRedis(t, await freePort())
   const { store } = open(`redis://127.0.0.1:${port}`, { ttl: 1_500 })
   t.teardown(() => store.close())
@@ -61,10 +67,14 @@ t.test('a task is forgotten when it was not seen for the time to live', async t 
   await store.read(key('read'))
   await store.write(key('written'), record({ a: '2' }))
   await sleep(900)
-  t.same(await Promise.all(['read', 'written', 'neither'].map(id => store.read(key(id)))), [record({ a: '1' }), record({ a: '2' }), 'unknown'])
+  t.same(await Promise.all(['read', 'written', 'neither'].map(id => store.read(key(id)))), [
+    record({ a: '1' }),
+    record({ a: '2' }),
+    'unknown'
+  ])
 })
 
-t.test('killed under load and started again: no call fails or waits, nothing is mixed up', async t => {
+t.test('killed under load and restarted: no call fails or waits, nothing is mixed up', async t => {
   const port = await freePort()
   const first = await startRedis(t, port)
   const { store, lines } = open(`redis://127.0.0.1:${port}`)
@@ -103,7 +113,7 @@ t.test('killed under load and started again: no call fails or waits, nothing is 
   t.match(lines.join('\n'), /warn \{"server":"127\.0\.0\.1:\d+","reason":"\w+"\} state: no connection/)
 })
 
-t.test('a server that stops answering costs one timeout', async t => {
+t.test('a server that stops responding costs one timeout', async t => {
   const redis = await startRedis(t, await freePort())
   const { store, lines } = open(`redis://127.0.0.1:${redis.port}`, { timeout: 300 })
   t.teardown(() => store.close())
@@ -111,7 +121,11 @@ t.test('a server that stops answering costs one timeout', async t => {
   for (const id of ['t', 'kept']) await store.write(key(id), record({ a: '1' }))
   redis.pause()
   const start = performance.now()
-  t.same(await Promise.all([store.read(key('t')), store.read(key('u')), store.write(key('t'), record({ a: '2' }))]), ['unavailable', 'unavailable', false])
+  t.same(await Promise.all([store.read(key('t')), store.read(key('u')), store.write(key('t'), record({ a: '2' }))]), [
+    'unavailable',
+    'unavailable',
+    false
+  ])
   t.ok(performance.now() - start < 900, 'no longer than the timeout')
   await sleep(20)
   t.equal(store.read(key('t')), 'unavailable', 'then at once')
@@ -122,26 +136,36 @@ t.test('a server that stops answering costs one timeout', async t => {
   t.match(lines.join('\n'), /"reason":"TIMEOUT"/)
 })
 
-t.test('passwords: right, wrong, missing; none is ever told', async t => {
+t.test('passwords: right, wrong, missing; none is ever logged', async t => {
   const password = 'p@ss word/ü'
   const { port } = await startRedis(t, await freePort(), '--requirepass', password)
   const right = open(`redis://:${encodeURIComponent(password)}@127.0.0.1:${port}/3`)
   await connected(right.store)
   t.equal(await right.store.write(key('t'), record({ a: '1' })), true)
-  const rows: [string, string][] = [[`redis://:wr0ng-s3cret@127.0.0.1:${port}`, 'WRONGPASS'], [`redis://127.0.0.1:${port}`, 'NOAUTH'], [`redis://user:wr0ng-s3cret@127.0.0.1:${port}`, 'WRONGPASS']]
+  const rows: [string, string][] = [
+    [`redis://:wr0ng-s3cret@127.0.0.1:${port}`, 'WRONGPASS'],
+    [`redis://127.0.0.1:${port}`, 'NOAUTH'],
+    [`redis://user:wr0ng-s3cret@127.0.0.1:${port}`, 'WRONGPASS']
+  ]
   for (const [url, reason] of rows) {
     const { store, lines } = open(url)
     for (let i = 0; lines.length === 0 && i < 500; i++) await sleep(20)
     await sleep(500)
     t.equal(store.read(key('t')), 'unavailable')
-    t.same(lines, [`warn {"server":"127.0.0.1:${port}","reason":"${reason}"} state: no connection to the store; tasks count as unknown until there is one`], 'once, with several attempts')
+    t.same(
+      lines,
+      [
+        `warn {"server":"127.0.0.1:${port}","reason":"${reason}"} state: no connection to the store; tasks count as unknown until there is one`
+      ],
+      'once, with several attempts'
+    )
     await store.close()
   }
   t.notMatch(right.lines.join('\n'), /p@ss|p%40ss/)
   await right.store.close()
 })
 
-t.test('a server that refuses writes is told of once, and still read', async t => {
+t.test('a server that rejects writes is reported once, and still read', async t => {
   const { port } = await startRedis(t, await freePort())
   const { store, lines } = open(`redis://127.0.0.1:${port}`)
   t.teardown(() => store.close())
@@ -157,7 +181,7 @@ t.test('a server that refuses writes is told of once, and still read', async t =
   for (let i = 0; i < 10; i++) t.equal(await store.write(key('t'), record({ a: '2' })), false)
   t.equal(await store.read(key('t')), 'unknown', 'what was written before is no longer so')
   t.same(await store.read(key('u')), record({ a: '1' }))
-  t.equal(lines.filter(line => line.includes('refuses') && line.includes('OOM')).length, 1)
+  t.equal(lines.filter(line => line.includes('rejects commands') && line.includes('OOM')).length, 1)
   await admin.configSet('maxmemory', '0')
   t.equal(await store.write(key('t'), record({ a: '2' })), true)
   t.same(await store.read(key('t')), record({ a: '2' }))

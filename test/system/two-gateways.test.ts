@@ -33,11 +33,14 @@ async function pairOf (t: Test, port: number, agents: readonly string[], path = 
   ].join('\n')
   const slow = await slowedRedis(t, port, SLOW)
   const gateways = await Promise.all([serve(t, yaml(slow)), serve(t, yaml(port))])
-  for (const gateway of gateways) while (gateway.said(/connected to the store/).length === 0) await new Promise(resolve => setTimeout(resolve, 20))
+  for (const gateway of gateways) {
+    while (gateway.said(/connected to the store/).length === 0) await new Promise(resolve => setTimeout(resolve, 20))
+  }
   return { gateways, urls: [gateways[0].url + path, gateways[1].url + path] }
 }
 
-const entry = (name: string, upstream: string, path = '/'): string => `  - {name: ${name}, path: ${path}, upstream: {url: "${upstream}"}, responses: enforce, extensions: [hitl]}`
+const entry = (name: string, upstream: string, path = '/'): string =>
+  `  - {name: ${name}, path: ${path}, upstream: {url: "${upstream}"}, responses: enforce, extensions: [hitl]}`
 
 async function sdkPair (t: Test): Promise<Pair & { readonly agent: TestAgent }> {
   const { port } = await startRedis(t, await freePort())
@@ -46,7 +49,7 @@ async function sdkPair (t: Test): Promise<Pair & { readonly agent: TestAgent }> 
   return { agent, ...await pairOf(t, port, [entry('tools', agent.url)]) }
 }
 
-t.test('a task that pauses through one gateway goes on through the other, which knows what was asked', async t => {
+t.test('a task that pauses through one gateway continues through the other, which knows the request', async t => {
   const { agent, urls: [a, b], gateways } = await sdkPair(t)
   for (const streamed of [false, true]) {
     for (const [first, second] of [[a, b], [b, a]] as const) {
@@ -54,7 +57,13 @@ t.test('a task that pauses through one gateway goes on through the other, which 
       t.equal(paused.state, 'INPUT_REQUIRED', paused.answer.text)
       const { taskId } = paused
       const reached = agent.calls().length
-      const wrong: [string, readonly string[]][] = [['another', ['tidy-1', 'other-2']], ['missing', ['tidy-1']], ['none', []], ['twice', ['tidy-1', 'tidy-2', 'tidy-1']], ['one more', ['tidy-1', 'tidy-2', 'tidy-3']]]
+      const wrong: [string, readonly string[]][] = [
+        ['another', ['tidy-1', 'other-2']],
+        ['missing', ['tidy-1']],
+        ['none', []],
+        ['twice', ['tidy-1', 'tidy-2', 'tidy-1']],
+        ['one more', ['tidy-1', 'tidy-2', 'tidy-3']]
+      ]
       for (const [name, approved] of wrong) {
         for (const url of [second, first]) t.equal((await send(url, { taskId, approved }, streamed)).rule, 'hitl/every-call-once', name)
       }
@@ -67,7 +76,11 @@ t.test('a task that pauses through one gateway goes on through the other, which 
   }
   const twice = await send(a, { text: 'one' })
   t.equal((await send(b, { text: 'again: two', taskId: twice.taskId, approved: callsOf('one') })).state, 'INPUT_REQUIRED')
-  t.equal((await send(a, { taskId: twice.taskId, approved: callsOf('one') })).rule, 'hitl/every-call-once', 'the approvals of the first pause')
+  t.equal(
+    (await send(a, { taskId: twice.taskId, approved: callsOf('one') })).rule,
+    'hitl/every-call-once',
+    'the approvals of the first pause'
+  )
   t.equal((await send(a, { taskId: twice.taskId, approved: callsOf('two') }, true)).state, 'COMPLETED')
   for (const gateway of gateways) {
     t.ok(await gateway.metric(/task_lookups_total\{.*"known"/) > 0)
@@ -76,7 +89,7 @@ t.test('a task that pauses through one gateway goes on through the other, which 
   }
 })
 
-t.test(`${TASKS} tasks between two gateways, and none refused that should pass`, async t => {
+t.test(`${TASKS} tasks between two gateways, without a wrong rejection`, async t => {
   const { urls: [a, b], gateways } = await sdkPair(t)
   let next = 0
   const wrong: string[] = []
@@ -86,7 +99,9 @@ t.test(`${TASKS} tasks between two gateways, and none refused that should pass`,
       const name = `n${i}`
       const steps = async (url: string, sent: Sent, expected: string): Promise<Got> => {
         const got = await send(url, sent, i % 4 < 2)
-        if (got.state !== expected && got.rule !== expected) wrong.push(`${i} ${JSON.stringify(sent)}: ${got.state} ${got.rule}, not ${expected}`)
+        if (got.state !== expected && got.rule !== expected) {
+          wrong.push(`${i} ${JSON.stringify(sent)}: ${got.state} ${got.rule}, not ${expected}`)
+        }
         return got
       }
       const { taskId } = await steps(first, { text: name }, 'INPUT_REQUIRED')
@@ -101,7 +116,7 @@ t.test(`${TASKS} tasks between two gateways, and none refused that should pass`,
   for (const gateway of gateways) t.equal(await gateway.metric(/task_(?:lookups|writes)_total\{.*"(?:unavailable|lost)"/), 0)
 })
 
-t.test('a client that reacts to the first byte of the pausing event finds it known to the other gateway', async t => {
+t.test('when the first byte of the pausing event arrives, the other gateway knows the pause', async t => {
   const { urls: [a, b] } = await sdkPair(t)
   for (let i = 0; i < 25; i++) {
     const { taskId, socket } = await untilPaused(a, `raw${i}`)
@@ -120,14 +135,22 @@ t.test('the same task ids of two agents, and of two tenants, are different tasks
   const answering = (name: string) => fakeAgent(t, {
     card: url => plainCard(url, { capabilities: { extensions: [{ uri: HITL }] } }),
     answer: ({ url, body }, response) => {
-      const { id, params = JSON.parse(body.toString()) as object } = JSON.parse(body.toString()) as { id?: unknown, params?: { tenant?: string, message?: { taskId?: string } } }
+      const { id, params = JSON.parse(body.toString()) as object } = JSON.parse(body.toString()) as {
+        id?: unknown
+        params?: { tenant?: string; message?: { taskId?: string } }
+      }
       const tenant = /^\/rest\/(\w+)\//.exec(url)?.[1] ?? (params as { tenant?: string }).tenant
       const finished = (params as { message?: { taskId?: string } }).message?.taskId !== undefined
       const status = finished
         ? { state: 'TASK_STATE_COMPLETED' }
-        : { state: 'TASK_STATE_INPUT_REQUIRED', message: { messageId: 'q', role: 'ROLE_AGENT', parts: [{ text: 'may I?' }], metadata: request(`${name}${tenant ?? ''}`) } }
+        : {
+            state: 'TASK_STATE_INPUT_REQUIRED',
+            message: { messageId: 'q', role: 'ROLE_AGENT', parts: [{ text: 'may I?' }], metadata: request(`${name}${tenant ?? ''}`) }
+          }
       const result = { task: { id: 't1', contextId: 'c1', status } }
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(url.startsWith('/rest') ? result : { jsonrpc: '2.0', id, result }))
+      response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify(url.startsWith('/rest') ? result : { jsonrpc: '2.0', id, result }))
     }
   })
   const [one, two] = await Promise.all([answering('one'), answering('two')])
@@ -136,16 +159,25 @@ t.test('the same task ids of two agents, and of two tenants, are different tasks
     { at: '/one', calls: callsOf('one') }, { at: '/two', calls: callsOf('two') },
     { at: '/one', tenant: 'x', calls: callsOf('onex') }, { at: '/one', tenant: 'y', calls: callsOf('oney') }
   ]
-  const at = (url: string, place: typeof places[number], sent: Sent): Promise<Got> => send(`${url}${place.at}/rpc`, { ...sent, ...(place.tenant === undefined ? {} : { tenant: place.tenant }) })
+  const at = (url: string, place: (typeof places)[number], sent: Sent): Promise<Got> =>
+    send(`${url}${place.at}/rpc`, { ...sent, ...(place.tenant === undefined ? {} : { tenant: place.tenant }) })
   for (const place of places) t.equal((await at(a, place, { text: 'go' })).state, 'INPUT_REQUIRED')
   for (const place of places) {
     for (const other of places) {
       if (other !== place) t.equal((await at(b, place, { taskId: 't1', approved: other.calls })).rule, 'hitl/every-call-once')
     }
   }
-  t.equal((await at(b, { at: '/two', tenant: 'x', calls: [] }, { taskId: 't1', approved: callsOf('onex') })).rule, 'hitl/only-while-it-waits', 'a tenant of which nothing is known')
+  t.equal(
+    (await at(b, { at: '/two', tenant: 'x', calls: [] }, { taskId: 't1', approved: callsOf('onex') })).rule,
+    'hitl/only-while-it-waits',
+    'a tenant of which nothing is known'
+  )
   // The same tenant in the path of the other binding.
-  const rest = (approved: readonly string[]): Promise<{ status: number }> => call(`${b}/one/rest/x/message:send`, { headers: [...JSON_TYPE, ...V1, 'a2a-extensions', HITL], body: JSON.stringify(sending({ taskId: 't1', approved })) })
+  const rest = (approved: readonly string[]): Promise<{ status: number }> =>
+    call(`${b}/one/rest/x/message:send`, {
+      headers: [...JSON_TYPE, ...V1, 'a2a-extensions', HITL],
+      body: JSON.stringify(sending({ taskId: 't1', approved }))
+    })
   t.equal((await rest(callsOf('oney'))).status, 400)
   t.equal((await rest(callsOf('onex'))).status, 200)
   for (const place of places) {
@@ -162,7 +194,9 @@ async function untilPaused (url: string, text: string): Promise<{ readonly taskI
   socket.setNoDelay(true)
   socket.on('error', () => {})
   await once(socket, 'connect')
-  socket.write(`POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\naccept: text/event-stream\r\na2a-version: 1.0\r\na2a-extensions: ${HITL}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+  socket.write(
+    `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\naccept: text/event-stream\r\na2a-version: 1.0\r\na2a-extensions: ${HITL}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  )
   let read = ''
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
     read += String(chunk)

@@ -15,7 +15,15 @@ const ENTRY: AuditEntry = {
   extension: 'https://a.example/ext',
   rule: 'payload',
   edited: ['ext/inactive'],
-  violations: [{ reason: 'SCHEMA_VIOLATION', extension: 'https://a.example/ext', rule: 'payload', path: '/message/parts/0/data/age', message: 'must be integer' }],
+  violations: [
+    {
+      reason: 'SCHEMA_VIOLATION',
+      extension: 'https://a.example/ext',
+      rule: 'payload',
+      path: '/message/parts/0/data/age',
+      message: 'must be integer'
+    }
+  ],
   trace_id: '0af7651916cd43dd8448eb211c80319c',
   client: '192.0.2.7',
   request_id: 'req-1'
@@ -54,7 +62,7 @@ t.test('disabled writes nothing', async t => {
   t.equal(stream.listenerCount('error'), 0)
 })
 
-t.test('bounded: 20 violations, texts of 512 characters, one line whatever they hold', async t => {
+t.test('limited: 20 violations, texts of 512 characters, one line for any content', async t => {
   const stream = new Sink()
   const violation = { reason: 'R', extension: null, rule: null, path: null, message: 'x\n"\u2028'.repeat(400) }
   createAudit({ enabled: true, stream }).record({ ...ENTRY, extension: null, rule: null, violations: new Array(33).fill(violation) })
@@ -66,7 +74,7 @@ t.test('bounded: 20 violations, texts of 512 characters, one line whatever they 
   t.equal(line?.extension, null)
 })
 
-t.test('a reader that is too slow loses lines, and is told how many', async t => {
+t.test('a reader that is too slow loses lines, and gets their number', async t => {
   const stream = new Sink()
   stream.slow = true
   let lost = 0
@@ -105,7 +113,7 @@ t.test('a broken stream is survived: error event, throwing write, ended', async 
   t.equal(broken.listenerCount('error'), 1, 'listens once per stream')
 })
 
-t.test('a process whose stdout is closed by its reader lives on', async t => {
+t.test('a process whose reader closes stdout continues', async t => {
   const script = `
     const { createAudit } = await import(process.argv[1])
     const audit = createAudit({ enabled: true, stream: process.stdout })

@@ -13,14 +13,14 @@ function flooded (worker: number): Metrics {
   }
   metrics.activation('victim', OWN, 'client', 'confirmed')
   metrics.violation('victim', OWN, 'rule', 'request', 'enforce')
-  metrics.observed('victim', OWN, 'tokens', 'counter', '', 3)
+  metrics.observed('victim', { extension: OWN, metric: 'tokens', type: 'counter', by: '', value: 3 })
   metrics.refusal('victim', 'consent/names-the-owner')
   return metrics
 }
 
 const samples = (text: string, start: string): number => text.split('\n').filter(line => line.startsWith(start)).length
 
-t.test('another agent\'s labels survive a flood', async t => {
+t.test('a flood does not affect the labels of another agent', async t => {
   const metrics = flooded(0)
   const text = await metrics.text()
   t.match(text, `a2a_gateway_activations_total{agent="victim",extension="${OWN}",source="client",echo="confirmed"} 1`)

@@ -73,9 +73,9 @@ const DESIGN: Record<string, [string, string[]]> = {
 }
 
 function recordEverything (metrics: Metrics): void {
-  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 0.02)
-  metrics.request('weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 3)
-  metrics.request('weather', 'SendMessage', 'HTTP+JSON', '0.3', 'rejected', 0.0005)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.02)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 3)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'HTTP+JSON', version: '0.3', outcome: 'rejected' }, 0.0005)
   metrics.decision('weather', 0.00002)
   metrics.upstream('weather', 'SendMessage', 0.015)
   metrics.violation('weather', 'https://a.example/ext', 'schema', 'request', 'enforce')
@@ -94,8 +94,8 @@ function recordEverything (metrics: Metrics): void {
   metrics.taskLookup('weather', 'unavailable')
   metrics.taskWrite('weather', 'kept')
   metrics.tasksRemembered(() => 7)
-  metrics.observed('weather', 'usage', 'tokens', 'counter', '', 120)
-  metrics.observed('weather', 'usage', 'latency', 'gauge', 'fast', 0.25)
+  metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: '', value: 120 })
+  metrics.observed('weather', { extension: 'usage', metric: 'latency', type: 'gauge', by: 'fast', value: 0.25 })
   metrics.answerUnread('weather', 'too_large')
   metrics.refusal('weather', 'gateway/memory')
   metrics.clientError('timeout')
@@ -109,7 +109,7 @@ function recordEverything (metrics: Metrics): void {
 // Where no container bounds the memory there is no sample; tests run anywhere.
 process.constrainedMemory = () => 1_000_000
 
-t.test('the metrics are those of the design: names, types and label sets', async t => {
+t.test('the metrics have the documented names, types and label sets', async t => {
   const metrics = new Metrics({ process: false })
   recordEverything(metrics)
   const families = parse(await metrics.text())
@@ -126,7 +126,7 @@ t.test('the metrics are those of the design: names, types and label sets', async
   }
 })
 
-t.test('values are what was recorded, also at the second scrape', async t => {
+t.test('values match the records, also at the second scrape', async t => {
   const metrics = new Metrics({ process: false })
   recordEverything(metrics)
   const first = await metrics.text()
@@ -135,11 +135,25 @@ t.test('values are what was recorded, also at the second scrape', async t => {
   for (const [text, times] of [[first, 1], [await metrics.text(), 2]] as const) {
     const get = (name: string, labels: Record<string, string>): number | undefined => {
       const family = [...parse(text)].find(([family]) => name.startsWith(family))?.[1]
-      return family?.samples.find(sample => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value))?.value
+      return family?.samples.find(
+        sample => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value)
+      )?.value
     }
-    t.equal(get('a2a_gateway_requests_total', { agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }), 2 * times)
+    t.equal(
+      get('a2a_gateway_requests_total', {
+        agent: 'weather',
+        operation: 'SendMessage',
+        binding: 'JSONRPC',
+        version: '1.0',
+        outcome: 'forwarded'
+      }),
+      2 * times
+    )
     t.equal(get('a2a_gateway_requests_total', { binding: 'HTTP+JSON', version: '0.3', outcome: 'rejected' }), times)
-    t.equal(get('a2a_gateway_violations_total', { extension: 'https://a.example/ext', rule: 'schema', phase: 'request', mode: 'enforce' }), times)
+    t.equal(
+      get('a2a_gateway_violations_total', { extension: 'https://a.example/ext', rule: 'schema', phase: 'request', mode: 'enforce' }),
+      times
+    )
     t.equal(get('a2a_gateway_activations_total', { source: 'client', echo: 'confirmed' }), times)
     t.equal(get('a2a_gateway_streams_active', { agent: 'weather' }), times)
     t.equal(get('a2a_gateway_stream_events_total', { agent: 'weather' }), 5 * times)
@@ -177,7 +191,7 @@ t.test('values are what was recorded, also at the second scrape', async t => {
   }
 })
 
-t.test('a histogram is cumulative, ends in +Inf and survives strange numbers', async t => {
+t.test('a histogram is cumulative, ends in +Inf and handles unusual numbers', async t => {
   const metrics = new Metrics({ process: false })
   for (const seconds of [0.001, 0.0011, 120, 121, -1, NaN, Infinity]) metrics.upstream('a', 'GetTask', seconds)
   const samples = parse(await metrics.text()).get('a2a_gateway_upstream_duration_seconds')?.samples ?? []
@@ -192,8 +206,8 @@ t.test('a histogram is cumulative, ends in +Inf and survives strange numbers', a
 
 t.test('labels are bounded and escaped', async t => {
   const metrics = new Metrics({ process: false })
-  metrics.request('a', 'x'.repeat(201), 'b"\\\nc', '1.0', 'rejected', 1)
-  metrics.request('a', 'x'.repeat(300), 'b"\\\nc', '1.0', 'rejected', 1)
+  metrics.request({ agent: 'a', operation: 'x'.repeat(201), binding: 'b"\\\nc', version: '1.0', outcome: 'rejected' }, 1)
+  metrics.request({ agent: 'a', operation: 'x'.repeat(300), binding: 'b"\\\nc', version: '1.0', outcome: 'rejected' }, 1)
   const samples = parse(await metrics.text()).get('a2a_gateway_requests_total')?.samples ?? []
   t.equal(samples.length, 1, 'both are the same after the cut')
   t.equal(samples[0]?.value, 2)
@@ -201,7 +215,7 @@ t.test('labels are bounded and escaped', async t => {
   t.equal(samples[0]?.labels.binding, 'b\\"\\\\\\nc')
 })
 
-t.test('at most 256 extensions are told apart, over all metrics', async t => {
+t.test('at most 256 extensions have their own label, over all metrics', async t => {
   const metrics = new Metrics({ process: false })
   for (let i = 0; i < 200; i++) metrics.violation('a', `urn:v:${i}`, 'r', 'request', 'observe')
   for (let i = 0; i < 200; i++) metrics.activation('a', `urn:a:${i}`, 'gateway', 'absent')
@@ -215,7 +229,7 @@ t.test('at most 256 extensions are told apart, over all metrics', async t => {
   t.equal(activations.find(sample => sample.labels.extension === 'other')?.value, 200 - 56)
 })
 
-t.test('card age is asked for at the scrape; no answer means no sample', async t => {
+t.test('card age is read at the scrape; without an age there is no sample', async t => {
   const metrics = new Metrics({ process: false })
   let age: number | null = 1
   metrics.cardAge('a', () => 99)
@@ -234,16 +248,25 @@ t.test('only the configuration in force is shown', async t => {
   const metrics = new Metrics({ process: false })
   metrics.configInfo('old')
   metrics.configInfo('new')
-  t.same(parse(await metrics.text()).get('a2a_gateway_config_info')?.samples, [{ name: 'a2a_gateway_config_info', labels: { hash: 'new' }, value: 1 }])
+  t.same(parse(await metrics.text()).get('a2a_gateway_config_info')?.samples, [
+    { name: 'a2a_gateway_config_info', labels: { hash: 'new' }, value: 1 }
+  ])
 })
 
-t.test('process metrics are included unless told otherwise, and two instances do not meet', async t => {
+t.test('process metrics are included by default, and two instances are independent', async t => {
   const one = new Metrics()
   const two = new Metrics({ process: false })
   t.teardown(() => { one.close() })
   one.decision('a', 1)
   const text = await one.text()
-  for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_open_fds', 'nodejs_eventloop_lag_seconds', 'nodejs_heap_size_used_bytes', 'nodejs_version_info']) {
+  for (const name of [
+    'process_cpu_seconds_total',
+    'process_resident_memory_bytes',
+    'process_open_fds',
+    'nodejs_eventloop_lag_seconds',
+    'nodejs_heap_size_used_bytes',
+    'nodejs_version_info'
+  ]) {
     t.ok(parse(text).has(name), name)
   }
   t.notOk((await two.text()).includes('agent="a"'))
@@ -252,16 +275,18 @@ t.test('process metrics are included unless told otherwise, and two instances do
   t.equal((await two.text()).trim(), '')
 })
 
-t.test('what is observed is a number, and counters only grow', async t => {
+t.test('observed values are numbers, and counters only grow', async t => {
   const metrics = new Metrics({ process: false })
-  for (const value of [5, -1, NaN, Infinity, 0]) metrics.observed('a', 'usage', 'tokens', 'counter', 'other', value)
-  for (const value of [5, NaN, -2]) metrics.observed('a', 'usage', 'level', 'gauge', '', value)
+  for (const value of [5, -1, NaN, Infinity, 0]) {
+    metrics.observed('a', { extension: 'usage', metric: 'tokens', type: 'counter', by: 'other', value })
+  }
+  for (const value of [5, NaN, -2]) metrics.observed('a', { extension: 'usage', metric: 'level', type: 'gauge', by: '', value })
   const families = parse(await metrics.text())
   t.same(families.get('a2a_gateway_observed_total')?.samples.map(one => one.value), [5])
   t.same(families.get('a2a_gateway_observed_value')?.samples.map(one => one.value), [-2])
 })
 
-t.test('tasks remembered elsewhere have no sample, and a store that cannot tell does not stop the scrape', async t => {
+t.test('tasks in an external store have no sample, and a failing store does not stop the scrape', async t => {
   const metrics = new Metrics({ process: false })
   const samples = async (): Promise<Sample[]> => parse(await metrics.text()).get('a2a_gateway_tasks_remembered')?.samples ?? []
   t.same(await samples(), [])

@@ -4,7 +4,7 @@ import { formatTraceParent, parseTraceParent } from '../../src/telemetry/traces/
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
 
-t.test('reads what W3C trace-context allows', async t => {
+t.test('reads valid W3C trace context', async t => {
   t.same(parseTraceParent(`00-${TRACE}-${SPAN}-01`), { traceId: TRACE, parentId: SPAN, sampled: true })
   t.same(parseTraceParent(`00-${TRACE}-${SPAN}-00`), { traceId: TRACE, parentId: SPAN, sampled: false })
   t.equal(parseTraceParent(`00-${TRACE}-${SPAN}-03`)?.sampled, true, 'other flags are ignored')
@@ -13,7 +13,7 @@ t.test('reads what W3C trace-context allows', async t => {
   t.ok(parseTraceParent(`cc-${TRACE}-${SPAN}-01-what-the-future-will-be-like`), 'a later version with more fields')
 })
 
-t.test('starts anew where it is invalid', async t => {
+t.test('starts a new trace if it is invalid', async t => {
   const invalid: Array<string | string[] | undefined> = [
     undefined, '', 'x',
     [`00-${TRACE}-${SPAN}-01`],

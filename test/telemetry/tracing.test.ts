@@ -13,7 +13,13 @@ import { until } from '../helpers/http.js'
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
 
-interface OtlpValue { stringValue?: string, intValue?: number, boolValue?: boolean, doubleValue?: number, arrayValue?: { values: OtlpValue[] } }
+interface OtlpValue {
+  stringValue?: string
+  intValue?: number
+  boolValue?: boolean
+  doubleValue?: number
+  arrayValue?: { values: OtlpValue[] }
+}
 interface OtlpAttribute { key: string, value: OtlpValue }
 interface OtlpSpan {
   traceId: string
@@ -28,22 +34,38 @@ interface OtlpSpan {
   events: Array<{ name: string, attributes: OtlpAttribute[] }>
   status: { code: number, message?: string }
 }
-interface OtlpRequest { resourceSpans: Array<{ resource: { attributes: OtlpAttribute[] }, scopeSpans: Array<{ scope: { name: string, version: string }, spans: OtlpSpan[] }> }> }
+interface OtlpRequest {
+  resourceSpans: Array<{
+    resource: { attributes: OtlpAttribute[] }
+    scopeSpans: Array<{ scope: { name: string; version: string }; spans: OtlpSpan[] }>
+  }>
+}
 interface Post { url: string, headers: IncomingHttpHeaders, body: Buffer }
 
 /** A collector: a real HTTP server that stores posted requests, and responds when `when` allows it. */
-async function collector (t: { teardown (fn: () => unknown): unknown }, status = 200, when: (answer: () => void) => void = answer => { answer() }): Promise<{ url: string, posts: Post[] }> {
+async function collector (
+  t: { teardown(fn: () => unknown): unknown },
+  status = 200,
+  when: (answer: () => void) => void = answer => {
+    answer()
+  }
+): Promise<{ url: string; posts: Post[] }> {
   const posts: Post[] = []
   const server = createServer((req, res) => {
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => {
       posts.push({ url: req.url ?? '', headers: req.headers, body: Buffer.concat(chunks) })
-      when(() => { res.writeHead(status, { 'content-type': 'application/json' }).end('{}') })
+      when(() => {
+        res.writeHead(status, { 'content-type': 'application/json' }).end('{}')
+      })
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => { server.closeAllConnections(); server.close() })
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posts }
 }
 
@@ -52,7 +74,16 @@ function memoryLog (): { log: Log, lines: Array<{ level: string, fields: object,
   const at = (level: string): LogMethod => (fields: object | string, message?: string) => {
     lines.push(typeof fields === 'string' ? { level, fields: {}, message: fields } : { level, fields, message: message ?? '' })
   }
-  const log: Log = { isLevelEnabled: () => true, fatal: at('fatal'), error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug'), trace: at('trace'), child: () => log }
+  const log: Log = {
+    isLevelEnabled: () => true,
+    fatal: at('fatal'),
+    error: at('error'),
+    warn: at('warn'),
+    info: at('info'),
+    debug: at('debug'),
+    trace: at('trace'),
+    child: () => log
+  }
   return { log, lines }
 }
 
@@ -61,11 +92,14 @@ async function tracingTo (env: NodeJS.ProcessEnv): Promise<Tracing> {
 }
 
 function spansOf (posts: Post[]): OtlpSpan[] {
-  return posts.flatMap(post => (JSON.parse(post.body.toString()) as OtlpRequest).resourceSpans.flatMap(resource => resource.scopeSpans.flatMap(scope => scope.spans)))
+  return posts.flatMap(post =>
+    (JSON.parse(post.body.toString()) as OtlpRequest).resourceSpans.flatMap(resource => resource.scopeSpans.flatMap(scope => scope.spans))
+  )
 }
 
 function plain (attributes: OtlpAttribute[]): Record<string, unknown> {
-  const value = (v: OtlpValue): unknown => v.arrayValue ? v.arrayValue.values.map(value) : v.stringValue ?? v.intValue ?? v.boolValue ?? v.doubleValue
+  const value = (v: OtlpValue): unknown =>
+    v.arrayValue ? v.arrayValue.values.map(value) : (v.stringValue ?? v.intValue ?? v.boolValue ?? v.doubleValue)
   return Object.fromEntries(attributes.map(attribute => [attribute.key, value(attribute.value)]))
 }
 
@@ -78,7 +112,10 @@ t.test('exports a request over OTLP http/json, field by field', async t => {
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,team=a%2Cb'
   })
   const before = Date.now()
-  const span = tracing.startRequest({ traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'rojo=00f067aa0ba902b7, congo=t61rcWkgMzE' }, performance.now() - 20)
+  const span = tracing.startRequest(
+    { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'rojo=00f067aa0ba902b7, congo=t61rcWkgMzE' },
+    performance.now() - 20
+  )
   t.equal(span.traceId, TRACE)
   span.name('SendMessage')
   span.set('rpc.system', 'jsonrpc')
@@ -103,7 +140,11 @@ t.test('exports a request over OTLP http/json, field by field', async t => {
   t.equal(posts[0]?.headers['x-tenant'], 'blue')
   const resourceSpans = (JSON.parse(posts[0]?.body.toString() ?? '') as OtlpRequest).resourceSpans
   t.match(plain(resourceSpans[0]?.resource.attributes ?? []), {
-    'service.name': 'a2a-extension-gateway', 'service.version': '1.2.3', 'telemetry.sdk.language': 'nodejs', 'deployment.environment.name': 'test', team: 'a,b'
+    'service.name': 'a2a-extension-gateway',
+    'service.version': '1.2.3',
+    'telemetry.sdk.language': 'nodejs',
+    'deployment.environment.name': 'test',
+    team: 'a,b'
   })
   t.match(resourceSpans[0]?.scopeSpans[0]?.scope, { name: 'a2a-extension-gateway', version: '1.2.3' })
 
@@ -140,7 +181,11 @@ t.test('exports a request over OTLP http/json, field by field', async t => {
   const [start, end] = [Number(BigInt(server.startTimeUnixNano) / 1000n) / 1000, Number(BigInt(server.endTimeUnixNano) / 1000n) / 1000]
   t.ok(start > before - 30 && start < before - 15, 'starts when the request arrived')
   t.ok(end - start >= 20 && end - start < 1000, `lasts what it took (${end - start} ms)`)
-  t.ok(BigInt(client.startTimeUnixNano) >= BigInt(server.startTimeUnixNano) && BigInt(client.endTimeUnixNano) <= BigInt(server.endTimeUnixNano), 'the call lies within the request')
+  t.ok(
+    BigInt(client.startTimeUnixNano) >= BigInt(server.startTimeUnixNano) &&
+      BigInt(client.endTimeUnixNano) <= BigInt(server.endTimeUnixNano),
+    'the call lies within the request'
+  )
 })
 
 t.test('exports http/protobuf by default', async t => {
@@ -189,7 +234,7 @@ t.test('a failed call is an error without the text of the error', async t => {
   t.notOk(posts.some(post => post.body.includes('SECRET')))
 })
 
-t.test('a new trace starts where the client sent none or an invalid one', async t => {
+t.test('a new trace starts if the client sent none or an invalid one', async t => {
   const { url, posts } = await collector(t)
   const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
   for (const headers of [{}, { traceparent: `ff-${TRACE}-${SPAN}-01`, tracestate: 'a=b' }]) {
@@ -219,16 +264,26 @@ t.test('samplers: the client decides, and OTEL_TRACES_SAMPLER', async t => {
   await off.shutdown()
   t.same(posts, [])
   const { log, lines } = memoryLog()
-  const odd = await createTracing({ enabled: true, version: '1', env: { ...base, OTEL_TRACES_SAMPLER: 'sometimes', OTEL_RESOURCE_ATTRIBUTES: 'a=b=c' }, log })
+  const odd = await createTracing({
+    enabled: true,
+    version: '1',
+    env: { ...base, OTEL_TRACES_SAMPLER: 'sometimes', OTEL_RESOURCE_ATTRIBUTES: 'a=b=c' },
+    log
+  })
   await odd.shutdown()
   t.same(lines.map(line => line.level), ['warn', 'warn'])
-  t.match(lines[0]?.message, /OTEL_TRACES_SAMPLER is none of always_on/)
+  t.match(lines[0]?.message, /OTEL_TRACES_SAMPLER is not one of always_on/)
   t.match(lines[1]?.message, /OTEL_RESOURCE_ATTRIBUTES/)
 })
 
 t.test('OTEL_BSP_* is honoured', async t => {
   const { url, posts } = await collector(t)
-  const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2', OTEL_BSP_SCHEDULE_DELAY: '10' })
+  const tracing = await tracingTo({
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2',
+    OTEL_BSP_SCHEDULE_DELAY: '10'
+  })
   for (let i = 0; i < 4; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200)
   for (let i = 0; i < 100 && posts.length < 2; i++) await new Promise(resolve => setTimeout(resolve, 20))
   t.ok(posts.length >= 2, 'sent in batches, without a shutdown')
@@ -236,43 +291,69 @@ t.test('OTEL_BSP_* is honoured', async t => {
   await tracing.shutdown()
 })
 
-t.test('spans go out in small batches: while one is written down, no call goes on', async t => {
+t.test('spans are sent in small batches: calls wait while a batch is serialized', async t => {
   const { url, posts } = await collector(t)
   const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
   for (let i = 0; i < 300; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200)
   await tracing.shutdown()
-  const sizes = posts.map(({ body }) => (JSON.parse(body.toString()) as OtlpRequest).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans).flatMap(({ spans }) => spans).length)
+  const sizes = posts.map(
+    ({ body }) =>
+      (JSON.parse(body.toString()) as OtlpRequest).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans).flatMap(({ spans }) => spans)
+        .length
+  )
   t.same(sizes.sort((a, b) => b - a), [128, 128, 44])
 })
 
-t.test('a collector that refuses is reported once, and a stop does not wait for it', async t => {
+t.test('a collector that rejects spans is reported once, and a stop does not wait for it', async t => {
   const { url } = await collector(t, 400)
   const { log, lines } = memoryLog()
   let lost = 0
-  const tracing = await createTracing({ enabled: true, version: '1', env: { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1' }, log, onLost: spans => { lost += spans } })
+  const tracing = await createTracing({
+    enabled: true,
+    version: '1',
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1' },
+    log,
+    onLost: spans => {
+      lost += spans
+    }
+  })
   for (let i = 0; i < 3; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200)
   const started = Date.now()
   await tracing.shutdown()
   t.ok(Date.now() - started < 6000)
-  t.equal(lines.filter(line => /does not take our spans/.test(line.message)).length, 1)
+  t.equal(lines.filter(line => /does not accept spans/.test(line.message)).length, 1)
   // The SDK gives up with the first batch that fails; the others end by themselves.
   await until(() => lost === 3, 'each lost span to be counted')
 })
 
-t.test('spans for which there is no room are counted and reported once, and what had room arrives', async t => {
+t.test('spans that do not fit into the queue are counted and reported once, and the others arrive', async t => {
   const held: Array<() => void> = []
   let holds = true
   const { url, posts } = await collector(t, 200, answer => { if (holds) held.push(answer); else answer() })
   const { log, lines } = memoryLog()
   let lost = 0
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2', OTEL_BSP_MAX_QUEUE_SIZE: '5' }
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2',
+    OTEL_BSP_MAX_QUEUE_SIZE: '5'
+  }
   const tracing = await createTracing({ enabled: true, version: '1', env, log, onLost: spans => { lost += spans } })
   const make = (n: number): void => { for (let i = 0; i < n; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200) }
   make(2)
   await until(() => held.length === 1, 'the first batch to be with the collector')
   make(20)
   t.equal(lost, 15)
-  t.same(lines.map(({ level, fields, message }) => ({ level, fields, message })), [{ level: 'warn', fields: { spans_lost: 1 }, message: 'There are more spans than the trace collector takes; what finds no room is lost.' }])
+  t.same(
+    lines.map(({ level, fields, message }) => ({ level, fields, message })),
+    [
+      {
+        level: 'warn',
+        fields: { spans_lost: 1 },
+        message: 'There are more spans than the trace collector accepts; spans that do not fit into the queue are lost.'
+      }
+    ]
+  )
   holds = false
   held[0]?.()
   await until(() => spansOf(posts).length >= 6, 'room to be made')
@@ -282,12 +363,17 @@ t.test('spans for which there is no room are counted and reported once, and what
   t.equal(lost, 15)
 })
 
-t.test('a stop waits at most 5 seconds for a collector that does not answer', async t => {
+t.test('a stop waits at most 5 seconds for a collector that does not respond', async t => {
   const server = createServer(() => {})
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => { server.closeAllConnections(); server.close() })
   const { log, lines } = memoryLog()
-  const tracing = await createTracing({ enabled: true, version: '1', env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }, log })
+  const tracing = await createTracing({
+    enabled: true,
+    version: '1',
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    log
+  })
   tracing.startRequest({}, performance.now()).end('forwarded', 200)
   const started = performance.now()
   await tracing.shutdown()
@@ -296,13 +382,15 @@ t.test('a stop waits at most 5 seconds for a collector that does not answer', as
   t.same(lines.map(line => line.message), ['Some spans were lost while stopping.'])
 })
 
-t.test('an exporter we do not carry is refused with the legal values', async t => {
+t.test('an unsupported exporter is rejected with the valid values', async t => {
   for (const [name, value] of [['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'], ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'zipkin']] as const) {
-    await t.rejects(tracingTo({ [name]: value }), { message: `${name} is "${value}". Traces can be exported with http/protobuf (the default) or http/json.` })
+    await t.rejects(tracingTo({ [name]: value }), {
+      message: `${name} is "${value}". Traces can be exported with http/protobuf (the default) or http/json.`
+    })
   }
 })
 
-t.test('OTEL_TRACES_EXPORTER: spans as lines, none, or a name that is no exporter', async t => {
+t.test('OTEL_TRACES_EXPORTER: spans as lines, none, or an unknown name', async t => {
   const stream = new PassThrough()
   const { log, lines } = memoryLog()
   const env = { OTEL_TRACES_EXPORTER: 'console', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }
@@ -315,21 +403,50 @@ t.test('OTEL_TRACES_EXPORTER: spans as lines, none, or a name that is no exporte
   await tracing.shutdown()
   const [client, server, ...rest] = String(stream.read()).trimEnd().split('\n').map(line => JSON.parse(line) as Record<string, unknown>)
   t.same(rest, [])
-  t.match(client, { span: true, trace_id: TRACE, parent_id: server?.span_id, name: 'SendMessage', kind: 'CLIENT', status: 'ERROR', attributes: { 'url.path': '/rpc', 'error.type': 'Error' } })
-  t.match(server, { span: true, time: /^\d{4}-.*Z$/, trace_id: TRACE, span_id: /^[0-9a-f]{16}$/, parent_id: SPAN, kind: 'SERVER', duration_ms: Number, status: 'ERROR', attributes: { 'http.response.status_code': 502, 'a2a_gateway.outcome': 'upstream_error' } })
+  t.match(client, {
+    span: true,
+    trace_id: TRACE,
+    parent_id: server?.span_id,
+    name: 'SendMessage',
+    kind: 'CLIENT',
+    status: 'ERROR',
+    attributes: { 'url.path': '/rpc', 'error.type': 'Error' }
+  })
+  t.match(server, {
+    span: true,
+    time: /^\d{4}-.*Z$/,
+    trace_id: TRACE,
+    span_id: /^[0-9a-f]{16}$/,
+    parent_id: SPAN,
+    kind: 'SERVER',
+    duration_ms: Number,
+    status: 'ERROR',
+    attributes: { 'http.response.status_code': 502, 'a2a_gateway.outcome': 'upstream_error' }
+  })
 
   const none = await createTracing({ enabled: true, version: '1', env: { OTEL_TRACES_EXPORTER: 'none' }, log, stream })
   none.startRequest({}, 0).end('forwarded', 200)
   t.equal(none.startRequest({}, 0).outgoing(), null)
   t.same(lines.map(({ message }) => message), ['Tracing is off: OTEL_TRACES_EXPORTER=none.'])
   t.equal(stream.read(), null)
-  await t.rejects(tracingTo({ OTEL_TRACES_EXPORTER: 'zipkin' }), { message: 'OTEL_TRACES_EXPORTER is "zipkin". It can be otlp (the default), console (a line per span on stdout) or none.' })
+  await t.rejects(tracingTo({ OTEL_TRACES_EXPORTER: 'zipkin' }), {
+    message: 'OTEL_TRACES_EXPORTER is "zipkin". It can be otlp (the default), console (a line per span on stdout) or none.'
+  })
 })
 
-t.test('spans as lines that nobody reads any more are counted', async t => {
+t.test('spans as lines without a reader are counted', async t => {
   const stream = new PassThrough()
   let lost = 0
-  const tracing = await createTracing({ enabled: true, version: '1', env: { OTEL_TRACES_EXPORTER: 'console' }, log: memoryLog().log, stream, onLost: spans => { lost += spans } })
+  const tracing = await createTracing({
+    enabled: true,
+    version: '1',
+    env: { OTEL_TRACES_EXPORTER: 'console' },
+    log: memoryLog().log,
+    stream,
+    onLost: spans => {
+      lost += spans
+    }
+  })
   tracing.startRequest({}, performance.now()).end('forwarded', 200)
   t.equal(lost, 0)
   stream.end()
@@ -338,7 +455,7 @@ t.test('spans as lines that nobody reads any more are counted', async t => {
   t.equal(lost, 1)
 })
 
-t.test('off: the client\'s trace id is known, its headers are left alone', async t => {
+t.test('off: the client\'s trace id is known, its headers are unchanged', async t => {
   const { log } = memoryLog()
   for (const env of [{}, { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }]) {
     const tracing = await createTracing({ enabled: 'OTEL_SDK_DISABLED' in env, version: '1', env, log })

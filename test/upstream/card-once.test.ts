@@ -18,7 +18,8 @@ import { inTests } from '../helpers/paths.js'
 const LIMITS = { card: 100_000, jsonDepth: 64, jsonMembers: 10_000 }
 const FIXTURES = inTests('fixtures/tls')
 
-const agentAt = (url: string, ...extra: string[]): AgentConfig => configOf({ yaml: oneAgent(url, extra), baseDir: inTests('upstream') }).agents[0] as AgentConfig
+const agentAt = (url: string, ...extra: string[]): AgentConfig =>
+  configOf({ yaml: oneAgent(url, extra), baseDir: inTests('upstream') }).agents[0] as AgentConfig
 const read = (agent: AgentConfig, timeout?: number) => loadCardsOnce(agent, LIMITS, readTlsFiles(agent.upstream.tls), timeout)
 
 async function serve (t: Test, server: Server): Promise<{ port: number, sockets: Set<Socket> }> {
@@ -36,7 +37,7 @@ async function serve (t: Test, server: Server): Promise<{ port: number, sockets:
   return { port: (server.address() as AddressInfo).port, sockets }
 }
 
-t.test('an agent that serves two cards gives both', async t => {
+t.test('both cards of an agent are read', async t => {
   const agent = await startAgent({ kind: 'dual', card: { name: 'Twofold' } })
   t.teardown(() => agent.close())
   const result = await read(agentAt(agent.url))
@@ -49,7 +50,7 @@ t.test('an agent that serves two cards gives both', async t => {
   t.same(agent.received.map(one => one.headers['a2a-version']).toSorted(), ['1.0', undefined])
 })
 
-t.test('no connection stays open, whatever the end', async t => {
+t.test('no connection stays open in any case', async t => {
   const answers: RequestListener = (req, res) => {
     if (req.url?.startsWith('/slow') === true) return
     if (req.url?.startsWith('/no') === true) res.writeHead(503).end()
@@ -57,27 +58,47 @@ t.test('no connection stays open, whatever the end', async t => {
   }
   const { port, sockets } = await serve(t, createServer(answers))
   t.match(await read(agentAt(`http://127.0.0.1:${port}`)), { ok: true })
-  t.same(await read(agentAt(`http://127.0.0.1:${port}/no`)), { ok: false, problem: `http://127.0.0.1:${port}/no/.well-known/agent-card.json answered 503` })
+  t.same(await read(agentAt(`http://127.0.0.1:${port}/no`)), {
+    ok: false,
+    problem: `http://127.0.0.1:${port}/no/.well-known/agent-card.json responded with 503`
+  })
   const before = Date.now()
-  t.same(await read(agentAt(`http://127.0.0.1:${port}/slow`), 100), { ok: false, problem: `http://127.0.0.1:${port}/slow/.well-known/agent-card.json did not deliver the card within 100 ms` })
+  t.same(await read(agentAt(`http://127.0.0.1:${port}/slow`), 100), {
+    ok: false,
+    problem: `http://127.0.0.1:${port}/slow/.well-known/agent-card.json did not deliver the card within 100 ms`
+  })
   t.ok(Date.now() - before < 5_000)
   for (const end = Date.now() + 2_000; sockets.size > 0 && Date.now() < end;) await new Promise(resolve => setTimeout(resolve, 10))
   t.equal(sockets.size, 0)
 })
 
-t.test('an agent that is not there, and a card in a file', async t => {
-  t.match(await read(agentAt('http://127.0.0.1:1')), { ok: false, problem: 'http://127.0.0.1:1/.well-known/agent-card.json cannot be reached: connection refused (ECONNREFUSED)' })
+t.test('an unreachable agent, and a card in a file', async t => {
+  t.match(await read(agentAt('http://127.0.0.1:1')), {
+    ok: false,
+    problem: 'http://127.0.0.1:1/.well-known/agent-card.json cannot be reached: connection refused (ECONNREFUSED)'
+  })
   const directory = t.testdir({ 'card.json': '{"name": "from disk", "url": "http://agent.test/"}', 'bad.json': '{"name": 1, "name": 2}' })
   const file = join(directory, 'card.json')
   const result = await read(agentAt('http://127.0.0.1:1', `card: {file: ${JSON.stringify(file)}}`))
   t.match(result, { ok: true, cards: { origin: file } })
-  t.match(await read(agentAt('http://127.0.0.1:1', `card: {file: ${JSON.stringify(join(directory, 'bad.json'))}}`)), { ok: false, problem: /bad\.json does not hold a card: / })
+  t.match(await read(agentAt('http://127.0.0.1:1', `card: {file: ${JSON.stringify(join(directory, 'bad.json'))}}`)), {
+    ok: false,
+    problem: /bad\.json does not contain a card: /
+  })
 })
 
 t.test('certificates are verified against the authority of the agent', async t => {
   const [cert, key] = ['right.pem', 'right.key.pem'].map(name => readFileSync(join(FIXTURES, name)))
-  const { port } = await serve(t, createTlsServer({ cert, key }, (_req, res) => { res.end('{"name": "safe", "url": "https://agent.test/"}') }))
+  const { port } = await serve(
+    t,
+    createTlsServer({ cert, key }, (_req, res) => {
+      res.end('{"name": "safe", "url": "https://agent.test/"}')
+    })
+  )
   t.match(await read(agentAt(`https://127.0.0.1:${port}`)), { ok: false, problem: /cannot be reached: .*(SELF_SIGNED|UNABLE_TO)/ })
-  const trusting = configOf({ yaml: `agents: [{name: agent, upstream: {url: "https://127.0.0.1:${port}", tls: {ca: ca.pem}}}]`, baseDir: FIXTURES }).agents[0] as AgentConfig
+  const trusting = configOf({
+    yaml: `agents: [{name: agent, upstream: {url: "https://127.0.0.1:${port}", tls: {ca: ca.pem}}}]`,
+    baseDir: FIXTURES
+  }).agents[0] as AgentConfig
   t.match(await read(trusting), { ok: true })
 })

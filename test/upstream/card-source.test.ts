@@ -73,7 +73,9 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
     until: async (done) => {
       const deadline = Date.now() + 5000
       while (!done()) {
-        if (Date.now() > deadline) throw new Error(`waited in vain: ${JSON.stringify({ ...self.source.status, outcomes: self.outcomes, lines: self.lines })}`)
+        if (Date.now() > deadline) {
+          throw new Error(`waited in vain: ${JSON.stringify({ ...self.source.status, outcomes: self.outcomes, lines: self.lines })}`)
+        }
         await sleep(5)
       }
     }
@@ -81,13 +83,30 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
   const line = (level: string) => (_values: object, message: string): void => { self.lines.push(`${level} ${message}`) }
   self.source = new CardSource({
     agent: 'a',
-    config: { url: null, file: null, refresh: 60_000, maxStale: 3_600_000, onUnavailable: 'reject', signature: 'strip', interfaces: [], advertise: [], schemas: {}, ...config },
+    config: {
+      url: null,
+      file: null,
+      refresh: 60_000,
+      maxStale: 3_600_000,
+      onUnavailable: 'reject',
+      signature: 'strip',
+      interfaces: [],
+      advertise: [],
+      schemas: {},
+      ...config
+    },
     upstream: new URL(upstream),
     limits: { card: 10_000, jsonDepth: 64, jsonMembers: 1000 },
     dispatcher: () => agent,
-    onCards: (cards) => { self.cards.push(cards) },
-    onRefresh: (outcome) => { self.outcomes.push(outcome) },
-    onExpired: () => { self.expired++ },
+    onCards: cards => {
+      self.cards.push(cards)
+    },
+    onRefresh: outcome => {
+      self.outcomes.push(outcome)
+    },
+    onExpired: () => {
+      self.expired++
+    },
     log: { info: line('info'), warn: line('warn'), error: line('error') },
     ...options
   })
@@ -132,7 +151,7 @@ t.test('other statuses do not lead to the older path', async (t) => {
     await w.source.refreshNow()
     t.equal(w.cards.length, 0)
     t.equal(seen.length, 2)
-    t.match(w.source.status, { state: 'failed', problem: new RegExp(`${NEW} answered ${status}`) })
+    t.match(w.source.status, { state: 'failed', problem: new RegExp(`${NEW} responded with ${status}`) })
     t.same(w.outcomes, [status === 429 || status >= 500 ? 'unreachable' : 'invalid'])
     t.equal(w.lines.length, 1)
     t.notOk(w.lines[0]?.includes('secret'))
@@ -143,22 +162,32 @@ t.test('neither path', async (t) => {
   const { url } = await serve(t, at('/', ''))
   const w = watch(t, url)
   await w.source.refreshNow()
-  t.equal(w.source.status.problem, `${url}${NEW} answered 404; so did ${url}${OLD}`)
+  t.equal(w.source.status.problem, `${url}${NEW} responded with 404; so did ${url}${OLD}`)
 })
 
-t.test('card.url is taken as it is, from its own origin', async (t) => {
+t.test('card.url is used unchanged, from its own origin', async (t) => {
   const elsewhere = await serve(t, at('/cards/a?v=2', card('elsewhere')))
   const origins: string[] = []
   const agent = new Agent()
   t.teardown(() => agent.destroy())
-  const w = watch(t, 'http://127.0.0.1:1', { url: `${elsewhere.url}/cards/a?v=2` }, { dispatcher: (origin) => { origins.push(origin); return agent } })
+  const w = watch(
+    t,
+    'http://127.0.0.1:1',
+    { url: `${elsewhere.url}/cards/a?v=2` },
+    {
+      dispatcher: origin => {
+        origins.push(origin)
+        return agent
+      }
+    }
+  )
   await w.source.refreshNow()
   t.same(w.names(), ['elsewhere', 'elsewhere'])
   t.same(origins, [elsewhere.url, elsewhere.url])
   t.equal(w.source.status.origin, `${elsewhere.url}/cards/a`, 'no query in logs')
   const gone = watch(t, elsewhere.url, { url: `${elsewhere.url}/gone` })
   await gone.source.refreshNow()
-  t.equal(gone.source.status.problem, `${elsewhere.url}/gone answered 404`, 'no other path is tried')
+  t.equal(gone.source.status.problem, `${elsewhere.url}/gone responded with 404`, 'no other path is tried')
 })
 
 t.test('redirects are not followed', async (t) => {
@@ -167,7 +196,7 @@ t.test('redirects are not followed', async (t) => {
     const { url } = await serve(t, (_req, res) => { res.writeHead(status, { location: target.url + NEW }).end() })
     const w = watch(t, url)
     await w.source.refreshNow()
-    t.equal(w.source.status.problem, `${url}${NEW} answered ${status}; redirects are not followed; set card.url to the final address`)
+    t.equal(w.source.status.problem, `${url}${NEW} responded with ${status}; redirects are not followed; set card.url to the final address`)
     t.same(w.outcomes, ['invalid'])
   }
   t.equal(target.seen.length, 0)
@@ -188,7 +217,7 @@ t.test('an agent that serves another card to 1.0 callers', async (t) => {
   v1 = (res) => res.writeHead(500).end()
   await w.source.refreshNow()
   t.same(w.names(), ['hybrid', 'one'], 'a variant that is out of order is not replaced by the other')
-  t.match(w.source.status, { state: 'stale', problem: /asked with A2A-Version: 1.0, .* answered 500/ })
+  t.match(w.source.status, { state: 'stale', problem: /with A2A-Version: 1.0, .* responded with 500/ })
 
   v1 = (res) => res.writeHead(400).end()
   await w.source.refreshNow()
@@ -240,7 +269,7 @@ t.test('304 without validators sent', async (t) => {
   const { url } = await serve(t, (_req, res) => { res.writeHead(304).end() })
   const w = watch(t, url)
   await w.source.refreshNow()
-  t.match(w.source.status.problem, /answered 304, although/)
+  t.match(w.source.status.problem, /responded with 304, although/)
 })
 
 t.test('same bytes: no new card', async (t) => {
@@ -251,10 +280,15 @@ t.test('same bytes: no new card', async (t) => {
   t.same([w.outcomes, w.cards.length], [['changed', 'unchanged'], 1])
 })
 
-t.test('bodies that are no card', async (t) => {
+t.test('bodies that are not a card', async (t) => {
   const html = '<!doctype html><title>secret</title>'
   const cases: [what: string, type: string, body: string | Buffer, problem: RegExp][] = [
-    ['HTML', 'text/html; charset=utf-8', html, /does not hold a card: the JSON is not valid at byte 0.* It answered 200 with content type "text\/html"\.$/],
+    [
+      'HTML',
+      'text/html; charset=utf-8',
+      html,
+      /does not contain a card: the JSON is not valid at byte 0.* It responded with 200 with content type "text\/html"\.$/
+    ],
     ['HTML as JSON', 'application/json', html, /not valid at byte 0[^.]*\.$/],
     ['odd content type', 'text/ht\tml', html, /content type|not valid/],
     ['nothing', 'application/json', '', /empty/],
@@ -263,9 +297,9 @@ t.test('bodies that are no card', async (t) => {
     ['not UTF-8', 'application/json', Buffer.from([0x22, 0xff, 0x22]), /not UTF-8/],
     ['too deep', 'application/json', '['.repeat(100) + ']'.repeat(100), /nested deeper than 64/],
     ['too many members', 'application/json', JSON.stringify(Array(1001).fill(0)), /more than 1000/],
-    ['an array', 'application/json', '[]', /does not hold a usable card: the card is not a JSON object but an array/],
+    ['an array', 'application/json', '[]', /does not contain a usable card: the card is not a JSON object but an array/],
     ['no interface', 'application/json', '{"name":"x"}', /names no interface/],
-    ['GRPC only', 'application/json', card('x', { preferredTransport: 'GRPC' }), /does not carry the binding "GRPC"/]
+    ['GRPC only', 'application/json', card('x', { preferredTransport: 'GRPC' }), /does not support the binding "GRPC"/]
   ]
   for (const [what, type, body, problem] of cases) {
     const { url } = await serve(t, at(NEW, (_req, res) => { res.setHeader('content-type', type).end(body) }))
@@ -287,11 +321,11 @@ t.test('JSON by another name, and with a byte order mark', async (t) => {
   t.same(w.names(), ['plain', 'plain'])
 })
 
-t.test('content-encoding is refused', async (t) => {
+t.test('content-encoding is rejected', async (t) => {
   const { url, seen } = await serve(t, at(NEW, (_req, res) => { res.setHeader('content-encoding', 'gzip').end(gzipSync(card('x'))) }))
   const w = watch(t, url)
   await w.source.refreshNow()
-  t.match(w.source.status.problem, /answered 200 with a content-encoding/)
+  t.match(w.source.status.problem, /responded with 200 and a content-encoding/)
   t.equal(seen[0]?.headers['accept-encoding'], undefined)
   const identity = await serve(t, at(NEW, (_req, res) => { res.setHeader('content-encoding', 'identity').end(card('x')) }))
   const v = watch(t, identity.url)
@@ -311,7 +345,7 @@ t.test('a body without end is cut at the limit', async (t) => {
   }))
   const w = watch(t, url)
   await w.source.refreshNow()
-  t.match(w.source.status.problem, /answered 200 with more than 10000 bytes \(limits.card\)/)
+  t.match(w.source.status.problem, /responded with 200 and more than 10000 bytes \(limits.card\)/)
   t.ok(written < 50_000_000, String(written))
   await w.source.close()
 })
@@ -344,7 +378,7 @@ t.test('slow agents', async (t) => {
     const start = Date.now()
     await w.source.refreshNow()
     t.ok(Date.now() - start < 1000, what)
-    t.match(w.source.status.problem, what === 'no end of an error' ? /answered 500/ : /did not deliver the card within 80 ms/)
+    t.match(w.source.status.problem, what === 'no end of an error' ? /responded with 500/ : /did not deliver the card within 80 ms/)
     t.same(w.outcomes, ['unreachable'])
   }
 })
@@ -361,7 +395,9 @@ t.test('connections that break', async (t) => {
   await nobody.source.refreshNow()
   t.equal(nobody.source.status.problem, `http://127.0.0.1:1${NEW} cannot be reached: connection refused (ECONNREFUSED)`)
   t.same(nobody.outcomes, ['unreachable'])
-  t.same(nobody.lines, [`warn agent a has no card: http://127.0.0.1:1${NEW} cannot be reached: connection refused (ECONNREFUSED); trying again`])
+  t.same(nobody.lines, [
+    `warn agent a has no card: http://127.0.0.1:1${NEW} cannot be reached: connection refused (ECONNREFUSED); trying again`
+  ])
 })
 
 t.test('the agent starts after the gateway, goes away and comes back', async (t) => {
@@ -399,7 +435,7 @@ t.test('each new problem is one line', async (t) => {
   const { url } = await serve(t, (_req, res) => { res.writeHead(status).end() })
   const w = watch(t, url)
   for (status of [500, 500, 502, 502, 500]) await w.source.refreshNow()
-  t.match(w.lines, [/answered 500/, /answered 502/, /answered 500/])
+  t.match(w.lines, [/responded with 500/, /responded with 502/, /responded with 500/])
   t.equal(w.lines.length, 3)
 })
 
@@ -457,7 +493,7 @@ t.test('maxStale below refresh: the card lives until a refresh fails', async (t)
   t.same([w.expired, w.source.status.state], [1, 'expired'])
 })
 
-t.test('after expiry a variant that is out of order is replaced', async (t) => {
+t.test('after expiry an unusable variant is replaced', async (t) => {
   let up = true
   const { url } = await serve(t, at(NEW, (req, res) => {
     if (req.headers['a2a-version'] === undefined) res.end(card('plain'))
@@ -485,7 +521,7 @@ t.test('a card that its user cannot use', async (t) => {
   await w.source.refreshNow()
   name = 'bad'
   await w.source.refreshNow()
-  t.match(w.source.status, { state: 'stale', problem: `${url}${NEW} does not hold a usable card: schemas.order does not compile` })
+  t.match(w.source.status, { state: 'stale', problem: `${url}${NEW} does not contain a usable card: schemas.order does not compile` })
   await w.source.refreshNow()
   name = 'good'
   await w.source.refreshNow()
@@ -494,12 +530,12 @@ t.test('a card that its user cannot use', async (t) => {
   t.equal(w.lines.filter((line) => line.startsWith('error')).length, 1)
 })
 
-t.test('warnings of a card are said once', async (t) => {
+t.test('warnings of a card are logged once', async (t) => {
   const { url } = await serve(t, at(NEW, card('x', { capabilities: { extensions: [{ uri: 'urn:a', required: 'true' }, {}] } })))
   const w = watch(t, url)
   await w.source.refreshNow()
   await w.source.refreshNow()
-  t.match(w.lines, [/^info .*card loaded/, /^warn agent a: the card has oddities: .*"required" is not a boolean.*; .*has no URI/])
+  t.match(w.lines, [/^info .*card loaded/, /^warn agent a: warnings about the card: .*"required" is not a boolean.*; .*has no URI/])
   t.equal(w.lines.length, 2)
 })
 
@@ -549,7 +585,11 @@ t.test('cards of the official SDKs', async (t) => {
     const w = watch(t, agent.url, {}, { now: () => 0, random: () => 0.5 })
     await w.source.refreshNow()
     const { 0.3: plain, '1.0': one } = w.cards[0]?.byVersion ?? {}
-    t.match([plain?.card, one?.card], Array(2).fill({ name: kind, extensions: [{ uri: 'urn:a', required: true }], extendedCard: true, warnings: [] }), kind)
+    t.match(
+      [plain?.card, one?.card],
+      Array(2).fill({ name: kind, extensions: [{ uri: 'urn:a', required: true }], extendedCard: true, warnings: [] }),
+      kind
+    )
     t.equal(plain === one, kind !== 'dual')
     const interfaces = one?.card.interfaces.map(({ binding, version, url }) => `${version} ${binding} ${url.pathname}`)
     const of = (version: string) => [`${version} JSONRPC /a2a/jsonrpc`, `${version} HTTP+JSON /a2a/rest`]

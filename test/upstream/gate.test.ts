@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { ConnectionQueue } from '../../src/upstream/connection-queue.js'
 
-t.test('who left is not begun, and who waits keeps the order, as far as there is room', async t => {
+t.test('disconnected callers are skipped, and waiting ones keep their order within the limit', async t => {
   const pool = new EventEmitter()
   const gate = new ConnectionQueue(pool, 60_000)
   const begun: string[] = []
@@ -15,7 +15,13 @@ t.test('who left is not begun, and who waits keeps the order, as far as there is
     },
     expired: () => { t.fail(name) }
   })
-  const [a, b, c, d, e] = [...'abcde'].map(waiter) as [ReturnType<typeof waiter>, ReturnType<typeof waiter>, ReturnType<typeof waiter>, ReturnType<typeof waiter>, ReturnType<typeof waiter>]
+  const [a, b, c, d, e] = [...'abcde'].map(waiter) as [
+    ReturnType<typeof waiter>,
+    ReturnType<typeof waiter>,
+    ReturnType<typeof waiter>,
+    ReturnType<typeof waiter>,
+    ReturnType<typeof waiter>
+  ]
   for (const one of [a, b, c, d, e]) gate.pass(one)
   t.same(begun, ['a'], 'the last place is taken')
   gate.leave(b)

@@ -7,7 +7,7 @@ import { readTlsFiles } from '../../src/upstream/tls.js'
 
 const NONE = { ca: null, cert: null, key: null, serverName: null }
 
-t.test('the fingerprint changes with the contents, wherever they lie', async t => {
+t.test('the fingerprint depends on the contents, not on the path', async t => {
   const directory = t.testdir({ a: rootCertificates[0] ?? '', b: rootCertificates[0] ?? '', c: rootCertificates[1] ?? '' })
   const of = (name: string): string => readTlsFiles({ ...NONE, ca: join(directory, name) }).fingerprint
   t.equal(of('a'), of('b'))
@@ -15,13 +15,20 @@ t.test('the fingerprint changes with the contents, wherever they lie', async t =
   t.not(of('a'), readTlsFiles(NONE).fingerprint)
 })
 
-t.test('what TLS could not use is said with the setting', async t => {
+t.test('unusable TLS files are reported with the setting', async t => {
   const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const directory = t.testdir({ 'ca.pem': 'nothing', 'cert.pem': rootCertificates[0] ?? '', 'key.pem': key })
   t.throws(() => readTlsFiles({ ...NONE, ca: join(directory, 'ca.pem') }), { setting: 'ca', unreadable: false, message: /PEM/ })
   t.throws(() => readTlsFiles({ ...NONE, ca: join(directory, 'missing.pem') }), { setting: 'ca', unreadable: true, message: /ENOENT/ })
-  t.throws(() => readTlsFiles({ ...NONE, cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }), { setting: 'key', message: 'the key is not that of the certificate' }, 'a key of another certificate')
-  t.throws(() => readTlsFiles({ ...NONE, cert: join(directory, 'key.pem'), key: join(directory, 'key.pem') }), { setting: 'cert', message: /PEM/ })
+  t.throws(
+    () => readTlsFiles({ ...NONE, cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }),
+    { setting: 'key', message: 'the key does not belong to the certificate' },
+    'a key of another certificate'
+  )
+  t.throws(() => readTlsFiles({ ...NONE, cert: join(directory, 'key.pem'), key: join(directory, 'key.pem') }), {
+    setting: 'cert',
+    message: /PEM/
+  })
   const wrong = (): unknown => readTlsFiles({ ...NONE, cert: join(directory, 'cert.pem'), key: join(directory, 'ca.pem') })
   t.throws(wrong, { setting: 'key', unreadable: false, message: /DECODER/ })
 })

@@ -58,18 +58,53 @@ t.test('every kind of edit, byte for byte', async t => {
   for (const [before, edits, after] of rows) t.equal(edit(before, edits), after, `${before} ${JSON.stringify(edits)}`)
 })
 
-t.test('where a path leads nowhere, nothing changes and the buffer is the very same', async t => {
+t.test('if a path does not resolve, nothing changes and the buffer is the same', async t => {
   const bytes = Buffer.from(' {"a":[1,{}],"b":"x","c":{"d":[]}} ')
-  const paths: readonly Steps[] = [['x'], ['a', 2], ['a', -1], ['a', 0.5], ['a', '0'], ['a', 'length'], ['b', 0], ['b', 'length'], [0], ['c', 'd', 0], ['a', 0, 'x'], []]
+  const paths: readonly Steps[] = [
+    ['x'],
+    ['a', 2],
+    ['a', -1],
+    ['a', 0.5],
+    ['a', '0'],
+    ['a', 'length'],
+    ['b', 0],
+    ['b', 'length'],
+    [0],
+    ['c', 'd', 0],
+    ['a', 0, 'x'],
+    []
+  ]
   for (const path of paths) t.equal(editJson(bytes, [{ path, value: null }]), bytes, JSON.stringify(path))
-  for (const path of [['a', 2], ['a', '0'], ['b', 'x'], ['a', 0, 'x'], ['x', 0], ['x', 'y', 0], [0]]) t.equal(editJson(bytes, [{ path, value: Buffer.from('1') }]), bytes, `set ${JSON.stringify(path)}`)
+  for (const path of [['a', 2], ['a', '0'], ['b', 'x'], ['a', 0, 'x'], ['x', 0], ['x', 'y', 0], [0]]) {
+    t.equal(editJson(bytes, [{ path, value: Buffer.from('1') }]), bytes, `set ${JSON.stringify(path)}`)
+  }
   t.equal(editJson(bytes, []), bytes)
 })
 
 // Random documents, as no encoder would write them.
 const SPACES = ['', '', '', '', ' ', '\n', '\t', '\r\n', '  \n ']
 const NUMBERS = ['0', '-0', '1e400', '-1E+0400', '12345678901234567890', '0.1000000000000000055511151231257827', '7', '1.0', '-0.00e-7']
-const NAMES = ['a', 'b', 'metadata', '', 'é', '😀', 'a"b', 'x/y', '0', '1', '__proto__', 'ключ', '\\', '\u2028', 'n\n', 'toString', '}', ',', ':"']
+const NAMES = [
+  'a',
+  'b',
+  'metadata',
+  '',
+  'é',
+  '😀',
+  'a"b',
+  'x/y',
+  '0',
+  '1',
+  '__proto__',
+  'ключ',
+  '\\',
+  '\u2028',
+  'n\n',
+  'toString',
+  '}',
+  ',',
+  ':"'
+]
 const NO_SETS = 0
 
 class Dice {
@@ -113,7 +148,9 @@ function document (dice: Dice, depth = 0): string {
 
 function paths (value: unknown, at: Steps = [], out: Steps[] = []): Steps[] {
   out.push(at)
-  if (typeof value === 'object' && value !== null) for (const [name, inner] of Object.entries(value)) paths(inner, [...at, Array.isArray(value) ? Number(name) : name], out)
+  if (typeof value === 'object' && value !== null) {
+    for (const [name, inner] of Object.entries(value)) paths(inner, [...at, Array.isArray(value) ? Number(name) : name], out)
+  }
   return out
 }
 
@@ -121,13 +158,17 @@ function edits (dice: Dice, text: string, sets: number): JsonEdit[] {
   const all = paths(JSON.parse(text)).slice(1)
   return Array.from({ length: 1 + dice.next(6) }, () => {
     const base = all.length === 0 ? [] : dice.pick(all)
-    const path = dice.next(3) > 0 && base.length > 0 ? base : [...base, ...Array.from({ length: 1 + dice.next(2) }, () => dice.next(8) === 0 ? dice.next(4) : dice.pick(NAMES))]
+    const path =
+      dice.next(3) > 0 && base.length > 0
+        ? base
+        : [...base, ...Array.from({ length: 1 + dice.next(2) }, () => (dice.next(8) === 0 ? dice.next(4) : dice.pick(NAMES)))]
     return { path, value: dice.next(10) < sets ? Buffer.from(document(dice, 5)) : null }
   })
 }
 
 /** Replaces numbers with their tokens, and puts a letter in front of every string and name, so that no name is special to JavaScript. */
-const tokens = (text: string): unknown => JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\d[-+.\deE]*/g, token => token.startsWith('"') ? `"s${token.slice(1)}` : `"n${token}"`))
+const tokens = (text: string): unknown =>
+  JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\d[-+.\deE]*/g, token => (token.startsWith('"') ? `"s${token.slice(1)}` : `"n${token}"`)))
 
 const HOLE = Symbol('removed element')
 type Node = Record<string | number, unknown>
@@ -137,7 +178,8 @@ function expected (text: string, list: readonly JsonEdit[]): unknown {
   const within = (inner: Steps, outer: Steps): boolean => outer.length < inner.length && outer.every((step, i) => inner[i] === step)
   const root: Node = { top: tokens(text) }
   const full = ({ path }: JsonEdit): Steps => ['top', ...path.map(step => typeof step === 'string' ? `s${step}` : step)]
-  const fits = (node: unknown, step: string | number): node is Node => typeof node === 'object' && node !== null && Array.isArray(node) === (typeof step === 'number')
+  const fits = (node: unknown, step: string | number): node is Node =>
+    typeof node === 'object' && node !== null && Array.isArray(node) === (typeof step === 'number')
   const sets = list.filter(one => one.value !== null && !list.some(other => other.value !== null && within(one.path, other.path)))
   for (const one of list.filter(({ value, path }) => value === null && path.length > 0)) {
     let node: unknown = root
@@ -173,7 +215,7 @@ function closed (value: unknown): unknown {
 
 const LIMITS = { depth: 100, members: 100_000 }
 
-t.test('the edited document means what the same edits make of the parsed value, number by number', async () => {
+t.test('the edited document equals the same edits of the parsed value, number by number', async () => {
   check('wire/json-edit/meaning', fc.property(fc.integer(), fc.nat(10), (seed, sets) => {
     const dice = new Dice(seed)
     const text = document(dice)
@@ -182,11 +224,13 @@ t.test('the edited document means what the same edits make of the parsed value, 
     ok(parseStrict(result, LIMITS).ok, 'strict JSON, without duplicates')
     same(tokens(result.toString()), expected(text, list))
     const setPaths = list.filter(one => one.value !== null).map(one => JSON.stringify(one.path))
-    if (new Set(setPaths).size === setPaths.length) same(tokens(editJson(Buffer.from(text), list.toReversed()).toString()), tokens(result.toString()), 'in any order')
+    if (new Set(setPaths).size === setPaths.length) {
+      same(tokens(editJson(Buffer.from(text), list.toReversed()).toString()), tokens(result.toString()), 'in any order')
+    }
   }), { numRuns: 5_000 })
 })
 
-t.test('one edit changes one stretch of bytes, and no more than the value, one comma and the space between them', async () => {
+t.test('one edit changes one range of bytes: the value, one comma and the space between them', async () => {
   check('wire/json-edit/one-edit', fc.property(fc.integer(), fc.boolean(), (seed, set) => {
     const dice = new Dice(seed)
     const text = document(dice)
@@ -204,13 +248,18 @@ t.test('one edit changes one stretch of bytes, and no more than the value, one c
     const result = editJson(bytes, [{ path, value: null }]).toString('latin1')
     const whole = bytes.toString('latin1')
     const cut = whole.length - result.length
-    const starts = Array.from({ length: span.start + 1 }, (_, i) => i).filter(at => whole.slice(0, at) + whole.slice(at + cut) === result && at + cut >= span.end)
+    const starts = Array.from({ length: span.start + 1 }, (_, i) => i).filter(
+      at => whole.slice(0, at) + whole.slice(at + cut) === result && at + cut >= span.end
+    )
     const item = /^(?:,[ \t\r\n]*)?(?:"(?:[^"\\]|\\.)*"[ \t\r\n]*:[ \t\r\n]*)?$/
-    ok(starts.some(at => item.test(whole.slice(at, span.start)) && /^(?:[ \t\r\n]*,[ \t\r\n]*)?$/.test(whole.slice(span.end, at + cut))), JSON.stringify([text, path, result]))
+    ok(
+      starts.some(at => item.test(whole.slice(at, span.start)) && /^(?:[ \t\r\n]*,[ \t\r\n]*)?$/.test(whole.slice(span.end, at + cut))),
+      JSON.stringify([text, path, result])
+    )
   }), { numRuns: 5_000 })
 })
 
-t.test('what no edit touches is there byte for byte, in order', async () => {
+t.test('bytes outside of edits stay the same, in order', async () => {
   check('wire/json-edit/untouched', fc.property(fc.integer(), seed => {
     const dice = new Dice(seed)
     const text = document(dice)

@@ -28,7 +28,7 @@ function shifted (text: string): Buffer[] {
   return [0, 1, 2, 3].map(shift => Buffer.from('.'.repeat(shift) + text).subarray(shift))
 }
 
-t.test('a value equals what JSON.parse makes of it, whatever was left out of it', async () => {
+t.test('a value equals the result of JSON.parse, with any strings deferred', async () => {
   check('wire/json-long/json-parse', fc.property(anyJsonText(), fc.integer({ min: -1, max: 12 }), (text, long) => {
     const expected = native(text)
     const first = ours(Buffer.from(text), long)
@@ -39,9 +39,24 @@ t.test('a value equals what JSON.parse makes of it, whatever was left out of it'
   }))
 })
 
-t.test('a string that JSON.parse refuses is refused, wherever in it the fault is', async (t) => {
+t.test('a string that JSON.parse rejects is rejected, wherever the fault is', async (t) => {
   const faults = ['\u0000', '\u001f', '\n', '\\x', '\\u12', '\\u12g4', '\\u 123', '\\', '\\u']
-  const fine = [' ', '\u007f', '\u0080', 'é', '“', '😀', '\\n', '\\"', '\\\\', '\\/', '\\u0000', '\\ud800', '\\uD83D\\uDE00', '\\b\\f\\r\\t']
+  const fine = [
+    ' ',
+    '\u007f',
+    '\u0080',
+    'é',
+    '“',
+    '😀',
+    '\\n',
+    '\\"',
+    '\\\\',
+    '\\/',
+    '\\u0000',
+    '\\ud800',
+    '\\uD83D\\uDE00',
+    '\\b\\f\\r\\t'
+  ]
   for (const odd of [...faults, ...fine]) {
     for (let at = 0; at < 40; at++) {
       const text = `{"a":"${'x'.repeat(at)}${odd}${'y'.repeat(40 - at)}"}`
@@ -53,24 +68,36 @@ t.test('a string that JSON.parse refuses is refused, wherever in it the fault is
   t.equal(ours(Buffer.from('"a\u0000"'), 0), null)
 })
 
-t.test('a client that sends the words which stand for a string gets its own words back', async (t) => {
+t.test('a client that sends the placeholder of a string gets its own text back', async (t) => {
   for (const text of [
-    '{"a":"left out 0","b":"the other one"}', '{"b":"the other one","a":"left out 0"}', '["left out 1","left out 0","left out 00","left out -0","left out 1e0","left out "]',
-    '{"left out 0":"the other one"}', '{"a":"left out 0"}', '["left out 0"]', '"left out 0"', '{"a":["x","left out 1","left out 0"],"b":"left out 2"}'
+    '{"a":"left out 0","b":"the other one"}',
+    '{"b":"the other one","a":"left out 0"}',
+    '["left out 1","left out 0","left out 00","left out -0","left out 1e0","left out "]',
+    '{"left out 0":"the other one"}',
+    '{"a":"left out 0"}',
+    '["left out 0"]',
+    '"left out 0"',
+    '{"a":["x","left out 1","left out 0"],"b":"left out 2"}'
   ]) {
     for (const long of [0, 3, 10, 12]) t.same(ours(Buffer.from(text), long), [JSON.parse(text)], `${text} beyond ${long}`)
   }
 })
 
-t.test('duplicates are found among what is left out', async (t) => {
+t.test('duplicates are found among deferred strings', async (t) => {
   const long = 'x'.repeat(LONG + 1)
-  for (const text of [`{"a":"${long}","a":"${long}"}`, `{"a":1,"a":"${long}"}`, `{"a":"${long}","a":1}`, `{"${long}":1,"${long}":2}`, `{"b":"${long}","c":{"a":1,"\\u0061":2}}`]) {
+  for (const text of [
+    `{"a":"${long}","a":"${long}"}`,
+    `{"a":1,"a":"${long}"}`,
+    `{"a":"${long}","a":1}`,
+    `{"${long}":1,"${long}":2}`,
+    `{"b":"${long}","c":{"a":1,"\\u0061":2}}`
+  ]) {
     const result = parseStrict(Buffer.from(text), LIMITS)
     t.equal(result.ok ? '' : result.problem.kind, 'duplicate', text.slice(0, 20))
   }
 })
 
-t.test('a string is read once, when it is asked for, and is an ordinary member then', async (t) => {
+t.test('a string is read once, on demand, and is then an ordinary member', async (t) => {
   const text = `{"before":1,"long":"${'x'.repeat(LONG)}é\\n","after":[${JSON.stringify('y'.repeat(LONG + 1))}]}`
   const value = ours(Buffer.from(text), LONG)?.[0] as { long: string, after: string[] }
   t.ok(isUnread(value, 'long'))
@@ -89,11 +116,26 @@ t.test('reading a call leaves its files and its prose unread', async (t) => {
   const file = 'QUJD'.repeat(100_000)
   const prose = 'Line by line.\n'.repeat(10_000)
   const generations = [
-    { version: '1.0', method: 'SendMessage', parts: [{ raw: file, mediaType: 'application/octet-stream' }, { text: prose }], at: [['raw'], ['text']] },
-    { version: '0.3', method: 'message/send', parts: [{ kind: 'file', file: { bytes: file, mimeType: 'application/octet-stream' } }, { kind: 'text', text: prose }], at: [['file', 'bytes'], ['text']] }
+    {
+      version: '1.0',
+      method: 'SendMessage',
+      parts: [{ raw: file, mediaType: 'application/octet-stream' }, { text: prose }],
+      at: [['raw'], ['text']]
+    },
+    {
+      version: '0.3',
+      method: 'message/send',
+      parts: [
+        { kind: 'file', file: { bytes: file, mimeType: 'application/octet-stream' } },
+        { kind: 'text', text: prose }
+      ],
+      at: [['file', 'bytes'], ['text']]
+    }
   ] as const
   for (const { version, method, parts, at } of generations) {
-    const bytes = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message: { messageId: 'm', role: 'user', parts } } }))
+    const bytes = Buffer.from(
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message: { messageId: 'm', role: 'user', parts } } })
+    )
     const call = readCall({ bytes, binding: 'JSONRPC', version, contentType: 'application/json', restOperation: null, limits: LIMITS })
     t.same(call.view?.problems, [], version)
     const read = call.view?.message?.parts.map(({ fields: { object } }) => object) as Record<string, unknown>[]

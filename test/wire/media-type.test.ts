@@ -9,7 +9,7 @@ function read (text: string): [string, Record<string, string>] | null {
   return type && [type.essence, Object.fromEntries(type.parameters)]
 }
 
-t.test('types and parameters are read as RFC 9110 says', async (t) => {
+t.test('types and parameters follow RFC 9110', async (t) => {
   const rows: [string, string, Record<string, string>][] = [
     ['application/json', 'application/json', {}],
     ['Application/JSON', 'application/json', {}],
@@ -27,26 +27,44 @@ t.test('types and parameters are read as RFC 9110 says', async (t) => {
   for (const [text, essence, parameters] of rows) t.same(read(text), [essence, parameters], text)
 })
 
-t.test('anything else is refused', async (t) => {
+t.test('anything else is rejected', async (t) => {
   for (const text of [
-    '', '/', 'json', 'application/', '/json', 'application//json', 'application/json/x', ' application/json', '\tapplication/json', 'application/json ', 'application/json\t',
-    'application/json garbage', 'application/json, text/html', 'application/json;a', 'application/json;a=', 'application/json;=b', 'application/json;a =b', 'application/json;a= b',
-    'application/json;a=b c', 'application/json;a=b,c', 'application/json;a="b', 'application/json;a="b"c', 'application/json;a="b\\"', 'application/json;a="\u0000"', 'application/json;a="\\\u0001"',
-    'application/json;schema=a;schema=b', 'application/json;schema=a;SCHEMA=a', 'application/json;a=ä', 'applicätion/json', 'application /json', 'application/json\u0000', 'application/json\u00a0'
+    '', '/', 'json', 'application/', '/json', 'application//json', 'application/json/x', ' application/json', '\tapplication/json',
+    'application/json ', 'application/json\t',
+    'application/json garbage', 'application/json, text/html', 'application/json;a', 'application/json;a=', 'application/json;=b',
+    'application/json;a =b', 'application/json;a= b',
+    'application/json;a=b c', 'application/json;a=b,c', 'application/json;a="b', 'application/json;a="b"c', 'application/json;a="b\\"',
+    'application/json;a="\u0000"', 'application/json;a="\\\u0001"',
+    'application/json;schema=a;schema=b', 'application/json;schema=a;SCHEMA=a', 'application/json;a=ä', 'applicätion/json',
+    'application /json', 'application/json\u0000', 'application/json\u00a0'
   ]) t.equal(read(text), null, JSON.stringify(text))
 })
 
-t.test('whatever is written by the grammar is read back', async () => {
+t.test('every type of the grammar is read back', async () => {
   const token = fc.stringMatching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/)
   const blanks = fc.stringMatching(/^[ \t]{0,2}$/)
   const value = fc.string({ unit: 'binary' }).map((text) => [...text].filter((c) => c === '\t' || (c >= ' ' && c !== '\x7f')).join(''))
-  const parameter = fc.tuple(blanks, blanks, token, fc.oneof(token.map((v): [string, string] => [v, v]), value.map((v): [string, string] => [v, `"${v.replace(/["\\]/g, '\\$&')}"`])))
-  check('wire/media-type/read-back', fc.property(token, token, fc.uniqueArray(parameter, { selector: (p) => p[2].toLowerCase() }), (type, subtype, list) => {
-    const text = `${type}/${subtype}${list.map(([before, after, name, spelled]) => `${before};${after}${name}=${spelled[1]}`).join('')}`
-    const parsed = parseMediaType(text)
-    same(parsed?.essence, `${type}/${subtype}`.toLowerCase())
-    same([...parsed.parameters], list.map(([, , name, spelled]) => [name.toLowerCase(), spelled[0]]))
-  }))
+  const parameter = fc.tuple(
+    blanks,
+    blanks,
+    token,
+    fc.oneof(
+      token.map((v): [string, string] => [v, v]),
+      value.map((v): [string, string] => [v, `"${v.replace(/["\\]/g, '\\$&')}"`])
+    )
+  )
+  check(
+    'wire/media-type/read-back',
+    fc.property(token, token, fc.uniqueArray(parameter, { selector: p => p[2].toLowerCase() }), (type, subtype, list) => {
+      const text = `${type}/${subtype}${list.map(([before, after, name, spelled]) => `${before};${after}${name}=${spelled[1]}`).join('')}`
+      const parsed = parseMediaType(text)
+      same(parsed?.essence, `${type}/${subtype}`.toLowerCase())
+      same(
+        [...parsed.parameters],
+        list.map(([, , name, spelled]) => [name.toLowerCase(), spelled[0]])
+      )
+    })
+  )
 })
 
 t.test('patterns match on essence and the parameters they name', async (t) => {
@@ -64,12 +82,24 @@ t.test('patterns match on essence and the parameters they name', async (t) => {
   t.equal(match('application/json;schema=*', 'application/jsonx;schema=order'), null)
   t.equal(match('application/json;schema=order', 'application/json;schema=Order'), null, 'values are compared as given')
   t.equal(match('application/json;schema=*;v=1', 'application/json;schema=x;v=2'), null)
-  for (const bad of ['', 'json', 'application/*', '*/*', 'application/json;schema', 'application/json;a=*;a=*']) t.throws(() => compileMediaTypePattern(bad), SyntaxError, bad)
+  for (const bad of ['', 'json', 'application/*', '*/*', 'application/json;schema', 'application/json;a=*;a=*']) {
+    t.throws(() => compileMediaTypePattern(bad), SyntaxError, bad)
+  }
 })
 
 t.test('Content-Type: every spelling gets one verdict (CVE-2025-32442, CVE-2026-25223, CVE-2026-33806, CVE-2026-3419)', async (t) => {
-  const json = ['application/json', 'Application/Json', 'APPLICATION/JSON', 'application/json;charset=utf-8', 'application/json; charset=UTF-8', 'application/json ; charset="utf-8"',
-    'application/json\t;charset=utf-8', 'application/json;\tCHARSET=Utf-8', 'application/json;', 'application/json; schema=order']
+  const json = [
+    'application/json',
+    'Application/Json',
+    'APPLICATION/JSON',
+    'application/json;charset=utf-8',
+    'application/json; charset=UTF-8',
+    'application/json ; charset="utf-8"',
+    'application/json\t;charset=utf-8',
+    'application/json;\tCHARSET=Utf-8',
+    'application/json;',
+    'application/json; schema=order'
+  ]
   for (const value of json) {
     t.ok(isJsonContentType(value, false), JSON.stringify(value))
     t.ok(isJsonContentType(value, true), JSON.stringify(value))
@@ -77,9 +107,29 @@ t.test('Content-Type: every spelling gets one verdict (CVE-2025-32442, CVE-2026-
     t.ok(isJsonContentType(a2a, true), JSON.stringify(a2a))
     t.notOk(isJsonContentType(a2a, false), JSON.stringify(a2a))
   }
-  for (const value of [undefined, '', ' application/json', '\tapplication/json', 'application/json\ta', 'application/json a', 'application/json garbage', 'application/json\u00a0; charset=utf-8',
-    'application/json, application/json', 'application/json\t, text/plain', 'text/plain; application/json', 'text/json', 'application/jsonp', 'application/vnd.api+json', 'application/json/',
-    'application/json;charset=utf-16', 'application/json;charset=latin1', 'application/json;charset=utf8', 'application/json;charset="utf-8', 'application/json;charset=utf-8;charset=utf-16', 'multipart/form-data; boundary="application/json"']) {
+  for (const value of [
+    undefined,
+    '',
+    ' application/json',
+    '\tapplication/json',
+    'application/json\ta',
+    'application/json a',
+    'application/json garbage',
+    'application/json\u00a0; charset=utf-8',
+    'application/json, application/json',
+    'application/json\t, text/plain',
+    'text/plain; application/json',
+    'text/json',
+    'application/jsonp',
+    'application/vnd.api+json',
+    'application/json/',
+    'application/json;charset=utf-16',
+    'application/json;charset=latin1',
+    'application/json;charset=utf8',
+    'application/json;charset="utf-8',
+    'application/json;charset=utf-8;charset=utf-16',
+    'multipart/form-data; boundary="application/json"'
+  ]) {
     t.notOk(isJsonContentType(value, true), JSON.stringify(value))
   }
 })

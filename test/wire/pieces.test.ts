@@ -22,7 +22,11 @@ function cutAt (bytes: Buffer, offsets: readonly number[]): ChunkedBuffer {
   return new ChunkedBuffer(at.slice(1).map((end, i) => Buffer.from(bytes.subarray(at[i], end))), bytes.length)
 }
 
-const inPieces = (bytes: Buffer, size: number): ChunkedBuffer => cutAt(bytes, Array.from({ length: Math.ceil(bytes.length / size) - 1 }, (_none, i) => (i + 1) * size))
+const inPieces = (bytes: Buffer, size: number): ChunkedBuffer =>
+  cutAt(
+    bytes,
+    Array.from({ length: Math.ceil(bytes.length / size) - 1 }, (_none, i) => (i + 1) * size)
+  )
 
 /** Takes the memory that is lent for other bytes. */
 function overwrite (size: number): void {
@@ -43,7 +47,7 @@ function numbersIn (value: unknown): number[] {
 
 const OFFSETS = fc.array(fc.nat(5_000), { maxLength: 12 })
 
-t.test('any JSON, cut anywhere, is the value that it is in one piece; also once the memory is somebody else\'s', async () => {
+t.test('any JSON, cut anywhere, has the same value as in one chunk; also after its memory is reused', async () => {
   check('wire/pieces/one-piece', fc.property(anyJsonText(), OFFSETS, fc.integer({ min: -1, max: 12 }), (text, offsets, long) => {
     const bytes = Buffer.from(text)
     const result = parseStrict(cutAt(bytes, offsets), LIMITS, long)
@@ -52,20 +56,32 @@ t.test('any JSON, cut anywhere, is the value that it is in one piece; also once 
   }))
 })
 
-t.test('what is no JSON is refused with the same words', async () => {
-  check('wire/pieces/no-json', fc.property(anyJsonText(), fc.array(fc.tuple(fc.nat(2_000), fc.constantFrom(0, 9, 0x22, 0x2c, 0x3a, 0x5c, 0x7b, 0x7d, 0xc3, 0xff)), { maxLength: 3 }), OFFSETS, fc.constantFrom(0, 4_096), (text, faults, offsets, long) => {
-    const bytes = Buffer.from(text)
-    for (const [at, byte] of faults) bytes[at % bytes.length] = byte
-    same(comparable(parseStrict(cutAt(bytes, offsets), LIMITS, long)), comparable(parseStrict(bytes, LIMITS, long)))
-  }))
+t.test('invalid JSON is rejected with the same message', async () => {
+  check(
+    'wire/pieces/no-json',
+    fc.property(
+      anyJsonText(),
+      fc.array(fc.tuple(fc.nat(2_000), fc.constantFrom(0, 9, 0x22, 0x2c, 0x3a, 0x5c, 0x7b, 0x7d, 0xc3, 0xff)), { maxLength: 3 }),
+      OFFSETS,
+      fc.constantFrom(0, 4_096),
+      (text, faults, offsets, long) => {
+        const bytes = Buffer.from(text)
+        for (const [at, byte] of faults) bytes[at % bytes.length] = byte
+        same(comparable(parseStrict(cutAt(bytes, offsets), LIMITS, long)), comparable(parseStrict(bytes, LIMITS, long)))
+      }
+    )
+  )
 })
 
-t.test('a call whose files come in pieces is the same call, and its files stay unread', async (t) => {
+t.test('a call whose files arrive in chunks is the same call, and its files stay unread', async (t) => {
   const file = 'QUJD'.repeat(100_000)
   const prose = 'Zeile für Zeile “gelesen”.\n'.repeat(10_000)
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ raw: file, mediaType: 'application/octet-stream' }, { text: prose }] }
   for (const id of ['7', '"\\u0041"', '123456789012345678901234567890'.slice(0, 16), '-0']) {
-    for (const text of [`{"jsonrpc":"2.0","id":${id},"method":"SendMessage","params":${JSON.stringify({ message })}}`, `{"jsonrpc":"2.0","params":${JSON.stringify({ message })},"method":"SendMessage","id":${id}}`]) {
+    for (const text of [
+      `{"jsonrpc":"2.0","id":${id},"method":"SendMessage","params":${JSON.stringify({ message })}}`,
+      `{"jsonrpc":"2.0","params":${JSON.stringify({ message })},"method":"SendMessage","id":${id}}`
+    ]) {
       const bytes = Buffer.from(text)
       const input = { binding: 'JSONRPC', version: '1.0', contentType: 'application/json', restOperation: null, limits: LIMITS } as const
       const call = readCall({ ...input, bytes: inPieces(bytes, 65_536) })
@@ -81,7 +97,7 @@ t.test('a call whose files come in pieces is the same call, and its files stay u
   }
 })
 
-t.test('bytes are lent, copied in part and joined as they are', async () => {
+t.test('bytes are lent, copied in part and joined unchanged', async () => {
   check('wire/pieces/joined', fc.property(fc.uint8Array({ maxLength: 300 }), OFFSETS, fc.nat(300), fc.nat(300), (array, offsets, a, b) => {
     const bytes = Buffer.from(array)
     const start = Math.min(a, b, bytes.length)
@@ -99,7 +115,7 @@ t.test('bytes are lent, copied in part and joined as they are', async () => {
   }))
 })
 
-t.test('nobody gets the memory that somebody looks at', async (t) => {
+t.test('memory in use is not lent again', async (t) => {
   const [a, b] = ['a', 'b'].map(letter => inPieces(Buffer.alloc(300_000, letter), 65_536)) as [ChunkedBuffer, ChunkedBuffer]
   a.withContiguous(first => {
     b.withContiguous(second => {
@@ -114,7 +130,7 @@ t.test('nobody gets the memory that somebody looks at', async (t) => {
   t.ok(a.withContiguous(bytes => bytes.equals(Buffer.alloc(300_000, 'a'))), 'filled anew')
 })
 
-t.test('a body beyond what is shared gets memory of its own', async (t) => {
+t.test('a body larger than the shared memory gets its own', async (t) => {
   for (const size of [4 * MIB - 1, 4 * MIB, 4 * MIB + 1, 9 * MIB]) {
     const bytes = Buffer.alloc(size, 'abc')
     const pieces = inPieces(bytes, 65_536)

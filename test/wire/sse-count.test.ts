@@ -16,7 +16,7 @@ function counted (text: string, cuts: readonly number[] = []): number {
   return events
 }
 
-t.test('what an EventSource would dispatch is an event', async t => {
+t.test('data that an EventSource would dispatch is an event', async t => {
   const rows: [string, number][] = [
     ['data: a\n\n', 1],
     ['data: a\ndata: b\n\n', 1],
@@ -38,7 +38,7 @@ t.test('what an EventSource would dispatch is an event', async t => {
   for (const [text, events] of rows) t.equal(counted(text), events, JSON.stringify(text))
 })
 
-t.test('random streams, cut anywhere, are counted as an independent parser counts them', async t => {
+t.test('random streams, cut anywhere, have the same count as with an independent parser', async t => {
   const line = fc.oneof(
     fc.constant(''),
     fc.string({ minLength: 1, maxLength: 20 }).map(value => `data: x${value.replace(/[\r\n]/g, '')}`),
@@ -52,4 +52,27 @@ t.test('random streams, cut anywhere, are counted as an independent parser count
     parser.feed(text)
     return counted(text, cuts) === expected
   }), { numRuns: 2_000 }), undefined)
+})
+
+t.test('the counter knows whether the bytes end between two events', async (t) => {
+  const rows: [string[], boolean][] = [
+    [[], true],
+    [['\xef'], false],
+    [['\xef\xbb\xbf'], true],
+    [['data: a\n\n'], true],
+    [['data: a\r\n\r'], true],
+    [['data: a\r\n\r', '\n'], true],
+    [[': a\n'], true],
+    [[': a'], false],
+    [['data: a\n'], false],
+    [['id'], false],
+    [['data: a\n\nid: 1\n: c'], false],
+    [['data: 1234567890'], false],
+    [['data: 1234567890\n', '\n'], true]
+  ]
+  for (const [chunks, between] of rows) {
+    const counter = new SseCounter()
+    for (const chunk of chunks) counter.count(Buffer.from(chunk, 'latin1'))
+    t.equal(counter.atBoundary, between, JSON.stringify(chunks))
+  }
 })

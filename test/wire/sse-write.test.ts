@@ -10,22 +10,30 @@ const anyText = fc.string({ unit: fc.constantFrom('a', ' ', ':', '\n', '\r', 'é
 /** The text as it arrives at a client. */
 const arriving = (text: string): string => text.replace(/\r\n?/g, '\n')
 
-t.test('an event says its data and its name, and nothing else', async (t) => {
+t.test('an event contains its data and its name, and nothing else', async (t) => {
   t.equal(eventBytes('{"a":1}').toString(), 'data: {"a":1}\n\n')
   t.equal(eventBytes(Buffer.from('é'), 'error').toString(), 'event: error\ndata: é\n\n')
   t.equal(eventBytes('a\r\nb\rc\nd\n').toString(), 'data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n')
   t.equal(eventBytes('').toString(), 'data: \n\n')
   t.equal(eventBytes('a', 'x\ndata: y').toString(), 'event: x data: y\ndata: a\n\n')
-  check('wire/sse-write/data', fc.property(anyText, (text) => { same(blocksOf(eventBytes(text).toString()).map(({ data, complete }) => [data, complete]), [[arriving(text), true]]) }))
+  check(
+    'wire/sse-write/data',
+    fc.property(anyText, text => {
+      same(
+        blocksOf(eventBytes(text).toString()).map(({ data, complete }) => [data, complete]),
+        [[arriving(text), true]]
+      )
+    })
+  )
 })
 
-t.test('a comment is one line, for clients that know more line ends too', async (t) => {
+t.test('a comment is one line, also for clients with more line ends', async (t) => {
   t.equal(commentBytes('gateway-decision: warn').toString(), ': gateway-decision: warn\n')
   t.equal(commentBytes('a\r\n\r\ndata: b\u2028data: c\u0085d\u000be').toString(), ': a data: b data: c d e\n')
   t.equal(commentBytes('').toString(), ': \n')
 })
 
-t.test('data is replaced where it was, and the rest stays', async (t) => {
+t.test('data is replaced in place, and the rest stays', async (t) => {
   const rows: [string, string, string][] = [
     ['data: a\n\n', 'b', 'data: b\n\n'],
     ['data:a\r\n\r\n', 'b', 'data: b\r\n\r\n'],
@@ -52,7 +60,7 @@ t.test('data is replaced where it was, and the rest stays', async (t) => {
   }
 })
 
-t.test('whatever the event: it says the new data and all its other lines', async () => {
+t.test('any event contains the new data and all its other lines', async () => {
   const others = (text: string): string[] => text.split(/\r\n|\r|\n/).filter(line => !/^data(?::|$)/.test(line))
   check('wire/sse-write/other-lines', fc.property(anyStream, anyText, (text, data) => {
     const splitter = new SseSplitter({ bytes: 1 << 20, lines: 1 << 20 })

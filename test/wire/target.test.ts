@@ -6,8 +6,10 @@ import { check } from '../helpers/seed.js'
 
 t.test('ordinary targets pass', async (t) => {
   for (const target of [
-    '/', '/?', '/?a=b', '/agents/eightball', '/agents/eightball/', '/.well-known/agent-card.json', '/v1/message:send', '/v1/message%3Asend', '/v1/tasks/a%20b:cancel',
-    '/tasks/0b8e0d4e-7a55-4d1c-9d7c-4a6b6f1f0a11', '/a/..b', '/a/b..', '/a/...', '/a;v=1/b', '/%C3%A9', '/%e2%82%ac', '/100%25', '/100%25/a', '/100%25z0', '/a?b=//c&d=../e&f=%2f%00%&g=\\\xe9',
+    '/', '/?', '/?a=b', '/agents/eightball', '/agents/eightball/', '/.well-known/agent-card.json', '/v1/message:send', '/v1/message%3Asend',
+    '/v1/tasks/a%20b:cancel',
+    '/tasks/0b8e0d4e-7a55-4d1c-9d7c-4a6b6f1f0a11', '/a/..b', '/a/b..', '/a/...', '/a;v=1/b', '/%C3%A9', '/%e2%82%ac', '/100%25',
+    '/100%25/a', '/100%25z0', '/a?b=//c&d=../e&f=%2f%00%&g=\\\xe9',
     '/tasks?pageToken=abc%3D%3D&x=a;b', '/a@b', '/a%3Fb', '/a%3B'
   ]) t.equal(checkTarget(target), null, target)
 })
@@ -30,7 +32,7 @@ const HOSTILE: [string, string, RegExp][] = [
   ['B.5 raw control', '/a\x01', /control character/],
   ['B.5 raw control in the query', '/a?\x7f', /control character/],
   ['B.5 tab', '/a\tb', /control character/],
-  ['B.5 not ASCII', '/\xe9', /beyond ASCII/],
+  ['B.5 not ASCII', '/\xe9', /non-ASCII/],
   ['B.5 double-encoded dots', '/a/%252e%252e/b', /twice/],
   ['B.5 double-encoded slash', '/a%252fb', /twice/],
   ['B.5 double-encoded backslash', '/a%255Cb', /twice/],
@@ -68,12 +70,44 @@ const HOSTILE: [string, string, RegExp][] = [
   ['GHSA-2q7r-29rg-6m5h', '/a/.%2e', /letter, digit/]
 ]
 
-t.test('hostile targets are refused', async (t) => {
-  for (const [id, target, reason] of HOSTILE) t.match(checkTarget(target) ?? 'passes', reason, `${id}: ${JSON.stringify(target.slice(0, 40))}`)
+t.test('hostile targets are rejected', async (t) => {
+  for (const [id, target, reason] of HOSTILE) {
+    t.match(checkTarget(target) ?? 'passes', reason, `${id}: ${JSON.stringify(target.slice(0, 40))}`)
+  }
 })
 
-t.test('what passes has one reading, however often it is decoded, cut at ";" or normalised', async () => {
-  const piece = fc.constantFrom('/', '.', '..', ';', '%', '%2', '2', 'e', '2e', '5c', '%2e', '%2F', '%5c', '%25', '%3b', '%3B', '%00', '%c0', '%ae', '\\', 'a', 'b=c', '?', '#', ' ', ':', '@', '%C3%A9', '%3f')
+t.test('an accepted target has one reading, however often it is decoded, cut at ";" or normalised', async () => {
+  const piece = fc.constantFrom(
+    '/',
+    '.',
+    '..',
+    ';',
+    '%',
+    '%2',
+    '2',
+    'e',
+    '2e',
+    '5c',
+    '%2e',
+    '%2F',
+    '%5c',
+    '%25',
+    '%3b',
+    '%3B',
+    '%00',
+    '%c0',
+    '%ae',
+    '\\',
+    'a',
+    'b=c',
+    '?',
+    '#',
+    ' ',
+    ':',
+    '@',
+    '%C3%A9',
+    '%3f'
+  )
   let passed = 0
   check('wire/target/one-reading', fc.property(fc.array(piece, { maxLength: 12 }).map((pieces) => `/${pieces.join('')}`), (target) => {
     if (checkTarget(target) !== null) return

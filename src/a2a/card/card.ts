@@ -1,7 +1,8 @@
 import { readExtensions } from './extensions.js'
 import type { CardExtension } from './extensions.js'
-import { cardVersionText, isObject, placeInterfaces, V03_LISTS, V1_LISTS } from './interfaces.js'
+import { cardVersionText, placeInterfaces, V03_LISTS, V1_LISTS } from './interfaces.js'
 import type { CardInterface, UncarriedInterface } from './interfaces.js'
+import { isObject } from '../../wire/json/object.js'
 
 export type { CardExtension } from './extensions.js'
 export type { CardInterface, UncarriedInterface } from './interfaces.js'
@@ -97,7 +98,7 @@ function noInterface (uncarried: readonly UncarriedInterface[]): string {
     return label === '' ? why : `${label} (${why})`
   })
   const more = uncarried.length > 5 ? ` and ${uncarried.length - 5} more` : ''
-  return `the card names no interface that the gateway can carry (JSONRPC or HTTP+JSON, version 0.3 or 1.0); it names ${found.join(', ')}${more}`
+  return `the card names no interface that the gateway supports (JSONRPC or HTTP+JSON, version 0.3 or 1.0); it names ${found.join(', ')}${more}`
 }
 
 function kindOf (value: unknown): string {

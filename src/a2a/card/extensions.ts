@@ -1,4 +1,6 @@
-import { isObject, shorten } from './interfaces.js'
+import { shorten } from './interfaces.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject } from '../../wire/json/object.js'
 
 /** One extension that the card declares and the gateway can enforce. */
 export interface CardExtension {
@@ -12,7 +14,7 @@ export interface CardExtension {
 }
 
 /** Maximum number of extensions in one card. More are a mistake or an attack. */
-export const MAX_CARD_EXTENSIONS = 64
+const MAX_CARD_EXTENSIONS = 64
 
 /** Prefix of the URIs of extensions of the A2A project itself (its governance document). */
 export const OFFICIAL_PREFIX = 'https://a2a-protocol.org/extensions/'
@@ -20,14 +22,12 @@ export const OFFICIAL_PREFIX = 'https://a2a-protocol.org/extensions/'
 /** URIs that can stand in `A2A-Extensions` without quotes and without being split: visible ASCII except the comma. */
 const SENDABLE = /^[\x21-\x2b\x2d-\x7e]+$/
 
-type Json = Readonly<Record<string, unknown>>
-
 /**
  * Reads extensions from `capabilities.extensions` and from the card's root; some authors read §4.6.1 of the specification as the root.
  * Warnings are appended to `warnings`.
  * @returns the extensions, one per URI, or the problem that makes the card unusable
  */
-export function readExtensions (raw: Json, capabilities: Json, warnings: string[]): CardExtension[] | string {
+export function readExtensions (raw: JsonObject, capabilities: JsonObject, warnings: string[]): CardExtension[] | string {
   const byUri = new Map<string, CardExtension>()
   let count = 0
   for (const [list, root, value] of [
@@ -40,15 +40,24 @@ export function readExtensions (raw: Json, capabilities: Json, warnings: string[
       continue
     }
     const standard = list !== 'extensions'
-    if (!standard && value.length > 0) warnings.push('extensions are declared at the root of the card; they belong in "capabilities.extensions"')
+    if (!standard && value.length > 0) {
+      warnings.push('extensions are declared at the root of the card; they belong in "capabilities.extensions"')
+    }
     count += value.length
     if (count > MAX_CARD_EXTENSIONS) return `the card declares more than ${MAX_CARD_EXTENSIONS} extensions`
-    for (let i = 0; i < value.length; i++) readOne(byUri, `${list}[${i}]`, `${root}/${i}`, standard ? i : -1, value[i], warnings)
+    for (let i = 0; i < value.length; i++) {
+      readOne(value[i], { where: `${list}[${i}]`, pointer: `${root}/${i}`, index: standard ? i : -1 }, byUri, warnings)
+    }
   }
   return [...byUri.values()]
 }
 
-function readOne (byUri: Map<string, CardExtension>, where: string, pointer: string, index: number, entry: unknown, warnings: string[]): void {
+interface EntryPlace extends Pick<CardExtension, 'pointer' | 'index'> {
+  /** The place in a warning. */
+  readonly where: string
+}
+
+function readOne (entry: unknown, { where, pointer, index }: EntryPlace, byUri: Map<string, CardExtension>, warnings: string[]): void {
   const uri = isObject(entry) ? entry['uri'] : undefined
   if (!isObject(entry) || typeof uri !== 'string' || uri === '') {
     warnings.push(`${where} has no URI and is ignored`)
@@ -57,7 +66,7 @@ function readOne (byUri: Map<string, CardExtension>, where: string, pointer: str
   const required = readRequired(entry['required'], `${where} (${shorten(uri)})`, warnings)
   if (!SENDABLE.test(uri)) {
     const what = required ? 'it is required, but that cannot be enforced' : 'it is ignored'
-    warnings.push(`${where}: "${shorten(uri)}" cannot be named in a header (comma, blank, control or non-ASCII character): ${what}`)
+    warnings.push(`${where}: "${shorten(uri)}" cannot be named in a header (comma, space, control or non-ASCII character): ${what}`)
     return
   }
   const earlier = byUri.get(uri)
@@ -65,7 +74,9 @@ function readOne (byUri: Map<string, CardExtension>, where: string, pointer: str
     byUri.set(uri, { uri, required, index, pointer, params: entry['params'] })
     return
   }
-  warnings.push(`${where} declares ${shorten(uri)} again; the entry at ${earlier.pointer} counts, required if either is`)
+  warnings.push(
+    `${where} declares ${shorten(uri)} again; the entry at ${earlier.pointer} is used, and the extension is required if either entry requires it`
+  )
   if (required && !earlier.required) byUri.set(uri, { ...earlier, required: true })
 }
 
@@ -76,6 +87,6 @@ function readOne (byUri: Map<string, CardExtension>, where: string, pointer: str
 function readRequired (value: unknown, where: string, warnings: string[]): boolean {
   if (value === undefined || value === null) return false
   if (typeof value === 'boolean') return value
-  warnings.push(`${where}: "required" is not a boolean and is read as true`)
+  warnings.push(`${where}: "required" is not a boolean and counts as true`)
   return true
 }

@@ -1,5 +1,7 @@
 import { readVersion } from '../versions.js'
 import type { Binding, Version } from '../versions.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject } from '../../wire/json/object.js'
 
 /** One interface of a card that the gateway can carry. */
 export interface CardInterface {
@@ -31,8 +33,6 @@ export interface PlacedInterface {
   readonly warning: string | null
 }
 
-type Json = Readonly<Record<string, unknown>>
-
 /** Keys of the lists of interfaces in 1.0 and 0.3, in camelCase and in ProtoJSON's snake_case. */
 export const V1_LISTS: readonly string[] = ['supportedInterfaces', 'supported_interfaces']
 export const V03_LISTS: readonly string[] = ['additionalInterfaces', 'additional_interfaces']
@@ -46,16 +46,11 @@ const V03_BINDING_KEYS = ['transport', 'protocolBinding', 'protocol_binding']
 const UNSAFE_URL = /[\u0000-\u0020\u007f\\]/
 const ABSOLUTE_HTTP = /^https?:\/\/[^/?#]/i
 
-/** True for a JSON object. */
-export function isObject (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /**
  * Lists all interfaces of a card in its order of preference: the interfaces of 1.0, then the main interface of 0.3, then the other
  * interfaces of 0.3.
  */
-export function placeInterfaces (raw: Json): PlacedInterface[] {
+export function placeInterfaces (raw: JsonObject): PlacedInterface[] {
   const placed: PlacedInterface[] = []
   const cardVersion = textOf(raw, VERSION_KEYS)
   const main = raw['url']
@@ -65,7 +60,7 @@ export function placeInterfaces (raw: Json): PlacedInterface[] {
     placeList(placed, list, raw[list], (entry) => [textOf(entry, V1_BINDING_KEYS), textOf(entry, VERSION_KEYS) ?? assumed])
   }
   const legacyVersion = cardVersion ?? '0.3'
-  if (hasMain) placed.push(place(null, 0, raw, textOf(raw, TRANSPORT_KEYS) ?? 'JSONRPC', legacyVersion, null))
+  if (hasMain) placed.push(place(null, 0, raw, { binding: textOf(raw, TRANSPORT_KEYS) ?? 'JSONRPC', version: legacyVersion, tenant: null }))
   for (const list of V03_LISTS) {
     placeList(placed, list, raw[list], (entry) => [textOf(entry, V03_BINDING_KEYS), legacyVersion])
   }
@@ -73,11 +68,11 @@ export function placeInterfaces (raw: Json): PlacedInterface[] {
 }
 
 /** Returns the card's own protocol version as written, or null when the card names none. */
-export function cardVersionText (raw: Json): string | null {
+export function cardVersionText (raw: JsonObject): string | null {
   return textOf(raw, VERSION_KEYS)
 }
 
-function placeList (placed: PlacedInterface[], list: string, value: unknown, read: (entry: Json) => [string | null, string]): void {
+function placeList (placed: PlacedInterface[], list: string, value: unknown, read: (entry: JsonObject) => [string | null, string]): void {
   if (!Array.isArray(value)) return
   for (let i = 0; i < value.length; i++) {
     const entry: unknown = value[i]
@@ -87,11 +82,18 @@ function placeList (placed: PlacedInterface[], list: string, value: unknown, rea
     }
     const [binding, version] = read(entry)
     const tenant = entry['tenant']
-    placed.push(place(list, i, entry, binding, version, typeof tenant === 'string' && tenant !== '' ? tenant : null))
+    placed.push(place(list, i, entry, { binding, version, tenant: typeof tenant === 'string' && tenant !== '' ? tenant : null }))
   }
 }
 
-function place (list: string | null, index: number, entry: Json, bindingText: string | null, versionText: string, tenant: string | null): PlacedInterface {
+interface InterfaceTexts { readonly binding: string | null, readonly version: string, readonly tenant: string | null }
+
+function place (
+  list: string | null,
+  index: number,
+  entry: JsonObject,
+  { binding: bindingText, version: versionText, tenant }: InterfaceTexts
+): PlacedInterface {
   const text = entry['url']
   const shown = typeof text === 'string' ? shownUrl(text) : ''
   const path = typeof text === 'string' && URL.canParse(text) ? new URL(text).pathname : null
@@ -100,11 +102,11 @@ function place (list: string | null, index: number, entry: Json, bindingText: st
 
   if (bindingText === null) return no('it names no binding')
   const upper = bindingText.trim().toUpperCase()
-  if (upper !== 'JSONRPC' && upper !== 'HTTP+JSON') return no(`the gateway does not carry the binding "${shorten(bindingText)}"`, null)
+  if (upper !== 'JSONRPC' && upper !== 'HTTP+JSON') return no(`the gateway does not support the binding "${shorten(bindingText)}"`, null)
   const version = readVersion(versionText)
-  if (version === null) return no(`the gateway does not carry protocol version "${shorten(versionText)}"`)
+  if (version === null) return no(`the gateway does not support protocol version "${shorten(versionText)}"`)
   if (typeof text !== 'string' || text === '') return no('it has no URL')
-  if (UNSAFE_URL.test(text)) return no('its URL contains blanks, control characters or backslashes')
+  if (UNSAFE_URL.test(text)) return no('its URL contains spaces, control characters or backslashes')
   if (!ABSOLUTE_HTTP.test(text) || !URL.canParse(text)) return no('its URL is not an absolute http or https URL')
   const warning = upper === bindingText ? null : `binding "${shorten(bindingText)}" is read as ${upper}`
   return { list, index, read: { binding: upper, version, url: new URL(text), text, tenant }, uncarried: null, warning }
@@ -115,7 +117,7 @@ function reject (list: string | null, index: number, uncarried: UncarriedInterfa
 }
 
 /** Returns the first non-empty text under one of the keys. A number (`0.3`; `1.0`, which JSON reads as 1) counts as its text. */
-function textOf (entry: Json, keys: readonly string[]): string | null {
+function textOf (entry: JsonObject, keys: readonly string[]): string | null {
   for (const key of keys) {
     const value = entry[key]
     if (typeof value === 'string' && value.trim() !== '') return value

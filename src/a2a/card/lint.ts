@@ -15,12 +15,17 @@ export const SHOWN = 200
  * `extensions`.
  */
 const FIELDS: readonly string[] = [
-  'additionalInterfaces', 'authentication', 'capabilities', 'defaultInputModes', 'defaultOutputModes', 'description', 'documentationUrl', 'extensions', 'iconUrl', 'name',
-  'preferredTransport', 'protocolVersion', 'provider', 'security', 'securityRequirements', 'securitySchemes', 'signatures', 'skills', 'supportedInterfaces',
+  'additionalInterfaces', 'authentication', 'capabilities', 'defaultInputModes', 'defaultOutputModes', 'description', 'documentationUrl',
+  'extensions', 'iconUrl', 'name',
+  'preferredTransport', 'protocolVersion', 'provider', 'security', 'securityRequirements', 'securitySchemes', 'signatures', 'skills',
+  'supportedInterfaces',
   'supportsAuthenticatedExtendedCard', 'url', 'version'
 ]
 
-const KNOWN: ReadonlySet<string> = new Set([...FIELDS, ...FIELDS.map(field => field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`))])
+const KNOWN: ReadonlySet<string> = new Set([
+  ...FIELDS,
+  ...FIELDS.map(field => field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`))
+])
 
 /** Returns the keys at the card's root that a typed parser drops, because no version of AgentCard has them. */
 export function unknownRootKeys (card: AgentCard): string[] {
@@ -31,12 +36,12 @@ export function unknownRootKeys (card: AgentCard): string[] {
 export function lintCard (card: AgentCard): CardFinding[] {
   return [
     ...card.uncarried.map(({ binding, version, url, why }) => ({
-      message: `the interface ${visible(`${binding} ${version} ${url}`.replace(/ {2,}/g, ' ').trim(), SHOWN)} is not carried: ${why}`,
-      hint: 'it is left out of the served card'
+      message: `the interface ${visible(`${binding} ${version} ${url}`.replace(/ {2,}/g, ' ').trim(), SHOWN)} is not served: ${why}`,
+      hint: 'the gateway removes it from the served card'
     })),
     ...card.extensions.filter(({ uri }) => uri.toLowerCase().startsWith(OFFICIAL_PREFIX)).map(({ uri, pointer }) => ({
       message: `${pointer} declares ${quoted(uri, SHOWN)}: that prefix is reserved for extensions of the A2A project`,
-      hint: 'an extension of your own needs a URI of your own'
+      hint: 'use a URI of your own for your own extension'
     }))
   ]
 }
@@ -45,13 +50,15 @@ export function lintCard (card: AgentCard): CardFinding[] {
 export function lintTwins (cards: Readonly<Record<Version, AgentCard>>): CardFinding[] {
   const [old, recent] = [cards['0.3'], cards['1.0']]
   if (old.raw === recent.raw) return []
-  const hint = 'each client is held to the card of its version'
+  const hint = 'the card of its version applies to each client'
   const only = (one: AgentCard, other: AgentCard, version: Version): CardFinding[] => one.extensions
     .filter(({ uri }) => !other.extensions.some(twin => twin.uri === uri))
     .map(({ uri }) => ({ message: `only the card for ${version} declares ${quoted(uri, SHOWN)}`, hint }))
   const differing = recent.extensions.flatMap(({ uri, required }) => {
     const twin = old.extensions.find(one => one.uri === uri)
-    return twin === undefined || twin.required === required ? [] : [{ message: `only the card for ${required ? '1.0' : '0.3'} requires ${quoted(uri, SHOWN)}`, hint }]
+    return twin === undefined || twin.required === required
+      ? []
+      : [{ message: `only the card for ${required ? '1.0' : '0.3'} requires ${quoted(uri, SHOWN)}`, hint }]
   })
   return [...only(old, recent, '0.3'), ...only(recent, old, '1.0'), ...differing]
 }

@@ -48,21 +48,25 @@ export function mapEach (interfaces: readonly CardInterface[], scope: PathScope,
     const upstreamPath = trimSlash(url.pathname)
     const problem = checkCardPath(pathText(text)) ?? scope.problem(upstreamPath)
     if (problem !== null) {
-      conflicts.push(`${shown} is not carried: ${problem}`)
+      conflicts.push(`${shown} is not served: ${problem}`)
       return null
     }
     const publicPath = publicPathOf(canonicalPath(upstreamPath), base)
     if (CARD_PATHS.includes(publicPath)) {
-      conflicts.push(`${shown} is not carried: the gateway serves the card at that path`)
+      conflicts.push(`${shown} is not served: the gateway serves the card at that path`)
       return null
     }
     const owner = taken.get(publicPath)
     if (owner !== undefined && owner !== upstreamPath) {
-      conflicts.push(`${shown} is not carried: its public path "${publicPath || '/'}" already stands for "${owner || '/'}"; choose an upstream.url that keeps them apart`)
+      conflicts.push(
+        `${shown} is not served: its public path "${publicPath || '/'}" already belongs to "${owner || '/'}"; choose an upstream.url that separates them`
+      )
       return null
     }
     taken.set(publicPath, upstreamPath)
-    if (url.search !== '' || url.hash !== '' || /[?#]$/.test(text)) conflicts.push(`${shown} is carried without the query or fragment of its URL`)
+    if (url.search !== '' || url.hash !== '' || /[?#]$/.test(text)) {
+      conflicts.push(`${shown} is served without the query or fragment of its URL`)
+    }
     return { binding, version, tenant, upstreamPath: upstreamPath || '/', dialPath: url.pathname, publicPath, url: text }
   })
 }
@@ -89,7 +93,7 @@ function publicPathOf (path: string, base: string): string {
 }
 
 /** Returns the path of a URL as written in the card. */
-export function pathText (text: string): string {
+function pathText (text: string): string {
   const rest = text.replace(AUTHORITY, '')
   const end = rest.search(/[?#]/)
   return end === -1 ? rest : rest.slice(0, end)

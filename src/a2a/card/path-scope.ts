@@ -32,7 +32,9 @@ export class PathScope {
     const own = this.own.filter(base => isAtOrBelow(canonical, base))
     if (own.length === 0) return `its path is not below that of upstream.url, "${this.base}"; card.interfaces can allow it`
     const other = this.ownerOf(canonical, own)
-    return other === null ? null : `its path is below "${other}", where the upstream.url of another agent leads; card.interfaces can allow it`
+    return other === null
+      ? null
+      : `its path is below "${other}", the path of the upstream.url of another agent; card.interfaces can allow it`
   }
 
   /**

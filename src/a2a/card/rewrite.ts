@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { CardAdditions } from './additions.js'
 import { withAdditions } from './additions.js'
-import { isObject, placeInterfaces, TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from './interfaces.js'
+import { placeInterfaces, TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from './interfaces.js'
 import type { CardInterface, PlacedInterface } from './interfaces.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject } from '../../wire/json/object.js'
 import { mapEach, publicUrlOf } from './map.js'
 import type { MappedInterface } from './map.js'
 import type { PathScope } from './path-scope.js'
@@ -29,13 +31,11 @@ export interface RenderedCard {
   readonly etag: string
 }
 
-type Json = Readonly<Record<string, unknown>>
-
 /**
  * Returns the card as the gateway serves it, public or extended, of any generation. URLs of carried interfaces point to the gateway. Other
  * interfaces are removed, because clients would bypass the gateway through them. Additions are applied. Everything else stays unchanged.
  */
-export function rewriteCard (agents: Json, options: RewriteOptions): Record<string, unknown> {
+export function rewriteCard (agents: JsonObject, options: RewriteOptions): Record<string, unknown> {
   if (options.signature === 'verbatim') return agents
   const raw = options.additions === undefined ? agents : withAdditions(agents, options.additions)
   const placed = placeInterfaces(raw)
@@ -68,7 +68,7 @@ export function rewriteCard (agents: Json, options: RewriteOptions): Record<stri
 }
 
 /** Returns the bytes to serve and their ETag. With `verbatim` the bytes are the agent's own. */
-export function renderCard (source: { readonly bytes: Buffer, readonly raw: Json }, options: RewriteOptions): RenderedCard {
+export function renderCard (source: { readonly bytes: Buffer, readonly raw: JsonObject }, options: RewriteOptions): RenderedCard {
   const bytes = options.signature === 'verbatim'
     ? source.bytes
     : Buffer.from(JSON.stringify(rewriteCard(source.raw, options)))
@@ -76,7 +76,7 @@ export function renderCard (source: { readonly bytes: Buffer, readonly raw: Json
 }
 
 /** Computes a strong ETag. 160 bits of SHA-256 are enough to distinguish cards. */
-export function etagOf (bytes: Uint8Array): string {
+function etagOf (bytes: Uint8Array): string {
   return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`
 }
 

@@ -2,6 +2,8 @@
  * Reads one request body into a call: strict JSON, envelope, operation and message view, in the order of the reference §10.1. The function
  * is pure: the same bytes give the same call, for the proxy and for every offline tool.
  */
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject } from '../../wire/json/object.js'
 import type { JsonLimits } from '../../wire/json/json.js'
 import { parseStrict } from '../../wire/json/json.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
@@ -9,8 +11,6 @@ import { isJsonContentType } from '../../wire/media-type.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import { idToken, readEnvelope } from './envelope.js'
 import type { Reason } from '../errors.js'
-import type { JsonObject } from '../fields.js'
-import { isObject } from '../fields.js'
 import type { RequestView } from './message.js'
 import { viewRequest } from './message.js'
 import type { Operation } from '../operations.js'
@@ -74,12 +74,30 @@ function readRpcCall (input: CallInput): Call {
   const typeProblem = contentTypeProblem(input)
   if (typeProblem !== null) return blank(version, 'Other', typeProblem)
   const parsed = parseStrict(bytes, input.limits)
-  if (!parsed.ok) return blank(version, 'Other', { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
+  if (!parsed.ok) {
+    return blank(version, 'Other', {
+      reason: 'PARSE_ERROR',
+      rule: 'json',
+      path: '',
+      message: `The body is not acceptable JSON: ${parsed.problem.message}.`
+    })
+  }
   const id = (): string => idToken(bytes, parsed.value)
   const read = readEnvelope(parsed.value)
   if (!read.ok) {
     const { reason, path, message } = read.problem
-    return { version, operation: 'Other', method: null, id, idValue: null, request: null, extensionBody: undefined, view: null, inexact: null, problem: { reason, rule: 'envelope', path, message } }
+    return {
+      version,
+      operation: 'Other',
+      method: null,
+      id,
+      idValue: null,
+      request: null,
+      extensionBody: undefined,
+      view: null,
+      inexact: null,
+      problem: { reason, rule: 'envelope', path, message }
+    }
   }
   const { envelope } = read
   const operation = operationOfMethod(envelope.method, version)
@@ -106,8 +124,20 @@ function unknownMethod (method: string, version: Version): CallProblem {
   if (operationOfMethod(method, other) !== null) {
     // Spec 1.0 §3.6: an absent or empty A2A-Version means 0.3, so a 1.0 method without the header is a version error (decision 6).
     return other === '1.0'
-      ? { reason: 'VERSION_NOT_SUPPORTED', rule: 'version', path: 'header A2A-Version', message: 'The method is one of A2A 1.0, but the request does not say so: a request without the header A2A-Version is A2A 0.3. Send the header "A2A-Version: 1.0".' }
-      : { reason: 'METHOD_NOT_FOUND', rule: 'method', path, message: 'The method is one of A2A 0.3, but the request says A2A-Version 1.0. Use the 1.0 method name, or send no A2A-Version header.' }
+      ? {
+          reason: 'VERSION_NOT_SUPPORTED',
+          rule: 'version',
+          path: 'header A2A-Version',
+          message:
+            'The method belongs to A2A 1.0, but a request without the header A2A-Version is A2A 0.3. Send the header "A2A-Version: 1.0".'
+        }
+      : {
+          reason: 'METHOD_NOT_FOUND',
+          rule: 'method',
+          path,
+          message:
+            'The method belongs to A2A 0.3, but the header A2A-Version of the request is 1.0. Use the 1.0 method name, or send no A2A-Version header.'
+        }
   }
   return { reason: 'METHOD_NOT_FOUND', rule: 'unknown-method', path, message: `The method is not an operation of A2A ${version}.` }
 }
@@ -116,20 +146,50 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   const { bytes } = input
   if (bytes.length === 0) {
     return carriesMessage(operation)
-      ? blank(input.version, operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: 'The body is empty; send the message as a JSON object.' })
+      ? blank(input.version, operation, {
+        reason: 'PARSE_ERROR',
+        rule: 'json',
+        path: '',
+        message: 'The body is empty; send the message as a JSON object.'
+      })
       : blank(input.version, operation, null)
   }
   const typeProblem = contentTypeProblem(input)
   if (typeProblem !== null) return blank(input.version, operation, typeProblem)
   const parsed = parseStrict(bytes, input.limits)
-  if (!parsed.ok) return blank(input.version, operation, { reason: 'PARSE_ERROR', rule: 'json', path: '', message: `The body is not acceptable JSON: ${parsed.problem.message}.` })
+  if (!parsed.ok) {
+    return blank(input.version, operation, {
+      reason: 'PARSE_ERROR',
+      rule: 'json',
+      path: '',
+      message: `The body is not acceptable JSON: ${parsed.problem.message}.`
+    })
+  }
   if (operation === 'Extension') return readExtensionBody(input.version, parsed.value, parsed.inexact ?? null)
   // The Go SDK sends `null` when there is no data to send.
   if (parsed.value === null && !carriesMessage(operation)) return blank(input.version, operation, null)
-  if (!isObject(parsed.value)) return blank(input.version, operation, { reason: 'INVALID_REQUEST', rule: 'envelope', path: '', message: 'The body must be one JSON object.' })
+  if (!isObject(parsed.value)) {
+    return blank(input.version, operation, {
+      reason: 'INVALID_REQUEST',
+      rule: 'envelope',
+      path: '',
+      message: 'The body must be one JSON object.'
+    })
+  }
   const body: JsonObject = parsed.value
   const view = carriesMessage(operation) ? viewRequest(body, '', input.version, 'HTTP+JSON') : null
-  return { version: input.version, operation, method: null, id: NO_ID, idValue: null, request: { object: body, path: '' }, extensionBody: undefined, view, inexact: parsed.inexact ?? null, problem: null }
+  return {
+    version: input.version,
+    operation,
+    method: null,
+    id: NO_ID,
+    idValue: null,
+    request: { object: body, path: '' },
+    extensionBody: undefined,
+    view,
+    inexact: parsed.inexact ?? null,
+    problem: null
+  }
 }
 
 /**
@@ -142,7 +202,18 @@ function readExtensionBody (version: Version, body: unknown, inexact: InexactNum
 }
 
 function blank (version: Version, operation: Operation, problem: CallProblem | null): Call {
-  return { version, operation, method: null, id: NO_ID, idValue: null, request: null, extensionBody: undefined, view: null, inexact: null, problem }
+  return {
+    version,
+    operation,
+    method: null,
+    id: NO_ID,
+    idValue: null,
+    request: null,
+    extensionBody: undefined,
+    view: null,
+    inexact: null,
+    problem
+  }
 }
 
 function contentTypeProblem (input: CallInput): CallProblem | null {

@@ -2,13 +2,15 @@
  * The message view: one shape for 0.3 `kind` parts, 1.0 oneof parts, ProtoJSON snake_case and 0.3 REST `content`. Rules read only this
  * view. Paths name the client's own fields.
  */
-import type { FieldProblem, JsonObject } from '../fields.js'
-import { addProblem, Fields, FieldSet, isObject, mustBeCamelCase, own } from '../fields.js'
+import type { FieldProblem } from '../fields.js'
+import { addProblem, Fields, FieldSet, mustBeCamelCase } from '../fields.js'
 import { ANY } from '../json-types.js'
 import type { Members } from '../members.js'
 import { membersOf } from '../members.js'
 import { checkFile, isWrapped, WRAPPER, wrapperFlag } from './part-checks.js'
 import type { Binding, Version } from '../versions.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject, own } from '../../wire/json/object.js'
 import type { JsonPath } from '../../wire/json/edit.js'
 
 /** Places at which a part may state its media type. Agents differ on the places that they read. */
@@ -96,8 +98,13 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
   let field = 'message'
   // proto 0.3.0 names the field `request`, with json_name `message`. ProtoJSON parsers read both names.
   if (version === '0.3' && binding === 'HTTP+JSON' && isObject(request.get('request'))) {
-    if (request.get('message') !== undefined) addProblem(problems, request.pathOf('request'), 'stands beside "message", another spelling of the same field; send only "message"')
-    else field = 'request'
+    if (request.get('message') !== undefined) {
+      addProblem(
+        problems,
+        request.pathOf('request'),
+        'occurs together with "message", another spelling of the same field; send only "message"'
+      )
+    } else field = 'request'
   }
   const raw = request.get(field)
   if (!isObject(raw)) return null
@@ -116,7 +123,7 @@ function viewMessage (request: Fields, version: Version, binding: Binding, probl
 function mustBeWrapped ({ isData, data, dataPath, dataSteps }: PartView, problems: FieldProblem[]): void {
   if (!isData || data === undefined || data === null || dataSteps === WRAPPED_DATA) return
   if (!isObject(data) || Object.keys(data).length > 0) {
-    addProblem(problems, dataPath, 'must hold the document in a member "data", as this binding has it')
+    addProblem(problems, dataPath, 'must contain the document in a member "data", as this binding requires')
   }
 }
 
@@ -127,7 +134,13 @@ function mustBeWrapped ({ isData, data, dataPath, dataSteps }: PartView, problem
 function mustBeUnwrapped ({ data, dataPath, dataSteps }: PartView, problems: FieldProblem[]): void {
   if (dataSteps !== DATA || !isObject(data)) return
   const inner = own(data, 'data')
-  if (typeof inner === 'object' && inner !== null) addProblem(problems, dataPath, 'holds a member "data" in a part with a kind, which some clients take for the whole document; leave "kind" out, and wrap the document as this binding has it')
+  if (typeof inner === 'object' && inner !== null) {
+    addProblem(
+      problems,
+      dataPath,
+      'contains a member "data" in a part with a kind, and some clients read that member as the whole document; remove "kind", and wrap the document as this binding requires'
+    )
+  }
 }
 
 /**
@@ -139,7 +152,14 @@ function mustBeUnwrapped ({ data, dataPath, dataSteps }: PartView, problems: Fie
 export function viewContent (fields: Fields, steps: JsonPath, members: Members, problems: FieldProblem[], proto = false): ContentView {
   const extensions = fields.get('extensions')
   const { parts, list } = viewParts(fields, members, proto, problems)
-  return { fields, path: fields.path, steps, listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : NONE, parts, list }
+  return {
+    fields,
+    path: fields.path,
+    steps,
+    listed: Array.isArray(extensions) ? extensions.filter(uri => typeof uri === 'string') : NONE,
+    parts,
+    list
+  }
 }
 
 /** Returns the presence of a field. ProtoJSON treats null and the empty string as absent. */
@@ -152,7 +172,7 @@ function viewParts (message: Fields, members: Members, proto: boolean, problems:
   const parts = message.get('parts')
   const content = message.get('content')
   if (parts !== undefined && content !== undefined && version === '0.3') {
-    addProblem(problems, message.pathOf('content'), 'stands beside "parts"; send only the one that this binding defines')
+    addProblem(problems, message.pathOf('content'), 'occurs together with "parts"; send only the one that this binding defines')
   }
   const nested = version === '0.3' && !Array.isArray(parts) && Array.isArray(content)
   const list = nested ? content : parts
@@ -191,23 +211,35 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
     // Every SDK reads a null sibling as absent, so null does not count as a second member.
     if (value === undefined || value === null) continue
     several = present !== null
-    if (several) addProblem(problems, path, `holds both "${present}" and "${member}"; a part has exactly one of ${members.join(', ')}`)
+    if (several) addProblem(problems, path, `contains both "${present}" and "${member}"; a part has exactly one of ${members.join(', ')}`)
     present ??= member
   }
   const kind = own(part.object, 'kind')
   if (version === '0.3' && !several && kind !== present && (kind === 'text' || kind === 'file' || kind === 'data')) {
-    if (present !== null) addProblem(problems, path, `says kind "${kind}" and carries "${present}"; make them agree`)
+    if (present !== null) addProblem(problems, path, `has kind "${kind}" but contains "${present}"; make them agree`)
     // A text part without its member is an empty text: writers omit empty members. With members of 1.0, a reader of 1.0 finds a file.
     else if (kind === 'text' && FILE_OF_1_0.some(member => own(part.object, member) !== undefined && own(part.object, member) !== null)) {
-      addProblem(problems, path, 'says kind "text" and carries a file of A2A 1.0; make them agree')
-    } else if (kind === 'file' || (kind === 'data' && part.key('data') === null)) addProblem(problems, path, `says kind "${kind}" and carries none; add the member "${kind}"`)
+      addProblem(problems, path, 'has kind "text" but contains a file of A2A 1.0; make them agree')
+    } else if (kind === 'file' || (kind === 'data' && part.key('data') === null)) {
+      addProblem(problems, path, `has kind "${kind}" but lacks its content; add the member "${kind}"`)
+    }
   }
   const isData = present === 'data' || (present === null && part.key('data') !== null)
   if (!isData) {
     const metadata = part.get('metadata')
     if (isObject(metadata)) Fields.read(metadata, known.partMetadata, part.pathOf('metadata'), problems)
     checkFile(part, known, problems)
-    return { fields: part, path, index, isData: false, data: undefined, dataPath: part.pathOf('data'), dataSteps: DATA, mediaTypes: NONE, ambiguity: null }
+    return {
+      fields: part,
+      path,
+      index,
+      isData: false,
+      data: undefined,
+      dataPath: part.pathOf('data'),
+      dataSteps: DATA,
+      mediaTypes: NONE,
+      ambiguity: null
+    }
   }
   let data = part.get('data')
   let dataPath = part.pathOf('data')
@@ -224,11 +256,17 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
       data = data.value
       dataPath = `${dataPath}.value`
       dataSteps = FLAGGED_DATA
-    } else addProblem(problems, part.pathOf('metadata'), `says "${WRAPPER}" of data that is not just one "value" other than an object; leave it out`)
+    } else {
+      addProblem(
+        problems,
+        part.pathOf('metadata'),
+        `contains "${WRAPPER}", but the data does not consist of one "value" that is not an object; leave it out`
+      )
+    }
   }
   const ambiguity = version === '0.3' && !nested && kind !== 'data'
-    ? 'carries "data" without kind "data", so some agents do not read it as data; set kind to "data"'
-    : data === null || data === undefined ? 'carries null as data, which some agents read as no data; send a value' : null
+    ? 'contains "data" without kind "data", so some agents do not read it as data; set kind to "data"'
+    : data === null || data === undefined ? 'contains null as data, which some agents read as no data; send a value' : null
   return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, known, problems), ambiguity }
 }
 

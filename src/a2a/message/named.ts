@@ -4,7 +4,8 @@
  */
 import type { Call } from './call.js'
 import type { FieldProblem } from '../fields.js'
-import { addProblem, Fields, isObject, mustBeCamelCase } from '../fields.js'
+import { addProblem, Fields, mustBeCamelCase } from '../fields.js'
+import { isObject } from '../../wire/json/object.js'
 import { membersOf } from '../members.js'
 import type { Operation } from '../operations.js'
 import { carriesMessage } from '../operations.js'
@@ -24,7 +25,12 @@ const TASK_ID = ['taskId'] as const
 
 /** Operations whose request names the task as `id`. The other operations on tasks name it as `taskId`. */
 const OF_TASK: ReadonlySet<Operation> = new Set<Operation>(['GetTask', 'CancelTask', 'SubscribeToTask'])
-const OF_CONFIG: ReadonlySet<Operation> = new Set<Operation>(['CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig'])
+const OF_CONFIG: ReadonlySet<Operation> = new Set<Operation>([
+  'CreateTaskPushNotificationConfig',
+  'GetTaskPushNotificationConfig',
+  'ListTaskPushNotificationConfigs',
+  'DeleteTaskPushNotificationConfig'
+])
 
 /**
  * Finds an ambiguous name.
@@ -54,7 +60,9 @@ function ofBody ({ operation, version, request }: Call, address: Address | null)
   if (version === '0.3' && address === null) mustBeCamelCase(fields, TASK_ID, problems)
   const text = (name: string): string | null => fields.get(name) as string | null | undefined || null
   const differ = (name: string, one: string | null, other: string | null, than: string): void => {
-    if (one !== null && other !== null && one !== other) addProblem(problems, fields.pathOf(name), `names another task than ${than}; name it once`)
+    if (one !== null && other !== null && one !== other) {
+      addProblem(problems, fields.pathOf(name), `names another task than ${than}; name it once`)
+    }
   }
   if (problems.length === 0 && version === '0.3' && OF_CONFIG.has(operation)) differ('taskId', text('taskId'), text('id'), '"id"')
   if (problems.length === 0 && address !== null) {
@@ -73,5 +81,13 @@ function checkTenant (operation: Operation, ofPath: string | null, fields: Field
   const tenant = fields.get('tenant')
   if (typeof tenant !== 'string' || tenant === '') return
   if (ofPath === null && operation === 'CreateTaskPushNotificationConfig') return
-  if (ofPath === null || decodeURIComponent(ofPath) !== tenant) addProblem(problems, fields.pathOf('tenant'), ofPath === null ? 'is read by some agents only; send the tenant in the path' : 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body')
+  if (ofPath === null || decodeURIComponent(ofPath) !== tenant) {
+    addProblem(
+      problems,
+      fields.pathOf('tenant'),
+      ofPath === null
+        ? 'is read by some agents only; send the tenant in the path'
+        : 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body'
+    )
+  }
 }

@@ -1,7 +1,8 @@
 /** One shape for requests of both generations and bindings, for the `match` schemas of policies. */
 import type { Call } from './call.js'
-import type { Fields, JsonObject } from '../fields.js'
-import { isObject, own } from '../fields.js'
+import type { Fields } from '../fields.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject, own } from '../../wire/json/object.js'
 import type { ContentView, PartView } from './message.js'
 import { presence } from './message.js'
 
@@ -64,7 +65,17 @@ function addText (fields: Fields, name: string, out: Record<string, unknown>): v
   if (value !== undefined && value !== null) out[name] = value
 }
 
-const FILE_MEMBERS = [['uri', 'url'], ['fileWithUri', 'url'], ['file_with_uri', 'url'], ['bytes', 'raw'], ['fileWithBytes', 'raw'], ['file_with_bytes', 'raw'], ['name', 'filename'], ['mimeType', 'mediaType'], ['mime_type', 'mediaType']] as const
+const FILE_MEMBERS = [
+  ['uri', 'url'],
+  ['fileWithUri', 'url'],
+  ['file_with_uri', 'url'],
+  ['bytes', 'raw'],
+  ['fileWithBytes', 'raw'],
+  ['file_with_bytes', 'raw'],
+  ['name', 'filename'],
+  ['mimeType', 'mediaType'],
+  ['mime_type', 'mediaType']
+] as const
 
 /** Adds the members of a 0.3 FilePart, which 1.0 moved to the part itself. */
 function addFile (file: JsonObject, out: Record<string, unknown>): void {

@@ -1,6 +1,8 @@
 /** Checks for files and wrapped data that only some readers recognise. */
-import type { FieldProblem, JsonObject } from '../fields.js'
-import { addProblem, Fields, isObject, own } from '../fields.js'
+import type { FieldProblem } from '../fields.js'
+import { addProblem, Fields } from '../fields.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject, own } from '../../wire/json/object.js'
 import type { Members } from '../members.js'
 
 const FILE_MEMBERS = ['uri', 'bytes', 'fileWithUri', 'fileWithBytes'] as const
@@ -11,7 +13,9 @@ export function checkFile (part: Fields, members: Members, problems: FieldProble
   if (!isObject(raw)) return
   const file = Fields.read(raw, members.file, part.pathOf('file'), problems)
   const held = FILE_MEMBERS.filter(member => file.key(member) !== null)
-  if (held.length > 1) addProblem(problems, file.path, `holds both "${held[0]}" and "${held[1]}"; a file has exactly one of ${FILE_MEMBERS.join(', ')}`)
+  if (held.length > 1) {
+    addProblem(problems, file.path, `contains both "${held[0]}" and "${held[1]}"; a file has exactly one of ${FILE_MEMBERS.join(', ')}`)
+  }
 }
 
 /** Key in a part's metadata (JavaScript SDK 1.3.0 and Python SDK 1.x, compatibility with 0.3). */

@@ -2,8 +2,10 @@
  * Reads an agent's response, in both generations and bindings: envelope, error, results. Shapes: spec 0.3.0 §7, A2A 1.0.1 §9.4 and §11,
  * proto 1.0.1 SendMessageResponse and StreamResponse.
  */
-import type { FieldProblem, JsonObject } from '../fields.js'
-import { Fields, isObject, isSameField, own } from '../fields.js'
+import type { FieldProblem } from '../fields.js'
+import { Fields, isSameField } from '../fields.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject, own } from '../../wire/json/object.js'
 import { membersOf, RPC_RESPONSE } from '../members.js'
 import type { Operation } from '../operations.js'
 import { isBareTask, isResult, readResult, readTask } from './result-shapes.js'
@@ -31,7 +33,7 @@ export function viewResponse (value: unknown, options: ResponseOptions): Respons
 }
 
 function viewRpc (value: unknown, options: ResponseOptions): ResponseView {
-  if (!isObject(value)) return faulty('', 'is no JSON-RPC 2.0 object')
+  if (!isObject(value)) return faulty('', 'is not a JSON-RPC 2.0 object')
   const problems: FieldProblem[] = []
   Fields.read(value, RPC_RESPONSE, '', problems)
   if (own(value, 'jsonrpc') !== '2.0') return faulty('jsonrpc', 'must be the string "2.0"', problems)
@@ -39,7 +41,9 @@ function viewRpc (value: unknown, options: ResponseOptions): ResponseView {
   const error = own(value, 'error')
   const isError = error !== undefined && error !== null
   const result = own(value, 'result')
-  if (isError && result !== undefined && result !== null) return faulty('error', 'stands beside "result"; an answer has exactly one of them', problems)
+  if (isError && result !== undefined && result !== null) {
+    return faulty('error', 'occurs together with "result"; a response has exactly one of them', problems)
+  }
   if (!isError && !Object.hasOwn(value, 'result')) return faulty('', 'has neither "result" nor "error"', problems)
   const id = own(value, 'id') ?? null
   // JSON-RPC 2.0 §5: the id is null when an error prevented the agent from reading the id.
@@ -64,7 +68,21 @@ function isRestError (body: JsonObject): boolean {
   return typeof own(body, 'code') === 'number' && typeof own(body, 'message') === 'string'
 }
 
-const RESULTS = ['task', 'message', 'msg', 'statusUpdate', 'artifactUpdate', 'tasks', 'status', 'artifact', 'artifacts', 'history', 'parts', 'content', 'metadata']
+const RESULTS = [
+  'task',
+  'message',
+  'msg',
+  'statusUpdate',
+  'artifactUpdate',
+  'tasks',
+  'status',
+  'artifact',
+  'artifacts',
+  'history',
+  'parts',
+  'content',
+  'metadata'
+]
 
 /** True when a client might read a member of the body as a result: clients of successful calls do not look for errors. */
 function holdsResult (body: JsonObject): boolean {
@@ -81,7 +99,7 @@ function viewResults (place: Place, options: ResponseOptions, problems: FieldPro
     case 'GetTask':
     case 'CancelTask': {
       const task = isObject(place.value) ? readTask(place.value, place, options, problems) : null
-      return task === null ? faulty(place.path, 'is no Task', problems) : read([task], problems)
+      return task === null ? faulty(place.path, 'is not a Task', problems) : read([task], problems)
     }
     case 'ListTasks':
       return viewTasks(place, options, problems)
@@ -96,24 +114,30 @@ function viewResults (place: Place, options: ResponseOptions, problems: FieldPro
 function wrapped (place: Place, options: ResponseOptions, updates: boolean, problems: FieldProblem[]): ResponseView {
   const results = isObject(place.value) ? readResult(place.value, place, options, updates, problems) : NONE
   if (results.length > 0) return read(results, problems)
-  const words = updates ? 'is no Task, no Message and no update of a Task' : 'is neither a Task nor a Message'
-  return faulty(place.path, options.version === '1.0' ? `${words}: it holds none of ${updates ? '"task", "message", "statusUpdate" and "artifactUpdate"' : '"task" and "message"'}` : words, problems)
+  const words = updates ? 'is not a Task, a Message or an update of a Task' : 'is neither a Task nor a Message'
+  return faulty(
+    place.path,
+    options.version === '1.0'
+      ? `${words}: it has none of ${updates ? '"task", "message", "statusUpdate" and "artifactUpdate"' : '"task" and "message"'}`
+      : words,
+    problems
+  )
 }
 
 function viewTasks (place: Place, options: ResponseOptions, problems: FieldProblem[]): ResponseView {
-  if (!isObject(place.value)) return faulty(place.path, 'is no list of Tasks', problems)
+  if (!isObject(place.value)) return faulty(place.path, 'is not a list of Tasks', problems)
   const fields = Fields.read(place.value, membersOf(options.version, options.binding).taskList, place.path, problems)
   const tasks = fields.get('tasks')
   // ProtoJSON omits empty lists.
   if (tasks === undefined || tasks === null) return read(NONE, problems)
   const path = fields.pathOf('tasks')
-  if (!Array.isArray(tasks)) return faulty(path, 'is no list of Tasks', problems)
+  if (!Array.isArray(tasks)) return faulty(path, 'is not a list of Tasks', problems)
   const results: ResultView[] = []
   for (let i = 0; i < tasks.length; i++) {
     const one: unknown = tasks[i]
     const at: Place = { value: one, path: `${path}[${i}]`, steps: [...place.steps, fields.key('tasks') ?? 'tasks', i] }
     const task = isObject(one) ? readTask(one, at, options, problems) : null
-    if (task === null) return faulty(at.path, 'is no Task', problems)
+    if (task === null) return faulty(at.path, 'is not a Task', problems)
     results.push(task)
   }
   return read(results, problems)

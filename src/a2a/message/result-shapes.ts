@@ -2,10 +2,12 @@
  * Reads messages, tasks and their updates as agents of both generations and bindings write them: bare, by `kind`, or wrapped in a member
  * with their name.
  */
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject, own } from '../../wire/json/object.js'
 import type { JsonPath } from '../../wire/json/edit.js'
-import type { FieldProblem, JsonObject } from '../fields.js'
+import type { FieldProblem } from '../fields.js'
 import type { FieldSet } from '../fields.js'
-import { addProblem, Fields, isObject, memberPath, own, snakeCase } from '../fields.js'
+import { addProblem, Fields, memberPath, snakeCase } from '../fields.js'
 import type { Members } from '../members.js'
 import { membersOf } from '../members.js'
 import type { ContentView } from './message.js'
@@ -22,17 +24,29 @@ export interface Place {
   readonly steps: JsonPath
 }
 
+interface ObjectPlace extends Place { readonly value: JsonObject }
+
 export interface Style { readonly binding: Binding, readonly version: Version }
 
 /** Key in `Members` for each kind of result. */
 const FIELDS = { task: 'task', message: 'message', statusUpdate: 'update', artifactUpdate: 'update' } as const
 
 /** Kinds of 0.3, from types.ts 0.3.0. */
-const KINDS: ReadonlyMap<unknown, ResultKind> = new Map([['task', 'task'], ['message', 'message'], ['status-update', 'statusUpdate'], ['artifact-update', 'artifactUpdate']])
+const KINDS: ReadonlyMap<unknown, ResultKind> = new Map([
+  ['task', 'task'],
+  ['message', 'message'],
+  ['status-update', 'statusUpdate'],
+  ['artifact-update', 'artifactUpdate']
+])
 
 type Member = readonly [name: string, kind: ResultKind]
 
-const MEMBERS_1_0: readonly Member[] = [['task', 'task'], ['message', 'message'], ['statusUpdate', 'statusUpdate'], ['artifactUpdate', 'artifactUpdate']]
+const MEMBERS_1_0: readonly Member[] = [
+  ['task', 'task'],
+  ['message', 'message'],
+  ['statusUpdate', 'statusUpdate'],
+  ['artifactUpdate', 'artifactUpdate']
+]
 /** proto 0.3.0 names the message `msg`, with json_name `message`. */
 const MEMBERS_0_3: readonly Member[] = [...MEMBERS_1_0, ['msg', 'message']]
 
@@ -46,12 +60,13 @@ export function readResult (object: JsonObject, place: Place, style: Style, upda
   const named = old ? own(object, 'kind') : undefined
   const kind = KINDS.get(named)
   const found: ResultView[] = []
-  const take = (kind: ResultKind, value: JsonObject, path: string, steps: JsonPath): void => {
-    if (updates || kind === 'task' || kind === 'message') found.push(view(kind, value, path, steps, style, problems))
+  const take = (kind: ResultKind, at: ObjectPlace): void => {
+    if (updates || kind === 'task' || kind === 'message') found.push(view(kind, at, style, problems))
   }
+  const here = { value: object, path: place.path, steps: place.steps }
   // An object with an unknown kind is no result to any client.
   if (typeof named === 'string' && kind === undefined) return found
-  if (kind !== undefined) take(kind, object, place.path, place.steps)
+  if (kind !== undefined) take(kind, here)
   if (kind !== undefined && style.binding === 'JSONRPC') return found
 
   const fields = Fields.read(object, membersOf(style.version, style.binding).wrapper, place.path, problems)
@@ -59,21 +74,21 @@ export function readResult (object: JsonObject, place: Place, style: Style, upda
   for (const [name, kind] of old ? MEMBERS_0_3 : MEMBERS_1_0) {
     const value = fields.get(name)
     if (value === undefined || value === null) continue
-    if (first !== null) addProblem(problems, fields.pathOf(name), `stands beside "${first}"; an answer has exactly one of them`)
+    if (first !== null) addProblem(problems, fields.pathOf(name), `occurs together with "${first}"; a response has exactly one of them`)
     first ??= name
     const key = fields.key(name)
-    if (isObject(value) && key !== null) take(kind, value, fields.pathOf(name), [...place.steps, key])
+    if (isObject(value) && key !== null) take(kind, { value, path: fields.pathOf(name), steps: [...place.steps, key] })
   }
   const bare = first === null && old ? bareKind(object, place.path, problems) : null
-  if (bare !== null) take(bare, object, place.path, place.steps)
+  if (bare !== null) take(bare, here)
   return found
 }
 
-/** Reads a bare Task: the response of GetTask and CancelTask, and the element of lists. @returns null when the object is no Task */
+/** Reads a bare Task: the response of GetTask and CancelTask, and the element of lists. @returns null when the object is not a Task */
 export function readTask (object: JsonObject, { path, steps }: Place, style: Style, problems: FieldProblem[]): ResultView | null {
   const kind = style.version === '0.3' ? own(object, 'kind') : undefined
   if (typeof kind === 'string' ? kind !== 'task' : typeof own(object, 'id') !== 'string' && !isObject(own(object, 'status'))) return null
-  return view('task', object, path, steps, style, problems)
+  return view('task', { value: object, path, steps }, style, problems)
 }
 
 /** True when the object is certainly a result in some generation: an object of another origin is unlikely to look like one. */
@@ -118,13 +133,15 @@ function bareKind (object: JsonObject, path: string, problems: FieldProblem[]): 
   }
   if (looksLike(object, 'artifactUpdate')) kinds.push('artifactUpdate')
   if (isContainer(own(object, 'parts')) || isContainer(own(object, 'content'))) kinds.push('message')
-  if (kinds.length > 1) addProblem(problems, memberPath(path, 'kind'), 'is missing where the other members do not tell what it is; say what it is')
+  if (kinds.length > 1) {
+    addProblem(problems, memberPath(path, 'kind'), 'is missing, and the other members do not determine the kind of result; add it')
+  }
   return kinds[0] ?? null
 }
 
-function view (kind: ResultKind, object: JsonObject, path: string, steps: JsonPath, style: Style, problems: FieldProblem[]): ResultView {
+function view (kind: ResultKind, { value, path, steps }: ObjectPlace, style: Style, problems: FieldProblem[]): ResultView {
   const members = membersOf(style.version, style.binding)
-  return new Result(kind, Fields.read(object, members[FIELDS[kind]], path, problems), steps, style, problems)
+  return new Result(kind, Fields.read(value, members[FIELDS[kind]], path, problems), steps, style, problems)
 }
 
 const NOTHING: readonly never[] = []
@@ -192,8 +209,13 @@ class Result implements ResultView {
   private statusMessage (status: Fields, steps: JsonPath, problems: FieldProblem[]): ContentView | null {
     let field = 'message'
     if (this.proto && isObject(status.get('update'))) {
-      if (status.get('message') !== undefined) addProblem(problems, status.pathOf('update'), 'stands beside "message", another spelling of the same field; send only "message"')
-      else field = 'update'
+      if (status.get('message') !== undefined) {
+        addProblem(
+          problems,
+          status.pathOf('update'),
+          'occurs together with "message", another spelling of the same field; send only "message"'
+        )
+      } else field = 'update'
     }
     const message = this.child(status, field, this.members.message, problems)
     return message === null ? null : this.authored(message, [...steps, status.key(field) ?? field], problems)

@@ -2,8 +2,9 @@
  * The result view: one shape for the responses of agents in both generations and bindings. Rules read only this view. Paths name the
  * agent's own fields.
  */
+import type { JsonObject } from '../../wire/json/object.js'
 import type { JsonPath } from '../../wire/json/edit.js'
-import type { FieldProblem, Fields, JsonObject } from '../fields.js'
+import type { FieldProblem, Fields } from '../fields.js'
 import type { ContentView } from './message.js'
 import type { TaskState } from '../task-state.js'
 
@@ -52,5 +53,5 @@ export interface ResponseView {
   readonly problems: readonly FieldProblem[]
 }
 
-/** Input of `match` schemas and `select.event`; docs/how-it-decides.md describes it. */
+/** Input of `match` schemas and `select.event`; docs/decisions.md describes it. */
 export type NormalisedResult = JsonObject

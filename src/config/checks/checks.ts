@@ -41,7 +41,10 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
-    ...agents.flatMap((agent, index) => [...uselessTls(mapping(agent), ['agents', index]), ...tooFewConnections(mapping(agent), ['agents', index])]),
+    ...agents.flatMap((agent, index) => [
+      ...uselessTls(mapping(agent), ['agents', index]),
+      ...tooFewConnections(mapping(agent), ['agents', index])
+    ]),
     ...layeredWarnings(context.layers, agents),
     ...unusedPolicies(context.layers, agents)
   ]
@@ -55,9 +58,18 @@ function listeners (server: Mapping): PathProblem[] {
     return a !== null && b !== null && a.port !== 0 && a.port === b.port && a.host === b.host
   }
   return [
-    ...same('listen', 'admin') ? [fault(['server', 'admin'], 'server.listen and server.admin are the same address', 'the admin listener needs one of its own')] : [],
-    ...['listen', 'admin'].filter((key) => same(key, 'metrics'))
-      .map((key) => fault(['server', 'metrics'], `server.${key} and server.metrics are the same address`, 'the listener for metrics needs one of its own'))
+    ...(same('listen', 'admin')
+      ? [fault(['server', 'admin'], 'server.listen and server.admin are the same address', 'the admin listener needs its own address')]
+      : []),
+    ...['listen', 'admin']
+      .filter(key => same(key, 'metrics'))
+      .map(key =>
+        fault(
+          ['server', 'metrics'],
+          `server.${key} and server.metrics are the same address`,
+          'the listener for metrics needs its own address'
+        )
+      )
   ]
 }
 
@@ -77,7 +89,11 @@ function twins (agents: readonly unknown[]): PathProblem[] {
       const route = `${host?.toLowerCase() ?? '*'} ${path}`
       const twin = routes.get(route)
       if (twin === undefined) routes.set(route, index)
-      else problems.push(fault(['agents', index, 'path'], `agents[${twin}] and agents[${index}] have the same host and path, ${path}`, 'give each its own'))
+      else {
+        problems.push(
+          fault(['agents', index, 'path'], `agents[${twin}] and agents[${index}] have the same host and path, ${path}`, 'give each its own')
+        )
+      }
     }
     return problems
   })
@@ -95,13 +111,19 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
   for (const key of ['ca', 'cert', 'key']) problems.push(...unreadable(tls[key], [...path, 'upstream', 'tls', key], context))
   for (const [one, other] of [['cert', 'key'], ['key', 'cert']] as const) {
     if (typeof tls[one] === 'string' && tls[other] === null) {
-      problems.push(fault([...path, 'upstream', 'tls', one], `${dotted([...path, 'upstream', 'tls', one])} needs ${other} beside it`))
+      problems.push(fault([...path, 'upstream', 'tls', one], `${dotted([...path, 'upstream', 'tls', one])} also needs ${other}`))
     }
   }
   items(agent.passthrough).forEach((prefix, index) => {
     const covered = CARD_PATHS.find((known) => known === prefix || known.startsWith(`${String(prefix)}/`))
     if (covered !== undefined && prefix !== '') {
-      problems.push(fault([...path, 'passthrough', index], `${dotted([...path, 'passthrough', index])} must not cover the card at ${covered}`, 'the gateway serves it'))
+      problems.push(
+        fault(
+          [...path, 'passthrough', index],
+          `${dotted([...path, 'passthrough', index])} must not cover the card at ${covered}`,
+          'the gateway serves it'
+        )
+      )
     }
   })
   return problems
@@ -118,13 +140,25 @@ function additions (card: Mapping, path: Path): PathProblem[] {
   })
   if (card.signature !== 'verbatim') return twice
   const given = ['advertise', 'schemas'].filter((key) => items(card[key]).length > 0 || Object.keys(mapping(card[key])).length > 0)
-  return [...twice, ...given.map((key) => fault([...path, key], `${dotted([...path, key])} contradicts signature: verbatim, which serves the card untouched`, 'remove one of them', 'key'))]
+  return [
+    ...twice,
+    ...given.map(key =>
+      fault(
+        [...path, key],
+        `${dotted([...path, key])} contradicts signature: verbatim, which serves the card unchanged`,
+        'remove one of them',
+        'key'
+      )
+    )
+  ]
 }
 
 function unreadable (value: unknown, path: Path, context: CheckContext): PathProblem[] {
   if (typeof value !== 'string' || value === '' || value.includes('\0')) return []
   const reason = whyUnreadable(resolve(context.baseDir, value))
-  return reason === null ? [] : [fault(path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file')]
+  return reason === null
+    ? []
+    : [fault(path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file')]
 }
 
 function whyUnreadable (file: string): string | null {
@@ -138,9 +172,17 @@ function whyUnreadable (file: string): string | null {
 }
 
 function openProxies (server: Mapping): PathProblem[] {
-  return items(server.trustedProxies).flatMap((entry, index) => typeof entry === 'string' && trustsEveryone(entry)
-    ? [fault(['server', 'trustedProxies', index], `${shown(entry)} trusts the X-Forwarded-* headers of every client`, 'name the proxies in front')]
-    : [])
+  return items(server.trustedProxies).flatMap((entry, index) =>
+    typeof entry === 'string' && trustsEveryone(entry)
+      ? [
+          fault(
+            ['server', 'trustedProxies', index],
+            `${shown(entry)} trusts the X-Forwarded-* headers of every client`,
+            'name the proxies in front'
+          )
+        ]
+      : []
+  )
 }
 
 function uselessTls (agent: Mapping, path: Path): PathProblem[] {
@@ -154,9 +196,17 @@ function uselessTls (agent: Mapping, path: Path): PathProblem[] {
 function tooFewConnections (agent: Mapping, path: Path): PathProblem[] {
   const { connections } = mapping(agent.upstream)
   const { requests, streams } = mapping(agent.concurrency)
-  if (typeof connections !== 'number' || typeof requests !== 'number' || typeof streams !== 'number' || connections >= requests + streams) return []
+  if (typeof connections !== 'number' || typeof requests !== 'number' || typeof streams !== 'number' || connections >= requests + streams) {
+    return []
+  }
   const place = [...path, 'upstream', 'connections']
-  return [fault(place, `${dotted(place)} is less than the ${requests} requests and ${streams} streams that concurrency admits: the others wait for a connection`, `at least ${requests + streams}, or lower concurrency`)]
+  return [
+    fault(
+      place,
+      `${dotted(place)} is less than the ${requests} requests and ${streams} streams that concurrency allows: further calls wait for a connection`,
+      `at least ${requests + streams}, or lower concurrency`
+    )
+  ]
 }
 
 function unusedPolicies (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
@@ -165,5 +215,5 @@ function unusedPolicies (layers: PolicyLayers, agents: readonly unknown[]): Path
     ...layers.fileNames.flatMap((name) => requiredBy(layers.named(name)))
   ])
   return layers.fileNames.filter((name) => !used.has(name)).map((name) =>
-    fault(['extensions', name], `policy ${shown(name)} is in force for no agent`, 'name it in an agent\'s extensions', 'key'))
+    fault(['extensions', name], `policy ${shown(name)} is not in force for any agent`, 'name it in an agent\'s extensions', 'key'))
 }

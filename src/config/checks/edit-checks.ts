@@ -8,10 +8,17 @@ import type { Mapping } from '../yaml/values.js'
 
 export function editProblems (policy: Mapping, path: Path): PathProblem[] {
   return [
-    ...(['request', 'response'] as const).flatMap((key) => items(policy[key]).flatMap((item, index) => mapping(item).verdict === 'strip' ? stripProblems(mapping(item), [...path, key, index]) : [])),
-    ...(mapping(policy.inactive).request === 'strip' ? items(mapping(policy.owns).headers) : [])
-      .flatMap((name, index) => headerProblems(name, [...path, 'owns', 'headers', index])),
-    ...items(policy.inject).flatMap((item, index, all) => injectionProblems(mapping(item), all.slice(0, index).map(mapping), [...path, 'inject', index])),
+    ...(['request', 'response'] as const).flatMap(key =>
+      items(policy[key]).flatMap((item, index) =>
+        mapping(item).verdict === 'strip' ? stripProblems(mapping(item), [...path, key, index]) : []
+      )
+    ),
+    ...(mapping(policy.inactive).request === 'strip' ? items(mapping(policy.owns).headers) : []).flatMap((name, index) =>
+      headerProblems(name, [...path, 'owns', 'headers', index])
+    ),
+    ...items(policy.inject).flatMap((item, index, all) =>
+      injectionProblems(mapping(item), all.slice(0, index).map(mapping), [...path, 'inject', index])
+    ),
     ...(policy.integrity === 'verbatim' ? verbatimProblems(policy, path) : [])
   ]
 }
@@ -25,36 +32,104 @@ function stripProblems (rule: Mapping, at: Path): PathProblem[] {
   const { header, pointer, part, metadata, event } = mapping(rule.select)
   const problems = headerProblems(header, [...at, 'select', 'header'])
   if (mapping(rule.count).min !== undefined) {
-    problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])}: verdict strip cannot mend a lower bound, because removing adds nothing`, 'put the lower bound into a rule of its own', 'key'))
+    problems.push(
+      fault(
+        [...at, 'count', 'min'],
+        `${dotted([...at, 'count', 'min'])}: verdict strip cannot satisfy a lower bound, because it only removes values`,
+        'put the lower bound into a rule of its own',
+        'key'
+      )
+    )
   }
-  const moving = 'removing one moves the next into its place, unjudged'
-  if (mapping(part).take === 'first') problems.push(fault([...at, 'select', 'part', 'take'], `${dotted([...at, 'select', 'part', 'take'])}: verdict strip looks at all parts: ${moving}`, 'remove take'))
-  const steps: [unknown, Path][] = [[pointer, [...at, 'select', 'pointer']], [mapping(metadata).path, [...at, 'select', 'metadata', 'path']]]
+  const moving = 'if one is removed, the next takes its place without an evaluation'
+  if (mapping(part).take === 'first') {
+    problems.push(
+      fault(
+        [...at, 'select', 'part', 'take'],
+        `${dotted([...at, 'select', 'part', 'take'])}: verdict strip applies to all parts: ${moving}`,
+        'remove take'
+      )
+    )
+  }
+  const steps: [unknown, Path][] = [
+    [pointer, [...at, 'select', 'pointer']],
+    [mapping(metadata).path, [...at, 'select', 'metadata', 'path']]
+  ]
   for (const [given, place] of steps) {
-    if (typeof given === 'string' && LAST_INDEX.test(given)) problems.push(fault(place, `${dotted(place)}: verdict strip cannot take one item out of a list: ${moving}`, 'strip the list, or reject'))
+    if (typeof given === 'string' && LAST_INDEX.test(given)) {
+      problems.push(
+        fault(place, `${dotted(place)}: verdict strip cannot remove one item from a list: ${moving}`, 'strip the list, or reject')
+      )
+    }
   }
-  if (event !== undefined) problems.push(fault([...at, 'select', 'event'], `${dotted([...at, 'select', 'event'])}: verdict strip cannot take away a whole result`, 'reject it instead, or select parts or metadata'))
-  if (NEEDED.includes(pointer)) problems.push(fault([...at, 'select', 'pointer'], `${dotted([...at, 'select', 'pointer'])}: no message can do without ${shown(pointer)}`, 'reject it instead'))
+  if (event !== undefined) {
+    problems.push(
+      fault(
+        [...at, 'select', 'event'],
+        `${dotted([...at, 'select', 'event'])}: verdict strip cannot remove a whole result`,
+        'reject it instead, or select parts or metadata'
+      )
+    )
+  }
+  if (NEEDED.includes(pointer)) {
+    problems.push(
+      fault(
+        [...at, 'select', 'pointer'],
+        `${dotted([...at, 'select', 'pointer'])}: every message needs ${shown(pointer)}`,
+        'reject it instead'
+      )
+    )
+  }
   return problems
 }
 
 /** Headers that the gateway or its HTTP library writes, and the header that a reader needs to decode the body. */
-const WRITTEN: readonly unknown[] = ['a2a-extensions', 'x-a2a-extensions', 'a2a-version', 'host', 'content-length', 'transfer-encoding', 'connection', 'content-type']
+const WRITTEN: readonly unknown[] = [
+  'a2a-extensions',
+  'x-a2a-extensions',
+  'a2a-version',
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'content-type'
+]
 
 function headerProblems (name: unknown, at: Path): PathProblem[] {
-  return typeof name === 'string' && WRITTEN.includes(name.toLowerCase()) ? [fault(at, `${dotted(at)}: the header ${shown(name)} cannot be removed`, 'no request to an agent goes without it')] : []
+  return typeof name === 'string' && WRITTEN.includes(name.toLowerCase())
+    ? [fault(at, `${dotted(at)}: the header ${shown(name)} cannot be removed`, 'every request to an agent needs it')]
+    : []
 }
 
 function injectionProblems (injection: Mapping, earlier: readonly Mapping[], at: Path): PathProblem[] {
   const { metadata, value, fromSecret, as, when, unless } = injection
   const problems: PathProblem[] = matchProblems(injection, at)
-  if (value !== undefined && fromSecret !== undefined) problems.push(fault([...at, 'fromSecret'], `${dotted(at)} has both value and fromSecret`, 'keep one', 'key'))
-  if (value === undefined && fromSecret === undefined && metadata !== undefined) problems.push(fault(at, `${dotted(at)} needs value or fromSecret`, 'such as "fromSecret: {file: token.txt}"'))
-  if (as !== undefined && fromSecret === undefined) problems.push(fault([...at, 'as'], `${dotted([...at, 'as'])} has no effect without fromSecret`, undefined, 'key'))
-  if (typeof metadata === 'string' && metadata.includes('*')) problems.push(fault([...at, 'metadata'], `${dotted([...at, 'metadata'])} must be one name, without "*"`))
-  if (when !== undefined && isDeepStrictEqual(when, unless)) problems.push(fault([...at, 'unless'], `${dotted(at)}: when and unless are the same`, 'it would never be added', 'key'))
-  if (typeof metadata === 'string' && earlier.some((other) => samePlace(other, injection) && other.when === undefined && other.unless === undefined)) {
-    problems.push(fault([...at, 'metadata'], `${dotted([...at, 'metadata'])}: ${shown(metadata)} is added already`, 'keep one, or give the earlier one a condition'))
+  if (value !== undefined && fromSecret !== undefined) {
+    problems.push(fault([...at, 'fromSecret'], `${dotted(at)} has both value and fromSecret`, 'keep one', 'key'))
+  }
+  if (value === undefined && fromSecret === undefined && metadata !== undefined) {
+    problems.push(fault(at, `${dotted(at)} needs value or fromSecret`, 'such as "fromSecret: {file: token.txt}"'))
+  }
+  if (as !== undefined && fromSecret === undefined) {
+    problems.push(fault([...at, 'as'], `${dotted([...at, 'as'])} has no effect without fromSecret`, undefined, 'key'))
+  }
+  if (typeof metadata === 'string' && metadata.includes('*')) {
+    problems.push(fault([...at, 'metadata'], `${dotted([...at, 'metadata'])} must be one name, without "*"`))
+  }
+  if (when !== undefined && isDeepStrictEqual(when, unless)) {
+    problems.push(fault([...at, 'unless'], `${dotted(at)}: when and unless are the same`, 'it would never be added', 'key'))
+  }
+  if (
+    typeof metadata === 'string' &&
+    earlier.some(other => samePlace(other, injection) && other.when === undefined && other.unless === undefined)
+  ) {
+    problems.push(
+      fault(
+        [...at, 'metadata'],
+        `${dotted([...at, 'metadata'])}: ${shown(metadata)} is already added`,
+        'keep one, or give the earlier one a condition'
+      )
+    )
   }
   return problems
 }
@@ -64,7 +139,14 @@ export function editWarnings ({ inject, inactive, activation }: Mapping, path: P
   const { default: initial, signals } = mapping(activation)
   const always = initial === 'inject' || items(signals).includes('always')
   if (items(inject).length === 0 || always || ['strip', 'reject'].includes(String(mapping(inactive).request))) return []
-  return [fault([...path, 'inject'], `${dotted([...path, 'inject'])} is for requests in which the extension is active: in others a client's own member of that name is forwarded`, 'own the name, and set inactive.request to strip or reject', 'key')]
+  return [
+    fault(
+      [...path, 'inject'],
+      `${dotted([...path, 'inject'])} applies to requests in which the extension is active: other requests are forwarded with a client's own member of that name`,
+      'own the name, and set inactive.request to strip or reject',
+      'key'
+    )
+  ]
 }
 
 function samePlace (one: Mapping, other: Mapping): boolean {
@@ -75,16 +157,27 @@ function samePlace (one: Mapping, other: Mapping): boolean {
 export function isSupplied (rule: Mapping, injections: readonly Mapping[]): boolean {
   const { key, in: places, path, equals } = mapping(mapping(rule.select).metadata)
   const [place = 'message', ...more] = items(places)
-  if (key === undefined || more.length > 0 || path !== undefined || equals !== undefined || Number(mapping(rule.count).min) > 1) return false
-  return injections.some((injection) => samePlace(injection, { metadata: key, in: place }) && injection.when === undefined && injection.unless === undefined)
+  if (key === undefined || more.length > 0 || path !== undefined || equals !== undefined || Number(mapping(rule.count).min) > 1) {
+    return false
+  }
+  return injections.some(
+    injection => samePlace(injection, { metadata: key, in: place }) && injection.when === undefined && injection.unless === undefined
+  )
 }
 
 function verbatimProblems (policy: Mapping, path: Path): PathProblem[] {
   const problem = (at: Path, what: string): PathProblem =>
-    fault([...path, ...at], `${dotted(path)}: integrity verbatim forwards requests as the client sent them, but ${what}`, 'remove one of the two', 'key')
+    fault(
+      [...path, ...at],
+      `${dotted(path)}: integrity verbatim forwards requests as the client sent them, but ${what}`,
+      'remove one of the two',
+      'key'
+    )
   const { default: initial, onMissing } = mapping(policy.activation)
   return [
-    ...items(policy.request).flatMap((item, index) => mapping(item).verdict === 'strip' ? [problem(['request', index, 'verdict'], `rule ${shown(mapping(item).id)} strips`)] : []),
+    ...items(policy.request).flatMap((item, index) =>
+      mapping(item).verdict === 'strip' ? [problem(['request', index, 'verdict'], `rule ${shown(mapping(item).id)} strips`)] : []
+    ),
     ...(policy.inject === undefined ? [] : [problem(['inject'], 'inject adds to them')]),
     ...(mapping(policy.inactive).request === 'strip' ? [problem(['inactive', 'request'], 'inactive.request strips')] : []),
     ...(initial === 'inject' ? [problem(['activation', 'default'], 'activation.default adds to their headers')] : []),

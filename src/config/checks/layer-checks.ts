@@ -21,7 +21,13 @@ export function layeredProblems (layers: PolicyLayers, agents: readonly unknown[
 /** Warns about valid policies that are probably not intended. */
 export function layeredWarnings (layers: PolicyLayers, agents: readonly unknown[]): PathProblem[] {
   const lists = listsOf(agents, layers)
-  const policies = [...layers.fileNames.map((name) => layers.named(name)), ...lists.flat().filter(({ item }) => item.overlay !== null).map(({ policy }) => policy)]
+  const policies = [
+    ...layers.fileNames.map(name => layers.named(name)),
+    ...lists
+      .flat()
+      .filter(({ item }) => item.overlay !== null)
+      .map(({ policy }) => policy)
+  ]
   return once([
     ...policies.flatMap((policy) => policy === null ? [] : located(policy, (path) => policyWarnings(policy.value, path))),
     ...lists.flatMap(sharedAliases),
@@ -46,7 +52,9 @@ function inside (policy: LayeredPolicy, layers: PolicyLayers): PathProblem[] {
 
 /** Reports each fault at the place of its key. Omits faults that come from the catalogue alone. */
 function located (policy: LayeredPolicy, find: (path: Path) => PathProblem[]): PathProblem[] {
-  return policy.parts.flatMap(({ path }) => path === null ? [] : find(path).filter((problem) => partOf(policy, problem.path.slice(path.length)) === path))
+  return policy.parts.flatMap(({ path }) =>
+    path === null ? [] : find(path).filter(problem => partOf(policy, problem.path.slice(path.length)) === path)
+  )
 }
 
 /** Returns the lists of the agents, as far as they are readable. */
@@ -62,15 +70,21 @@ function listProblems (known: readonly Listed[], layers: PolicyLayers): PathProb
   const own = new Map(known.map(({ item, policy }) => [item.name, policy]))
   const lookUp = (name: string): LayeredPolicy | null => own.get(name) ?? layers.named(name)
   return [
-    ...known.flatMap(({ item, path, policy }) => policy === null ? [unknown(item.name, path, layers)] : []),
+    ...known.flatMap(({ item, path, policy }) => (policy === null ? [unknown(item.name, path, layers)] : [])),
     ...twins(known),
-    ...known.flatMap(({ item, policy }) => item.overlay === null || policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers, lookUp)])
+    ...known.flatMap(({ item, policy }) =>
+      item.overlay === null || policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers, lookUp)]
+    )
   ]
 }
 
 function unknown (name: string, path: Path, layers: PolicyLayers): PathProblem {
   const own = layers.fileNames.length === 0 ? '' : `this file has ${layers.fileNames.join(', ')}; `
-  return fault(path, `no policy is named ${shown(name)}`, didYouMean(name, layers.names) ?? `${own}docs/extensions/README.md lists those of the catalogue`)
+  return fault(
+    path,
+    `no policy is named ${shown(name)}`,
+    didYouMean(name, layers.names) ?? `${own}docs/extensions/README.md lists those of the catalogue`
+  )
 }
 
 /** Checks that an agent lists each policy name once and has one policy per extension. */
@@ -85,7 +99,7 @@ function twins (listed: readonly Listed[]): PathProblem[] {
     const own = ownUris(policy?.value)
     const twin = own.map((uri) => uris.get(uri)).find((other) => other !== undefined)
     for (const uri of own) uris.set(uri, name)
-    return twin === undefined ? [] : [fault(path, `policies ${shown(twin)} and ${shown(name)} are for the same extension`, 'keep one')]
+    return twin === undefined ? [] : [fault(path, `policies ${shown(twin)} and ${shown(name)} apply to the same extension`, 'keep one')]
   })
 }
 
@@ -95,7 +109,15 @@ function sharedAliases (listed: readonly Listed[]): PathProblem[] {
   return listed.flatMap(({ item: { name }, path, policy }) => satisfyingUris(policy?.value).flatMap((uri) => {
     const owner = owners.get(uri)
     owners.set(uri, name)
-    return owner === undefined || owner === name ? [] : [fault(path, `policies ${shown(owner)} and ${shown(name)} are both satisfied by ${shown(uri)}`, 'a client that asks for it meets both')]
+    return owner === undefined || owner === name
+      ? []
+      : [
+          fault(
+            path,
+            `policies ${shown(owner)} and ${shown(name)} are both satisfied by ${shown(uri)}`,
+            'a client that requests it satisfies both'
+          )
+        ]
   }))
 }
 
@@ -108,10 +130,20 @@ function requirements (policy: LayeredPolicy, layers: PolicyLayers, lookUp: (nam
   return requiredBy(policy).flatMap((required, index) => {
     const at: Path = [...place, 'activation', 'requires', index]
     const found = lookUp(required)
-    if (found !== null && found.value.uri === undefined && found.value.uriPattern !== undefined) return [fault(at, `policy ${shown(name)} requires ${shown(required)}, which is for no one extension but for all that match its uriPattern`, 'name a policy with a uri')]
+    if (found !== null && found.value.uri === undefined && found.value.uriPattern !== undefined) {
+      return [
+        fault(
+          at,
+          `policy ${shown(name)} requires ${shown(required)}, which applies to all extensions that match its uriPattern, not to one`,
+          'name a policy with a uri'
+        )
+      ]
+    }
     if (found === null) return [unknown(required, at, layers)]
     if (required === name) return [fault(at, `policy ${shown(name)} requires itself`, 'remove it')]
-    return reaches(required, name, next) ? [fault(at, `policies ${shown(name)} and ${shown(required)} require each other`, 'remove one of the two')] : []
+    return reaches(required, name, next)
+      ? [fault(at, `policies ${shown(name)} and ${shown(required)} require each other`, 'remove one of the two')]
+      : []
   })
 }
 

@@ -11,6 +11,7 @@ import { contradictions, ruleProblems, ruleWarnings, stateWarnings } from './rul
 import { taskProblems, unreached } from './task-checks.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
+import { isObject } from '../../wire/json/object.js'
 
 /**
  * Checks one policy.
@@ -23,7 +24,16 @@ export function policyProblems (policy: unknown, path: Path, catalogue: readonly
     ...identityProblems(policy, path, catalogue),
     ...activationProblems(mapping(policy), path),
     ...editProblems(mapping(policy), path),
-    ...Object.keys(mapping(mapping(policy).methods)).filter(isOperation).map((name) => fault([...path, 'methods', name], `${dotted([...path, 'methods'])}: ${shown(name)} is an operation of A2A`, 'write rules with on', 'key')),
+    ...Object.keys(mapping(mapping(policy).methods))
+      .filter(isOperation)
+      .map(name =>
+        fault(
+          [...path, 'methods', name],
+          `${dotted([...path, 'methods'])}: ${shown(name)} is an operation of A2A`,
+          'write rules, with the operation in on',
+          'key'
+        )
+      ),
     ...routeProblems(items(mapping(policy).routes), [...path, 'routes']),
     ...sameIds(Object.entries({ request, response, correlate }), path),
     ...rules.flatMap((rule, index) => ruleProblems(rule, [...path, 'request', index], mapping(policy))),
@@ -38,7 +48,9 @@ export function policyWarnings (policy: unknown, path: Path): PathProblem[] {
   return [
     ...reachWarnings(mapping(policy), path),
     ...editWarnings(mapping(policy), path),
-    ...(['request', 'response'] as const).flatMap((key) => items(mapping(policy)[key]).flatMap((item, index) => ruleWarnings(mapping(item), [...path, key, index]))),
+    ...(['request', 'response'] as const).flatMap(key =>
+      items(mapping(policy)[key]).flatMap((item, index) => ruleWarnings(mapping(item), [...path, key, index]))
+    ),
     ...items(mapping(policy).request).flatMap((item, index) => stateWarnings(mapping(item), [...path, 'request', index])),
     ...unreached(mapping(mapping(policy).state), [...path, 'state'])
   ]
@@ -70,9 +82,26 @@ function routeProblems (routes: readonly unknown[], path: Path): PathProblem[] {
       const key = routeKey(verb, at)
       const twin = seen.get(key)
       if (twin === undefined) seen.set(key, index)
-      else problems.push(fault([...path, index, 'path'], `${dotted([...path, twin])} and ${dotted([...path, index])} are the same route, ${shown(key)}`, 'keep one'))
+      else {
+        problems.push(
+          fault(
+            [...path, index, 'path'],
+            `${dotted([...path, twin])} and ${dotted([...path, index])} are the same route, ${shown(key)}`,
+            'keep one'
+          )
+        )
+      }
     }
-    if (verb === 'GET' && body !== undefined) problems.push(fault([...path, index, 'body'], `${dotted([...path, index])} has a body, but a GET has none`, 'remove body, or use another verb', 'key'))
+    if (verb === 'GET' && body !== undefined) {
+      problems.push(
+        fault(
+          [...path, index, 'body'],
+          `${dotted([...path, index])} has a body, but a GET has none`,
+          'remove body, or use another verb',
+          'key'
+        )
+      )
+    }
     return problems
   })
 }
@@ -86,23 +115,41 @@ export function ownUris (policy: unknown): string[] {
 
 /** Returns every URI of another extension that satisfies the policy's extension. */
 export function satisfyingUris (policy: unknown): string[] {
-  return items(mapping(policy).aliases).map(mapping).filter((alias) => alias.relation === 'satisfies').map((alias) => alias.uri).filter((one) => typeof one === 'string')
+  return items(mapping(policy).aliases)
+    .map(mapping)
+    .filter(alias => alias.relation === 'satisfies')
+    .map(alias => alias.uri)
+    .filter(one => typeof one === 'string')
 }
 
 function identityProblems (policy: unknown, path: Path, catalogue: readonly string[]): PathProblem[] {
-  if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) return []
+  if (!isObject(policy)) return []
   const { uri, uriPattern, aliases } = mapping(policy)
   const problems: PathProblem[] = []
   if (uri === undefined && uriPattern === undefined) {
     const near = nearest(String(path.at(-1) ?? ''), catalogue)
-    problems.push(fault(path, `${dotted([...path, 'uri'])} is required`, near === null ? 'such as "uri: https://example.com/ext/v1"' : `or did you mean the catalogue's "${near}"?`))
+    problems.push(
+      fault(
+        path,
+        `${dotted([...path, 'uri'])} is required`,
+        near === null ? 'such as "uri: https://example.com/ext/v1"' : `or did you mean the catalogue's "${near}"?`
+      )
+    )
   }
-  if (uri !== undefined && uriPattern !== undefined) problems.push(fault([...path, 'uriPattern'], `${dotted(path)} has both uri and uriPattern`, 'keep one', 'key'))
-  if (uriPattern !== undefined && aliases !== undefined) problems.push(fault([...path, 'aliases'], `${dotted(path)} has aliases beside uriPattern`, 'aliases are other names of one uri', 'key'))
+  if (uri !== undefined && uriPattern !== undefined) {
+    problems.push(fault([...path, 'uriPattern'], `${dotted(path)} has both uri and uriPattern`, 'keep one', 'key'))
+  }
+  if (uriPattern !== undefined && aliases !== undefined) {
+    problems.push(
+      fault([...path, 'aliases'], `${dotted(path)} has both aliases and uriPattern`, 'aliases are other names of one uri', 'key')
+    )
+  }
   const seen: unknown[] = [uri]
   items(aliases).forEach((item, index) => {
     const alias = mapping(item).uri
-    if (typeof alias === 'string' && seen.includes(alias)) problems.push(fault([...path, 'aliases', index, 'uri'], `${dotted([...path, 'aliases', index, 'uri'])} names ${shown(alias)} a second time`))
+    if (typeof alias === 'string' && seen.includes(alias)) {
+      problems.push(fault([...path, 'aliases', index, 'uri'], `${dotted([...path, 'aliases', index, 'uri'])} names ${shown(alias)} twice`))
+    }
     seen.push(alias)
   })
   return problems
@@ -113,19 +160,53 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
   const problems: PathProblem[] = []
   const evidence = items(signals).indexOf('evidence')
   if (evidence >= 0 && policy.owns === undefined) {
-    problems.push(fault([...path, 'activation', 'signals', evidence], `${dotted(path)}: evidence is a signal, but there is no owns`, 'say what is the extension\'s own'))
+    problems.push(
+      fault(
+        [...path, 'activation', 'signals', evidence],
+        `${dotted(path)}: evidence is a signal, but owns is missing`,
+        "list the extension's own data in owns"
+      )
+    )
   }
   const inactive = mapping(policy.inactive).request
   if (inactive === 'reject' || inactive === 'strip') {
     const at: Path = [...path, 'inactive', 'request']
     const activating = items(signals).find((signal) => signal === 'evidence' || signal === 'always')
-    if (policy.owns === undefined) problems.push(fault(at, `${dotted(at)} has no effect without owns`, 'say what is the extension\'s own'))
-    else if (activating !== undefined) problems.push(fault(at, `${dotted(at)} has no effect: the signal ${String(activating)} activates the extension wherever its data is`, 'remove one of them'))
+    if (policy.owns === undefined) { problems.push(fault(at, `${dotted(at)} has no effect without owns`, "list the extension's own data in owns")) } else if (activating !== undefined) {
+      problems.push(
+        fault(
+          at,
+          `${dotted(at)} has no effect: the signal ${String(activating)} activates the extension in every request with its data`,
+          'remove one of them'
+        )
+      )
+    }
   }
   if (initial === 'inject') {
-    const duty = items(policy.request).map(mapping).find((rule) => Number(mapping(rule.count).min ?? 0) >= 1 && rule.verdict !== 'warn' && !isSupplied(rule, items(policy.inject).map(mapping)))
-    if (duty !== undefined) problems.push(fault([...path, 'activation', 'default'], `${dotted(path)}: injection of an extension whose client has duties: rule ${shown(duty.id)} needs what the client may not send`, 'remove default: inject or the lower bound, or supply it with inject'))
+    const duty = items(policy.request)
+      .map(mapping)
+      .find(
+        rule => Number(mapping(rule.count).min ?? 0) >= 1 && rule.verdict !== 'warn' && !isSupplied(rule, items(policy.inject).map(mapping))
+      )
+    if (duty !== undefined) {
+      problems.push(
+        fault(
+          [...path, 'activation', 'default'],
+          `${dotted(path)}: default: inject activates the extension for clients that may not send the data that rule ${shown(duty.id)} requires`,
+          'remove default: inject or the lower bound, or supply it with inject'
+        )
+      )
+    }
   }
-  if (onMissing !== undefined && requires === undefined) problems.push(fault([...path, 'activation', 'onMissing'], `${dotted([...path, 'activation', 'onMissing'])} has no effect without requires`, undefined, 'key'))
+  if (onMissing !== undefined && requires === undefined) {
+    problems.push(
+      fault(
+        [...path, 'activation', 'onMissing'],
+        `${dotted([...path, 'activation', 'onMissing'])} has no effect without requires`,
+        undefined,
+        'key'
+      )
+    )
+  }
   return problems
 }

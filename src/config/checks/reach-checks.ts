@@ -15,12 +15,22 @@ const ANY_URI = /^(?:[a-z][a-z0-9+.-]*:(?:\/\/)?)?\*+$/i
 function uriWarnings ({ uri, uriPattern, aliases }: Mapping, path: Path): PathProblem[] {
   const uris: [unknown, Path][] = [[uri, [...path, 'uri']], [uriPattern, [...path, 'uriPattern']]]
   items(aliases).forEach((alias, index) => { uris.push([mapping(alias).uri, [...path, 'aliases', index, 'uri']]) })
-  const warnings = uris.flatMap(([text, at]) => typeof text === 'string' && text.toLowerCase().startsWith(OFFICIAL_PREFIX)
-    ? [fault(at, `${dotted(at)} is below ${OFFICIAL_PREFIX}, which is reserved for extensions of the A2A project`, 'name an extension of your own by a URI of your own')]
-    : [])
+  const warnings = uris.flatMap(([text, at]) =>
+    typeof text === 'string' && text.toLowerCase().startsWith(OFFICIAL_PREFIX)
+      ? [
+          fault(
+            at,
+            `${dotted(at)} is below ${OFFICIAL_PREFIX}, which is reserved for extensions of the A2A project`,
+            'use a URI of your own for your own extension'
+          )
+        ]
+      : []
+  )
   if (typeof uriPattern === 'string' && ANY_URI.test(uriPattern)) {
     const at = [...path, 'uriPattern']
-    warnings.push(fault(at, `${dotted(at)} ${shown(uriPattern)} matches the extensions of everybody`, 'begin it with the host or namespace it is for'))
+    warnings.push(
+      fault(at, `${dotted(at)} ${shown(uriPattern)} matches the extensions of all organizations`, 'begin it with a host or namespace')
+    )
   }
   return warnings
 }
@@ -30,14 +40,26 @@ const EVERYONES: Readonly<Record<string, readonly string[]>> = {
   metadata: ['mimetype'],
   dataKeys: [],
   mediaTypes: ['application/json', 'text/plain', 'application/octet-stream'],
-  headers: ['a2a-version', 'a2a-extensions', 'x-a2a-extensions', 'accept', 'authorization', 'connection', 'content-length', 'content-type', 'host', 'transfer-encoding', 'user-agent']
+  headers: [
+    'a2a-version',
+    'a2a-extensions',
+    'x-a2a-extensions',
+    'accept',
+    'authorization',
+    'connection',
+    'content-length',
+    'content-type',
+    'host',
+    'transfer-encoding',
+    'user-agent'
+  ]
 }
 
 function ownedByAll (owns: Mapping, path: Path): PathProblem[] {
   return Object.entries(EVERYONES).flatMap(([kind, names]) => items(owns[kind]).flatMap((name, index) => {
     if (typeof name !== 'string') return []
     const at = [...path, kind, index]
-    const hint = 'own what the extension alone uses: it is the evidence that its rules and inactive.request go by'
+    const hint = 'own only data that no other extension uses: its rules and inactive.request depend on this evidence'
     if (/^\*+$/.test(name) && kind !== 'headers') return [fault(at, `${dotted(at)}: ${shown(name)} owns everything`, hint)]
     return names.includes(name.toLowerCase()) ? [fault(at, `${dotted(at)}: ${shown(name)} is in requests of every kind`, hint)] : []
   }))

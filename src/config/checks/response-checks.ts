@@ -14,9 +14,18 @@ export function responseProblems (policy: Mapping, path: Path): PathProblem[] {
   return [
     ...rules.flatMap((rule, index) => {
       const at = [...path, 'response', index]
-      return [...countProblems(rule, at), ...alwaysMet(rule, at), ...exclusions(rule, at), ...matchProblems(rule, at), ...matchedProblems(rule, at, requestRules), ...placeProblems(rule, at), ...notTerminal(rule, at), ...wholePieces(rule, at)]
+      return [
+        ...countProblems(rule, at),
+        ...alwaysMet(rule, at),
+        ...exclusions(rule, at),
+        ...matchProblems(rule, at),
+        ...matchedProblems(rule, at, requestRules),
+        ...placeProblems(rule, at),
+        ...notTerminal(rule, at),
+        ...wholePieces(rule, at)
+      ]
     }),
-    ...contradictions(rules, [...path, 'response'], 'answer'),
+    ...contradictions(rules, [...path, 'response'], 'response'),
     ...inactiveProblems(policy, path)
   ]
 }
@@ -30,15 +39,34 @@ export function matchedProblems (rule: Mapping, at: Path, known: readonly string
     const { requestMatched } = mapping(rule[side])
     if (typeof requestMatched !== 'string' || known.includes(requestMatched)) return []
     const place = [...at, side, 'requestMatched']
-    return [fault(place, `${dotted(place)}: no rule in request is named ${shown(requestMatched)}`, didYouMean(requestMatched, known) ?? (known.length === 0 ? 'this policy has none' : `there is ${known.join(', ')}`))]
+    return [
+      fault(
+        place,
+        `${dotted(place)}: no rule in request is named ${shown(requestMatched)}`,
+        didYouMean(requestMatched, known) ?? (known.length === 0 ? 'this policy has none' : `request rules: ${known.join(', ')}`)
+      )
+    ]
   })
 }
 
 /** Finds counts that are always met: `event` always selects exactly one value. */
 function alwaysMet (rule: Mapping, at: Path): PathProblem[] {
   const { min, max } = mapping(rule.count)
-  if (mapping(rule.select).event === undefined || rule.schema !== undefined || max === 0 || typeof (min ?? max) !== 'number' || Number(min ?? 0) > 1) return []
-  return [fault([...at, 'count'], `${dotted([...at, 'count'])} is always met: event selects the one result that is looked at`, 'say with schema what it must be, or write max: 0', 'key')]
+  if (
+    mapping(rule.select).event === undefined ||
+    rule.schema !== undefined ||
+    max === 0 ||
+    typeof (min ?? max) !== 'number' ||
+    Number(min ?? 0) > 1
+  ) { return [] }
+  return [
+    fault(
+      [...at, 'count'],
+      `${dotted([...at, 'count'])} is always satisfied: event selects exactly one result`,
+      'use schema to validate the result, or write max: 0',
+      'key'
+    )
+  ]
 }
 
 const STREAMS: readonly unknown[] = ['SendStreamingMessage', 'SubscribeToTask']
@@ -53,13 +81,25 @@ function placeProblems (rule: Mapping, at: Path): PathProblem[] {
   const places = items(mapping(mapping(rule.select)[kind]).in).map(String)
   const found = places.some((place) => operations.some((operation) => ONLY_IN[place]?.includes(operation) ?? true))
   if (operations.length === 0 || places.length === 0 || found) return []
-  return [fault([...at, 'select', kind, 'in'], `${dotted([...at, 'select', kind, 'in'])}: no operation in on answers with ${places.join(' or ')}`, NEVER)]
+  return [
+    fault(
+      [...at, 'select', kind, 'in'],
+      `${dotted([...at, 'select', kind, 'in'])}: no operation in on returns ${places.join(' or ')}`,
+      NEVER
+    )
+  ]
 }
 
 function notTerminal (rule: Mapping, at: Path): PathProblem[] {
   const states = items(mapping(rule.when).taskState)
   if (mapping(rule.select).event !== 'terminal' || states.length === 0 || states.some((state) => isTerminal(state as TaskState))) return []
-  return [fault([...at, 'when', 'taskState'], `${dotted([...at, 'when', 'taskState'])} can never hold: in none of these states is an event terminal`, NEVER)]
+  return [
+    fault(
+      [...at, 'when', 'taskState'],
+      `${dotted([...at, 'when', 'taskState'])} can never match: an event is not terminal in any of these states`,
+      NEVER
+    )
+  ]
 }
 
 /** Checks that only rules on artifacts set `chunked`: other content never arrives in fragments. */
@@ -67,16 +107,33 @@ function wholePieces (rule: Mapping, at: Path): PathProblem[] {
   const { part, metadata } = mapping(rule.select)
   const places = [...items(mapping(part).in), ...items(mapping(metadata).in)]
   if (rule.chunked === undefined || places.length === 0 || places.includes('artifact') || places.includes('part')) return []
-  return [fault([...at, 'chunked'], `${dotted([...at, 'chunked'])} has no effect: only artifacts come in pieces, and the rule does not look at them`, 'remove it', 'key')]
+  return [
+    fault(
+      [...at, 'chunked'],
+      `${dotted([...at, 'chunked'])} has no effect: only artifacts arrive in chunks, and the rule does not select them`,
+      'remove it',
+      'key'
+    )
+  ]
 }
 
 function inactiveProblems ({ inactive, owns, activation }: Mapping, path: Path): PathProblem[] {
   if (mapping(inactive).response !== 'strip') return []
   const at = [...path, 'inactive', 'response']
   const { metadata, dataKeys, mediaTypes } = mapping(owns)
-  if (owns === undefined) return [fault(at, `${dotted(at)} has no effect without owns`, 'say what is the extension\'s own')]
-  if ([metadata, dataKeys, mediaTypes].every((names) => items(names).length === 0)) return [fault(at, `${dotted(at)} has no effect: of answers only metadata and parts are looked at, and owns names headers alone`, 'own what answers carry')]
-  if (items(mapping(activation).signals).includes('always')) return [fault(at, `${dotted(at)} has no effect: the signal always makes the extension active in every request`, 'remove one of them')]
+  if (owns === undefined) return [fault(at, `${dotted(at)} has no effect without owns`, 'list the extension\'s own data in owns')]
+  if ([metadata, dataKeys, mediaTypes].every(names => items(names).length === 0)) {
+    return [
+      fault(
+        at,
+        `${dotted(at)} has no effect: it applies to metadata and parts of responses, and owns names only headers`,
+        'own data that responses contain'
+      )
+    ]
+  }
+  if (items(mapping(activation).signals).includes('always')) {
+    return [fault(at, `${dotted(at)} has no effect: the signal always makes the extension active in every request`, 'remove one of them')]
+  }
   return []
 }
 
@@ -84,10 +141,16 @@ function inactiveProblems ({ inactive, owns, activation }: Mapping, path: Path):
 export function responsesWarnings (agent: Mapping, policies: readonly (LayeredPolicy | null)[], path: Path): PathProblem[] {
   const known = policies.filter((policy) => policy !== null)
   const at = [...path, 'responses']
-  if (agent.responses === 'off') return known.filter((policy) => isEnforced(policy, agent.mode)).flatMap((policy) => unreadProblems(policy, at))
+  if (agent.responses === 'off') return known.filter(policy => isEnforced(policy, agent.mode)).flatMap(policy => unreadProblems(policy, at))
   // No warning when a policy is unknown, or when any policy checks or changes responses.
   if (agent.responses !== 'enforce' || known.length < policies.length || known.some(({ value }) => speaksOfResponses(value))) return []
-  return [fault(at, `${dotted(at)} is enforce, but none of the agent's policies says anything of answers`, 'list a policy with response, or remove it')]
+  return [
+    fault(
+      at,
+      `${dotted(at)} is enforce, but none of the agent's policies applies to responses`,
+      'list a policy with response, or remove it'
+    )
+  ]
 }
 
 const READ_HINT = 'write observe or enforce, or set the policy\'s mode to off'
@@ -97,11 +160,26 @@ const READ_HINT = 'write observe or enforce, or set the policy\'s mode to off'
  * for all agents.
  */
 function unreadProblems ({ name, value, from }: LayeredPolicy, at: Path): PathProblem[] {
-  const rule = from.get('response') === 'catalogue' ? undefined : items(value.response).map(mapping).find(({ verdict }) => verdict === 'reject' || verdict === 'strip' || verdict === 'annotate')
+  const rule =
+    from.get('response') === 'catalogue'
+      ? undefined
+      : items(value.response)
+        .map(mapping)
+        .find(({ verdict }) => verdict === 'reject' || verdict === 'strip' || verdict === 'annotate')
   const key = ['state', 'correlate'].find((one) => value[one] !== undefined && from.get(one) !== 'catalogue')
   return [
-    ...(rule === undefined ? [] : [fault(at, `${dotted(at)} is off, so answers are not read: rule ${shown(rule.id)} of policy ${shown(name)} never acts`, READ_HINT)]),
-    ...(key === undefined ? [] : [fault(at, `${dotted(at)} is off, so nothing is known of tasks: ${key} of policy ${shown(name)} is never checked`, READ_HINT)])
+    ...(rule === undefined
+      ? []
+      : [
+          fault(
+            at,
+            `${dotted(at)} is off, so responses are not read: rule ${shown(rule.id)} of policy ${shown(name)} never applies`,
+            READ_HINT
+          )
+        ]),
+    ...(key === undefined
+      ? []
+      : [fault(at, `${dotted(at)} is off, so the state of tasks is unknown: ${key} of policy ${shown(name)} is never checked`, READ_HINT)])
   ]
 }
 
@@ -110,5 +188,12 @@ function isEnforced ({ value }: LayeredPolicy, agentMode: unknown): boolean {
 }
 
 function speaksOfResponses ({ response, state, correlate, inactive, echo, redact }: Mapping): boolean {
-  return items(response).length > 0 || state !== undefined || items(correlate).length > 0 || mapping(inactive).response === 'strip' || (echo !== undefined && echo !== 'passthrough') || items(redact).length > 0
+  return (
+    items(response).length > 0 ||
+    state !== undefined ||
+    items(correlate).length > 0 ||
+    mapping(inactive).response === 'strip' ||
+    (echo !== undefined && echo !== 'passthrough') ||
+    items(redact).length > 0
+  )
 }

@@ -8,13 +8,26 @@ import type { Mapping } from '../yaml/values.js'
 
 /** Finds the problems that only request rules can have. */
 export function ruleProblems (rule: Mapping, at: Path, policy: Mapping): PathProblem[] {
-  return [...countProblems(rule, at), ...conditionProblems(rule, at, policy), ...matchProblems(rule, at), ...unseen(rule, at), ...idleUnknown(rule, at)]
+  return [
+    ...countProblems(rule, at),
+    ...conditionProblems(rule, at, policy),
+    ...matchProblems(rule, at),
+    ...unseen(rule, at),
+    ...idleUnknown(rule, at)
+  ]
 }
 
 /** Finds `onUnknown` in a rule without a task state condition. */
 function idleUnknown (rule: Mapping, at: Path): PathProblem[] {
   if (rule.onUnknown === undefined || mapping(rule.when).taskState !== undefined || mapping(rule.unless).taskState !== undefined) return []
-  return [fault([...at, 'onUnknown'], `${dotted([...at, 'onUnknown'])} has no effect without taskState`, 'it is for rules that ask for the state of a task', 'key')]
+  return [
+    fault(
+      [...at, 'onUnknown'],
+      `${dotted([...at, 'onUnknown'])} has no effect without taskState`,
+      'it applies to rules with a condition on the state of a task',
+      'key'
+    )
+  ]
 }
 
 const SOURCES: ReadonlySet<string> = new Set(['file', 'ref', 'fromCard', 'enumFromCard'])
@@ -24,7 +37,11 @@ const SOURCES: ReadonlySet<string> = new Set(['file', 'ref', 'fromCard', 'enumFr
  * everything.
  */
 export function matchProblems ({ select, when, unless }: Mapping, at: Path): PathProblem[] {
-  return [...partMatchProblems(select, [...at, 'select']), ...sourceProblems(mapping(when).match, [...at, 'when', 'match']), ...sourceProblems(mapping(unless).match, [...at, 'unless', 'match'])]
+  return [
+    ...partMatchProblems(select, [...at, 'select']),
+    ...sourceProblems(mapping(when).match, [...at, 'when', 'match']),
+    ...sourceProblems(mapping(unless).match, [...at, 'unless', 'match'])
+  ]
 }
 
 /** Checks the same for the selector of a part. */
@@ -35,13 +52,20 @@ export function partMatchProblems (select: unknown, at: Path): PathProblem[] {
 function sourceProblems (schema: unknown, at: Path): PathProblem[] {
   const [only, ...more] = Object.keys(mapping(schema))
   if (only === undefined || more.length > 0 || !SOURCES.has(only)) return []
-  return [fault([...at, only], `${dotted(at)} takes a schema written there, not ${only}`, 'write the schema itself', 'key')]
+  return [fault([...at, only], `${dotted(at)} needs an inline schema, not ${only}`, 'write the schema itself', 'key')]
 }
 
 /** Warns about a harmless combination of keys that is probably not intended. */
 export function ruleWarnings (rule: Mapping, at: Path): PathProblem[] {
   if (mapping(rule.count).max !== 0 || rule.schema === undefined) return []
-  return [fault([...at, 'schema'], `${dotted([...at, 'schema'])} is never looked at: count.max is 0, so what it would judge is refused`, 'remove one of the two', 'key')]
+  return [
+    fault(
+      [...at, 'schema'],
+      `${dotted([...at, 'schema'])} is never used: count.max is 0, so every selected value is rejected`,
+      'remove one of the two',
+      'key'
+    )
+  ]
 }
 
 /** Warns about task state conditions on requests that name no task, because no task state is known for them. */
@@ -49,11 +73,23 @@ export function stateWarnings ({ when, unless, on }: Mapping, at: Path): PathPro
   return (['when', 'unless'] as const).flatMap((side) => {
     if (mapping(side === 'when' ? when : unless).taskState === undefined) return []
     const operations = items(on)
-    const why = mapping(when).taskId === 'absent'
-      ? 'when.taskId is absent'
-      : isDeepStrictEqual(unless, { taskId: 'present' }) ? 'unless.taskId is present' : operations.length > 0 && !operations.some(mayCarryMessage) ? 'no operation in on carries a message' : null
+    const why =
+      mapping(when).taskId === 'absent'
+        ? 'when.taskId is absent'
+        : isDeepStrictEqual(unless, { taskId: 'present' })
+          ? 'unless.taskId is present'
+          : operations.length > 0 && !operations.some(mayCarryMessage)
+            ? 'no operation in on carries a message'
+            : null
     if (why === null) return []
-    return [fault([...at, side, 'taskState'], `${dotted([...at, side, 'taskState'])}: ${why}, so there is no task whose state could be known`, 'remove one of the two', 'key')]
+    return [
+      fault(
+        [...at, side, 'taskState'],
+        `${dotted([...at, side, 'taskState'])}: ${why}, so no state of a task can be known`,
+        'remove one of the two',
+        'key'
+      )
+    ]
   })
 }
 
@@ -64,7 +100,7 @@ export function countProblems (rule: Mapping, at: Path): PathProblem[] {
     problems.push(fault(at, `${dotted(at)} needs count or schema`, 'a rule without them checks nothing'))
   }
   if (min === 0 && max === undefined && rule.schema === undefined) {
-    problems.push(fault([...at, 'count', 'min'], `${dotted(at)}: at least 0 is always met`, 'the rule checks nothing'))
+    problems.push(fault([...at, 'count', 'min'], `${dotted(at)}: at least 0 is always satisfied`, 'the rule checks nothing'))
   }
   if (typeof min === 'number' && typeof max === 'number' && min > max) {
     problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} must not be above max, ${max}`))
@@ -72,7 +108,13 @@ export function countProblems (rule: Mapping, at: Path): PathProblem[] {
   const { part, pointer, event } = mapping(rule.select)
   const single = mapping(part).take === 'first' ? 'take: first' : pointer !== undefined ? 'a pointer' : event === undefined ? null : 'event'
   if (single !== null && typeof min === 'number' && min > 1) {
-    problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} can never be met: ${single} selects one value at most`, 'write 1'))
+    problems.push(
+      fault(
+        [...at, 'count', 'min'],
+        `${dotted([...at, 'count', 'min'])} can never be satisfied: ${single} selects one value at most`,
+        'write 1'
+      )
+    )
   }
   return problems
 }
@@ -88,9 +130,20 @@ export function exclusions (rule: Mapping, at: Path): PathProblem[] {
   const excepted = Object.entries(mapping(rule.unless))
   if (when.match === false) return [fault([...at, 'when', 'match'], `${dotted(at)}: nothing matches when.match`, NEVER)]
   // The exception holds wherever the condition holds: each key of the exception is also in the condition, or matches everything.
-  const covers = (key: string, value: unknown): boolean => key === 'taskState' ? items(when[key]).every((state) => items(value).includes(state)) : isDeepStrictEqual(when[key], value)
-  if (excepted.length > 0 && excepted.every(([key, value]) => (key === 'match' && isEverything(value)) || (Object.hasOwn(when, key) && covers(key, value)))) {
-    return [fault([...at, 'unless'], rule.when === undefined ? `${dotted(at)}: everything matches unless` : `${dotted(at)}: unless holds wherever when does`, NEVER, 'key')]
+  const covers = (key: string, value: unknown): boolean =>
+    key === 'taskState' ? items(when[key]).every(state => items(value).includes(state)) : isDeepStrictEqual(when[key], value)
+  if (
+    excepted.length > 0 &&
+    excepted.every(([key, value]) => (key === 'match' && isEverything(value)) || (Object.hasOwn(when, key) && covers(key, value)))
+  ) {
+    return [
+      fault(
+        [...at, 'unless'],
+        rule.when === undefined ? `${dotted(at)}: everything matches unless` : `${dotted(at)}: unless matches whenever when does`,
+        NEVER,
+        'key'
+      )
+    ]
   }
   return []
 }
@@ -105,14 +158,24 @@ function conditionProblems (rule: Mapping, at: Path, policy: Mapping): PathProbl
   const onlyListed = policy.owns === undefined && isDeepStrictEqual(activation.signals, ['listed'])
   if (onlyListed && (when.listed === false || (excepted.length === 1 && unless.listed === true))) {
     const side = when.listed === false ? 'when' : 'unless'
-    return [fault([...at, side, 'listed'], `${dotted(at)}: rules run only where message.extensions names the extension, the one signal of activation`, NEVER)]
+    return [
+      fault(
+        [...at, side, 'listed'],
+        `${dotted(at)}: rules run only if message.extensions names the extension, which is the only activation signal`,
+        NEVER
+      )
+    ]
   }
   const operations = items(rule.on)
   if (operations.length === 0 || operations.some(mayCarryMessage)) return []
   const [failing] = Object.keys(NO_MESSAGE).filter(key => when[key] !== undefined && when[key] !== NO_MESSAGE[key])
-  if (failing !== undefined) return [fault([...at, 'when', failing], `${dotted([...at, 'when', failing])} can never hold: no operation in on carries a message`, NEVER)]
+  if (failing !== undefined) {
+    return [
+      fault([...at, 'when', failing], `${dotted([...at, 'when', failing])} can never match: no operation in on carries a message`, NEVER)
+    ]
+  }
   if (excepted.length > 0 && excepted.every(([key, value]) => NO_MESSAGE[key] === value)) {
-    return [fault([...at, 'unless'], `${dotted([...at, 'unless'])} always holds: no operation in on carries a message`, NEVER, 'key')]
+    return [fault([...at, 'unless'], `${dotted([...at, 'unless'])} always matches: no operation in on carries a message`, NEVER, 'key')]
   }
   return []
 }
@@ -122,7 +185,13 @@ function isEverything (schema: unknown): boolean {
 }
 
 function mayCarryMessage (operation: unknown): boolean {
-  return typeof operation !== 'string' || !OPERATIONS.includes(operation) || operation === 'SendMessage' || operation === 'SendStreamingMessage' || operation === 'all'
+  return (
+    typeof operation !== 'string' ||
+    !OPERATIONS.includes(operation) ||
+    operation === 'SendMessage' ||
+    operation === 'SendStreamingMessage' ||
+    operation === 'all'
+  )
 }
 
 /** Finds a rule on message content for an operation without a message. */
@@ -130,20 +199,37 @@ function unseen (rule: Mapping, at: Path): PathProblem[] {
   const { part, metadata, pointer } = mapping(rule.select)
   const inMessage = typeof pointer === 'string' && /^\/message(?:\/|$)/.test(pointer)
   if (part === undefined && !inMessage && (metadata === undefined || items(mapping(metadata).in).includes('params'))) return []
-  return items(rule.on).flatMap((operation, index) => mayCarryMessage(operation)
-    ? []
-    : [fault([...at, 'on', index], `${dotted([...at, 'on', index])}: ${String(operation)} carries no message`, 'select a header, a pointer or the metadata of params')])
+  return items(rule.on).flatMap((operation, index) =>
+    mayCarryMessage(operation)
+      ? []
+      : [
+          fault(
+            [...at, 'on', index],
+            `${dotted([...at, 'on', index])}: ${String(operation)} carries no message`,
+            'select a header, a pointer or the metadata of params'
+          )
+        ]
+  )
 }
 
 /** Finds two rules of one policy on the same values, where one rule requires more than the other allows. */
-export function contradictions (rules: readonly Mapping[], at: Path, subject: 'request' | 'answer' = 'request'): PathProblem[] {
+export function contradictions (rules: readonly Mapping[], at: Path, subject: 'request' | 'response' = 'request'): PathProblem[] {
   const looked = rules.slice(0, MAX_RULES)
   return looked.flatMap((rule, index) => {
-    const twin = looked.findIndex((other, before) => before < index && (exceeds(rule, other) || exceeds(other, rule)) && isAboutTheSame(rule, other))
+    const twin = looked.findIndex(
+      (other, before) => before < index && (exceeds(rule, other) || exceeds(other, rule)) && isAboutTheSame(rule, other)
+    )
     if (twin < 0) return []
     const [demand, bound] = exceeds(rule, rules[twin] as Mapping) ? [rule, rules[twin] as Mapping] : [rules[twin] as Mapping, rule]
-    const what = `rule ${shown(demand.id)} demands at least ${String(mapping(demand.count).min)}, rule ${shown(bound.id)} allows at most ${String(mapping(bound.count).max)} of the same`
-    return [fault([...at, index, 'count'], `${dotted([...at, index])} contradicts ${dotted([...at, twin])}: ${what}`, `no ${subject} meets both; give them different conditions`, 'key')]
+    const what = `rule ${shown(demand.id)} requires at least ${String(mapping(demand.count).min)}, rule ${shown(bound.id)} allows at most ${String(mapping(bound.count).max)} of the same`
+    return [
+      fault(
+        [...at, index, 'count'],
+        `${dotted([...at, index])} contradicts ${dotted([...at, twin])}: ${what}`,
+        `no ${subject} satisfies both; give them different conditions`,
+        'key'
+      )
+    ]
   })
 }
 

@@ -16,8 +16,13 @@ export function secretProblems (policies: Mapping, agents: readonly unknown[], {
   const context = { baseDir, env }
   return [
     ...Object.entries(policies).flatMap(([name, policy]) => policyProblems(mapping(policy), ['extensions', name], context)),
-    ...agents.flatMap((agent, index) => items(mapping(agent).extensions).flatMap((entry, at) =>
-      Object.entries(mapping(entry)).flatMap(([name, overlay]) => policyProblems(mapping(overlay), ['agents', index, 'extensions', at, name], context))))
+    ...agents.flatMap((agent, index) =>
+      items(mapping(agent).extensions).flatMap((entry, at) =>
+        Object.entries(mapping(entry)).flatMap(([name, overlay]) =>
+          policyProblems(mapping(overlay), ['agents', index, 'extensions', at, name], context)
+        )
+      )
+    )
   ]
 }
 

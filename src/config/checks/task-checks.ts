@@ -33,8 +33,18 @@ export function unreached ({ transitions, taskStates, maxVisits }: Mapping, at: 
     if (after === undefined) return misspelt(next, [...at, 'transitions'])
     for (const name of items(after)) seen.add(String(name))
   }
-  return Object.entries({ taskStates, transitions, maxVisits }).flatMap(([key, named]) => Object.keys(mapping(named)).filter((name) => !seen.has(name)).map((name) =>
-    fault([...at, key, name], `${dotted([...at, key])}: no transition leads to ${shown(name)}`, 'name it in transitions after the substate that it follows', 'key')))
+  return Object.entries({ taskStates, transitions, maxVisits }).flatMap(([key, named]) =>
+    Object.keys(mapping(named))
+      .filter(name => !seen.has(name))
+      .map(name =>
+        fault(
+          [...at, key, name],
+          `${dotted([...at, key])}: no transition leads to ${shown(name)}`,
+          'name it in transitions after the substate that it follows',
+          'key'
+        )
+      )
+  )
 }
 
 /** Finds misspelt substates. Any substate may follow an unlisted substate, so a typing error would silently disable the check. */
@@ -43,26 +53,48 @@ function misspelt (next: ReadonlyMap<string, unknown>, at: Path): PathProblem[] 
   const orphans = [...next.keys()].filter((name) => name !== '' && !listed.has(name))
   return [...next].flatMap(([substate, after]) => items(after).flatMap((name, index) => {
     const hint = next.has(String(name)) || String(name).length < 3 ? undefined : didYouMean(String(name), orphans)
-    return hint === undefined ? [] : [fault([...at, substate, index], `${dotted([...at, substate])}: anything may follow ${shown(name)}, for transitions does not list it`, hint)]
+    return hint === undefined
+      ? []
+      : [
+          fault(
+            [...at, substate, index],
+            `${dotted([...at, substate])}: any substate may follow ${shown(name)}, because transitions does not list it`,
+            hint
+          )
+        ]
   }))
 }
 
 function correlationProblems (correlation: Mapping, at: Path, requestRules: readonly string[]): PathProblem[] {
   const check = mapping(correlation.check)
   return [
-    ...['remember', 'check'].flatMap((key) => sideProblems(mapping(correlation[key]), [...at, key])),
+    ...['remember', 'check'].flatMap(key => sideProblems(mapping(correlation[key]), [...at, key])),
     ...exclusions(correlation, at),
     ...matchProblems(correlation, at),
     ...(check.on === 'request' ? needlessMatched(correlation, at) : matchedProblems(correlation, at, requestRules)),
     ...(check.relation === 'sameLength' && isSingle(check) && isSingle(mapping(correlation.remember))
-      ? [fault([...at, 'check', 'relation'], `${dotted([...at, 'check', 'relation'])} is always met: both sides select one value at most`, 'pick several with "*", such as "/items/*"')]
+      ? [
+          fault(
+            [...at, 'check', 'relation'],
+            `${dotted([...at, 'check', 'relation'])} is always satisfied: both sides select one value at most`,
+            'pick several with "*", such as "/items/*"'
+          )
+        ]
       : [])
   ]
 }
 
 function needlessMatched (correlation: Mapping, at: Path): PathProblem[] {
-  return ['when', 'unless'].filter((side) => mapping(correlation[side]).requestMatched !== undefined).map((side) =>
-    fault([...at, side, 'requestMatched'], `${dotted([...at, side, 'requestMatched'])} is for what is checked of answers, and check.on is request`, 'remove it', 'key'))
+  return ['when', 'unless']
+    .filter(side => mapping(correlation[side]).requestMatched !== undefined)
+    .map(side =>
+      fault(
+        [...at, side, 'requestMatched'],
+        `${dotted([...at, side, 'requestMatched'])} applies to checks of responses, and check.on is request`,
+        'remove it',
+        'key'
+      )
+    )
 }
 
 /** Places that `in` may name for each side. When a place exists on one side only, the other side skips the place. */
@@ -76,11 +108,28 @@ function sideProblems (side: Mapping, at: Path): PathProblem[] {
   const [kind = ''] = Object.keys(mapping(side.select))
   const places = items(mapping(mapping(side.select)[kind]).in)
   const possible = PLACES[String(side.on)] ?? []
-  if (kind === 'event' && side.on === 'request') problems.push(fault([...at, 'select', 'event'], `${dotted([...at, 'select', 'event'])} selects nothing: only answers have events`, 'select metadata or parts', 'key'))
-  if (possible.length > 0 && places.length > 0 && !places.some((place) => possible.includes(String(place)))) {
-    problems.push(fault([...at, 'select', kind, 'in'], `${dotted([...at, 'select', kind, 'in'])} selects nothing: ${side.on === 'request' ? 'a request' : 'an answer'} has no ${places.map(String).join(' and no ')}`, `there is ${possible.join(', ')}`))
+  if (kind === 'event' && side.on === 'request') {
+    problems.push(
+      fault(
+        [...at, 'select', 'event'],
+        `${dotted([...at, 'select', 'event'])} selects nothing: only responses have events`,
+        'select metadata or parts',
+        'key'
+      )
+    )
   }
-  if (side.first === true && items(side.pick).length < 2) problems.push(fault([...at, 'first'], `${dotted([...at, 'first'])} has no effect without several pointers in pick`, 'remove it', 'key'))
+  if (possible.length > 0 && places.length > 0 && !places.some((place) => possible.includes(String(place)))) {
+    problems.push(
+      fault(
+        [...at, 'select', kind, 'in'],
+        `${dotted([...at, 'select', kind, 'in'])} selects nothing: ${side.on === 'request' ? 'a request' : 'a response'} has no ${places.map(String).join(' and no ')}`,
+        `available: ${possible.join(', ')}`
+      )
+    )
+  }
+  if (side.first === true && items(side.pick).length < 2) {
+    problems.push(fault([...at, 'first'], `${dotted([...at, 'first'])} has no effect without several pointers in pick`, 'remove it', 'key'))
+  }
   return problems
 }
 
@@ -92,7 +141,9 @@ function isSingle ({ select, pick }: Mapping): boolean {
   if (event !== undefined) return true
   const { key, in: places } = mapping(metadata)
   const [place, ...more] = items(places)
-  if (metadata !== undefined) return typeof key === 'string' && !key.includes('*') && more.length === 0 && place !== 'artifact' && place !== 'part'
+  if (metadata !== undefined) {
+    return typeof key === 'string' && !key.includes('*') && more.length === 0 && place !== 'artifact' && place !== 'part'
+  }
   const { take, dataKey } = mapping(part)
   return take === 'first' && !String(dataKey ?? '').includes('*')
 }

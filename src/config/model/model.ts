@@ -154,11 +154,22 @@ export interface ResolvedPolicy {
 export interface UpstreamConfig {
   /** Absolute http(s) URL; its path is the base that the agent's interfaces are mapped from. */
   readonly url: string
-  readonly timeouts: { readonly connect: number, readonly headers: number, readonly idle: number, readonly queue: number, readonly total: number }
+  readonly timeouts: {
+    readonly connect: number
+    readonly headers: number
+    readonly idle: number
+    readonly queue: number
+    readonly total: number
+  }
   readonly connections: number
   /** `ca`, `cert` and `key` are paths of PEM files, resolved against the configuration file. */
-  readonly tls: { readonly ca: string | null, readonly cert: string | null, readonly key: string | null, readonly serverName: string | null }
-  readonly extensionHeader: { readonly spelling: 'auto' | 'v1' | 'v03' | 'both', readonly form: 'repeated' | 'joined' }
+  readonly tls: {
+    readonly ca: string | null
+    readonly cert: string | null
+    readonly key: string | null
+    readonly serverName: string | null
+  }
+  readonly extensionHeader: { readonly spelling: 'auto' | 'v1' | 'v03' | 'both'; readonly form: 'repeated' | 'joined' }
 }
 
 export interface CardConfig {

@@ -7,13 +7,19 @@ export type Mode = 'enforce' | 'observe' | 'off'
 /** The policy of one extension, as `policy-schema.ts` describes it. docs/policy-reference.md is generated from that schema. */
 export interface PolicyConfig {
   /** Documentation for readers; the gateway does not use it. */
-  readonly about?: { readonly title?: string, readonly source?: string, readonly summary?: string, readonly drift?: readonly string[], readonly notes?: readonly string[] }
+  readonly about?: {
+    readonly title?: string
+    readonly source?: string
+    readonly summary?: string
+    readonly drift?: readonly string[]
+    readonly notes?: readonly string[]
+  }
   /** A policy has either `uri` or `uriPattern`. */
   readonly uri?: string
   /** Glob over the URIs that the card declares. */
   readonly uriPattern?: string
   /** same = another spelling of the URI; satisfies = another extension that fulfils a requirement for this one. */
-  readonly aliases?: readonly { readonly uri: string, readonly relation: 'same' | 'satisfies' }[]
+  readonly aliases?: readonly { readonly uri: string; readonly relation: 'same' | 'satisfies' }[]
   /** Overrides the agent's mode for this extension, except that an agent in `off` stays off. */
   readonly mode?: Mode
   /** The data in a request that belongs to the extension: its evidence. */
@@ -295,7 +301,7 @@ export interface ConditionConfig {
  * An inline JSON Schema, a schema from a file, or an object with exactly one of these keys:
  * - `fromCard`: JSON Pointer templates into the raw AgentCard. The first template that resolves is used. In a template, `{self}` is the
  *   index of the extension in `capabilities.extensions`, and `{name}` is the value captured by a `name=*` media type parameter.
- * - `enumFromCard`: one such template, in which `*` stands for every item or member. The value must be one of the values that the template
+ * - `enumFromCard`: one such template, in which `*` matches every item or member. The value must be one of the values that the template
  *   selects.
  */
 export type SchemaSource = { readonly fromCard: readonly string[] } | { readonly enumFromCard: string } | SchemaRef | InlineSchema

@@ -42,16 +42,6 @@ export function size (text: string): number {
   return value(readSize(text), text)
 }
 
-/** Formats milliseconds in the largest unit that divides them. */
-export function formatDuration (milliseconds: number): string {
-  return milliseconds === 0 ? '0s' : format(milliseconds, DURATIONS)
-}
-
-/** Formats bytes in the largest unit that divides them. */
-export function formatSize (bytes: number): string {
-  return bytes === 0 ? '0B' : format(bytes, SIZES)
-}
-
 function read (text: string, units: ReadonlyMap<string, number>): number | null {
   const match = QUANTITY.exec(text)
   const factor = units.get(match?.[2] ?? '')
@@ -61,12 +51,4 @@ function read (text: string, units: ReadonlyMap<string, number>): number | null 
 function value (reading: Reading, text: string): number {
   if ('value' in reading) return reading.value
   throw new RangeError(`"${text}": ${reading.hint}`)
-}
-
-function format (amount: number, units: ReadonlyMap<string, number>): string {
-  let best = String(amount)
-  for (const [unit, factor] of units) {
-    if (amount % factor === 0) best = `${amount / factor}${unit}`
-  }
-  return best
 }

@@ -9,63 +9,84 @@ const HOST_LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]
 
 /** Checks named by the schema's `x-format`. Each check returns null for a valid string. */
 export const FORMATS = {
-  'host-port': (text: string) => parseHostPort(text) === null
-    ? { message: 'must be host:port', hint: /^\d+$/.test(text) ? `write ":${text}" for every interface` : 'such as "0.0.0.0:8080", ":8080" or "[::1]:8080"' }
-    : null,
+  'host-port': (text: string) =>
+    parseHostPort(text) === null
+      ? {
+          message: 'must be host:port',
+          hint: /^\d+$/.test(text) ? `write ":${text}" for every interface` : 'such as "0.0.0.0:8080", ":8080" or "[::1]:8080"'
+        }
+      : null,
   'base-url': (text: string) => urlFault(text, true),
   url: (text: string) => urlFault(text, false),
   path: pathFault,
-  'path-prefix': (text: string) => text === '/' ? { message: 'must not be "/"', hint: 'name the prefixes to forward' } : pathFault(text),
-  name: (text: string) => /^[a-z0-9-]{1,63}$/.test(text)
-    ? null
-    : { message: 'must be 1 to 63 of a-z, 0-9 and "-"' },
-  host: (text: string) => isHost(text) || (text.startsWith('[') && text.endsWith(']') && isIPv6(text.slice(1, -1)))
-    ? null
-    : { message: 'must be a host name or IP address', hint: text.includes(':') ? 'without scheme or port; IPv6 in brackets' : 'such as "agents.example.com"' },
+  'path-prefix': (text: string) => (text === '/' ? { message: 'must not be "/"', hint: 'name the prefixes to forward' } : pathFault(text)),
+  name: (text: string) => (/^[a-z0-9-]{1,63}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "-"' }),
+  host: (text: string) =>
+    isHost(text) || (text.startsWith('[') && text.endsWith(']') && isIPv6(text.slice(1, -1)))
+      ? null
+      : {
+          message: 'must be a host name or IP address',
+          hint: text.includes(':') ? 'without scheme or port; IPv6 in brackets' : 'such as "agents.example.com"'
+        },
   proxy: proxyFault,
-  'extension-uri': (text: string) => /^[\x21-\x2b\x2d-\x7e]+$/.test(text)
-    ? null
-    : { message: 'must be an extension URI', hint: 'ASCII, without commas, blanks and control characters: it travels in a comma-separated header' },
-  'uri-pattern': (text: string) => /^[\x21-\x2b\x2d-\x7e]{1,512}$/.test(text)
-    ? null
-    : { message: 'must be a pattern of extension URIs', hint: '"*" stands for any characters; no commas and blanks' },
-  'json-pointer': (text: string) => /^(\/([^~]|~[01])*)$/.test(text)
-    ? null
-    : { message: 'must be a JSON Pointer into the card', hint: 'it starts with "/"; "~" is written "~0"' },
-  pointer: (text: string) => /^(\/([^~]|~[01])*)$/.test(text)
-    ? null
-    : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "~" is written "~0"' },
-  'name-pattern': (text: string) => text === '' || text.length > 512
-    ? { message: 'must have from 1 to 512 characters' }
-    : text.startsWith('$uri') && text !== '$uri' && !text.startsWith('$uri/')
-      ? { message: 'must be "$uri", or "$uri/" and what follows', hint: 'it stands for the extension\'s URI' }
-      : null,
-  redaction: (text: string) => /^[^#/][^#]{0,511}(#(\/([^~]|~[01])*)+)?$/s.test(text) && !(text.startsWith('$uri') && !/^\$uri([/#]|$)/.test(text))
-    ? null
-    : { message: 'must be a metadata key, or one with "#" and a JSON Pointer', hint: 'such as "$uri" or "$uri#/tokens/*/secret"' },
-  variable: (text: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? null : { message: 'must be the name of an environment variable', hint: 'without "$"' },
-  'method-name': (text: string) => /^[\x21-\x7e]{1,200}$/.test(text) ? null : { message: 'must be the name of a JSON-RPC method' },
+  'extension-uri': (text: string) =>
+    /^[\x21-\x2b\x2d-\x7e]+$/.test(text)
+      ? null
+      : {
+          message: 'must be an extension URI',
+          hint: 'ASCII, without commas, spaces and control characters: clients send it in a comma-separated header'
+        },
+  'uri-pattern': (text: string) =>
+    /^[\x21-\x2b\x2d-\x7e]{1,512}$/.test(text)
+      ? null
+      : { message: 'must be a pattern of extension URIs', hint: '"*" matches any characters; no commas and spaces' },
+  'json-pointer': (text: string) =>
+    /^(\/([^~]|~[01])*)$/.test(text)
+      ? null
+      : { message: 'must be a JSON Pointer into the card', hint: 'it starts with "/"; "~" is written "~0"' },
+  pointer: (text: string) =>
+    /^(\/([^~]|~[01])*)$/.test(text) ? null : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "~" is written "~0"' },
+  'name-pattern': (text: string) =>
+    text === '' || text.length > 512
+      ? { message: 'must have from 1 to 512 characters' }
+      : text.startsWith('$uri') && text !== '$uri' && !text.startsWith('$uri/')
+        ? { message: 'must be "$uri", or "$uri/" and a suffix', hint: '"$uri" is the extension\'s URI' }
+        : null,
+  redaction: (text: string) =>
+    /^[^#/][^#]{0,511}(#(\/([^~]|~[01])*)+)?$/s.test(text) && !(text.startsWith('$uri') && !/^\$uri([/#]|$)/.test(text))
+      ? null
+      : { message: 'must be a metadata key, or one with "#" and a JSON Pointer', hint: 'such as "$uri" or "$uri#/tokens/*/secret"' },
+  variable: (text: string) =>
+    /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? null : { message: 'must be the name of an environment variable', hint: 'without "$"' },
+  'method-name': (text: string) => (/^[\x21-\x7e]{1,200}$/.test(text) ? null : { message: 'must be the name of a JSON-RPC method' }),
   'route-path': routePathFault,
-  'header-name': (text: string) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' },
+  'header-name': (text: string) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' }),
   'media-type': mediaTypeFault,
-  'schema-name': (text: string) => /^[^\p{Cc}]{1,100}$/u.test(text) ? null : { message: 'must have from 1 to 100 characters, none of them a control character' },
-  uri: (text: string) => /^[A-Za-z][A-Za-z0-9+.-]*:[\x21-\x7e]+$/.test(text)
-    ? null
-    : { message: 'must be an absolute URI', hint: 'such as "https://example.com/schemas/order.json"' },
-  'schema-base': (text: string) => /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x22\x24-\x7e]+\/$/.test(text) && URL.canParse(text)
-    ? null
-    : { message: 'must be an absolute URI that ends with "/"', hint: 'file names are appended to it' },
-  substate: (text: string) => text !== '' && text.length <= 128 ? null : { message: 'must have from 1 to 128 characters' },
-  'substate-or-none': (text: string) => text.length <= 128 ? null : { message: 'must have at most 128 characters' },
-  'metric-name': (text: string) => /^[a-z][a-z0-9_]{0,62}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "_", and begin with a letter' },
+  'schema-name': (text: string) =>
+    /^[^\p{Cc}]{1,100}$/u.test(text) ? null : { message: 'must have from 1 to 100 characters, none of them a control character' },
+  uri: (text: string) =>
+    /^[A-Za-z][A-Za-z0-9+.-]*:[\x21-\x7e]+$/.test(text)
+      ? null
+      : { message: 'must be an absolute URI', hint: 'such as "https://example.com/schemas/order.json"' },
+  'schema-base': (text: string) =>
+    /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x22\x24-\x7e]+\/$/.test(text) && URL.canParse(text)
+      ? null
+      : { message: 'must be an absolute URI that ends with "/"', hint: 'file names are appended to it' },
+  substate: (text: string) => (text !== '' && text.length <= 128 ? null : { message: 'must have from 1 to 128 characters' }),
+  'substate-or-none': (text: string) => (text.length <= 128 ? null : { message: 'must have at most 128 characters' }),
+  'metric-name': (text: string) =>
+    /^[a-z][a-z0-9_]{0,62}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "_", and begin with a letter' },
   'attribute-name': attributeFault,
-  workers: (text: string) => text === 'auto' ? null : { message: 'must be a whole number or "auto"', hint: /^\d+$/.test(text) ? 'without quotes' : '"auto" is one per processor' },
+  workers: (text: string) =>
+    text === 'auto'
+      ? null
+      : { message: 'must be a whole number or "auto"', hint: /^\d+$/.test(text) ? 'without quotes' : '"auto" is one per processor' },
   store: storeFault,
-  'store-prefix': (text: string) => /^[\x21-\x7e]{0,100}$/.test(text) ? null : { message: 'must have at most 100 characters, all of them printable ASCII and none a blank' },
-  reason: (text: string) => /^[A-Z][A-Z0-9_]{0,62}$/.test(text)
-    ? null
-    : { message: 'must be 1 to 63 of A-Z, 0-9 and "_"', hint: 'such as "PAYMENT_REQUIRED"' },
-  file: (text: string) => text !== '' && !text.includes('\0') ? null : { message: 'must be the path of a file' }
+  'store-prefix': (text: string) =>
+    /^[\x21-\x7e]{0,100}$/.test(text) ? null : { message: 'must have at most 100 characters, all of them printable ASCII without spaces' },
+  reason: (text: string) =>
+    /^[A-Z][A-Z0-9_]{0,62}$/.test(text) ? null : { message: 'must be 1 to 63 of A-Z, 0-9 and "_"', hint: 'such as "PAYMENT_REQUIRED"' },
+  file: (text: string) => (text !== '' && !text.includes('\0') ? null : { message: 'must be the path of a file' })
 } satisfies Record<string, (text: string) => Fault | null>
 
 export type Format = keyof typeof FORMATS
@@ -100,10 +121,10 @@ function urlFault (text: string, base: boolean): Fault | null {
   }
   const url = new URL(text)
   if (url.username !== '' || url.password !== '' || authority(text).includes('@')) {
-    return { message: 'must not carry credentials', hint: 'they would show in logs' }
+    return { message: 'must not carry credentials', hint: 'they would appear in logs' }
   }
-  if (text.includes('#')) return { message: 'must not have a fragment', hint: 'remove "#" and what follows' }
-  if (base && text.includes('?')) return { message: 'must not have a query', hint: 'remove "?" and what follows' }
+  if (text.includes('#')) return { message: 'must not have a fragment', hint: 'remove "#" and the text after it' }
+  if (base && text.includes('?')) return { message: 'must not have a query', hint: 'remove "?" and the text after it' }
   return null
 }
 
@@ -119,8 +140,12 @@ function pathFault (text: string): Fault | null {
   if (text.endsWith('/')) return { message: 'must not end with "/"', hint: `write "${text.replace(/\/+$/, '')}"` }
   const segments = text.slice(1).split('/')
   if (segments.includes('')) return { message: 'must not have empty segments', hint: 'a single "/" between segments' }
-  if (segments.includes('.') || segments.includes('..')) return { message: 'must not have "." or ".." segments', hint: 'write the path they lead to' }
-  if (!/^[A-Za-z0-9._~/-]+$/.test(text)) return { message: 'has a character that paths here may not have', hint: 'A-Z a-z 0-9 - . _ ~ and "/"' }
+  if (segments.includes('.') || segments.includes('..')) {
+    return { message: 'must not have "." or ".." segments', hint: 'write the resolved path' }
+  }
+  if (!/^[A-Za-z0-9._~/-]+$/.test(text)) {
+    return { message: 'has a character that is not allowed in this path', hint: 'A-Z a-z 0-9 - . _ ~ and "/"' }
+  }
   return null
 }
 
@@ -130,8 +155,12 @@ const ROUTE_SEGMENT = /^(?:[A-Za-z0-9._~!$&'()*+,=:@-]+|\{[A-Za-z][A-Za-z0-9_-]*
 function routePathFault (text: string): Fault | null {
   if (text === '/') return { message: 'must not be "/"', hint: 'name at least one segment' }
   const fault = pathFault(text.replace(/\{[^{}/]*\}/g, 'x').replace(/[!$&'()*+,=:@]/g, 'x'))
-  if (fault !== null) return fault.message.startsWith('has a character') ? { message: fault.message, hint: 'a segment is a plain word, or "{name}" for any one segment' } : fault
-  if (/^\/\.well-known(?:\/|$)/i.test(text)) return { message: 'must not lie under /.well-known', hint: 'what is there is not an extension\'s' }
+  if (fault !== null) {
+    return fault.message.startsWith('has a character')
+      ? { message: fault.message, hint: 'a segment is a plain word, or "{name}" for any one segment' }
+      : fault
+  }
+  if (/^\/\.well-known(?:\/|$)/i.test(text)) return { message: 'must not be below /.well-known', hint: 'no extension owns these paths' }
   return text.slice(1).split('/').every((segment) => ROUTE_SEGMENT.test(segment))
     ? null
     : { message: 'has a segment that is neither a plain word nor "{name}"', hint: 'such as "/commands/{command}"' }
@@ -142,7 +171,10 @@ function mediaTypeFault (text: string): Fault | null {
     compileMediaTypePattern(text)
     return null
   } catch {
-    return { message: 'must be a media type', hint: 'such as "application/json" or "application/json;schema=*"; only a parameter may be "*"' }
+    return {
+      message: 'must be a media type',
+      hint: 'such as "application/json" or "application/json;schema=*"; only a parameter may be "*"'
+    }
   }
 }
 
@@ -154,7 +186,10 @@ function proxyFault (text: string): Fault | null {
     return { message: 'must be an IP address or CIDR', hint: 'such as "10.0.0.0/8" or "fd00::/8"' }
   }
   if (version === 6 && isIPv4Mapped(address)) {
-    return { message: 'must not be an IPv4-mapped IPv6 address', hint: 'write the IPv4 address or CIDR; mapped ones match too much (CVE-2026-92395)' }
+    return {
+      message: 'must not be an IPv4-mapped IPv6 address',
+      hint: 'write the IPv4 address or CIDR; mapped ones match too much (CVE-2026-92395)'
+    }
   }
   return null
 }
@@ -173,7 +208,9 @@ const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|error|http|jsonrpc|rpc)\./
 
 function attributeFault (text: string): Fault | null {
   if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(text)) return { message: 'must be 1 to 100 of a-z, 0-9, "_", "." and "-", and begin with a letter' }
-  return OWN_ATTRIBUTES.test(text) ? { message: 'is among the gateway\'s own attributes', hint: 'begin it with a name of your own, such as "acme."' } : null
+  return OWN_ATTRIBUTES.test(text)
+    ? { message: "is reserved for the gateway's own attributes", hint: 'begin it with a name of your own, such as "acme."' }
+    : null
 }
 
 const DATABASE = /^\/(?:\d{1,5})?$/
@@ -183,6 +220,8 @@ function storeFault (text: string): Fault | null {
   const hint = 'such as "redis://redis.internal:6379", or rediss:// for TLS'
   if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return { message: 'must be "memory", or a redis:// or rediss:// URL', hint }
   const url = new URL(text)
-  if (url.hostname === '' || url.search !== '' || url.hash !== '' || !DATABASE.test(url.pathname === '' ? '/' : url.pathname)) return { message: 'must be a URL of host, port and database', hint }
+  if (url.hostname === '' || url.search !== '' || url.hash !== '' || !DATABASE.test(url.pathname === '' ? '/' : url.pathname)) {
+    return { message: 'must be a URL of host, port and database', hint }
+  }
   return null
 }

@@ -11,7 +11,11 @@ const RESPONDING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'G
 const CONTENTS = ['message', 'status', 'artifact']
 const HOLDERS = [...CONTENTS, 'task', 'event']
 
-const where = (description: string, places: readonly string[], initial: readonly string[]): Schema => ({ ...list(description, { type: 'string', enum: places }, initial), minItems: 1, maxItems: places.length })
+const where = (description: string, places: readonly string[], initial: readonly string[]): Schema => ({
+  ...list(description, { type: 'string', enum: places }, initial),
+  minItems: 1,
+  maxItems: places.length
+})
 
 const parts = mapping('Parts that the agent wrote; all given conditions must match.', [], {
   in: where('Whose parts: of a message, of the message of a task\'s `status`, of artifacts.', CONTENTS, CONTENTS),
@@ -19,7 +23,11 @@ const parts = mapping('Parts that the agent wrote; all given conditions must mat
 })
 
 const metadata = mapping('Values in metadata.', ['key'], {
-  in: where('Whose metadata: a message\'s, that of the message of a task\'s `status`, an artifact\'s, a task\'s, an update\'s (`event`), each part\'s.', [...HOLDERS, 'part'], HOLDERS),
+  in: where(
+    "Whose metadata: a message's, that of the message of a task's `status`, an artifact's, a task's, an update's (`event`), each part's.",
+    [...HOLDERS, 'part'],
+    HOLDERS
+  ),
   ...MEMBER
 })
 
@@ -27,18 +35,39 @@ const select: Schema = {
   ...mapping('The values of a result that the rule validates; use one of these keys.', [], {
     part: parts,
     metadata,
-    event: choice('The result itself, in the shape of `when.match`: the `first` of a response; each result that is a message or ends its task (`terminal`); the `last` of a stream, when it ends without an error.', ['first', 'terminal', 'last'])
+    event: choice(
+      'The result itself, in the shape of `when.match`: the `first` of a response; each result that is a message or ends its task (`terminal`); the `last` of a stream, when it ends without an error.',
+      ['first', 'terminal', 'last']
+    )
   }),
   minProperties: 1,
   maxProperties: 1
 }
 
-const responded: Schema = { ...mapping('As `select` of a rule in `response`, without `event`.', [], { part: parts, metadata }), minProperties: 1, maxProperties: 1 }
+const responded: Schema = {
+  ...mapping('As `select` of a rule in `response`, without `event`.', [], { part: parts, metadata }),
+  minProperties: 1,
+  maxProperties: 1
+}
 
-const sides = { part: parts, metadata: mapping('Values in metadata.', ['key'], { in: where('As in `response`, and `params`: of the request itself.', [...HOLDERS, 'part', 'params'], HOLDERS), ...MEMBER }) }
+const sides = {
+  part: parts,
+  metadata: mapping('Values in metadata.', ['key'], {
+    in: where('As in `response`, and `params`: of the request itself.', [...HOLDERS, 'part', 'params'], HOLDERS),
+    ...MEMBER
+  })
+}
 const EITHER = 'of requests too, whose places are `message`, `params` and `part`'
-const eitherScalar = (description: string): Schema => ({ ...mapping(`${description} As \`select\` of a rule in \`response\`, without \`event\`; ${EITHER}.`, [], sides), minProperties: 1, maxProperties: 1 })
-const either: Schema = { ...mapping(`As \`select\` of a rule in \`response\`; ${EITHER}.`, [], { ...sides, event: select.properties?.event ?? {} }), minProperties: 1, maxProperties: 1 }
+const eitherScalar = (description: string): Schema => ({
+  ...mapping(`${description} As \`select\` of a rule in \`response\`, without \`event\`; ${EITHER}.`, [], sides),
+  minProperties: 1,
+  maxProperties: 1
+})
+const either: Schema = {
+  ...mapping(`As \`select\` of a rule in \`response\`; ${EITHER}.`, [], { ...sides, event: select.properties?.event ?? {} }),
+  minProperties: 1,
+  maxProperties: 1
+}
 
 export const responseRule = mapping('One rule; needs `count` or `schema`, or both.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['result-is-valid'] },
@@ -55,12 +84,23 @@ export const responseRule = mapping('One rule; needs `count` or `schema`, or bot
   unless: responseCondition('The rule does not apply if all of these conditions match.'),
   count: { ...occurrences, description: 'How many values the rule may select from a result that has one of the selected places.' },
   schema: source,
-  verdict: choice('`warn`: violations are recorded and the response is forwarded. `annotate`: also, the header `gateway-decision` or a comment of the stream tells the client. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected). `reject`: the response is rejected. Default: `warn`.', ['reject', 'warn', 'strip', 'annotate']),
-  chunked: flag('Whether data that a stream appends to an artifact may be a chunk that breaks the rule alone. Violations of such chunks are then only recorded. Default: true for rules on parts and rules with `count.min`, else false.'),
-  error: mapping('How the refusal reads.', [], { message: rejection.properties?.message ?? {}, reason: rejection.properties?.reason ?? {} })
+  verdict: choice(
+    '`warn`: violations are recorded and the response is forwarded. `annotate`: also, the header `gateway-decision` or a comment of the stream tells the client. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected). `reject`: the response is rejected. Default: `warn`.',
+    ['reject', 'warn', 'strip', 'annotate']
+  ),
+  chunked: flag(
+    'Whether data that a stream appends to an artifact may be a chunk that breaks the rule alone. Violations of such chunks are then only recorded. Default: true for rules on parts and rules with `count.min`, else false.'
+  ),
+  error: mapping('The error of the rejection.', [], {
+    message: rejection.properties?.message ?? {},
+    reason: rejection.properties?.reason ?? {}
+  })
 })
 
-const taskRejection: Schema = { ...rejection, description: 'Text of the rejection. As `error` of a rule in `request`, but without `class`.' }
+const taskRejection: Schema = {
+  ...rejection,
+  description: 'Text of the rejection. As `error` of a rule in `request`, but without `class`.'
+}
 
 const MAX_SUBSTATES = 100
 
@@ -73,26 +113,56 @@ const bySubstate = (description: string, format: Format, value: Schema): Schema 
   maxProperties: MAX_SUBSTATES
 })
 
-export const taskStates = mapping('How a task moves through the extension\'s own states, its substates. Needs one of `taskStates`, `transitions`, `monotonic` and `maxVisits`.', ['from'], {
-  from: eitherScalar('Where a message or a result contains the substate, a string.'),
-  taskStates: bySubstate('By substate, the A2A states that the task may have with it. Substates that are not listed allow every state.', 'substate', {
-    type: 'array', description: 'States of the task.', items: { type: 'string', enum: TASK_STATES }, minItems: 1, maxItems: TASK_STATES.length, uniqueItems: true
-  }),
-  transitions: bySubstate('By substate, those that may follow; `\'\'` stands for no substate yet. Any substate may follow one that is not listed. The same substate again is no transition.', 'substate-or-none', {
-    type: 'array', description: 'Substates that may follow.', items: { type: 'string', 'x-format': 'substate' }, maxItems: MAX_SUBSTATES, uniqueItems: true
-  }),
-  monotonic: eitherScalar('A number, or a numeric string, that must not decrease from one message or result of a task to the next.'),
-  maxVisits: bySubstate('By substate, how often the task may enter it.', 'substate', { type: 'integer', description: 'How often. From 1 to 1000000.', minimum: 1, maximum: 1000000 }),
-  onViolation: choice('`warn` records the violation; `reject` rejects the request or the response, if enforced. Default: `warn`.', ['warn', 'reject']),
-  onUnknown: onUnknown('For an unknown task: no check (`allow`), or a violation (`reject`). Default: `allow`.'),
-  error: taskRejection
-})
+export const taskStates = mapping(
+  "How a task moves through the extension's own states, its substates. Needs one of `taskStates`, `transitions`, `monotonic` and `maxVisits`.",
+  ['from'],
+  {
+    from: eitherScalar('Where a message or a result contains the substate, a string.'),
+    taskStates: bySubstate(
+      'By substate, the A2A states that the task may have with it. Substates that are not listed allow every state.',
+      'substate',
+      {
+        type: 'array',
+        description: 'States of the task.',
+        items: { type: 'string', enum: TASK_STATES },
+        minItems: 1,
+        maxItems: TASK_STATES.length,
+        uniqueItems: true
+      }
+    ),
+    transitions: bySubstate(
+      "By substate, those that may follow; `''` means no substate yet. Any substate may follow one that is not listed. The same substate again is not a transition.",
+      'substate-or-none',
+      {
+        type: 'array',
+        description: 'Substates that may follow.',
+        items: { type: 'string', 'x-format': 'substate' },
+        maxItems: MAX_SUBSTATES,
+        uniqueItems: true
+      }
+    ),
+    monotonic: eitherScalar('A number, or a numeric string, that must not decrease from one message or result of a task to the next.'),
+    maxVisits: bySubstate('By substate, how often the task may enter it.', 'substate', {
+      type: 'integer',
+      description: 'How often. From 1 to 1000000.',
+      minimum: 1,
+      maximum: 1000000
+    }),
+    onViolation: choice('`warn` records the violation; `reject` rejects the request or the response, if enforced. Default: `warn`.', [
+      'warn',
+      'reject'
+    ]),
+    onUnknown: onUnknown('For an unknown task: no check (`allow`), or a violation (`reject`). Default: `allow`.'),
+    error: taskRejection
+  }
+)
 
 const side = {
   on: { ...choice('Whether the values are in a request or in a response.', ['request', 'response']), examples: ['response'] },
   select: either,
   pick: {
-    description: 'JSON Pointers into each value, in which a step may be `*` for all; they select the values to compare. Default: the selected values themselves.',
+    description:
+      'JSON Pointers into each value, in which a step may be `*` for all; they select the values to compare. Default: the selected values themselves.',
     type: ['string', 'array'],
     'x-format': 'pointer',
     items: { type: 'string', 'x-format': 'pointer' },
@@ -105,14 +175,29 @@ const side = {
 
 export const correlation = mapping('One comparison. Values are compared as JSON, at most 1000 of them.', ['id', 'remember', 'check'], {
   id: { ...text('Its name, unique among the rules of the policy; a metric label.', 'name'), examples: ['answers-what-was-asked'] },
-  remember: mapping('The values to remember for a task: those of the last message or result in which something was selected.', ['on', 'select'], side),
-  check: mapping('What is held to it.', ['on', 'select', 'relation'], {
+  remember: mapping(
+    'The values to remember for a task: those of the last message or result in which something was selected.',
+    ['on', 'select'],
+    side
+  ),
+  check: mapping('The values to compare with the remembered ones.', ['on', 'select', 'relation'], {
     ...side,
-    relation: { ...choice('The checked values are a `subset` of the remembered ones, the same set (`equalSet`), one of them (`member`), or the same number of values (`sameLength`).', ['subset', 'equalSet', 'member', 'sameLength']), examples: ['subset'] }
+    relation: {
+      ...choice(
+        'The checked values are a `subset` of the remembered ones, the same set (`equalSet`), one of them (`member`), or the same number of values (`sameLength`).',
+        ['subset', 'equalSet', 'member', 'sameLength']
+      ),
+      examples: ['subset']
+    }
   }),
-  when: responseCondition('Checked only if the request or result matches all of these conditions. As `when` of a rule in `request` or in `response`.'),
+  when: responseCondition(
+    'Checked only if the request or result matches all of these conditions. As `when` of a rule in `request` or in `response`.'
+  ),
   unless: responseCondition('Not checked if all of these conditions match. As `unless` of a rule.'),
-  verdict: choice('`warn` records the violation; `reject` rejects the request or the response, if enforced. Default: `reject`.', ['reject', 'warn']),
+  verdict: choice('`warn` records the violation; `reject` rejects the request or the response, if enforced. Default: `reject`.', [
+    'reject',
+    'warn'
+  ]),
   onUnknown: onUnknown('If nothing is remembered: no check (`allow`), or a violation (`reject`). Default: `allow`.'),
   error: taskRejection
 })
@@ -120,7 +205,7 @@ export const correlation = mapping('One comparison. Values are compared as JSON,
 const reported: Schema = { ...responded, description: 'Where the value is. As `select` of a rule in `response`, without `event`.' }
 
 export const observe: Schema = {
-  ...mapping('Values to report from the extension\'s data in answers. Values end up in traces and metrics: name none that is a secret.', [], {
+  ...mapping("Values to report from the extension's data in responses. Traces and metrics contain these values: do not name secrets.", [], {
     spanAttributes: {
       type: 'object',
       description: 'By name of the span attribute, the place of its value: a number, a boolean, or a string of at most 256 characters.',
@@ -134,7 +219,13 @@ export const observe: Schema = {
       description: 'Numbers from the data, as `a2a_gateway_observed_total` and `a2a_gateway_observed_value`.',
       items: mapping('One metric.', ['name', 'type', 'from'], {
         name: { ...text('Value of the label `metric`, unique in the policy.', 'metric-name'), examples: ['tokens'] },
-        type: { ...choice('`counter`: the total of a task; a later result includes the earlier ones, so only the increase is counted. `gauge`: the last value.', ['counter', 'gauge']), examples: ['counter'] },
+        type: {
+          ...choice(
+            '`counter`: the total of a task; a later result includes the earlier ones, so only the increase is counted. `gauge`: the last value.',
+            ['counter', 'gauge']
+          ),
+          examples: ['counter']
+        },
         from: reported,
         by: mapping('Splits the metric by a string in the same result.', ['from', 'values'], {
           from: reported,
@@ -157,6 +248,11 @@ export const observe: Schema = {
 
 /** Schemas that the reference shows in one row, because an earlier table describes them in full. */
 export const ABBREVIATED: ReadonlySet<Schema> = new Set([
-  responded, reported, either, taskRejection,
-  ...[taskStates.properties?.from, taskStates.properties?.monotonic, correlation.properties?.when, correlation.properties?.unless].filter(schema => schema !== undefined)
+  responded,
+  reported,
+  either,
+  taskRejection,
+  ...[taskStates.properties?.from, taskStates.properties?.monotonic, correlation.properties?.when, correlation.properties?.unless].filter(
+    schema => schema !== undefined
+  )
 ])

@@ -6,7 +6,8 @@ import type { Schema } from './schema-kit.js'
 
 /** Values of `on` in a request rule. */
 export const OPERATIONS: readonly string[] = [
-  'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig',
+  'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig',
+  'GetTaskPushNotificationConfig',
   'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard', 'all'
 ]
 
@@ -20,16 +21,26 @@ const CONDITIONS = {
   taskId: presence('taskId'),
   contextId: presence('contextId'),
   listed: flag('Whether `message.extensions` names the extension.'),
-  match: inline('JSON Schema that the request matches, in the shape for all versions and bindings that docs/how-it-decides.md describes.')
+  match: inline('JSON Schema that the request matches, in the shape for all versions and bindings that docs/decisions.md describes.')
 }
 
-const taskState = (description: string): Schema => ({ type: 'array', description, items: { type: 'string', enum: TASK_STATES }, minItems: 1, maxItems: TASK_STATES.length, uniqueItems: true })
+const taskState = (description: string): Schema => ({
+  type: 'array',
+  description,
+  items: { type: 'string', enum: TASK_STATES },
+  minItems: 1,
+  maxItems: TASK_STATES.length,
+  uniqueItems: true
+})
 
 /** Condition on a request that needs no stored task state. */
 export const condition = (description: string): Schema => ({ ...mapping(description, [], CONDITIONS), minProperties: 1 })
 
 const taskCondition = (description: string): Schema => ({
-  ...mapping(description, [], { ...CONDITIONS, taskState: taskState('The task that the message names was last seen in one of these states.') }),
+  ...mapping(description, [], {
+    ...CONDITIONS,
+    taskState: taskState('The task that the message names was last seen in one of these states.')
+  }),
   minProperties: 1
 })
 
@@ -39,15 +50,16 @@ export const responseCondition = (description: string): Schema => ({
     taskId: choice('Whether the result has a task id.', ['present', 'absent']),
     contextId: choice('Whether the result has a contextId.', ['present', 'absent']),
     listed: flag('Whether `extensions` of its message or artifacts names the extension.'),
-    taskState: taskState('The result says that the task is in one of these states.'),
+    taskState: taskState('In the result, the task is in one of these states.'),
     requestMatched: text('Name of a rule in `request` of the same policy that selected a value in the request and accepted it.', 'name'),
-    match: inline('JSON Schema that the result matches, in the shape that docs/how-it-decides.md describes.')
+    match: inline('JSON Schema that the result matches, in the shape that docs/decisions.md describes.')
   }),
   minProperties: 1
 })
 
 const mediaType: Schema = {
-  description: 'Media types of the parts; one of them must match. Applies to parts of every kind, unless `data` is true. A parameter value `*` matches any value and captures it under the parameter\'s name.',
+  description:
+    "Media types of the parts; one of them must match. Applies to parts of every kind, unless `data` is true. A parameter value `*` matches any value and captures it under the parameter's name.",
   type: ['string', 'array'],
   'x-format': 'media-type',
   items: { type: 'string', 'x-format': 'media-type' },
@@ -58,7 +70,13 @@ const mediaType: Schema = {
 
 /** Keys of a metadata selector, without `in`. */
 export const MEMBER: Readonly<Record<string, Schema>> = {
-  key: { ...text('Name of the member; `*` stands for any characters, `$uri` or `$uri/...` stands for the extension\'s URI, with or without a suffix.', 'name-pattern'), examples: ['$uri'] },
+  key: {
+    ...text(
+      "Name of the member; `*` matches any characters, `$uri` or `$uri/...` is the extension's URI, with or without a suffix.",
+      'name-pattern'
+    ),
+    examples: ['$uri']
+  },
   path: text('JSON Pointer into the value; it selects the value it points to.', 'pointer'),
   equals: { type: ['string', 'number', 'boolean'], description: 'Only values equal to this.' }
 }
@@ -67,13 +85,20 @@ export const MEMBER: Readonly<Record<string, Schema>> = {
 export const PART: Readonly<Record<string, Schema>> = {
   data: flag('Only parts with data.', false),
   mediaType,
-  dataKey: text('Members of the part\'s data object; each is a selected value. `*` stands for any characters.', 'name-pattern'),
+  dataKey: text('Members of the part\'s data object; each is a selected value. `*` matches any characters.', 'name-pattern'),
   match: inline('JSON Schema that the part matches, in the shape of `when.match`.'),
   take: choice('All matching parts, or the first. Not with `verdict: strip`.', ['first', 'all'], 'all')
 }
 
 const metadataSelector = mapping('Values in metadata.', ['key'], {
-  in: { ...list('Whose metadata: the message\'s, the request\'s own (`params`), or each part\'s.', { type: 'string', enum: ['message', 'params', 'part'] }, ['message']), minItems: 1 },
+  in: {
+    ...list(
+      "Whose metadata: the message's, the request's own (`params`), or each part's.",
+      { type: 'string', enum: ['message', 'params', 'part'] },
+      ['message']
+    ),
+    minItems: 1
+  },
   ...MEMBER
 })
 
@@ -81,8 +106,14 @@ const selector: Schema = {
   ...mapping('The values of the request that the rule validates; use one of these keys.', [], {
     part: mapping('Parts of the message; all given conditions must match.', [], PART),
     metadata: metadataSelector,
-    header: text('Name of a request header; each of its lines is a string value. A line whose name has `_` instead of `-` breaks the rule, because some agents treat both names as the same.', 'header-name'),
-    pointer: text('JSON Pointer into the request object (`params` of JSON-RPC, the body of HTTP+JSON). Fields of the request, message and parts have their A2A 1.0 names, whatever the client\'s spelling.', 'pointer')
+    header: text(
+      'Name of a request header; each of its lines is a string value. A line whose name has `_` instead of `-` breaks the rule, because some agents treat both names as the same.',
+      'header-name'
+    ),
+    pointer: text(
+      "JSON Pointer into the request object (`params` of JSON-RPC, the body of HTTP+JSON). Fields of the request, message and parts have their A2A 1.0 names, regardless of the client's spelling.",
+      'pointer'
+    )
   }),
   minProperties: 1,
   maxProperties: 1
@@ -91,7 +122,12 @@ const selector: Schema = {
 export const occurrences: Schema = {
   ...mapping('How many values the rule may select.', [], {
     min: { type: 'integer', description: 'Minimum number. Default: no lower bound. From 0 to 100000.', minimum: 0, maximum: 100000 },
-    max: { type: 'integer', description: 'Maximum number; 0 forbids any. Default: no upper bound. From 0 to 100000.', minimum: 0, maximum: 100000 }
+    max: {
+      type: 'integer',
+      description: 'Maximum number; 0 forbids any. Default: no upper bound. From 0 to 100000.',
+      minimum: 0,
+      maximum: 100000
+    }
   }),
   minProperties: 1
 }
@@ -106,23 +142,38 @@ const FILE = alone('file', text('A JSON or YAML file with one schema; relative t
 const REF = alone('ref', text('URI of a schema in one of `bundles`; its fragment may be a JSON Pointer.', 'uri'))
 const FROM_DISK = '`{file: path}`, a JSON or YAML file that contains it, or `{ref: URI}`, one of `bundles`'
 
-export const diskSource = (description: string): Schema => ({ type: ['object', 'boolean'], description: `${description} Or ${FROM_DISK}.`, allOf: [FILE, REF] })
+export const diskSource = (description: string): Schema => ({
+  type: ['object', 'boolean'],
+  description: `${description} Or ${FROM_DISK}.`,
+  allOf: [FILE, REF]
+})
 
 export const source: Schema = {
   type: ['object', 'boolean'],
-  description: `JSON Schema that every selected value must satisfy; or ${FROM_DISK}; or \`fromCard\` alone: JSON Pointers into the agent's card, of which the first that resolves is the schema; or \`enumFromCard\` alone: one such pointer, in which \`*\` stands for every item, to the values allowed. \`{self}\` is the index of the extension in \`capabilities.extensions\`, \`{name}\` the value captured by a media type parameter \`name=*\`.`,
+  description: `JSON Schema that every selected value must satisfy; or ${FROM_DISK}; or \`fromCard\` alone: JSON Pointers into the agent's card, of which the first that resolves is the schema; or \`enumFromCard\` alone: one such pointer, in which \`*\` matches every item, to the values allowed. \`{self}\` is the index of the extension in \`capabilities.extensions\`, \`{name}\` the value captured by a media type parameter \`name=*\`.`,
   allOf: [
-    alone('fromCard', { type: 'array', description: 'JSON Pointers into the card.', items: { type: 'string', 'x-format': 'json-pointer' }, minItems: 1, maxItems: 16 }),
-    alone('enumFromCard', text('JSON Pointer into the card; `*` stands for every item or member.', 'json-pointer')),
+    alone('fromCard', {
+      type: 'array',
+      description: 'JSON Pointers into the card.',
+      items: { type: 'string', 'x-format': 'json-pointer' },
+      minItems: 1,
+      maxItems: 16
+    }),
+    alone('enumFromCard', text('JSON Pointer into the card; `*` matches every item or member.', 'json-pointer')),
     FILE,
     REF
   ]
 }
 
-export const rejection = mapping('How the refusal reads.', [], {
+export const rejection = mapping('The error of the rejection.', [], {
   class: choice('Kind of the rejection. Default: `invalid`.', CLASSES),
   undeclared: choice('Kind of the rejection if `fromCard` finds no schema. Default: that of `class`.', CLASSES),
-  message: { type: 'string', description: 'Error message for the client. Default: a message generated from the rule.', minLength: 1, maxLength: 500 },
+  message: {
+    type: 'string',
+    description: 'Error message for the client. Default: a message generated from the rule.',
+    minLength: 1,
+    maxLength: 500
+  },
   reason: text('Reason of the ErrorInfo in the error. Default: that of the class.', 'reason')
 })
 
@@ -143,8 +194,13 @@ export const rule = mapping('One rule; needs `count` or `schema`, or both.', ['i
   unless: taskCondition('The rule does not apply if all of these conditions match.'),
   count: occurrences,
   schema: source,
-  verdict: choice('`warn`: violations are recorded and the request is forwarded, in every mode. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected; the line of a header) and recorded. Default: `reject`.', ['reject', 'warn', 'strip']),
-  onUnknown: onUnknown('With `taskState`, for a task whose state is unknown: the rule does not apply (`allow`), or it does (`reject`). Default: `allow`.'),
+  verdict: choice(
+    '`warn`: violations are recorded and the request is forwarded, in every mode. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected; the line of a header) and recorded. Default: `reject`.',
+    ['reject', 'warn', 'strip']
+  ),
+  onUnknown: onUnknown(
+    'With `taskState`, for a task whose state is unknown: the rule does not apply (`allow`), or it does (`reject`). Default: `allow`.'
+  ),
   error: rejection
 })
 

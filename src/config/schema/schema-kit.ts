@@ -47,11 +47,23 @@ export interface Schema {
 export interface Bounds { readonly minimum: string, readonly maximum: string }
 
 export function duration (description: string, initial: string, minimum: string, maximum: string): Schema {
-  return { type: 'string', description: within(description, minimum, maximum), default: initial, pattern: orVariable(DURATION_PATTERN), 'x-duration': { minimum, maximum } }
+  return {
+    type: 'string',
+    description: within(description, minimum, maximum),
+    default: initial,
+    pattern: orVariable(DURATION_PATTERN),
+    'x-duration': { minimum, maximum }
+  }
 }
 
 export function size (description: string, initial: string, minimum: string, maximum: string): Schema {
-  return { type: 'string', description: within(description, minimum, maximum), default: initial, pattern: orVariable(SIZE_PATTERN), 'x-size': { minimum, maximum } }
+  return {
+    type: 'string',
+    description: within(description, minimum, maximum),
+    default: initial,
+    pattern: orVariable(SIZE_PATTERN),
+    'x-size': { minimum, maximum }
+  }
 }
 
 export function count (description: string, initial: number, minimum: number, maximum: number): Schema {
@@ -100,7 +112,12 @@ export function mapping (description: string, required: readonly string[], prope
  * @param instead the replacement, in the imperative: "use limits.body"
  */
 export function deprecated (schema: Schema, since: string, instead: string): Schema {
-  return { ...schema, description: `Deprecated since ${since}: ${instead}. ${schema.description ?? ''}`.trim(), deprecated: true, 'x-instead': instead }
+  return {
+    ...schema,
+    description: `Deprecated since ${since}: ${instead}. ${schema.description ?? ''}`.trim(),
+    deprecated: true,
+    'x-instead': instead
+  }
 }
 
 /** Adds the bounds to the description, because editors show the description. */

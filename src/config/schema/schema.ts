@@ -9,14 +9,40 @@ export const CONFIG_VERSION = 1
 export const DEFAULT_POLICIES: readonly string[] = ['object-schemas']
 
 const server = section('Where the gateway listens.', {
-  listen: text('Address of the main listener, which serves the agents. `:8080` means every IPv4 interface; with port 0, the system chooses a port.', 'host-port', '0.0.0.0:8080'),
+  listen: text(
+    'Address of the main listener, which serves the agents. `:8080` means every IPv4 interface; with port 0, the system chooses a port.',
+    'host-port',
+    '0.0.0.0:8080'
+  ),
   admin: text('Address of the admin listener: probes, metrics, state of the agents.', 'host-port', '127.0.0.1:9901'),
-  metrics: nullable('Address of a separate listener for `/metrics` and the probes, so that a network policy can open them without the console. `null`: no separate listener. The admin listener always serves them too.', 'host-port'),
-  adminHosts: list('Host names, without port, by which the admin listener serves `/agents` and the console; IP addresses, localhost and the name in `admin` always work. Other names get 403, because an attacker could rebind them (DNS rebinding). `/metrics` and the probes answer to any name.', { type: 'string', 'x-format': 'host' }, []),
-  publicUrl: nullable('URL at which clients reach the main listener; the gateway writes it into the cards it serves. `null`: `http://` and `listen`. Absolute, http or https, without query and fragment.', 'base-url'),
-  trustedProxies: list('IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts.', { type: 'string', 'x-format': 'proxy' }, []),
+  metrics: nullable(
+    'Address of a separate listener for `/metrics` and the probes, so that a network policy can open them without the console. `null`: no separate listener. The admin listener always serves them too.',
+    'host-port'
+  ),
+  adminHosts: list(
+    'Host names, without port, by which the admin listener serves `/agents` and the console; IP addresses, localhost and the name in `admin` always work. Other names get 403, because an attacker could rebind them (DNS rebinding). `/metrics` and the probes respond to any name.',
+    { type: 'string', 'x-format': 'host' },
+    []
+  ),
+  publicUrl: nullable(
+    'URL at which clients reach the main listener; the gateway writes it into the cards it serves. `null`: `http://` and `listen`. Absolute, http or https, without query and fragment.',
+    'base-url'
+  ),
+  trustedProxies: list(
+    'IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts.',
+    { type: 'string', 'x-format': 'proxy' },
+    []
+  ),
   drainTimeout: duration('How long the gateway waits for calls and streams in flight when it stops.', '20s', '0s', '1h'),
-  workers: { type: ['integer', 'string'], description: 'Processes that serve the main listener, 1 to 64. `auto`: one per processor that the process may use, by its CPU affinity and the CPU limit of its container.', default: 1, minimum: 1, maximum: 64, 'x-format': 'workers' },
+  workers: {
+    type: ['integer', 'string'],
+    description:
+      'Processes that serve the main listener, 1 to 64. `auto`: one per processor that the process may use, by its CPU affinity and the CPU limit of its container.',
+    default: 1,
+    minimum: 1,
+    maximum: 64,
+    'x-format': 'workers'
+  },
   console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
     enabled: flag('Whether the console is served.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
@@ -30,28 +56,47 @@ const limits = section('Limits for one request, one response and one client. The
   body: size('Body of a request.', '4MiB', '1B', '256MiB'),
   response: size('Body of a response that the gateway has to read whole.', '16MiB', '1B', '256MiB'),
   event: size('One event of an event stream that the gateway has to read.', '1MiB', '1B', '64MiB'),
-  card: size('An agent\'s card.', '1MiB', '1B', '16MiB'),
+  card: size("An agent's card.", '1MiB', '1B', '16MiB'),
   jsonDepth: count('Nesting of JSON in a request.', 64, 1, 512),
   jsonMembers: count('Members and items of JSON in a request.', 100000, 1, 10000000),
   extensions: count('Extension URIs requested at once.', 64, 1, 1024),
   headersTimeout: duration('Time to receive the headers of a request; never more than `requestTimeout`.', '10s', '1ms', '1h'),
   requestTimeout: duration('Time to receive a whole request.', '30s', '1ms', '1h'),
   idleTimeout: duration('How long a client connection may stay open without a request.', '72s', '1s', '1h'),
-  writeTimeout: duration('The gateway disconnects a client that reads nothing of a pending response for this long; 0s means no limit.', '60s', '0s', '1h'),
-  memory: size('Total size of the request bodies, and of the response bodies read whole, that the process holds at once.', '128MiB', '1MiB', '64GiB'),
+  writeTimeout: duration(
+    'The gateway disconnects a client that reads nothing of a pending response for this long; 0s means no limit.',
+    '60s',
+    '0s',
+    '1h'
+  ),
+  memory: size(
+    'Total size of the request bodies, and of the response bodies read whole, that the process holds at once.',
+    '128MiB',
+    '1MiB',
+    '64GiB'
+  ),
   connections: count('Client connections at once; 0 means no limit.', 0, 0, 1000000)
 })
 
-const shedding = section('When the process has more to do than it can, new calls are refused with 503 and Retry-After; those under way go on. Measured once a second.', {
-  eventLoopDelay: duration('Delay of the event loop, averaged over one second, twice in a row; 0s disables the check.', '1s', '0s', '1m'),
-  eventLoopUtilization: fraction('Share of a second that the process is busy; 0 disables the check.', 0),
-  heapUsed: size('Memory of JavaScript objects; 0B disables the check.', '0B', '0B', '64GiB'),
-  rss: size('Memory of the whole process; 0B disables the check.', '0B', '0B', '64GiB'),
-  retryAfter: duration('Value of Retry-After, here and for calls that exceed a concurrency limit; in whole seconds.', '5s', '1s', '1h')
-})
+const shedding = section(
+  'When the process is overloaded, the gateway rejects new calls with 503 and Retry-After. Calls in flight continue. Measured once a second.',
+  {
+    eventLoopDelay: duration('Delay of the event loop, averaged over one second, twice in a row; 0s disables the check.', '1s', '0s', '1m'),
+    eventLoopUtilization: fraction('Share of a second that the process is busy; 0 disables the check.', 0),
+    heapUsed: size('Memory of JavaScript objects; 0B disables the check.', '0B', '0B', '64GiB'),
+    rss: size('Memory of the whole process; 0B disables the check.', '0B', '0B', '64GiB'),
+    retryAfter: duration('Value of Retry-After, here and for calls that exceed a concurrency limit; in whole seconds.', '5s', '1s', '1h')
+  }
+)
 
 const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
-  url: { ...text('URL of the agent: absolute, http or https, without query, fragment and credentials. Its path is the base of the agent\'s interfaces.', 'base-url'), examples: ['http://127.0.0.1:9999'] },
+  url: {
+    ...text(
+      "URL of the agent: absolute, http or https, without query, fragment and credentials. Its path is the base of the agent's interfaces.",
+      'base-url'
+    ),
+    examples: ['http://127.0.0.1:9999']
+  },
   timeouts: section('How long to wait for the agent.', {
     connect: duration('To open a connection.', '3s', '1ms', '5m'),
     headers: duration('For the headers of the response; 0s means no limit.', '120s', '0s', '24h'),
@@ -60,14 +105,18 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
     total: duration('For the whole response, to the last event of a stream; 0s means no limit.', '0s', '0s', '24h')
   }),
   connections: count('Connections to the agent at once. Each call and each open stream uses one; further calls queue.', 2048, 1, 65535),
-  tls: section('TLS towards an https agent. The agent\'s certificate is always verified. Paths are relative to the configuration file.', {
-    ca: nullable('PEM file of certificate authorities to trust instead of the system\'s.', 'file'),
+  tls: section("TLS towards an https agent. The agent's certificate is always verified. Paths are relative to the configuration file.", {
+    ca: nullable("PEM file of certificate authorities to trust instead of the system's.", 'file'),
     cert: nullable('PEM file of the client certificate; needs `key`.', 'file'),
-    key: nullable('PEM file of the client certificate\'s key; needs `cert`.', 'file'),
-    serverName: nullable('Expected name in the agent\'s certificate. `null`: the host of the URL.', 'host')
+    key: nullable("PEM file of the client certificate's key; needs `cert`.", 'file'),
+    serverName: nullable("Expected name in the agent's certificate. `null`: the host of the URL.", 'host')
   }),
   extensionHeader: section('How requested extensions are written for this agent.', {
-    spelling: choice('`A2A-Extensions` (v1), `X-A2A-Extensions` (v03), both, or the spelling of the interface\'s version (auto).', ['auto', 'v1', 'v03', 'both'], 'auto'),
+    spelling: choice(
+      "`A2A-Extensions` (v1), `X-A2A-Extensions` (v03), both, or the spelling of the interface's version (auto).",
+      ['auto', 'v1', 'v03', 'both'],
+      'auto'
+    ),
     form: choice('One header line per extension, or one line with a comma-separated list.', ['repeated', 'joined'], 'repeated')
   })
 })
@@ -80,24 +129,37 @@ export const advertisedSchema = mapping('One extension, an AgentExtension of the
   params: { type: 'object', description: 'Further information for clients. Default: none.' }
 })
 
-const card = section('The agent\'s AgentCard.', {
-  url: nullable('Where to fetch the card. `null`: below the upstream URL, `/.well-known/agent-card.json`, then `/.well-known/agent.json`. Excludes `file`.', 'url'),
+const card = section("The agent's AgentCard.", {
+  url: nullable(
+    'Where to fetch the card. `null`: below the upstream URL, `/.well-known/agent-card.json`, then `/.well-known/agent.json`. Excludes `file`.',
+    'url'
+  ),
   file: nullable('Card on disk, instead of fetching one; relative to the configuration file. Excludes `url`.', 'file'),
   refresh: duration('Minimum time between two fetches; above it, Cache-Control and ETag apply.', '60s', '10ms', '24h'),
   maxStale: duration('How long a card stays in use after its last successful fetch.', '1h', '0s', '720h'),
   onUnavailable: choice('Without a usable card: reject calls (503), or forward them without any checks.', ['reject', 'forward'], 'reject'),
-  interfaces: list('Path prefixes at the agent, from the root of its origin, that interfaces of the card may have besides the path of `upstream.url`; `/` allows all. Interfaces at other paths are not carried: they could be another agent\'s.', { type: 'string', 'x-format': 'path' }, []),
-  signature: choice('`strip`: the gateway rewrites the served card and removes its signatures. `verbatim`: it serves the card unchanged.', ['strip', 'verbatim'], 'strip'),
+  interfaces: list(
+    'Path prefixes at the agent, from the root of its origin, that interfaces of the card may have besides the path of `upstream.url`; `/` allows all. The gateway does not serve interfaces at other paths, because they could belong to another agent.',
+    { type: 'string', 'x-format': 'path' },
+    []
+  ),
+  signature: choice(
+    '`strip`: the gateway rewrites the served card and removes its signatures. `verbatim`: it serves the card unchanged.',
+    ['strip', 'verbatim'],
+    'strip'
+  ),
   advertise: {
     type: 'array',
-    description: 'Extensions that the gateway adds to the served card and enforces as if the agent declared them. If the agent declares one of them too, both are merged; it is required if either says so. Not with `signature: verbatim`.',
+    description:
+      'Extensions that the gateway adds to the served card and enforces as if the agent declared them. If the agent declares one of them too, both are merged; it is required if either requires it. Not with `signature: verbatim`.',
     default: [],
     items: { $ref: '#/$defs/advertised' },
     maxItems: 64
   },
   schemas: {
     type: 'object',
-    description: 'JSON Schemas by name, added to the root key `schemas` of the served card; `fromCard` finds them there. They replace the card\'s schemas of the same name. Not with `signature: verbatim`.',
+    description:
+      "JSON Schemas by name, added to the root key `schemas` of the served card; `fromCard` finds them there. They replace the card's schemas of the same name. Not with `signature: verbatim`.",
     default: {},
     propertyNames: { type: 'string', 'x-format': 'schema-name' },
     additionalProperties: { type: ['object', 'boolean'], description: 'One JSON Schema.' },
@@ -111,28 +173,60 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   host: nullable('Host that requests must name, without port. `null`: any.', 'host'),
   upstream,
   card,
-  concurrency: section('What the agent may have to do at once. More is refused with 503 and Retry-After.', {
+  concurrency: section('Maximum load of the agent. The gateway rejects further calls with 503 and Retry-After.', {
     requests: count('Calls in flight, without streams.', 1024, 1, 1000000),
     streams: count('Calls of streaming operations in flight.', 1024, 1, 1000000)
   }),
-  mode: choice('`enforce` rejects violations, `observe` only records them, `off` evaluates no rules.', ['enforce', 'observe', 'off'], 'enforce'),
-  enforceOn: choice('Operations on which required extensions are checked: those that send messages, or all.', ['messages', 'all'], 'messages'),
-  unlistedExtensions: choice('What to do with requested extensions that neither the card nor a policy names.', ['forward', 'strip', 'reject'], 'forward'),
+  mode: choice(
+    '`enforce` rejects violations, `observe` only records them, `off` evaluates no rules.',
+    ['enforce', 'observe', 'off'],
+    'enforce'
+  ),
+  enforceOn: choice(
+    'Operations on which required extensions are checked: those that send messages, or all.',
+    ['messages', 'all'],
+    'messages'
+  ),
+  unlistedExtensions: choice(
+    'What to do with requested extensions that neither the card nor a policy names.',
+    ['forward', 'strip', 'reject'],
+    'forward'
+  ),
   unknownMethods: choice('What to do with methods that are not operations of A2A.', ['reject', 'forward'], 'reject'),
-  untaggedData: choice('What to do with DataParts that no policy of the agent claims, by `owns` or by a `part` that one of its rules selects.', ['allow', 'reject'], 'allow'),
-  responses: choice('What to do with violations in responses: `enforce` does what the rule says, `observe` only records them, `off` does not read responses.', ['enforce', 'observe', 'off'], 'observe'),
-  extensions: list('Policies in force, each by its name in `extensions` or in the built-in catalogue. To change a policy for this agent, use the name with keys: `{x: {mode: observe}}`.', {
-    type: ['string', 'object'],
-    propertyNames: { type: 'string', 'x-format': 'name' },
-    additionalProperties: { $ref: '#/$defs/policy' },
-    minProperties: 1,
-    maxProperties: 1
-  }, DEFAULT_POLICIES),
-  passthrough: list('Path prefixes below the agent\'s path that are forwarded without inspection. They must not cover the card.', { type: 'string', 'x-format': 'path-prefix' }, [])
+  untaggedData: choice(
+    'What to do with DataParts that no policy of the agent claims, by `owns` or by a `part` that one of its rules selects.',
+    ['allow', 'reject'],
+    'allow'
+  ),
+  responses: choice(
+    'What to do with violations in responses: `enforce` does what the rule says, `observe` only records them, `off` does not read responses.',
+    ['enforce', 'observe', 'off'],
+    'observe'
+  ),
+  extensions: list(
+    'Policies in force, each by its name in `extensions` or in the built-in catalogue. To change a policy for this agent, use the name with keys: `{x: {mode: observe}}`.',
+    {
+      type: ['string', 'object'],
+      propertyNames: { type: 'string', 'x-format': 'name' },
+      additionalProperties: { $ref: '#/$defs/policy' },
+      minProperties: 1,
+      maxProperties: 1
+    },
+    DEFAULT_POLICIES
+  ),
+  passthrough: list(
+    "Path prefixes below the agent's path that are forwarded without inspection. They must not cover the card.",
+    { type: 'string', 'x-format': 'path-prefix' },
+    []
+  )
 })
 
 const state = section('State of tasks that the gateway remembers, for policies that use it.', {
-  store: text('`memory`, or the URL of a Redis or Valkey server that several gateways share: `redis://` or `rediss://`. Put a password into an environment variable.', 'store', 'memory'),
+  store: text(
+    '`memory`, or the URL of a Redis or Valkey server that several gateways share: `redis://` or `rediss://`. Put a password into an environment variable.',
+    'store',
+    'memory'
+  ),
   ttl: duration('How long the gateway remembers a task after it last saw the task.', '24h', '1s', '720h'),
   maxTasks: count('Tasks remembered in memory; the least recently seen is forgotten first.', 100000, 1, 10000000),
   timeout: duration('How long the server may take to respond; after that, the task counts as unknown.', '100ms', '1ms', '10s'),
@@ -167,7 +261,8 @@ export const configSchema: Schema = {
     agents: { type: 'array', description: 'The agents served, at least one.', items: agent, minItems: 1, maxItems: 10000 },
     extensions: {
       type: 'object',
-      description: 'Policies by name. A policy without `uri` and `uriPattern` changes the catalogue\'s policy of that name: its keys replace the catalogue\'s. In `about`, `activation`, `card`, `inactive`, `methods` and `owns`, single members are replaced.',
+      description:
+        "Policies by name. A policy without `uri` and `uriPattern` changes the catalogue's policy of that name: its keys replace the catalogue's. In `about`, `activation`, `card`, `inactive`, `methods` and `owns`, single members are replaced.",
       default: {},
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: { $ref: '#/$defs/policy' },
@@ -179,7 +274,10 @@ export const configSchema: Schema = {
       default: {},
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: mapping('One set.', ['base', 'dir'], {
-        base: { ...text('URI that the name of each file is appended to: what a schema is known by, whatever its `$id` says.', 'schema-base'), examples: ['https://example.com/schemas/'] },
+        base: {
+          ...text('URI to which the name of each file is appended. The result identifies the schema; its `$id` is ignored.', 'schema-base'),
+          examples: ['https://example.com/schemas/']
+        },
         dir: { ...text('Directory, relative to the configuration file; each `*.json` in it is a schema.', 'file'), examples: ['schemas'] },
         draft: choice('Draft of all of them. Default: by `$schema` of each.', ['2020-12', '2019-09', 'draft-07'])
       }),

@@ -7,9 +7,9 @@ import { retype, substitute } from './substitute.js'
 import type { Environment } from './substitute.js'
 
 /** Greatest depth of a value, aliases expanded. */
-export const MAX_DEPTH = 200
+const MAX_DEPTH = 200
 /** Largest number of values, aliases expanded. The limit stops a "billion laughs" file. */
-export const MAX_VALUES = 100_000
+const MAX_VALUES = 100_000
 const MAX_SYNTAX_ERRORS = 20
 /** Keywords of JSON Schema that compare with the nearest double, so `maximum: 9223372036854775807` stays usable. */
 const NUMERIC_LIMITS = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'])
@@ -44,11 +44,15 @@ export function readYaml (text: string, env: Environment | null): YamlFile {
   const rejected = guardYaml(text)
   if (rejected !== null) return unreadable([rejected])
   const document = parseDocument(text, {
-    schema: 'core', merge: false, prettyErrors: false, uniqueKeys: false, logLevel: 'error' // 'silent' would also drop the error for a second document
+    schema: 'core',
+    merge: false,
+    prettyErrors: false,
+    uniqueKeys: false,
+    logLevel: 'error' // 'silent' would also drop the error for a second document
   })
   if (document.errors.length > 0) {
     return unreadable(document.errors.slice(0, MAX_SYNTAX_ERRORS).map((error) => error.code === 'MULTIPLE_DOCS'
-      ? { offset: error.pos[0], message: 'the file holds more than one YAML document', hint: 'keep one, without "---" between' }
+      ? { offset: error.pos[0], message: 'the file contains more than one YAML document', hint: 'keep one, without "---" between' }
       : { offset: error.pos[0], message: error.message }))
   }
   const reader = new Reader(env)
@@ -112,7 +116,10 @@ class Reader {
   #alias (node: Alias.Parsed, depth: number, leaf: (value: unknown) => Located): Located {
     const target = this.#anchors.get(node.source)
     if (target !== undefined && !this.#open.has(target)) return this.read(target, depth + 1, leaf(null).keyOffset)
-    this.#report(node.range[0], target === undefined ? `alias *${node.source} has no anchor before it` : `alias *${node.source} contains itself`)
+    this.#report(
+      node.range[0],
+      target === undefined ? `alias *${node.source} has no anchor before it` : `alias *${node.source} contains itself`
+    )
     return leaf(null)
   }
 
@@ -150,7 +157,11 @@ class Reader {
    */
   #checkNumber ({ value, offset }: Located, key: string | null): void {
     if (typeof value !== 'number' || !this.#inexact.has(value) || (key !== null && NUMERIC_LIMITS.has(key))) return
-    this.#report(offset, `no double holds this number exactly; the gateway would read ${value}`, 'write fewer digits, or quote it as a string')
+    this.#report(
+      offset,
+      `a double cannot represent this number exactly; the gateway would read ${value}`,
+      'write fewer digits, or quote it as a string'
+    )
   }
 
   #map (node: YAMLMap.Parsed, depth: number, children: Map<string, Located>): Record<string, unknown> {
@@ -163,7 +174,8 @@ class Reader {
       else if (name === '__proto__') this.#report(offset, 'unknown key "__proto__"')
       else if (children.has(name)) this.#report(offset, `duplicate key "${name}"`)
       else {
-        const child: Located = item === null ? { value: null, offset, keyOffset: offset, children: new Map() } : this.read(item, depth + 1, offset)
+        const child: Located =
+          item === null ? { value: null, offset, keyOffset: offset, children: new Map() } : this.read(item, depth + 1, offset)
         this.#checkNumber(child, name)
         children.set(name, child)
         value[name] = child.value

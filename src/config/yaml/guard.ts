@@ -4,11 +4,11 @@ import type { TextProblem } from '../diagnostics.js'
 /** Largest configuration file, bytes. */
 export const MAX_FILE_BYTES = 1024 * 1024
 /** Greatest nesting depth of `[` and `{`. */
-export const MAX_FLOW_DEPTH = 64
+const MAX_FLOW_DEPTH = 64
 /** Rightmost column of a block collection. Each level of nesting needs its own column. */
-export const MAX_INDENT = 256
+const MAX_INDENT = 256
 /** Largest number of lexical tokens. The limit bounds the parser's time to seconds on the worst text. */
-export const MAX_TOKENS = 400_000
+const MAX_TOKENS = 400_000
 
 /** Mark that the lexer puts before the text of a plain or block scalar. */
 const SCALAR = '\u001f'
@@ -39,7 +39,11 @@ export function guardYaml (text: string): TextProblem | null {
       continue
     } else if (token === '[' || token === '{') {
       if (token === '{' && depth > 0 && previous.endsWith('$')) {
-        return { offset: offset - 1, message: `"${OPENING}" inside [ ] or { } must be quoted`, hint: `write "${OPENING}VAR}" with the quotes` }
+        return {
+          offset: offset - 1,
+          message: `"${OPENING}" inside [ ] or { } must be quoted`,
+          hint: `write "${OPENING}VAR}" with the quotes`
+        }
       }
       if (++depth > MAX_FLOW_DEPTH) {
         return { offset, message: `brackets are nested deeper than ${MAX_FLOW_DEPTH} levels`, hint: 'is one of them never closed?' }

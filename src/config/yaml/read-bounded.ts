@@ -10,7 +10,9 @@ export function readBounded (file: string, limit: number): Buffer | null {
   try {
     const buffer = Buffer.allocUnsafe(limit + 1)
     let length = 0
-    for (let read = -1; read !== 0 && length < buffer.length; length += read) read = readSync(descriptor, buffer, length, buffer.length - length, null)
+    for (let read = -1; read !== 0 && length < buffer.length; length += read) {
+      read = readSync(descriptor, buffer, length, buffer.length - length, null)
+    }
     return length > limit ? null : buffer.subarray(0, length)
   } finally {
     closeSync(descriptor)

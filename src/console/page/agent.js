@@ -12,11 +12,17 @@ const TITLES = { health: 'Health', card: 'Card', policy: 'Policy', try: 'Try it'
 export function agentPage (element, name, tab) {
   const current = Object.hasOwn(PANELS, tab) ? tab : 'health'
   const panel = h('div', { id: 'panel', role: 'tabpanel', 'aria-labelledby': `tab-${current}` })
-  replace(element,
+  replace(
+    element,
     h('nav', { class: 'crumb', 'aria-label': 'Back' }, h('a', { href: '#/' }, 'Agents')),
     h('h1', null, name),
-    tabs(`Agent ${name}`, Object.keys(PANELS).map(id => ({ id, title: TITLES[id], href: `#/agents/${encodeURIComponent(name)}/${id}` })), current),
-    panel)
+    tabs(
+      `Agent ${name}`,
+      Object.keys(PANELS).map(id => ({ id, title: TITLES[id], href: `#/agents/${encodeURIComponent(name)}/${id}` })),
+      current
+    ),
+    panel
+  )
   return PANELS[current](panel, name)
 }
 
@@ -46,14 +52,87 @@ function health (agent) {
     ['In flight', `${load.requests} calls, ${load.streams} streams`]
   ].filter(([, value]) => value !== null)
   return [
-    h('div', { class: 'columns' },
-      h('section', { class: 'card', 'aria-labelledby': 'state' }, h('h2', { id: 'state' }, 'State'), h('dl', { class: 'facts' }, facts.map(([key, value]) => h('div', null, h('dt', null, key), h('dd', null, value))))),
-      h('section', { class: 'card', 'aria-labelledby': 'interfaces' }, h('h2', { id: 'interfaces' }, 'Interfaces'),
+    h(
+      'div',
+      { class: 'columns' },
+      h(
+        'section',
+        { class: 'card', 'aria-labelledby': 'state' },
+        h('h2', { id: 'state' }, 'State'),
+        h(
+          'dl',
+          { class: 'facts' },
+          facts.map(([key, value]) => h('div', null, h('dt', null, key), h('dd', null, value)))
+        )
+      ),
+      h(
+        'section',
+        { class: 'card', 'aria-labelledby': 'interfaces' },
+        h('h2', { id: 'interfaces' }, 'Interfaces'),
         agent.interfaces.length === 0
           ? notice('None, because there is no usable card.')
-          : h('table', null, h('thead', null, h('tr', null, ['Binding', 'Version', 'Path'].map(one => h('th', { scope: 'col' }, one)))), h('tbody', null, agent.interfaces.map(one => h('tr', null, h('td', null, one.binding), h('td', null, one.version), h('td', null, code(one.path)))))))),
-    card.warnings.length === 0 ? null : h('section', { class: 'card', 'aria-labelledby': 'odd' }, h('h2', { id: 'odd' }, 'Warnings about the card'), h('ul', { class: 'plainlist' }, card.warnings.slice(0, 50).map(one => h('li', null, data(one.slice(0, 1000)))))),
-    h('section', { class: 'card', 'aria-labelledby': 'refusals' }, h('h2', { id: 'refusals' }, 'Last rejections'),
-      agent.lastRefusals.length === 0 ? h('p', { class: 'dim' }, 'None since the start.') : h('ol', { class: 'refusals' }, agent.lastRefusals.toReversed().map(({ at, rule, reason, message }) => h('li', null, h('p', null, h('time', { datetime: at, class: 'mono' }, new Date(at).toLocaleString('en-GB')), ' ', code(reason), ' ', h('span', { class: 'mono' }, data(rule))), h('p', null, data(message))))))
+          : h(
+            'table',
+            null,
+            h(
+              'thead',
+              null,
+              h(
+                'tr',
+                null,
+                ['Binding', 'Version', 'Path'].map(one => h('th', { scope: 'col' }, one))
+              )
+            ),
+            h(
+              'tbody',
+              null,
+              agent.interfaces.map(one =>
+                h('tr', null, h('td', null, one.binding), h('td', null, one.version), h('td', null, code(one.path)))
+              )
+            )
+          )
+      )
+    ),
+    card.warnings.length === 0
+      ? null
+      : h(
+        'section',
+        { class: 'card', 'aria-labelledby': 'odd' },
+        h('h2', { id: 'odd' }, 'Warnings about the card'),
+        h(
+          'ul',
+          { class: 'plainlist' },
+          card.warnings.slice(0, 50).map(one => h('li', null, data(one.slice(0, 1000))))
+        )
+      ),
+    h(
+      'section',
+      { class: 'card', 'aria-labelledby': 'refusals' },
+      h('h2', { id: 'refusals' }, 'Last rejections'),
+      agent.lastRefusals.length === 0
+        ? h('p', { class: 'dim' }, 'None since the start.')
+        : h(
+          'ol',
+          { class: 'refusals' },
+          agent.lastRefusals
+            .toReversed()
+            .map(({ at, rule, reason, message }) =>
+              h(
+                'li',
+                null,
+                h(
+                  'p',
+                  null,
+                  h('time', { datetime: at, class: 'mono' }, new Date(at).toLocaleString('en-GB')),
+                  ' ',
+                  code(reason),
+                  ' ',
+                  h('span', { class: 'mono' }, data(rule))
+                ),
+                h('p', null, data(message))
+              )
+            )
+        )
+    )
   ]
 }

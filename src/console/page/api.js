@@ -10,7 +10,9 @@ export async function get (name, query) {
 }
 
 export async function post (name, body) {
-  return await read(await fetch(`api/${name}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }))
+  return await read(
+    await fetch(`api/${name}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  )
 }
 
 async function read (response) {

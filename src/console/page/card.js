@@ -16,7 +16,14 @@ export function cardPanel (element, name) {
       h('p', { class: 'check' }, only, h('label', { for: 'only' }, 'Differences only'))),
     view)
   const load = () => {
-    get('card', { name, version: version.value }).then(card => { replace(view, cardView(card)) }, error => { replace(view, notice(error.message, 'bad')) })
+    get('card', { name, version: version.value }).then(
+      card => {
+        replace(view, cardView(card))
+      },
+      error => {
+        replace(view, notice(error.message, 'bad'))
+      }
+    )
   }
   load()
 }
@@ -25,12 +32,39 @@ function cardView ({ diff, origin, signature, etag, same }) {
   if (diff === null) return notice('There is no usable card, so the gateway serves none.', 'bad')
   const { added, removed, changed, lines, omitted } = diff
   return [
-    h('p', { class: 'lead' }, added + removed + changed === 0 ? 'The gateway serves the card unchanged.' : `The gateway changed ${count(changed)} values, added ${count(added)} lines and removed ${count(removed)}. `, signature === 'verbatim' ? 'The card is signed and served unchanged.' : null),
-    h('p', { class: 'dim small' }, 'From ', code(origin), etag === undefined ? null : [', served as ', code(etag)], same ? '; the agent has one card for both versions' : null),
-    h('pre', { class: 'card diff', tabindex: '0', 'aria-label': 'The served card with what differs from the agent\'s own' }, lines.map(({ mark, indent, text, was }) => {
-      const pad = '  '.repeat(indent)
-      return h('span', { class: 'line', 'data-mark': mark }, h('span', { class: 'sign' }, SIGNS[mark]), mark === 'same' ? null : h('span', { class: 'hidden' }, `${WORDS[mark]}: `), pad, h('bdi', null, text), was === undefined ? null : h('span', { class: 'was' }, ' was ', h('del', null, h('bdi', null, was))), '\n')
-    })),
+    h(
+      'p',
+      { class: 'lead' },
+      added + removed + changed === 0
+        ? 'The gateway serves the card unchanged.'
+        : `The gateway changed ${count(changed)} values, added ${count(added)} lines and removed ${count(removed)}. `,
+      signature === 'verbatim' ? 'The card is signed and served unchanged.' : null
+    ),
+    h(
+      'p',
+      { class: 'dim small' },
+      'From ',
+      code(origin),
+      etag === undefined ? null : [', served as ', code(etag)],
+      same ? '; the agent has one card for both versions' : null
+    ),
+    h(
+      'pre',
+      { class: 'card diff', tabindex: '0', 'aria-label': "The served card, with its differences from the agent's own" },
+      lines.map(({ mark, indent, text, was }) => {
+        const pad = '  '.repeat(indent)
+        return h(
+          'span',
+          { class: 'line', 'data-mark': mark },
+          h('span', { class: 'sign' }, SIGNS[mark]),
+          mark === 'same' ? null : h('span', { class: 'hidden' }, `${WORDS[mark]}: `),
+          pad,
+          h('bdi', null, text),
+          was === undefined ? null : h('span', { class: 'was' }, ' was ', h('del', null, h('bdi', null, was))),
+          '\n'
+        )
+      })
+    ),
     omitted > 0 ? notice(`${count(omitted)} more lines are not shown.`) : null
   ]
 }

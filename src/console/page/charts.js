@@ -39,7 +39,17 @@ export function chart (title, lines, times, format) {
   const readout = h('output', { class: 'readout' })
   const legend = lines.map(({ name, kind, values }) => {
     const last = values.at(-1) ?? null
-    return h('li', null, svg('svg', { class: 'key', viewBox: '0 0 20 8', 'aria-hidden': 'true' }, svg('line', { class: 'line', 'data-kind': kind, x1: 0, x2: 20, y1: 4, y2: 4 })), name, h('b', null, last === null ? '–' : format(last)))
+    return h(
+      'li',
+      null,
+      svg(
+        'svg',
+        { class: 'key', viewBox: '0 0 20 8', 'aria-hidden': 'true' },
+        svg('line', { class: 'line', 'data-kind': kind, x1: 0, x2: 20, y1: 4, y2: 4 })
+      ),
+      name,
+      h('b', null, last === null ? '–' : format(last))
+    )
   })
   let at = -1
   const point = index => {
@@ -54,37 +64,50 @@ export function chart (title, lines, times, format) {
     cursor.setAttribute('visibility', 'hidden')
     readout.value = ''
   }
-  const picture = svg('svg', {
-    class: 'chart',
-    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-    role: 'img',
-    tabindex: '0',
-    'aria-label': `${title}, the last 15 minutes. ${lines.map(({ name, values }) => `${name}: now ${values.at(-1) === null ? 'nothing' : format(values.at(-1) ?? 0)}, at most ${format(Math.max(0, ...values.filter(value => value !== null)))}`).join('; ')}. Arrow keys read single moments.`,
-    onpointermove: event => {
-      const box = picture.getBoundingClientRect()
-      const at = (event.clientX - box.left) / box.width * WIDTH
-      point(Math.round((at - LEFT) / (WIDTH - LEFT - RIGHT) * (times.length - 1)))
+  const picture = svg(
+    'svg',
+    {
+      class: 'chart',
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      role: 'img',
+      tabindex: '0',
+      'aria-label': `${title}, the last 15 minutes. ${lines.map(({ name, values }) => `${name}: now ${values.at(-1) === null ? 'nothing' : format(values.at(-1) ?? 0)}, at most ${format(Math.max(0, ...values.filter(value => value !== null)))}`).join('; ')}. Use the arrow keys to read single values.`,
+      onpointermove: event => {
+        const box = picture.getBoundingClientRect()
+        const at = ((event.clientX - box.left) / box.width) * WIDTH
+        point(Math.round(((at - LEFT) / (WIDTH - LEFT - RIGHT)) * (times.length - 1)))
+      },
+      onpointerleave: leave,
+      onblur: leave,
+      onkeydown: event => {
+        if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
+        event.preventDefault()
+        point(at === -1 ? times.length - 1 : at + (event.key === 'ArrowLeft' ? -1 : 1))
+      }
     },
-    onpointerleave: leave,
-    onblur: leave,
-    onkeydown: event => {
-      if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
-      event.preventDefault()
-      point(at === -1 ? times.length - 1 : at + (event.key === 'ArrowLeft' ? -1 : 1))
-    }
-  },
-  ticks.map(tick => [
-    svg('line', { class: 'grid', x1: LEFT, x2: WIDTH - RIGHT, y1: y(tick), y2: y(tick) }),
-    svg('text', { x: LEFT - 6, y: y(tick) + 3.5, 'text-anchor': 'end' }, format(tick))
-  ]),
-  [[0, '−15 min', 'start'], [1 / 3, '−10', 'middle'], [2 / 3, '−5', 'middle'], [1, 'now', 'end']].map(([part, text, anchor]) =>
-    svg('text', { x: LEFT + part * (WIDTH - LEFT - RIGHT), y: HEIGHT - 6, 'text-anchor': anchor }, text)),
-  lines.map(line => [
-    line.area === true ? svg('path', { class: 'area', 'data-kind': line.kind, d: area(line.values, x, y) }) : null,
-    svg('path', { class: 'line', 'data-kind': line.kind, d: path(line.values, x, y) })
-  ]),
-  cursor)
-  return h('figure', { class: 'card figure' }, h('figcaption', null, h('h3', null, title), h('ul', { class: 'legend' }, legend)), picture, readout)
+    ticks.map(tick => [
+      svg('line', { class: 'grid', x1: LEFT, x2: WIDTH - RIGHT, y1: y(tick), y2: y(tick) }),
+      svg('text', { x: LEFT - 6, y: y(tick) + 3.5, 'text-anchor': 'end' }, format(tick))
+    ]),
+    [
+      [0, '−15 min', 'start'],
+      [1 / 3, '−10', 'middle'],
+      [2 / 3, '−5', 'middle'],
+      [1, 'now', 'end']
+    ].map(([part, text, anchor]) => svg('text', { x: LEFT + part * (WIDTH - LEFT - RIGHT), y: HEIGHT - 6, 'text-anchor': anchor }, text)),
+    lines.map(line => [
+      line.area === true ? svg('path', { class: 'area', 'data-kind': line.kind, d: area(line.values, x, y) }) : null,
+      svg('path', { class: 'line', 'data-kind': line.kind, d: path(line.values, x, y) })
+    ]),
+    cursor
+  )
+  return h(
+    'figure',
+    { class: 'card figure' },
+    h('figcaption', null, h('h3', null, title), h('ul', { class: 'legend' }, legend)),
+    picture,
+    readout
+  )
 }
 
 function path (values, x, y) {

@@ -11,9 +11,25 @@ const AGAIN = 5000
 
 export function decisionsPage (element) {
   const agents = h('select', { id: 'agent', onchange: () => { filter() } }, h('option', { value: '' }, 'all agents'))
-  const outcomes = h('select', { id: 'outcome', onchange: () => { filter() } }, h('option', { value: '' }, 'every outcome'), h('option', { value: '!' }, 'all but forwarded'), Object.entries(OUTCOMES).map(([value, name]) => h('option', { value }, name)))
+  const outcomes = h(
+    'select',
+    {
+      id: 'outcome',
+      onchange: () => {
+        filter()
+      }
+    },
+    h('option', { value: '' }, 'every outcome'),
+    h('option', { value: '!' }, 'all but forwarded'),
+    Object.entries(OUTCOMES).map(([value, name]) => h('option', { value }, name))
+  )
   const pause = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => { toggle() } }, 'Pause')
-  const state = h('p', { class: 'pill', 'data-state': 'unknown' }, h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', null, 'connecting'))
+  const state = h(
+    'p',
+    { class: 'pill', 'data-state': 'unknown' },
+    h('span', { class: 'dot', 'aria-hidden': 'true' }),
+    h('span', null, 'connecting')
+  )
   const list = h('ol', { class: 'tail card flush', 'aria-label': 'Decisions, newest first' })
   const empty = notice('Nothing yet. Rejections, violations and failures are kept. Other calls are shown while this page is open.')
   const lost = h('div')
@@ -100,7 +116,7 @@ export function decisionsPage (element) {
     source.onerror = () => {
       tell('unknown', 'connecting')
       if (source.readyState !== EventSource.CLOSED) return
-      tell('bad', 'no tail: too many pages look')
+      tell('bad', 'no live calls: too many pages are connected')
       timer = setTimeout(open, AGAIN)
     }
   }

@@ -81,9 +81,20 @@ export function notice (text, kind = 'info') {
 
 /** Builds tabs for several views of one object. Arrow keys move between them. */
 export function tabs (label, list, current) {
-  const buttons = list.map(({ id, title, href }) => h('a', {
-    role: 'tab', id: `tab-${id}`, href, 'aria-selected': String(id === current), 'aria-controls': 'panel', tabindex: id === current ? '0' : '-1'
-  }, title))
+  const buttons = list.map(({ id, title, href }) =>
+    h(
+      'a',
+      {
+        role: 'tab',
+        id: `tab-${id}`,
+        href,
+        'aria-selected': String(id === current),
+        'aria-controls': 'panel',
+        tabindex: id === current ? '0' : '-1'
+      },
+      title
+    )
+  )
   const move = event => {
     const at = buttons.indexOf(document.activeElement)
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key]

@@ -2,7 +2,15 @@
 import { badge, code, data, h } from './dom.js'
 import { clock, duration, OUTCOMES } from './words.js'
 
-const KINDS = { forwarded: 'good', observed: 'warn', edited: 'info', rejected: 'bad', client_aborted: 'plain', upstream_error: 'warn', gateway_error: 'bad' }
+const KINDS = {
+  forwarded: 'good',
+  observed: 'warn',
+  edited: 'info',
+  rejected: 'bad',
+  client_aborted: 'plain',
+  upstream_error: 'warn',
+  gateway_error: 'bad'
+}
 
 export function outcomeBadge (outcome) {
   return badge(KINDS[outcome] ?? 'plain', OUTCOMES[outcome] ?? outcome)
@@ -14,7 +22,11 @@ export function summaryLine (entry) {
     outcomeBadge(entry.outcome),
     h('span', { class: 'agent' }, entry.agent),
     h('span', { class: 'operation' }, entry.operation),
-    h('span', { class: 'what mono' }, entry.rule === null ? h('span', { class: 'dim' }, `${entry.status} in ${duration(entry.milliseconds / 1000)}`) : data(entry.rule))
+    h(
+      'span',
+      { class: 'what mono' },
+      entry.rule === null ? h('span', { class: 'dim' }, `${entry.status} in ${duration(entry.milliseconds / 1000)}`) : data(entry.rule)
+    )
   ]
 }
 
@@ -54,7 +66,18 @@ function mended ({ headers, without, body, notes, allow, retryAfter }) {
 }
 
 function line (mark, text, expected = null) {
-  return h('span', { class: 'line', 'data-mark': mark }, h('span', { class: 'sign', 'aria-label': mark === 'add' ? 'to send' : mark === 'remove' ? 'to leave out' : null }, mark === 'add' ? '+' : mark === 'remove' ? '−' : ' '), h('bdi', null, text), expected === null ? null : h('span', { class: 'expected' }, ` ← ${expected}`), '\n')
+  return h(
+    'span',
+    { class: 'line', 'data-mark': mark },
+    h(
+      'span',
+      { class: 'sign', 'aria-label': mark === 'add' ? 'to send' : mark === 'remove' ? 'to leave out' : null },
+      mark === 'add' ? '+' : mark === 'remove' ? '−' : ' '
+    ),
+    h('bdi', null, text),
+    expected === null ? null : h('span', { class: 'expected' }, ` ← ${expected}`),
+    '\n'
+  )
 }
 
 function outline (place, depth, lead) {
@@ -63,7 +86,9 @@ function outline (place, depth, lead) {
   if (members.length === 0) return [line(remove ? 'remove' : 'add', `${pad}${lead}…`, expected)]
   return [
     line(expected === null ? 'same' : 'add', `${pad}${lead}${list ? '[' : '{'}`, expected),
-    ...members.flatMap(([name, child]) => outline(child, depth + 1, list ? (name === '0' ? '' : `/* ${name} */ `) : `${JSON.stringify(name)}: `)),
+    ...members.flatMap(([name, child]) =>
+      outline(child, depth + 1, list ? (name === '0' ? '' : `/* ${name} */ `) : `${JSON.stringify(name)}: `)
+    ),
     line('same', `${pad}${list ? ']' : '}'}`)
   ]
 }

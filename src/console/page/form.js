@@ -25,9 +25,15 @@ function field (schema, context) {
   if ('const' in resolved) return choiceField([resolved.const], resolved, context)
   if (Array.isArray(resolved.enum)) return choiceField(resolved.enum.slice(0, 500), resolved, context)
   const variants = resolved.oneOf ?? resolved.anyOf
-  if (Array.isArray(variants) && variants.length > 0 && resolved.properties === undefined) return variantField(variants.slice(0, MANY), resolved, context)
-  const type = Array.isArray(resolved.type) ? resolved.type.find(one => one !== 'null') : resolved.type ?? (resolved.properties !== undefined ? 'object' : resolved.items !== undefined ? 'array' : undefined)
-  if (type === 'object' && resolved.properties !== undefined && Object.keys(resolved.properties).length <= MANY) return objectField(resolved, context)
+  if (Array.isArray(variants) && variants.length > 0 && resolved.properties === undefined) {
+    return variantField(variants.slice(0, MANY), resolved, context)
+  }
+  const type = Array.isArray(resolved.type)
+    ? resolved.type.find(one => one !== 'null')
+    : (resolved.type ?? (resolved.properties !== undefined ? 'object' : resolved.items !== undefined ? 'array' : undefined))
+  if (type === 'object' && resolved.properties !== undefined && Object.keys(resolved.properties).length <= MANY) {
+    return objectField(resolved, context)
+  }
   if (type === 'array') return arrayField(resolved, context)
   if (type === 'boolean') return choiceField([true, false], resolved, context)
   if (type === 'string' || type === 'number' || type === 'integer') return textField(resolved, type, context)
@@ -62,9 +68,18 @@ function labelled (input, schema, { label, required, name }, id) {
   const about = typeof schema?.description === 'string' ? schema.description.slice(0, 500) : ''
   if (about !== '') input.setAttribute('aria-describedby', `${id}-about`)
   if (required) input.setAttribute('aria-required', 'true')
-  return h('div', { class: 'field' },
-    h('label', { for: id }, data(label.slice(0, 100)), required ? h('span', { class: 'required' }, ' required') : h('span', { class: 'dim' }, ' optional')),
-    about === '' ? null : h('small', { id: `${id}-about` }, data(about)), input)
+  return h(
+    'div',
+    { class: 'field' },
+    h(
+      'label',
+      { for: id },
+      data(label.slice(0, 100)),
+      required ? h('span', { class: 'required' }, ' required') : h('span', { class: 'dim' }, ' optional')
+    ),
+    about === '' ? null : h('small', { id: `${id}-about` }, data(about)),
+    input
+  )
 }
 
 function nextId () {
@@ -73,9 +88,25 @@ function nextId () {
 
 function textField (schema, type, context) {
   const id = nextId()
-  const hint = type === 'string' ? (typeof schema.format === 'string' ? schema.format : '') : [type, schema.minimum === undefined ? null : `from ${schema.minimum}`, schema.maximum === undefined ? null : `to ${schema.maximum}`].filter(one => one !== null).join(' ')
+  const hint =
+    type === 'string'
+      ? typeof schema.format === 'string'
+        ? schema.format
+        : ''
+      : [type, schema.minimum === undefined ? null : `from ${schema.minimum}`, schema.maximum === undefined ? null : `to ${schema.maximum}`]
+          .filter(one => one !== null)
+          .join(' ')
   const first = schema.default ?? ''
-  const input = h('input', { id, type: 'text', autocomplete: 'off', spellcheck: 'false', inputmode: type === 'string' ? null : 'decimal', placeholder: hint.slice(0, 60), value: typeof first === 'object' ? '' : String(first), oninput: context.changed })
+  const input = h('input', {
+    id,
+    type: 'text',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    inputmode: type === 'string' ? null : 'decimal',
+    placeholder: hint.slice(0, 60),
+    value: typeof first === 'object' ? '' : String(first),
+    oninput: context.changed
+  })
   const read = () => {
     const text = input.value
     // An empty field sends nothing, even if it is required. The user can write an empty string in the body.
@@ -90,7 +121,14 @@ function textField (schema, type, context) {
 function choiceField (values, schema, context) {
   const id = nextId()
   const optional = !context.required
-  const select = h('select', { id, onchange: context.changed }, optional ? h('option', { value: '' }, '(left out)') : null, values.map((value, i) => h('option', { value: String(i) }, typeof value === 'string' ? value.slice(0, 100) : JSON.stringify(value).slice(0, 100))))
+  const select = h(
+    'select',
+    { id, onchange: context.changed },
+    optional ? h('option', { value: '' }, '(left out)') : null,
+    values.map((value, i) =>
+      h('option', { value: String(i) }, typeof value === 'string' ? value.slice(0, 100) : JSON.stringify(value).slice(0, 100))
+    )
+  )
   const preset = values.indexOf(schema.default)
   if (preset >= 0) select.value = String(preset)
   return { element: labelled(select, schema, context, id), read: () => select.value === '' ? undefined : values[Number(select.value)] }
@@ -98,7 +136,10 @@ function choiceField (values, schema, context) {
 
 function objectField (schema, context) {
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
-  const members = Object.entries(schema.properties).map(([name, member]) => [name, field(member, { ...context, depth: context.depth + 1, name, label: name, required: required.has(name) })])
+  const members = Object.entries(schema.properties).map(([name, member]) => [
+    name,
+    field(member, { ...context, depth: context.depth + 1, name, label: name, required: required.has(name) })
+  ])
   const read = () => {
     const value = {}
     for (const [name, one] of members) {
@@ -113,7 +154,18 @@ function objectField (schema, context) {
 function group (schema, { label, required }, children) {
   if (label === null) return h('div', { class: 'fields' }, children)
   const about = typeof schema?.description === 'string' ? schema.description.slice(0, 500) : ''
-  return h('fieldset', null, h('legend', null, data(label.slice(0, 100)), required ? h('span', { class: 'required' }, ' required') : h('span', { class: 'dim' }, ' optional')), about === '' ? null : h('small', null, data(about)), children)
+  return h(
+    'fieldset',
+    null,
+    h(
+      'legend',
+      null,
+      data(label.slice(0, 100)),
+      required ? h('span', { class: 'required' }, ' required') : h('span', { class: 'dim' }, ' optional')
+    ),
+    about === '' ? null : h('small', null, data(about)),
+    children
+  )
 }
 
 function arrayField (schema, context) {
@@ -132,7 +184,15 @@ function arrayField (schema, context) {
     }, '×'))))
   }
   const grow = () => {
-    items.push(field(schema.items ?? {}, { ...context, depth: context.depth + 1, name: `${context.name} ${items.length + 1}`, label: `${items.length + 1}`, required: true }))
+    items.push(
+      field(schema.items ?? {}, {
+        ...context,
+        depth: context.depth + 1,
+        name: `${context.name} ${items.length + 1}`,
+        label: `${items.length + 1}`,
+        required: true
+      })
+    )
     redraw()
   }
   const add = h('button', {
@@ -144,7 +204,10 @@ function arrayField (schema, context) {
     }
   }, `Add an item${context.label === null ? '' : ` to ${context.name}`}`)
   if (context.required && (schema.minItems ?? 0) > 0) grow()
-  return { element: group(schema, context, [list, add]), read: () => items.length === 0 && !context.required ? undefined : items.map(one => one.read()).filter(one => one !== undefined) }
+  return {
+    element: group(schema, context, [list, add]),
+    read: () => (items.length === 0 && !context.required ? undefined : items.map(one => one.read()).filter(one => one !== undefined))
+  }
 }
 
 function variantField (variants, schema, context) {
@@ -163,7 +226,10 @@ function variantField (variants, schema, context) {
     }
   }, variants.map((one, i) => h('option', { value: String(i) }, titleOf(one, i))))
   use(0)
-  return { element: h('div', { class: 'variant' }, labelled(select, schema, { ...context, label: context.label ?? 'variant' }, id), place), read: () => current.read() }
+  return {
+    element: h('div', { class: 'variant' }, labelled(select, schema, { ...context, label: context.label ?? 'variant' }, id), place),
+    read: () => current.read()
+  }
 }
 
 function titleOf (schema, i) {
@@ -173,7 +239,14 @@ function titleOf (schema, i) {
 
 function jsonField (context, schema) {
   const id = nextId()
-  const input = h('textarea', { id, rows: '3', spellcheck: 'false', placeholder: 'JSON', value: schema?.default === undefined ? '' : JSON.stringify(schema.default), oninput: context.changed })
+  const input = h('textarea', {
+    id,
+    rows: '3',
+    spellcheck: 'false',
+    placeholder: 'JSON',
+    value: schema?.default === undefined ? '' : JSON.stringify(schema.default),
+    oninput: context.changed
+  })
   const read = () => {
     if (input.value.trim() === '') return undefined
     try {

@@ -17,8 +17,22 @@ function route () {
   if (page === '') return { title: 'Overview', nav: '#/', key: path, show: overviewPage }
   if (page === 'decisions') return { title: 'Decisions', nav: '#/decisions', key: path, show: decisionsPage }
   if (page === 'extensions') return { title: 'Extensions', nav: '#/extensions', key: path, show: extensionsPage }
-  if (page === 'agents' && name !== '') return { title: decodeURIComponent(name), nav: '#/', key: path, show: element => agentPage(element, decodeURIComponent(name), tab === '' ? 'health' : tab) }
-  return { title: 'Not found', nav: '', key: path, show: element => { replace(element, h('h1', null, 'This page does not exist'), h('p', null, h('a', { href: '#/' }, 'Go to the overview'))) } }
+  if (page === 'agents' && name !== '') {
+    return {
+      title: decodeURIComponent(name),
+      nav: '#/',
+      key: path,
+      show: element => agentPage(element, decodeURIComponent(name), tab === '' ? 'health' : tab)
+    }
+  }
+  return {
+    title: 'Not found',
+    nav: '',
+    key: path,
+    show: element => {
+      replace(element, h('h1', null, 'This page does not exist'), h('p', null, h('a', { href: '#/' }, 'Go to the overview')))
+    }
+  }
 }
 
 function navigate () {
@@ -58,7 +72,8 @@ poll(5000, async () => {
   const { ready, reasons, version, hash, workers, agentCount } = await get('status')
   tell(ready ? 'good' : 'bad', ready ? 'ready' : 'not ready')
   pill.title = visible(reasons.join('\n'))
-  document.getElementById('foot').textContent = `a2a-extension-gateway ${version} · configuration ${hash} · ${agentCount} ${agentCount === 1 ? 'agent' : 'agents'}${workers === null ? '' : ` · ${workers} workers`}`
+  document.getElementById('foot').textContent =
+    `a2a-extension-gateway ${version} · configuration ${hash} · ${agentCount} ${agentCount === 1 ? 'agent' : 'agents'}${workers === null ? '' : ` · ${workers} workers`}`
 }, () => { tell('unknown', 'no response') })
 
 addEventListener('hashchange', navigate)

@@ -20,6 +20,12 @@ export function bodyFor ({ version, binding, operation }, { text, parts, message
   }
   const params = { message, ...(Object.keys(metadata).length === 0 ? {} : { metadata }) }
   if (binding !== 'JSONRPC') return params
-  const method = old ? (operation === 'send' ? 'message/send' : 'message/stream') : operation === 'send' ? 'SendMessage' : 'SendStreamingMessage'
+  const method = old
+    ? operation === 'send'
+      ? 'message/send'
+      : 'message/stream'
+    : operation === 'send'
+      ? 'SendMessage'
+      : 'SendStreamingMessage'
   return { jsonrpc: '2.0', id: 1, method, params }
 }

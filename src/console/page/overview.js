@@ -12,13 +12,35 @@ export function overviewPage (element) {
   const charts = h('div', { class: 'charts' })
   const agents = h('div')
   const pick = h('select', { id: 'of', onchange: () => { again() } }, h('option', { value: '' }, 'all agents'))
-  const filter = h('input', { id: 'find', type: 'search', placeholder: 'Name of an agent', autocomplete: 'off', oninput: () => { again() } })
+  const filter = h('input', {
+    id: 'find',
+    type: 'search',
+    placeholder: 'Name of an agent',
+    autocomplete: 'off',
+    oninput: () => {
+      again()
+    }
+  })
   const find = h('p', { class: 'field inline', hidden: true }, h('label', { for: 'find' }, 'Find'), filter)
   const problem = h('div')
-  replace(element,
-    h('h1', null, 'Overview'), problem, tiles,
-    h('section', { 'aria-labelledby': 'traffic' }, h('div', { class: 'head' }, h('h2', { id: 'traffic' }, 'The last 15 minutes'), h('p', { class: 'field inline' }, h('label', { for: 'of' }, 'Calls of'), pick)), charts),
-    h('section', { 'aria-labelledby': 'agents' }, h('div', { class: 'head' }, h('h2', { id: 'agents' }, 'Agents'), find), agents))
+  replace(
+    element,
+    h('h1', null, 'Overview'),
+    problem,
+    tiles,
+    h(
+      'section',
+      { 'aria-labelledby': 'traffic' },
+      h(
+        'div',
+        { class: 'head' },
+        h('h2', { id: 'traffic' }, 'The last 15 minutes'),
+        h('p', { class: 'field inline' }, h('label', { for: 'of' }, 'Calls of'), pick)
+      ),
+      charts
+    ),
+    h('section', { 'aria-labelledby': 'agents' }, h('div', { class: 'head' }, h('h2', { id: 'agents' }, 'Agents'), find), agents)
+  )
 
   let series = null
   const look = async () => {
@@ -64,10 +86,28 @@ function drawCharts (element, page, agent) {
   const times = timeline(page, agent)
   const at = times.map(one => one.at)
   const rate = value => perSecond(times, page.slot, value)
-  replace(element,
+  replace(
+    element,
     chart('Calls per second', [{ name: 'all', kind: 'calls', area: true, values: rate(row => row.calls) }], at, short),
-    chart('Rejected and failed calls per second', [{ name: 'rejected', kind: 'rejected', values: rate(row => row.rejected) }, { name: 'failed', kind: 'failed', values: rate(row => row.failed) }], at, short),
-    chart('Latency added by decisions', [{ name: 'median', kind: 'median', values: times.map(({ row }) => quantile(row, page.bounds, 0.5)) }, { name: '99 %', kind: 'p99', values: times.map(({ row }) => quantile(row, page.bounds, 0.99)) }], at, duration))
+    chart(
+      'Rejected and failed calls per second',
+      [
+        { name: 'rejected', kind: 'rejected', values: rate(row => row.rejected) },
+        { name: 'failed', kind: 'failed', values: rate(row => row.failed) }
+      ],
+      at,
+      short
+    ),
+    chart(
+      'Latency added by decisions',
+      [
+        { name: 'median', kind: 'median', values: times.map(({ row }) => quantile(row, page.bounds, 0.5)) },
+        { name: '99 %', kind: 'p99', values: times.map(({ row }) => quantile(row, page.bounds, 0.99)) }
+      ],
+      at,
+      duration
+    )
+  )
 }
 
 function drawAgents (element, { agents, matching }) {
@@ -82,25 +122,71 @@ function drawAgents (element, { agents, matching }) {
     return
   }
   if (agents.length === 0) return replace(element, notice('No agent has this name.'))
-  replace(element,
-    h('div', { class: 'card flush' }, h('table', { class: 'stack' },
-      h('caption', { class: 'hidden' }, 'Agents with their cards, and their counts since the start'),
-      h('thead', null, h('tr', null, ['Agent', 'State', 'Mode', 'Card', 'Interfaces'].map(name => h('th', { scope: 'col' }, name)), ['Forwarded', 'Rejected', 'Failed'].map(name => h('th', { scope: 'col', class: 'number' }, name)), h('th', { scope: 'col' }, 'Last rejection'))),
-      h('tbody', null, agents.map(rowOf)))),
-    matching > agents.length ? notice(`${count(matching - agents.length)} more agents: search by name.`) : null)
+  replace(
+    element,
+    h(
+      'div',
+      { class: 'card flush' },
+      h(
+        'table',
+        { class: 'stack' },
+        h('caption', { class: 'hidden' }, 'Agents with their cards, and their counts since the start'),
+        h(
+          'thead',
+          null,
+          h(
+            'tr',
+            null,
+            ['Agent', 'State', 'Mode', 'Card', 'Interfaces'].map(name => h('th', { scope: 'col' }, name)),
+            ['Forwarded', 'Rejected', 'Failed'].map(name => h('th', { scope: 'col', class: 'number' }, name)),
+            h('th', { scope: 'col' }, 'Last rejection')
+          )
+        ),
+        h('tbody', null, agents.map(rowOf))
+      )
+    ),
+    matching > agents.length ? notice(`${count(matching - agents.length)} more agents: search by name.`) : null
+  )
 }
 
 function rowOf (agent) {
   const { name, url, cardName, ready, mode, responses, card, interfaces, counts, lastRefusals } = agent
   const last = lastRefusals.at(-1)
-  return h('tr', { 'data-agent': name },
-    h('th', { scope: 'row' }, h('a', { href: `#/agents/${encodeURIComponent(name)}` }, name), h('small', null, data(cardName)), h('small', { class: 'mono' }, pathOf(url))),
-    cell('State', ready ? (card.problem === null ? badge('good', 'ready') : badge('warn', 'ready, card old')) : badge('bad', 'not ready'), ready && card.problem === null ? null : h('small', null, data(card.problem ?? card.state))),
+  return h(
+    'tr',
+    { 'data-agent': name },
+    h(
+      'th',
+      { scope: 'row' },
+      h('a', { href: `#/agents/${encodeURIComponent(name)}` }, name),
+      h('small', null, data(cardName)),
+      h('small', { class: 'mono' }, pathOf(url))
+    ),
+    cell(
+      'State',
+      ready ? (card.problem === null ? badge('good', 'ready') : badge('warn', 'ready, card old')) : badge('bad', 'not ready'),
+      ready && card.problem === null ? null : h('small', null, data(card.problem ?? card.state))
+    ),
     cell('Mode', h('span', null, mode), h('small', null, `responses: ${responses}`)),
-    cell('Card', h('span', { title: card.etag?.['1.0'] ?? null }, `${age(card.ageSeconds)} old`), h('small', { class: 'mono' }, short8(card.etag?.['1.0']))),
+    cell(
+      'Card',
+      h('span', { title: card.etag?.['1.0'] ?? null }, `${age(card.ageSeconds)} old`),
+      h('small', { class: 'mono' }, short8(card.etag?.['1.0']))
+    ),
     cell('Interfaces', ...summary(interfaces).map(one => h('small', { class: 'plain' }, one))),
-    number('Forwarded', counts.forwarded), number('Rejected', counts.rejected), number('Failed', counts.failed),
-    cell('Last rejection', last === undefined ? h('span', { class: 'dim' }, 'none') : [h('span', { class: 'mono clip', title: last.rule }, data(last.rule)), h('small', null, `${age((Date.now() - Date.parse(last.at)) / 1000)} ago`)]))
+    number('Forwarded', counts.forwarded),
+    number('Rejected', counts.rejected),
+    number('Failed', counts.failed),
+    cell(
+      'Last rejection',
+      last === undefined
+        ? h('span', { class: 'dim' }, 'none')
+        : [
+            h('span', { class: 'mono clip', title: last.rule }, data(last.rule)),
+            h('small', null, `${age((Date.now() - Date.parse(last.at)) / 1000)} ago`)
+          ]
+    )
+  )
 }
 
 function cell (name, ...children) {

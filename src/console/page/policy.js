@@ -8,22 +8,72 @@ export function policyPanel (element, name) {
   replace(element, notice('Loading …'))
   get('policy', { name }).then(view => {
     if (view === null) return replace(element, notice('The configuration no longer names this agent.', 'bad'))
-    replace(element,
-      h('p', { class: 'lead' }, 'Each line with the layer it comes from: an agent\'s own list wins over the file\'s policies, and these over the built-in catalogue.'),
+    replace(
+      element,
+      h(
+        'p',
+        { class: 'lead' },
+        "Each line with the layer it comes from: an agent's own list wins over the file's policies, and these over the built-in catalogue."
+      ),
       h('section', { class: 'card flush', 'aria-labelledby': 'settings' }, h('h2', { id: 'settings' }, 'The agent'), table(view.settings)),
-      view.policies.map(policy => h('section', { class: 'card flush', 'aria-labelledby': `policy-${policy.name}` },
-        h('h2', { id: `policy-${policy.name}` }, policy.name, ' ', badge(policy.mode === 'enforce' ? 'good' : policy.mode === 'observe' ? 'warn' : 'plain', policy.mode)),
-        h('p', { class: 'mono small under' }, data(policy.uri)),
-        table(policy.lines))),
-      view.policies.length === 0 ? notice('No policy is in force. The gateway only enforces what the card requires.') : null)
+      view.policies.map(policy =>
+        h(
+          'section',
+          { class: 'card flush', 'aria-labelledby': `policy-${policy.name}` },
+          h(
+            'h2',
+            { id: `policy-${policy.name}` },
+            policy.name,
+            ' ',
+            badge(policy.mode === 'enforce' ? 'good' : policy.mode === 'observe' ? 'warn' : 'plain', policy.mode)
+          ),
+          h('p', { class: 'mono small under' }, data(policy.uri)),
+          table(policy.lines)
+        )
+      ),
+      view.policies.length === 0 ? notice('No policy is in force. The gateway only enforces what the card requires.') : null
+    )
   }, error => { replace(element, notice(error.message, 'bad')) })
 }
 
 function table (lines) {
-  return h('table', { class: 'stack lines' },
-    h('thead', null, h('tr', null, ['Key', 'Value', 'From'].map(one => h('th', { scope: 'col' }, one)))),
-    h('tbody', null, lines.map(({ key, value, from, at }) => h('tr', { 'data-key': key },
-      h('th', { scope: 'row', class: 'mono' }, key),
-      h('td', { 'data-label': 'Value' }, h('div', null, value.includes('\n') ? h('pre', { tabindex: '0', 'aria-label': key }, h('bdi', null, value)) : code(value))),
-      h('td', { 'data-label': 'From' }, h('div', null, h('span', { class: 'from', 'data-from': from }, FROM[from]), at === null ? null : h('small', { class: 'mono' }, at)))))))
+  return h(
+    'table',
+    { class: 'stack lines' },
+    h(
+      'thead',
+      null,
+      h(
+        'tr',
+        null,
+        ['Key', 'Value', 'From'].map(one => h('th', { scope: 'col' }, one))
+      )
+    ),
+    h(
+      'tbody',
+      null,
+      lines.map(({ key, value, from, at }) =>
+        h(
+          'tr',
+          { 'data-key': key },
+          h('th', { scope: 'row', class: 'mono' }, key),
+          h(
+            'td',
+            { 'data-label': 'Value' },
+            h('div', null, value.includes('\n') ? h('pre', { tabindex: '0', 'aria-label': key }, h('bdi', null, value)) : code(value))
+          ),
+          h(
+            'td',
+            { 'data-label': 'From' },
+            h(
+              'div',
+              null,
+              h('span', { class: 'from', 'data-from': from }, FROM[from]),
+              at === null ? null : h('small', { class: 'mono' }, at)
+            )
+          )
+        )
+      )
+    )
+  )
 }

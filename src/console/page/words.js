@@ -33,5 +33,11 @@ export function short (value) {
 }
 
 export const OUTCOMES = {
-  forwarded: 'forwarded', observed: 'observed', edited: 'edited', rejected: 'rejected', client_aborted: 'client disconnected', upstream_error: 'agent failed', gateway_error: 'gateway error'
+  forwarded: 'forwarded',
+  observed: 'observed',
+  edited: 'edited',
+  rejected: 'rejected',
+  client_aborted: 'client disconnected',
+  upstream_error: 'agent failed',
+  gateway_error: 'gateway error'
 }

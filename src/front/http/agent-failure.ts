@@ -19,7 +19,7 @@ export function pageReplaced (exchange: Exchange, status: number, headers: reado
   exchange.services.metrics.upstreamError(exchange.agentName, 'protocol')
   exchange.reject({
     reason: 'UPSTREAM_FAILED',
-    message: `The agent answered HTTP ${status} with an HTML page instead of an A2A answer.`,
+    message: `The agent responded with HTTP ${status} and an HTML page instead of an A2A response.`,
     rule: 'gateway/upstream-html',
     metadata: { kind: 'protocol', status: String(status) }
   }, 'upstream_error', status, headers.filter((_, i) => KEPT.includes(headers[i - i % 2] as string)))

@@ -19,7 +19,7 @@ import { StreamOut } from './stream-out.js'
 /** Stores fields of a task. @returns a promise, which never rejects, when that takes time */
 export type Remember = (taskId: string, fields: TaskRecord) => Promise<unknown> | null
 
-const NO_MEMORY: Remember = () => null
+const STORES_NOTHING: Remember = () => null
 /** The rule of evaluators for a response that is not JSON. */
 const NOT_JSON = 'answer-json'
 
@@ -34,7 +34,7 @@ export class AgentResponse implements Receiver, ResponseDriver {
   /** Set when rules read the response. */
   private telemetry: ResponseTelemetry | null = null
 
-  constructor (exchange: Exchange, plan: ResponsePlan, remember = NO_MEMORY) {
+  constructor (exchange: Exchange, plan: ResponsePlan, remember = STORES_NOTHING) {
     this.exchange = exchange
     this.plan = plan
     this.remember = remember
@@ -147,7 +147,7 @@ export class AgentResponse implements Receiver, ResponseDriver {
   }
 
   fault (error: unknown): void {
-    this.exchange.services.log.error({ err: error, request_id: this.exchange.id }, 'an answer could not be judged')
+    this.exchange.services.log.error({ err: error, request_id: this.exchange.id }, 'a response could not be evaluated')
   }
 
   abort (error: unknown): void {

@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import { ChunkedBuffer, joined } from '../../wire/chunked-buffer.js'
 
-export type BodyResult = { readonly ok: true, readonly bytes: Bytes } | { readonly ok: false, readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
+export type BodyResult =
+  { readonly ok: true; readonly bytes: Bytes } | { readonly ok: false; readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
 
 const EMPTY = Buffer.alloc(0)
 /** Chunks up to this total size, in bytes, are joined: a copy costs less than a list of chunks. */

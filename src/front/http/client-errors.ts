@@ -16,12 +16,36 @@ interface Found {
   readonly message: string
 }
 
-const MALFORMED: Found = { kind: 'malformed', status: '400 Bad Request', rule: 'gateway/malformed', message: 'This is not HTTP/1.1 as the gateway reads it.' }
+const MALFORMED: Found = {
+  kind: 'malformed',
+  status: '400 Bad Request',
+  rule: 'gateway/malformed',
+  message: 'The request is not valid HTTP/1.1.'
+}
 
 const BY_CODE: ReadonlyMap<string, Found> = new Map<string, Found>([
-  ['HPE_HEADER_OVERFLOW', { kind: 'header_overflow', status: '431 Request Header Fields Too Large', rule: 'gateway/header-size', message: 'The request line and the headers are too large.' }],
-  ['ERR_HTTP_REQUEST_TIMEOUT', { kind: 'timeout', status: '408 Request Timeout', rule: 'gateway/request-timeout', message: 'The request did not arrive in time.' }],
-  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', { kind: 'other', status: '413 Content Too Large', rule: 'gateway/chunk-extensions', message: 'The chunk extensions of the body are too large.' }]
+  [
+    'HPE_HEADER_OVERFLOW',
+    {
+      kind: 'header_overflow',
+      status: '431 Request Header Fields Too Large',
+      rule: 'gateway/header-size',
+      message: 'The request line and the headers are too large.'
+    }
+  ],
+  [
+    'ERR_HTTP_REQUEST_TIMEOUT',
+    { kind: 'timeout', status: '408 Request Timeout', rule: 'gateway/request-timeout', message: 'The request did not arrive in time.' }
+  ],
+  [
+    'HPE_CHUNK_EXTENSIONS_OVERFLOW',
+    {
+      kind: 'other',
+      status: '413 Content Too Large',
+      rule: 'gateway/chunk-extensions',
+      message: 'The chunk extensions of the body are too large.'
+    }
+  ]
 ])
 
 /** Error codes of a client that closes its end of the connection, which is allowed at any time. */

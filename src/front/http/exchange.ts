@@ -15,6 +15,7 @@ import type { Log } from '../../telemetry/log.js'
 import type { Metrics, Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan, Tracing } from '../../telemetry/traces/tracing.js'
 import type { Agent } from '../../gateway/agent.js'
+import { withAppHeaders } from './app-headers.js'
 import type { StreamOut } from './stream-out.js'
 import type { MemoryBudget } from '../../gateway/memory-budget.js'
 import type { InFlight } from '../../gateway/in-flight.js'
@@ -131,7 +132,10 @@ export class Exchange {
       return true
     }
     const { retryAfter } = this.services.overload
-    this.reject(this.streaming ? tooManyStreams(concurrency.streams, retryAfter) : tooManyRequests(concurrency.requests, retryAfter), 'rejected')
+    this.reject(
+      this.streaming ? tooManyStreams(concurrency.streams, retryAfter) : tooManyRequests(concurrency.requests, retryAfter),
+      'rejected'
+    )
     return false
   }
 
@@ -184,7 +188,14 @@ export class Exchange {
   }
 
   private get caller (): Caller {
-    return { binding: this.binding, version: this.version, id: this.idToken(), eventStream: awaitsEventStream(this.label, this.request.headers.accept), statedVersion: this.statedVersion, mediaType: this.mediaType }
+    return {
+      binding: this.binding,
+      version: this.version,
+      id: this.idToken(),
+      eventStream: awaitsEventStream(this.label, this.request.headers.accept),
+      statedVersion: this.statedVersion,
+      mediaType: this.mediaType
+    }
   }
 
   private tellAgent ({ rule, reason, customReason, message }: Rejection): void {
@@ -231,8 +242,9 @@ export class Exchange {
 
   begin (status: number, headers: string[], phrase = ''): void {
     if (this.services.inFlight.draining && !headers.includes('connection')) headers.push('connection', 'close')
-    if (phrase === '') this.response.writeHead(status, headers)
-    else this.response.writeHead(status, phrase, headers)
+    const all = withAppHeaders(this.response, headers)
+    if (phrase === '') this.response.writeHead(status, all)
+    else this.response.writeHead(status, phrase, all)
   }
 
   /** @returns false when the client reads too slowly; the agent's response resumes when the client has read the buffered data */
@@ -266,7 +278,10 @@ export class Exchange {
     this.atEnd = null
     const outcome = this.outcome ?? 'forwarded'
     if (this.stream !== null) services.metrics.streamClosed(this.agentName)
-    services.metrics.request(this.agentName, this.label, this.binding, this.version, outcome, seconds)
+    services.metrics.request(
+      { agent: this.agentName, operation: this.label, binding: this.binding, version: this.version, outcome },
+      seconds
+    )
     this.span.end(outcome, response.statusCode)
     services.inFlight.delete(this)
     const { decisions } = services

@@ -9,7 +9,18 @@ import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
-import { askedVersion, bodyOf, callOf, forwardedHead, echoOf, extendedCardOf, negotiated, evaluatorFor, ruleOn, versionProblem } from '../../pipeline/request.js'
+import {
+  askedVersion,
+  bodyOf,
+  callOf,
+  forwardedHead,
+  echoOf,
+  extendedCardOf,
+  negotiated,
+  evaluatorFor,
+  ruleOn,
+  versionProblem
+} from '../../pipeline/request.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import type { Limits } from '../../config/model/model.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
@@ -71,9 +82,11 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   const problem = versionProblem(route, asked)
   const { query } = routeTarget
   if (verb === 'GET') {
-    return withoutBody(exchange, options, () => { evaluate(exchange, agent, state, { route, problem, asked, query, bytes: EMPTY }, options) })
+    return withoutBody(exchange, options, () => {
+      evaluate(exchange, { agent, state, route, problem, asked, query, bytes: EMPTY }, options)
+    })
   }
-  read(exchange, options, bytes => { evaluate(exchange, agent, state, { route, problem, asked, query, bytes }, options) })
+  read(exchange, options, bytes => { evaluate(exchange, { agent, state, route, problem, asked, query, bytes }, options) })
 }
 
 /**
@@ -105,6 +118,8 @@ function always (token: string): () => string {
 }
 
 interface Arrived {
+  readonly agent: Agent
+  readonly state: AgentState
   readonly route: OperationRoute
   readonly problem: CallProblem | null
   readonly asked: Asked
@@ -112,19 +127,19 @@ interface Arrived {
   readonly bytes: Bytes
 }
 
-function evaluate (exchange: Exchange, agent: Agent, state: AgentState, arrived: Arrived, options: HandlerOptions): void {
+function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions): void {
   const startedAt = performance.now()
-  const { route } = arrived
-  const call = callOf(route, arrived.problem, exchange.request, arrived.query, arrived.bytes, options.limits)
+  const { agent, state, route } = arrived
+  const call = callOf(arrived, exchange.request, options.limits)
   exchange.idToken = arrived.bytes.length < LARGE ? call.id : always(call.id())
   exchange.label = call.operation
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
   const read: Read = { arrived, call, task, seconds: (performance.now() - startedAt) / 1_000 }
   const record = task === null ? null : exchange.services.tasks.read(task)
-  if (!(record instanceof Promise)) return decide(exchange, agent, state, read, record, options)
+  if (!(record instanceof Promise)) return decide(exchange, read, record, options)
   record.then(record => {
     // The client may have disconnected.
-    if (!exchange.response.destroyed) decide(exchange, agent, state, read, record, options)
+    if (!exchange.response.destroyed) decide(exchange, read, record, options)
   }).catch((error: unknown) => { exchange.failed(error) })
 }
 
@@ -143,20 +158,20 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
   return taskId === null ? null : { agent: agent.name, tenant: tenantOf(call, route.tenant), taskId }
 }
 
-function decide (exchange: Exchange, agent: Agent, state: AgentState, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
-  const { call } = read
+function decide (exchange: Exchange, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
+  const { arrived: { agent, state, route }, call } = read
   const startedAt = performance.now()
-  const evaluation = ruleOn(state, read.arrived.route, call, exchange.request, record)
+  const evaluation = ruleOn(state, { route, call, head: exchange.request, record })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
   recordDecision(exchange, call, evaluation.requested, evaluation.decision)
   if (evaluation.decision.rejection !== null) return exchange.reject(evaluation.decision.rejection, 'rejected')
-  dispatch(exchange, agent, state, read, evaluation, options)
+  dispatch(exchange, read, evaluation, options)
 }
 
-function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): void {
-  if (!exchange.enter(agent)) return
+function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): void {
   const { arrived, call, task } = read
-  const { route } = arrived
+  const { agent, state, route } = arrived
+  if (!exchange.enter(agent)) return
   const { request, span } = exchange
   const { policy } = evaluation
   const { limits } = options
@@ -165,19 +180,45 @@ function dispatch (exchange: Exchange, agent: Agent, state: AgentState, read: Re
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
   const { tasks } = exchange.services
-  const evaluator = card === null ? evaluatorFor(route, call, evaluation, task?.taskId ?? null, limits, null, taskId => tasks.now(keyOf(taskId))) : null
-  const plan = { echo: echoOf(evaluation), card, evaluation: evaluator === null ? null : { evaluator, limits }, anyPage: route.extensionRoute !== null }
+  const evaluator =
+    card === null
+      ? evaluatorFor(route, call, evaluation, {
+        taskId: task?.taskId ?? null,
+        limits,
+        tracer: null,
+        recall: taskId => tasks.now(keyOf(taskId))
+      })
+      : null
+  const plan = {
+    echo: echoOf(evaluation),
+    card,
+    evaluation: evaluator === null ? null : { evaluator, limits },
+    anyPage: route.extensionRoute !== null
+  }
   const response = new AgentResponse(exchange, plan, (taskId, fields) => tasks.write(keyOf(taskId), fields))
-  span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname, 'url.path': route.upstreamPath })
-  exchange.forwarding = forward({
-    dispatcher: agent.pools.main,
-    gate: agent.pools.gate,
-    total: agent.config.upstream.timeouts.total,
-    method: request.method ?? 'GET',
-    path: route.upstreamPath + arrived.query,
-    headers: upstreamHeaders(forwardedHead(evaluation, request), request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), negotiated(route, arrived.asked, arrived.problem, evaluation, card !== null || evaluator?.enforces === true)),
-    body: body.length === 0 ? null : body
-  }, response)
+  span.upstreamStarted({
+    'http.request.method': request.method ?? 'GET',
+    'server.address': agent.upstream.hostname,
+    'url.path': route.upstreamPath
+  })
+  exchange.forwarding = forward(
+    {
+      dispatcher: agent.pools.main,
+      gate: agent.pools.gate,
+      total: agent.config.upstream.timeouts.total,
+      method: request.method ?? 'GET',
+      path: route.upstreamPath + arrived.query,
+      headers: upstreamHeaders(forwardedHead(evaluation, request), {
+        peer: request.socket.remoteAddress,
+        config: agent.config.upstream,
+        trusted: options.trusted,
+        trace: span.outgoing(),
+        negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, card !== null || evaluator?.enforces === true)
+      }),
+      body: body.length === 0 ? null : body
+    },
+    response
+  )
 }
 
 /**
@@ -228,15 +269,24 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
   const { request, span } = exchange
   span.name(exchange.label)
   span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname })
-  exchange.forwarding = forward({
-    dispatcher: agent.pools.main,
-    gate: agent.pools.gate,
-    total: agent.config.upstream.timeouts.total,
-    method: request.method ?? 'GET',
-    path: target,
-    headers: upstreamHeaders(request, request.socket.remoteAddress, agent.config.upstream, options.trusted, span.outgoing(), null),
-    body: bytes.length === 0 ? null : bytes
-  }, new AgentResponse(exchange, RELAYED))
+  exchange.forwarding = forward(
+    {
+      dispatcher: agent.pools.main,
+      gate: agent.pools.gate,
+      total: agent.config.upstream.timeouts.total,
+      method: request.method ?? 'GET',
+      path: target,
+      headers: upstreamHeaders(request, {
+        peer: request.socket.remoteAddress,
+        config: agent.config.upstream,
+        trusted: options.trusted,
+        trace: span.outgoing(),
+        negotiated: null
+      }),
+      body: bytes.length === 0 ? null : bytes
+    },
+    new AgentResponse(exchange, RELAYED)
+  )
 }
 
 /**

@@ -5,12 +5,12 @@
  * advisories require: without WebSockets, with the target guard in front, and with a handler of the gateway. The default handler would not
  * verify TLS, would re-encode JSON and would retry.
  */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TransformCallback } from 'node:stream'
-import { createRequire } from 'node:module'
 import { Transform } from 'node:stream'
-import type HttpProxy from '@fastify/http-proxy'
+import httpProxy from '@fastify/http-proxy'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fastify, LogController, NO_SCHEMAS } from '../../framework.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import { forward } from '../../upstream/forward.js'
@@ -22,9 +22,6 @@ import { Exchange } from './exchange.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import { routeTargetOf } from './route-target.js'
 
-// Loaded with `require`: an import costs more (framework.ts).
-const httpProxy = createRequire(import.meta.url)('@fastify/http-proxy') as typeof HttpProxy
-
 export interface PassthroughOptions {
   readonly snapshot: () => Snapshot
   readonly services: Services
@@ -33,20 +30,67 @@ export interface PassthroughOptions {
 /** Never dialled: the gateway's handler uses the agent's pool. The library's own destination check only needs a URL. */
 const PLACEHOLDER = 'http://passthrough.invalid'
 
-export async function mountPassthrough (app: FastifyInstance, options: PassthroughOptions): Promise<void> {
-  const { snapshot, services } = options
+/**
+ * A Fastify app without a listener of its own: @fastify/http-proxy adds routes and content type parsers that must not reach another app.
+ */
+export class Passthrough {
+  private readonly options: PassthroughOptions
+  private readonly app: FastifyInstance
 
-  function begin (request: FastifyRequest, reply: FastifyReply): Exchange {
+  private constructor (options: PassthroughOptions) {
+    this.options = options
+    this.app = fastify({
+      logController: new LogController({ disableRequestLogging: true }),
+      schemaController: NO_SCHEMAS,
+      genReqId: () => '',
+      exposeHeadRoutes: false,
+      routerOptions: { maxParamLength: 65_536 },
+      frameworkErrors: (error, request, reply) => { this.failed(error, request as FastifyRequest, reply as unknown as FastifyReply) }
+    })
+  }
+
+  static async create (options: PassthroughOptions): Promise<Passthrough> {
+    const made = new Passthrough(options)
+    await made.mount()
+    return made
+  }
+
+  /** @param request with a route target of the kind `passthrough` */
+  handle (request: IncomingMessage, response: ServerResponse): void {
+    this.app.routing(request, response)
+  }
+
+  async close (): Promise<void> {
+    await this.app.close()
+  }
+
+  private async mount (): Promise<void> {
+    const { app, options } = this
+    await options.services.overload.watch(app)
+    app.setErrorHandler((error: FastifyError, request, reply) => { this.failed(error, request, reply) })
+    // Fastify's own parser of text/plain would read the body. The library replaces only the JSON parser.
+    app.removeAllContentTypeParsers()
+    await app.register(httpProxy, {
+      upstream: '',
+      websocket: false,
+      handler: (request: FastifyRequest, reply: FastifyReply) => { this.pass(request, reply) },
+      replyOptions: { getUpstream: () => PLACEHOLDER }
+    } as Parameters<typeof httpProxy>[1])
+    await app.ready()
+  }
+
+  private begin (request: FastifyRequest, reply: FastifyReply): Exchange {
     reply.hijack()
-    const exchange = new Exchange(request.raw, reply.raw, services)
+    const exchange = new Exchange(request.raw, reply.raw, this.options.services)
     exchange.label = 'Passthrough'
-    exchange.agent = routeTargetOf(request.raw, snapshot().agents).agent
+    exchange.agent = routeTargetOf(request.raw, this.options.snapshot().agents).agent
     exchange.span.name('Passthrough')
     return exchange
   }
 
-  function pass (request: FastifyRequest, reply: FastifyReply): void {
-    const exchange = begin(request, reply)
+  private pass (request: FastifyRequest, reply: FastifyReply): void {
+    const { services, snapshot } = this.options
+    const exchange = this.begin(request, reply)
     const { agents, limits, trusted } = snapshot()
     const { agent, path, query } = routeTargetOf(request.raw, agents)
     if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
@@ -55,7 +99,13 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
     const length = request.headers['content-length']
     if (Number(length ?? 0) > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
     if (!exchange.enter(agent)) return
-    const headers = upstreamHeaders(request.raw, request.raw.socket.remoteAddress, agent.config.upstream, trusted, exchange.span.outgoing(), null)
+    const headers = upstreamHeaders(request.raw, {
+      peer: request.raw.socket.remoteAddress,
+      config: agent.config.upstream,
+      trusted,
+      trace: exchange.span.outgoing(),
+      negotiated: null
+    })
     const body = bodyOf(request.raw, limits.body, () => {
       exchange.forwarding?.abort()
       exchange.reject(rejections.tooLarge(limits.body), 'rejected')
@@ -73,21 +123,15 @@ export async function mountPassthrough (app: FastifyInstance, options: Passthrou
     }, new AgentResponse(exchange, PLAIN))
   }
 
-  await app.register(async scope => {
-    scope.setErrorHandler((error: FastifyError, request, reply) => {
-      const exchange = begin(request, reply)
-      services.log.info({ err: error, agent: exchange.agentName }, 'a passthrough request was refused')
-      exchange.reject({ reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be passed on.', rule: 'gateway/passthrough' }, 'rejected', error.statusCode ?? 400)
-    })
-    // Fastify's own parser of text/plain would read the body. The library replaces only the JSON parser.
-    scope.removeAllContentTypeParsers()
-    await scope.register(httpProxy, {
-      upstream: '',
-      websocket: false,
-      handler: pass,
-      replyOptions: { getUpstream: () => PLACEHOLDER }
-    } as Parameters<typeof httpProxy>[1])
-  })
+  private failed (error: Error & { readonly statusCode?: number | undefined }, request: FastifyRequest, reply: FastifyReply): void {
+    const exchange = this.begin(request, reply)
+    this.options.services.log.info({ err: error, agent: exchange.agentName }, 'a passthrough request was rejected')
+    exchange.reject(
+      { reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be forwarded.', rule: 'gateway/passthrough' },
+      'rejected',
+      error.statusCode ?? 400
+    )
+  }
 }
 
 /**
@@ -112,7 +156,7 @@ class Limited extends Transform {
     super()
     this.left = limit
     this.exceeded = exceeded
-    // Whoever destroys the stream has already informed the exchange.
+    // The code that destroys the stream has already informed the exchange.
     this.on('error', () => {})
   }
 

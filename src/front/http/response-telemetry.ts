@@ -30,14 +30,20 @@ export class ResponseTelemetry {
     const { exchange } = this
     const { violations, edited } = decision
     for (const { name, value } of decision.attributes) exchange.span.observed(name, value)
-    for (const { extension, metric, type, by, value } of decision.measures) exchange.services.metrics.observed(exchange.agentName, extension, metric, type, by, value)
+    for (const measure of decision.measures) exchange.services.metrics.observed(exchange.agentName, measure)
     for (const name of edited) this.edited.add(name)
     const becomes = decision.rejection !== null ? 3 : edited.length > 0 ? 2 : violations.length > 0 ? 1 : 0
     this.becomes = Math.max(this.becomes, becomes)
     if (violations.length === 0) return
     countViolations(exchange, 'response', violations)
     exchange.saw('response', violations, edited)
-    const entry = auditEntry(exchange, 'response', decision.rejection !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed', edited, violations)
+    const entry = auditEntry(
+      exchange,
+      'response',
+      decision.rejection !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed',
+      edited,
+      violations
+    )
     if (decision.rejection !== null || this.lines < LINES) {
       this.lines++
       exchange.services.audit.record(entry)
@@ -64,7 +70,12 @@ export function countActivations (exchange: Exchange, plan: EchoPlan, report: Ac
   const { labels } = plan.policy
   for (const echo of ['confirmed', 'absent', 'unexpected'] as const) {
     for (const uri of report[echo]) {
-      metrics.activation(exchange.agentName, labels.get(uri) ?? 'other', echo !== 'unexpected' && plan.injected.includes(uri) ? 'gateway' : 'client', echo)
+      metrics.activation(
+        exchange.agentName,
+        labels.get(uri) ?? 'other',
+        echo !== 'unexpected' && plan.injected.includes(uri) ? 'gateway' : 'client',
+        echo
+      )
     }
   }
 }

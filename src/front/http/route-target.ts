@@ -48,5 +48,12 @@ function find (request: IncomingMessage, agents: Agents<Agent>): RouteTarget {
   if (found === null) return { kind: 'a2a', agent: null, path, query, rejection, last }
   const { agent, rest } = found
   if (rejection !== null) return { kind: 'a2a', agent, path: rest, query, rejection, last }
-  return { kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, rejection: null, last }
+  return {
+    kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a',
+    agent,
+    path: rest,
+    query,
+    rejection: null,
+    last
+  }
 }

@@ -61,7 +61,7 @@ export class SlowReaders {
     if (socket.destroyed) return
     const { metrics, log } = this.options
     metrics.clientError('write_timeout')
-    log.info({ agent: exchange.agentName, request_id: exchange.id }, 'a client that took nothing of its answer was disconnected')
+    log.info({ agent: exchange.agentName, request_id: exchange.id }, 'a client that did not read its response was disconnected')
     // A reset also discards the data in the system's buffers.
     socket.resetAndDestroy()
   }

@@ -16,7 +16,12 @@ import { compareHeaders } from '../shown.js'
  * @param traces the tracer of that dry run
  * @returns null when the request is not forwarded to an agent
  */
-export function explainResponse (recorded: RecordedResponse, dryRun: DryRun, config: AgentConfig, traces: ExchangeTraces): ResponseExplanation | null {
+export function explainResponse (
+  recorded: RecordedResponse,
+  dryRun: DryRun,
+  config: AgentConfig,
+  traces: ExchangeTraces
+): ResponseExplanation | null {
   if (dryRun.forwarded === null) return null
   const evaluated = dryRunResponse(dryRun, recorded, traces.at)
   const { rejection, results, client, stream } = evaluated
@@ -30,26 +35,40 @@ export function explainResponse (recorded: RecordedResponse, dryRun: DryRun, con
     read: evaluated.notEvaluated === null,
     why: whyOf(evaluated, dryRun, config),
     results: traces.responses(config.policies),
-    checks: results.flatMap(({ event, decision }) => decision.violations.filter(found => !ruled.has(found)).map(found => ({
-      event,
-      rule: `${found.extension}/${found.rule}`,
-      verdict: found.mode === 'enforce' ? 'broken' as const : 'observed' as const,
-      reason: found.customReason ?? found.reason,
-      path: found.path,
-      message: found.message
-    }))),
+    checks: results.flatMap(({ event, decision }) =>
+      decision.violations
+        .filter(found => !ruled.has(found))
+        .map(found => ({
+          event,
+          rule: `${found.extension}/${found.rule}`,
+          verdict: found.mode === 'enforce' ? ('broken' as const) : ('observed' as const),
+          reason: found.customReason ?? found.reason,
+          path: found.path,
+          message: found.message
+        }))
+    ),
     activation: evaluated.activationReport,
     shown: evaluated.shown,
     edited: rejection === null || stream ? names(results.flatMap(({ decision }) => decision.edited)) : [],
     annotations: rejection === null || stream ? names(results.flatMap(({ decision }) => decision.annotations)) : [],
     attributes: names(results.flatMap(({ decision }) => decision.attributes.map(({ name }) => name))),
     measures: measuresOf(evaluated),
-    remembered: counted(results.flatMap(({ decision }) => [...decision.remember?.fields.keys() ?? []])).map(([field, times]) => ({ field, times })),
+    remembered: counted(results.flatMap(({ decision }) => [...(decision.remember?.fields.keys() ?? [])])).map(([field, times]) => ({
+      field,
+      times
+    })),
     decision: rejection === null ? 'forward' : 'reject',
     rule: rejection?.rule ?? null,
-    reason: rejection === null ? null : rejection.customReason ?? rejection.reason,
+    reason: rejection === null ? null : (rejection.customReason ?? rejection.reason),
     refusedEvent: evaluated.rejectedEvent,
-    delivered: rejection !== null && !isAfterwards(evaluated) ? null : { status: client.status, ...compareHeaders(recorded.headers, client.headers, ['gateway-decision']), body: { bytes: client.body.length, unchanged: client.unchanged } },
+    delivered:
+      rejection !== null && !isAfterwards(evaluated)
+        ? null
+        : {
+            status: client.status,
+            ...compareHeaders(recorded.headers, client.headers, ['gateway-decision']),
+            body: { bytes: client.body.length, unchanged: client.unchanged }
+          },
     refusal: rejection === null ? null : rejectionOf(evaluated, dryRun)
   }
 }
@@ -70,18 +89,22 @@ function rejectionOf (evaluated: ResponseDryRun, { caller }: DryRun): RejectionS
 function whyOf ({ notEvaluated }: ResponseDryRun, { plan, evaluation }: DryRun, { responses }: AgentConfig): string {
   if (notEvaluated === 'nothing-to-say') {
     if (evaluation?.policy.mode === 'off') return 'the agent\'s mode is off'
-    return responses === 'off' ? 'the agent\'s responses are off' : 'no policy says anything of this answer'
+    return responses === 'off' ? 'the agent\'s responses are off' : 'no policy applies to this response'
   }
-  return notEvaluated === null ? plan?.evaluation?.evaluator.enforces === true ? 'policies act on it' : 'policies observe it' : WHY[notEvaluated]
+  return notEvaluated === null
+    ? plan?.evaluation?.evaluator.enforces === true
+      ? 'policies act on it'
+      : 'policies observe it'
+    : WHY[notEvaluated]
 }
 
 const WHY: Readonly<Record<Exclude<NotEvaluatedReason, 'nothing-to-say'>, string>> = {
-  'not-an-operation': 'the request is no operation of A2A',
-  redirect: 'a redirect: the client gets an error of the gateway in its place',
-  page: 'an HTML page: the client gets an error of the gateway in its place',
-  'error-status': 'an error of the agent is forwarded as it is',
+  'not-an-operation': 'the request is not an operation of A2A',
+  redirect: 'a redirect: the client gets an error of the gateway instead',
+  page: 'an HTML page: the client gets an error of the gateway instead',
+  'error-status': 'an error of the agent is forwarded unchanged',
   'extended-card': 'an extended card is only rewritten',
-  'known-by-header': 'the header tells all there is to know of it',
+  'known-by-header': 'the response header is enough to determine the active extensions',
   empty: 'there is no body',
   too_large: 'it is larger than the limit',
   encoding: 'it has a Content-Encoding',

@@ -10,9 +10,14 @@ export function explanationText (one: Explanation): string {
   const at = `${request.file}${request.line > 0 ? `:${request.line}` : ''}`
   const lines = [
     field('request', `${request.method} ${request.target ?? ''}`.trimEnd()),
-    field('from', `${at}, number ${request.number}${request.name === null ? '' : ` "${request.name}"`}, ${bytes(request.bodyBytes)} of body`),
+    field(
+      'from',
+      `${at}, number ${request.number}${request.name === null ? '' : ` "${request.name}"`}, ${bytes(request.bodyBytes)} of body`
+    ),
     ...one.notes.map(note => field('note', note)),
-    ...(agent === null ? [field('agent', 'none is served at this address')] : [field('agent', `${agent.name} (mode ${agent.mode}), ${FOUND[agent.foundBy]}`)]),
+    ...(agent === null
+      ? [field('agent', 'none is served at this address')]
+      : [field('agent', `${agent.name} (mode ${agent.mode}), ${FOUND[agent.foundBy]}`)]),
     ...(one.card === null ? [] : [field('card', one.card)]),
     ...(one.kind === 'operation' || one.kind === 'refused' ? [] : [field('address', KINDS[one.kind])]),
     ...(one.binding === null ? [] : [field('binding', one.binding)]),
@@ -31,7 +36,7 @@ export function explanationText (one: Explanation): string {
 }
 
 const FOUND = { address: 'by host and path', flag: 'by --agent', only: 'the only one' }
-const KINDS = { card: 'the AgentCard', preflight: 'a CORS preflight: the agent answers it', passthrough: 'passthrough: not inspected' }
+const KINDS = { card: 'the AgentCard', preflight: 'a CORS preflight: the agent responds', passthrough: 'passthrough: not inspected' }
 
 function sets ({ extensions }: Explanation): string[] {
   if (extensions === null) return []
@@ -43,23 +48,32 @@ function policies (list: readonly PolicyTrace[]): string[] {
   return ['', 'policies', ...list.flatMap(one => [
     `  ${one.name} (mode ${one.mode}, ${origin(one)})${one.uri === null ? '' : ` ${one.uri}`}`,
     `    ${stateOf(one)}`,
-    ...(one.edits.includes(INACTIVE) ? ['    what is its own is removed'] : []),
+    ...(one.edits.includes(INACTIVE) ? ['    the data of the extension is removed'] : []),
     ...(one.why === null ? one.rules.flatMap(each => rule(each, one.edits.includes(each.id))) : []),
-    ...(one.edits.includes(INJECT) ? ['    what the platform supplies is added'] : [])
+    ...(one.edits.includes(INJECT) ? ['    the data of the platform is added'] : [])
   ])]
 }
 
 /** Describes the lowest layer of a policy and the keys of the layers above. */
 function origin ({ layers, from }: PolicyTrace): string {
   const [lowest] = layers
-  const above = layers.slice(1).map(layer => `${Object.keys(from).filter(key => from[key] === layer).join(', ') || 'nothing'} by the ${layer}`)
+  const above = layers.slice(1).map(
+    layer =>
+      `${
+        Object.keys(from)
+          .filter(key => from[key] === layer)
+          .join(', ') || 'nothing'
+      } by the ${layer}`
+  )
   return [`given by the ${lowest ?? 'catalogue'}`, ...above].join('; ')
 }
 
 function stateOf ({ why, active, evidence }: PolicyTrace): string {
   if (why !== null) return `its rules do not apply: ${why}`
   if (active) return 'active'
-  return evidence === null ? 'not active; its rules look at every request all the same' : `not active; its rules apply because its data is at ${evidence}`
+  return evidence === null
+    ? 'not active; its rules still apply to every request'
+    : `not active; its rules apply because the request contains its data at ${evidence}`
 }
 
 /**
@@ -67,15 +81,27 @@ function stateOf ({ why, active, evidence }: PolicyTrace): string {
  * @param removes true when the gateway removes the violating values
  */
 function rule ({ id, verdict: decision, why, values, violations }: RuleTrace, removes: boolean): string[] {
-  const text = decision === 'passed'
-    ? valuesText(values)
-    : decision === 'not applicable' ? `does not apply: ${why ?? ''}` : removes ? 'broken; what breaks it is removed' : brokenOr(decision)
+  const text =
+    decision === 'passed'
+      ? valuesText(values)
+      : decision === 'not applicable'
+        ? `does not apply: ${why ?? ''}`
+        : removes
+          ? 'violated; the gateway removes the data'
+          : brokenOr(decision)
   return [`    ${id}: ${text}`, ...violations.map(({ path, message }) => `      ${path}: ${message}`)]
 }
 
 function checks ({ checks: list, edited }: Explanation): string[] {
   if (list.length === 0) return []
-  return ['', 'other checks', ...list.flatMap(one => [`  ${one.rule}: ${isMended(one, edited) ? 'broken; what breaks it is removed' : brokenOr(one.verdict)}`, `    ${one.path === '' ? '' : `${one.path}: `}${one.message}`])]
+  return [
+    '',
+    'other checks',
+    ...list.flatMap(one => [
+      `  ${one.rule}: ${isMended(one, edited) ? 'violated; the gateway removes the data' : brokenOr(one.verdict)}`,
+      `    ${one.path === '' ? '' : `${one.path}: `}${one.message}`
+    ])
+  ]
 }
 
 /** True for data of an inactive extension that the gateway removes before forwarding. */
@@ -85,21 +111,24 @@ function isMended ({ rule: name }: CheckTrace, edited: readonly string[]): boole
 
 function decision (one: Explanation): string {
   if (one.decision === 'reject') return `reject, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
-  if (one.decision === 'answer') return 'the gateway answers with the agent\'s card'
-  const observed = one.checks.filter(each => !isMended(each, one.edited)).length + one.policies.flatMap(policy => policy.rules.filter(each => each.verdict === 'observed' && !policy.edits.includes(each.id))).length
-  const forwarded = one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : one.verbatim ? 'forward, as it was sent (verbatim)' : 'forward'
-  return observed === 0 ? forwarded : `${forwarded}; what ${one.edited.length > 0 ? 'else ' : ''}is broken is only observed`
+  if (one.decision === 'answer') return 'the gateway responds with the agent\'s card'
+  const observed =
+    one.checks.filter(each => !isMended(each, one.edited)).length +
+    one.policies.flatMap(policy => policy.rules.filter(each => each.verdict === 'observed' && !policy.edits.includes(each.id))).length
+  const forwarded =
+    one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : one.verbatim ? 'forward, unchanged (verbatim)' : 'forward'
+  return observed === 0 ? forwarded : `${forwarded}; ${one.edited.length > 0 ? 'other ' : ''}violations are only observed`
 }
 
 function forwarded ({ method, url, headers, dropped, removed, body }: ForwardedShown): string[] {
   return [
     '',
-    'what the agent gets (+ added, ~ changed, - left out; *** may be the client\'s own)',
+    "the forwarded request (+ added, ~ changed, - removed; *** hides values that may be the client's)",
     `    ${method} ${url}`,
     ...headers.map(({ name, value, change }) => `  ${MARKS[change]} ${name}: ${value}`),
     ...dropped.map(name => `  - ${name}${removed.includes(name) ? ', by the policies' : ''}`),
     ...removed.filter(name => !dropped.includes(name)).map(name => `  - ${name}, some of its lines, by the policies`),
     '',
-    `    ${body.bytes === 0 ? 'no body' : `the body, ${bytes(body.bytes)}${body.secret ? ' and a secret' : ''}`}${body.unchanged ? body.bytes === 0 ? '' : ', unchanged' : ', edited'}`
+    `    ${body.bytes === 0 ? 'no body' : `the body, ${bytes(body.bytes)}${body.secret ? ' and a secret' : ''}`}${body.unchanged ? (body.bytes === 0 ? '' : ', unchanged') : ', edited'}`
   ]
 }

@@ -45,11 +45,23 @@ export interface ExplainOptions {
  * @param place file and number of the request in the file, for display
  * @throws CannotExplain
  */
-export async function explainRequest (recorded: RecordedRequest, place: { readonly file: string, readonly number: number }, options: ExplainOptions): Promise<Explanation> {
+export async function explainRequest (
+  recorded: RecordedRequest,
+  place: { readonly file: string; readonly number: number },
+  options: ExplainOptions
+): Promise<Explanation> {
   const headers = sentHeaders(recorded, options.headers)
   const request: RecordedRequest = { ...recorded, headers }
   const notes = assumptions(recorded, headers)
-  const shown = { file: place.file, number: place.number, line: recorded.line, name: recorded.name, method: recorded.method, target: recorded.target === null ? null : shownTarget(recorded.target), bodyBytes: recorded.body.length }
+  const shown = {
+    file: place.file,
+    number: place.number,
+    line: recorded.line,
+    name: recorded.name,
+    method: recorded.method,
+    target: recorded.target === null ? null : shownTarget(recorded.target),
+    bodyBytes: recorded.body.length
+  }
   const rejected = recorded.target === null ? null : checkTarget(recorded.target)
   if (rejected !== null) return withoutAgent(request, shown, notes, badTarget(rejected))
   const found = placeOf(request, options.config.agents, options.agent)
@@ -63,24 +75,30 @@ export async function explainRequest (recorded: RecordedRequest, place: { readon
   const dryRun = dryRunRequest({ config, state }, plain, options.config.limits, traces)
   const { route, call, evaluation, caller, rejection } = dryRun
   const decision = evaluation?.decision ?? null
-  const edited = rejection === null ? decision?.edited ?? [] : []
+  const edited = rejection === null ? (decision?.edited ?? []) : []
   return {
     request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path) },
     notes,
-    agent: { name: config.name, mode: config.mode, upstream: joinPath(upstream.origin, upstream.pathname.replace(/\/$/, '')), foundBy: found.foundBy },
+    agent: {
+      name: config.name,
+      mode: config.mode,
+      upstream: joinPath(upstream.origin, upstream.pathname.replace(/\/$/, '')),
+      foundBy: found.foundBy
+    },
     card,
     kind: dryRun.kind,
     binding: route !== null && 'binding' in route ? route.binding : null,
     version: caller.version,
     versionWhy: versionWhy(request, plain.query),
     operation: call?.operation ?? (route?.kind === 'operation' ? route.operation : null),
-    method: call === null || call.method === null || (call.operation === 'Other' && !isKnownMethod(dryRun, call.method)) ? null : call.method,
+    method:
+      call === null || call.method === null || (call.operation === 'Other' && !isKnownMethod(dryRun, call.method)) ? null : call.method,
     extensions: evaluation === null ? null : setsOf(evaluation),
     policies: evaluation === null ? [] : traces.policies(config, evaluation.policy, edited),
     checks: decision === null ? [] : traces.checks(decision),
     decision: rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answer' : 'forward',
     rule: rejection?.rule ?? null,
-    reason: rejection === null ? null : rejection.customReason ?? rejection.reason,
+    reason: rejection === null ? null : (rejection.customReason ?? rejection.reason),
     edited,
     verbatim: rejection === null && decision?.verbatim === true,
     forwarded: forwardedShown(dryRun, config, plain),
@@ -100,9 +118,15 @@ function setsOf ({ decision, requested }: NonNullable<DryRun['evaluation']>): Ex
 
 function assumptions (recorded: RecordedRequest, headers: readonly string[]): string[] {
   const notes: string[] = []
-  if (recorded.target === null) notes.push('a JSON-RPC envelope alone has neither address nor headers: it is posted to the agent\'s JSON-RPC interface as application/json; add headers with --header')
+  if (recorded.target === null) {
+    notes.push(
+      "a JSON-RPC envelope alone has neither address nor headers: it is posted to the agent's JSON-RPC interface as application/json; add headers with --header"
+    )
+  }
   const length = headOf('', recorded.headers).headers['content-length']
-  if (length !== undefined && length !== headOf('', headers).headers['content-length']) notes.push('the recorded Content-Length is not that of the body; that of the body is sent')
+  if (length !== undefined && length !== headOf('', headers).headers['content-length']) {
+    notes.push('the recorded Content-Length differs from the length of the body; the length of the body is sent')
+  }
   return notes
 }
 
@@ -110,18 +134,32 @@ function versionWhy (recorded: RecordedRequest, query: string): string {
   const head = headOf(recorded.method, recorded.headers)
   const header = head.headers[VERSION_HEADER]
   const { version, stated, problem } = askedVersion(head, query)
-  if (problem === 'conflict') return 'the request asks for two versions'
-  if (problem === 'unknown') return 'the request asks for a version that the gateway does not carry'
-  if (!stated) return 'the request does not say, which means 0.3'
-  return typeof header === 'string' && header.trim() !== '' ? `the header A2A-Version says ${version}` : `the query parameter A2A-Version says ${version}`
+  if (problem === 'conflict') return 'the request names two versions'
+  if (problem === 'unknown') return 'the request names a version that the gateway does not support'
+  if (!stated) return 'the request names no version, which means 0.3'
+  return typeof header === 'string' && header.trim() !== ''
+    ? `the header A2A-Version is ${version}`
+    : `the query parameter A2A-Version is ${version}`
 }
 
 /** Explains a rejection before any agent is known. The rejection has the HTTP+JSON form. */
-function withoutAgent (recorded: RecordedRequest, request: Explanation['request'], notes: readonly string[], rejection: Rejection): Explanation {
+function withoutAgent (
+  recorded: RecordedRequest,
+  request: Explanation['request'],
+  notes: readonly string[],
+  rejection: Rejection
+): Explanation {
   const { query } = splitTarget(recorded.target ?? '')
   const head = headOf(recorded.method, recorded.headers)
   const asked = askedVersion(head, query)
-  const caller = { binding: 'HTTP+JSON' as const, version: asked.version, id: 'null', eventStream: false, statedVersion: asked.stated, mediaType: mediaTypeOf(head.headers['content-type']) }
+  const caller = {
+    binding: 'HTTP+JSON' as const,
+    version: asked.version,
+    id: 'null',
+    eventStream: false,
+    statedVersion: asked.stated,
+    mediaType: mediaTypeOf(head.headers['content-type'])
+  }
   return {
     request,
     notes,

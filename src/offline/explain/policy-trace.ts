@@ -41,37 +41,75 @@ export class PolicyTraces implements Tracer {
   policies (agent: AgentConfig, compiled: AgentPolicy, edited: readonly string[]): PolicyTrace[] {
     return agent.policies.flatMap(one => {
       const instances = compiled.policies.filter(policy => policy.name === one.name)
-      return instances.length === 0 ? [this.withoutRules(agent, one, compiled)] : instances.map(policy => this.instance(policy, one, edited))
+      return instances.length === 0
+        ? [this.withoutRules(agent, one, compiled)]
+        : instances.map(policy => this.instance(policy, one, edited))
     })
   }
 
   /** Returns every violation that no policy's rule found. */
   checks (decision: Decision): CheckTrace[] {
-    const ruled = new Set([...this.outcomes.values()].flatMap(outcome => 'found' in outcome ? outcome.found : []))
-    return decision.violations.filter(found => !ruled.has(found)).map(found => ({
-      rule: `${found.extension}/${found.rule}`,
-      verdict: found.mode === 'enforce' ? 'broken' : 'observed',
-      reason: found.customReason ?? found.reason,
-      path: found.path,
-      message: found.message
-    }))
+    const ruled = new Set([...this.outcomes.values()].flatMap(outcome => ('found' in outcome ? outcome.found : [])))
+    return decision.violations
+      .filter(found => !ruled.has(found))
+      .map(found => ({
+        rule: `${found.extension}/${found.rule}`,
+        verdict: found.mode === 'enforce' ? 'broken' : 'observed',
+        reason: found.customReason ?? found.reason,
+        path: found.path,
+        message: found.message
+      }))
   }
 
-  private withoutRules (agent: Pick<AgentConfig, 'mode'>, { name, policy, layers, from }: ResolvedPolicy, compiled: AgentPolicy): PolicyTrace {
+  private withoutRules (
+    agent: Pick<AgentConfig, 'mode'>,
+    { name, policy, layers, from }: ResolvedPolicy,
+    compiled: AgentPolicy
+  ): PolicyTrace {
     const mode = modeOf(agent.mode, policy)
-    const known = policy.uri === undefined ? [] : [policy.uri, ...(policy.aliases ?? []).filter(alias => alias.relation === 'same').map(alias => alias.uri)]
+    const known =
+      policy.uri === undefined
+        ? []
+        : [policy.uri, ...(policy.aliases ?? []).filter(alias => alias.relation === 'same').map(alias => alias.uri)]
     const declared = known.some(uri => compiled.declared.includes(uri))
-    const why = agent.mode === 'off'
-      ? 'the agent\'s mode is off'
-      : mode === 'off' ? 'its mode is off' : declared ? 'it has nothing to check in a request' : 'the card declares no such extension'
-    return { name, uri: policy.uri ?? policy.uriPattern ?? null, mode, layers, from, active: false, evidence: null, why, edits: [], rules: idle(policy, why) }
+    const why =
+      agent.mode === 'off'
+        ? "the agent's mode is off"
+        : mode === 'off'
+          ? 'its mode is off'
+          : declared
+            ? 'it checks nothing in a request'
+            : 'the card declares no such extension'
+    return {
+      name,
+      uri: policy.uri ?? policy.uriPattern ?? null,
+      mode,
+      layers,
+      from,
+      active: false,
+      evidence: null,
+      why,
+      edits: [],
+      rules: idle(policy, why)
+    }
   }
 
   private instance (compiled: CompiledPolicy, { name, policy, layers, from }: ResolvedPolicy, edited: readonly string[]): PolicyTrace {
     const seen = this.seen.get(compiled)
     const why = seen === undefined ? 'the request could not be read' : seen.evaluated ? null : 'the extension is not active'
     const rules = why === null ? compiled.rules.map(rule => this.rule(rule, policy)) : idle(policy, why)
-    return { name, uri: compiled.uri, mode: compiled.mode, layers, from, active: seen?.state.active === true, evidence: seen?.state.evidence ?? null, why, edits: this.edits(compiled, edited), rules }
+    return {
+      name,
+      uri: compiled.uri,
+      mode: compiled.mode,
+      layers,
+      from,
+      active: seen?.state.active === true,
+      evidence: seen?.state.evidence ?? null,
+      why,
+      edits: this.edits(compiled, edited),
+      rules
+    }
   }
 
   /**
@@ -111,8 +149,8 @@ function notApplicable (id: string, why: string): RuleTrace {
 
 function whySkipped (skipped: 'operation' | 'condition' | 'bound', id: string, policy: PolicyConfig): string {
   if (skipped === 'operation') return 'not for this operation'
-  if (skipped === 'bound') return 'enough was found already'
+  if (skipped === 'bound') return 'the maximum of violations is already reached'
   const rule = policy.request?.find(one => one.id === id)
-  if (rule?.unless === undefined) return 'its "when" does not hold'
-  return rule.when === undefined ? 'its "unless" holds' : 'its "when" does not hold, or its "unless" does'
+  if (rule?.unless === undefined) return 'its "when" does not match'
+  return rule.when === undefined ? 'its "unless" matches' : 'its "when" does not match, or its "unless" does'
 }

@@ -31,9 +31,15 @@ export interface ResponseExplanation {
   readonly annotations: readonly string[]
   /** Names of span attributes that are set, and of metrics that are measured. */
   readonly attributes: readonly string[]
-  readonly measures: readonly { readonly policy: string, readonly metric: string, readonly by: string, readonly type: 'counter' | 'gauge', readonly times: number }[]
+  readonly measures: readonly {
+    readonly policy: string
+    readonly metric: string
+    readonly by: string
+    readonly type: 'counter' | 'gauge'
+    readonly times: number
+  }[]
   /** State of the task that the gateway would store: names of fields, and how often each is written. */
-  readonly remembered: readonly { readonly field: string, readonly times: number }[]
+  readonly remembered: readonly { readonly field: string; readonly times: number }[]
   readonly decision: 'forward' | 'reject'
   readonly rule: string | null
   readonly reason: string | null
@@ -42,9 +48,9 @@ export interface ResponseExplanation {
   /** The response that the client receives. Null when the client receives the rejection instead. */
   readonly delivered: {
     readonly status: number
-    readonly headers: readonly { readonly name: string, readonly value: string, readonly change: 'same' | 'changed' | 'added' }[]
+    readonly headers: readonly { readonly name: string; readonly value: string; readonly change: 'same' | 'changed' | 'added' }[]
     readonly dropped: readonly string[]
-    readonly body: { readonly bytes: number, readonly unchanged: boolean }
+    readonly body: { readonly bytes: number; readonly unchanged: boolean }
   } | null
   /** The whole response that replaces the agent's response. For a stream that has begun: only the last event, as body. */
   readonly refusal: RejectionShown | null

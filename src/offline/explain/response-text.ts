@@ -6,7 +6,10 @@ export function responseText (one: ResponseExplanation): string[] {
   const { events } = one
   return [
     '',
-    field('answer', `${one.status}, ${bytes(one.bodyBytes)} of body${events === null ? '' : `, ${events} ${events === 1 ? 'event' : 'events'} of a stream`}`),
+    field(
+      'response',
+      `${one.status}, ${bytes(one.bodyBytes)} of body${events === null ? '' : `, ${events} ${events === 1 ? 'event' : 'events'} of a stream`}`
+    ),
     ...one.notes.map(note => field('note', note)),
     field('read', `${one.read ? 'yes' : 'no'}: ${one.why}`),
     ...results(one),
@@ -41,7 +44,12 @@ function policy ({ name, evidence, why, rules }: ResultTrace['policies'][number]
   ]
 }
 
-const BECOMES = { reject: 'broken', strip: 'broken; what breaks it is removed', annotate: 'broken; the client is told', nothing: brokenOr('observed') }
+const BECOMES = {
+  reject: brokenOr('broken'),
+  strip: 'violated; the gateway removes the data',
+  annotate: 'violated; annotated for the client',
+  nothing: brokenOr('observed')
+}
 
 function checks ({ checks: list }: ResponseExplanation): string[] {
   if (list.length === 0) return []
@@ -53,7 +61,14 @@ function checks ({ checks: list }: ResponseExplanation): string[] {
 
 function activation ({ activation: known, shown }: ResponseExplanation): string[] {
   if (known === null) return []
-  return ['', 'extensions', ...set('confirmed', known.confirmed), ...set('absent', known.absent), ...set('unexpected', known.unexpected), ...set('shown', shown)]
+  return [
+    '',
+    'extensions',
+    ...set('confirmed', known.confirmed),
+    ...set('absent', known.absent),
+    ...set('unexpected', known.unexpected),
+    ...set('shown', shown)
+  ]
 }
 
 /** Lists recorded names and counts, never values. */
@@ -61,9 +76,9 @@ function told ({ attributes, measures, remembered }: ResponseExplanation): strin
   const lines = [
     ...attributes.map(name => `  span attribute ${name}`),
     ...measures.map(({ policy, metric, by, type, times }) => `  ${type} ${policy}/${metric}${by === '' ? '' : ` by ${by}`}${often(times)}`),
-    ...remembered.map(({ field: name, times }) => `  remembered of the task: ${name}${often(times)}`)
+    ...remembered.map(({ field: name, times }) => `  remembered for the task: ${name}${often(times)}`)
   ]
-  return lines.length === 0 ? [] : ['', 'what is noted', ...lines]
+  return lines.length === 0 ? [] : ['', 'recorded', ...lines]
 }
 
 function often (times: number): string {
@@ -71,12 +86,15 @@ function often (times: number): string {
 }
 
 function decision (one: ResponseExplanation): string {
-  if (one.decision === 'reject') return `reject${one.refusedEvent === null ? '' : ` at event ${one.refusedEvent}`}, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
-  const told = one.annotations.length === 0 ? '' : `, and the client is told of ${one.annotations.join(', ')}`
+  if (one.decision === 'reject') {
+    return `reject${one.refusedEvent === null ? '' : ` at event ${one.refusedEvent}`}, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
+  }
+  const told = one.annotations.length === 0 ? '' : `, annotated with ${one.annotations.join(', ')}`
   const forwarded = one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : 'forward'
   const rules = one.results.flatMap(({ policies }) => policies.flatMap(({ rules }) => rules))
-  const observed = one.checks.some(({ verdict: decision }) => decision === 'observed') || rules.some(({ verdict: decision }) => decision === 'observed')
-  return `${forwarded}${told}${observed ? `; what ${one.edited.length + one.annotations.length > 0 ? 'else ' : ''}is broken is only observed` : ''}`
+  const observed =
+    one.checks.some(({ verdict: decision }) => decision === 'observed') || rules.some(({ verdict: decision }) => decision === 'observed')
+  return `${forwarded}${told}${observed ? `; ${one.edited.length + one.annotations.length > 0 ? 'other ' : ''}violations are only observed` : ''}`
 }
 
 function delivered ({ delivered: sent }: ResponseExplanation): string[] {
@@ -84,7 +102,7 @@ function delivered ({ delivered: sent }: ResponseExplanation): string[] {
   const { status, headers, dropped, body } = sent
   return [
     '',
-    'what the client gets (+ added, ~ changed, - left out; *** may be the agent\'s own)',
+    'the response to the client (+ added, ~ changed, - removed; *** hides values that may be the agent\'s)',
     `    ${status}`,
     ...headers.map(({ name, value, change }) => `  ${MARKS[change]} ${name}: ${value}`),
     ...dropped.map(name => `  - ${name}`),
@@ -96,5 +114,5 @@ function delivered ({ delivered: sent }: ResponseExplanation): string[] {
 function rejected ({ refusal: said, delivered: sent }: ResponseExplanation): string[] {
   if (said === null) return []
   if (sent === null) return rejection(said)
-  return ['', 'the last event that the client gets', ...bodyLines(said.body)]
+  return ['', 'the last event to the client', ...bodyLines(said.body)]
 }

@@ -43,35 +43,63 @@ export class ExchangeTraces extends PolicyTraces {
       event,
       kind,
       path,
-      policies: [...seen].map(([compiled, one]) => ofResult(compiled, one, policies.find(({ name }) => name === compiled.name)?.policy ?? {}))
+      policies: [...seen].map(([compiled, one]) =>
+        ofResult(compiled, one, policies.find(({ name }) => name === compiled.name)?.policy ?? {})
+      )
     }))
   }
 
   /** Returns the violations that response rules found. */
   ruled (): ReadonlySet<Violation> {
-    const outcomes = [...this.results.values()].flatMap(({ policies }) => [...policies.values()].flatMap(({ rules }) => [...rules.values()]))
+    const outcomes = [...this.results.values()].flatMap(({ policies }) =>
+      [...policies.values()].flatMap(({ rules }) => [...rules.values()])
+    )
     return new Set(outcomes.flatMap(outcome => 'found' in outcome ? outcome.found : []))
   }
 }
 
-function ofResult ({ name, uri, responses }: CompiledPolicy, { evidence, evaluated, rules }: SeenPolicy, policy: PolicyConfig): PolicyOfResult {
+function ofResult (
+  { name, uri, responses }: CompiledPolicy,
+  { evidence, evaluated, rules }: SeenPolicy,
+  policy: PolicyConfig
+): PolicyOfResult {
   const acts = responses?.acts === true
-  return { name, uri, evidence, why: evaluated ? null : 'the extension is not active', rules: evaluated ? [...rules].map(([one, outcome]) => ofRule(one, outcome, acts, policy)) : [] }
+  return {
+    name,
+    uri,
+    evidence,
+    why: evaluated ? null : 'the extension is not active',
+    rules: evaluated ? [...rules].map(([one, outcome]) => ofRule(one, outcome, acts, policy)) : []
+  }
 }
 
-function ofRule ({ id, verdict: decision }: CompiledResponseRule, outcome: ResponseOutcome, acts: boolean, policy: PolicyConfig): RuleOfResult {
-  if ('skipped' in outcome) return { id, verdict: 'not applicable', why: whySkipped(outcome.skipped, id, policy), values: 0, violations: [], becomes: 'nothing' }
+function ofRule (
+  { id, verdict: decision }: CompiledResponseRule,
+  outcome: ResponseOutcome,
+  acts: boolean,
+  policy: PolicyConfig
+): RuleOfResult {
+  if ('skipped' in outcome) {
+    return { id, verdict: 'not applicable', why: whySkipped(outcome.skipped, id, policy), values: 0, violations: [], becomes: 'nothing' }
+  }
   const { selected, found } = outcome
   const enforced = found.some(one => one.mode === 'enforce')
   const becomes = found.length === 0 || !acts || decision === 'warn' ? 'nothing' : decision === 'reject' && !enforced ? 'nothing' : decision
-  return { id, verdict: found.length === 0 ? 'passed' : becomes === 'nothing' ? 'observed' : 'broken', why: null, values: selected, violations: found.map(({ path, message }) => ({ path, message })), becomes }
+  return {
+    id,
+    verdict: found.length === 0 ? 'passed' : becomes === 'nothing' ? 'observed' : 'broken',
+    why: null,
+    values: selected,
+    violations: found.map(({ path, message }) => ({ path, message })),
+    becomes
+  }
 }
 
 function whySkipped (skipped: Extract<ResponseOutcome, { skipped: unknown }>['skipped'], id: string, policy: PolicyConfig): string {
   if (skipped === 'operation') return 'not for this operation'
   if (skipped === 'event') return 'not for this result'
-  if (skipped === 'bound') return 'enough was found already'
+  if (skipped === 'bound') return 'the maximum of violations is already reached'
   const rule = policy.response?.find(one => one.id === id)
-  if (rule?.unless === undefined) return 'its "when" does not hold'
-  return rule.when === undefined ? 'its "unless" holds' : 'its "when" does not hold, or its "unless" does'
+  if (rule?.unless === undefined) return 'its "when" does not match'
+  return rule.when === undefined ? 'its "unless" matches' : 'its "when" does not match, or its "unless" does'
 }

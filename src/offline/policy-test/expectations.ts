@@ -21,7 +21,7 @@ export function mismatches (expect: Expectation, dryRun: DryRun, sent: Buffer | 
   const compare = (key: string, expected: unknown, got: unknown): void => {
     if (expected !== undefined && !isDeepStrictEqual(expected, got)) found.push({ key, expected, got })
   }
-  const decision = dryRun.rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answered by the gateway' : 'forward'
+  const decision = dryRun.rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'the gateway responds' : 'forward'
   compare('decision', expect.decision, decision)
   if (decision !== expect.decision) return found
   const { rejection } = dryRun
@@ -29,7 +29,9 @@ export function mismatches (expect: Expectation, dryRun: DryRun, sent: Buffer | 
     compare('rule', expect.rule, rejection.rule)
     compare('reason', expect.reason, rejection.customReason ?? rejection.reason)
     compare('path', expect.path, violationsOf(dryRun).find(one => one.mode === 'enforce')?.path)
-    if (expect.message !== undefined && !rejection.message.includes(expect.message)) found.push({ key: 'message', expected: expect.message, got: rejection.message })
+    if (expect.message !== undefined && !rejection.message.includes(expect.message)) {
+      found.push({ key: 'message', expected: expect.message, got: rejection.message })
+    }
     compare('status', expect.status, writeRejection(rejection, dryRun.caller).status)
   }
   if (expect.violations !== undefined) compareSets('violations', expect.violations, violationsOf(dryRun).map(nameOf), found)
@@ -74,7 +76,9 @@ function compareForwarded (expect: Expectation, dryRun: DryRun, forwarded: Forwa
   }
   if (expect.body !== undefined) {
     const object = requestObject(dryRun, forwarded)
-    for (const [pointer, expected] of Object.entries(expect.body)) compare(`body ${pointer}`, expected ?? absent, resolvePointer(object, pointer) ?? absent)
+    for (const [pointer, expected] of Object.entries(expect.body)) {
+      compare(`body ${pointer}`, expected ?? absent, resolvePointer(object, pointer) ?? absent)
+    }
   }
   if (expect.unchanged !== undefined) compare('unchanged', expect.unchanged, same(sent, forwarded.body))
 }

@@ -10,7 +10,7 @@ const CONTENT = ['task', 'message', 'tasks', 'events', 'result', 'error', 'http'
 const OF_EVENT = ['task', 'message', 'statusUpdate', 'artifactUpdate', 'result', 'error']
 const OF_REJECTIONS = ['rule', 'reason', 'path', 'message', 'event']
 const OF_FORWARDED = ['edited', 'annotations', 'body', 'unchanged']
-const OTHERS = 'what no agent should send is written with result'
+const OTHERS = 'use result for invalid responses'
 
 /**
  * Checks one response.
@@ -18,15 +18,27 @@ const OTHERS = 'what no agent should send is written with result'
  */
 export function responseProblems (response: Mapping, request: Mapping, at: Path): PathProblem[] {
   const content = CONTENT.filter(key => Object.hasOwn(response, key))
-  if (content.length !== 1) return [fault(at, `${dotted(at)} must have exactly one of ${CONTENT.join(', ')}`, content.length === 0 ? 'write what the agent answers' : 'remove the others')]
+  if (content.length !== 1) {
+    return [
+      fault(
+        at,
+        `${dotted(at)} must have exactly one of ${CONTENT.join(', ')}`,
+        content.length === 0 ? "write the agent's response" : 'remove the others'
+      )
+    ]
+  }
   const [kind = ''] = content
   const problems: PathProblem[] = []
   if (kind === 'http') {
-    for (const key of ['extensions', 'headers', 'status']) if (response[key] !== undefined) problems.push(fault([...at, key], `${dotted(at)} has both http and ${key}`, 'a recorded answer is taken as it stands', 'key'))
+    for (const key of ['extensions', 'headers', 'status']) {
+      if (response[key] !== undefined) {
+        problems.push(fault([...at, key], `${dotted(at)} has both http and ${key}`, 'a recorded response is used unchanged', 'key'))
+      }
+    }
     return problems
   }
   const wrong = mismatchOf(kind, request)
-  if (wrong !== null) problems.push(fault([...at, kind], `${dotted([...at, kind])}: ${wrong}`, 'write result for what no agent should send', 'key'))
+  if (wrong !== null) problems.push(fault([...at, kind], `${dotted([...at, kind])}: ${wrong}`, 'use result for invalid responses', 'key'))
   if (kind === 'message') problems.push(...messageProblems(response.message, [...at, 'message']))
   if (kind === 'task') problems.push(...taskProblems(response.task, [...at, 'task']))
   items(response.tasks).forEach((task, i) => { problems.push(...taskProblems(task, [...at, 'tasks', i])) })
@@ -41,22 +53,27 @@ export function responseProblems (response: Mapping, request: Mapping, at: Path)
 function mismatchOf (kind: string, { operation = 'SendMessage', method, http }: Mapping): string | null {
   if (http !== undefined || method !== undefined || kind === 'error' || kind === 'result') return null
   const name = operation as Operation
-  if (name === 'SendStreamingMessage' || name === 'SubscribeToTask') return kind === 'events' ? null : `${name} is answered with events`
-  if (name === 'ListTasks') return kind === 'tasks' ? null : 'ListTasks is answered with tasks'
-  if (name === 'GetTask' || name === 'CancelTask') return kind === 'task' ? null : `${name} is answered with a task`
-  if (name === 'SendMessage') return kind === 'task' || kind === 'message' ? null : 'SendMessage is answered with a task or a message'
-  return `${String(operation)} is answered with neither messages nor tasks`
+  if (name === 'SendStreamingMessage' || name === 'SubscribeToTask') return kind === 'events' ? null : `${name} returns events`
+  if (name === 'ListTasks') return kind === 'tasks' ? null : 'ListTasks returns tasks'
+  if (name === 'GetTask' || name === 'CancelTask') return kind === 'task' ? null : `${name} returns a task`
+  if (name === 'SendMessage') return kind === 'task' || kind === 'message' ? null : 'SendMessage returns a task or a message'
+  return `${String(operation)} returns neither messages nor tasks`
 }
 
 function eventProblems (event: Mapping, at: Path): PathProblem[] {
   const content = OF_EVENT.filter(key => Object.hasOwn(event, key))
   if (content.length !== 1) return [fault(at, `${dotted(at)} must have exactly one of ${OF_EVENT.join(', ')}`, 'each event is one of them')]
   switch (content[0]) {
-    case 'message': return messageProblems(event.message, [...at, 'message'])
-    case 'task': return taskProblems(event.task, [...at, 'task'])
-    case 'statusUpdate': return statusProblems(mapping(event.statusUpdate).status, [...at, 'statusUpdate', 'status'])
-    case 'artifactUpdate': return partProblems(mapping(mapping(event.artifactUpdate).artifact).parts, [...at, 'artifactUpdate', 'artifact', 'parts'], OTHERS)
-    default: return []
+    case 'message':
+      return messageProblems(event.message, [...at, 'message'])
+    case 'task':
+      return taskProblems(event.task, [...at, 'task'])
+    case 'statusUpdate':
+      return statusProblems(mapping(event.statusUpdate).status, [...at, 'statusUpdate', 'status'])
+    case 'artifactUpdate':
+      return partProblems(mapping(mapping(event.artifactUpdate).artifact).parts, [...at, 'artifactUpdate', 'artifact', 'parts'], OTHERS)
+    default:
+      return []
   }
 }
 
@@ -73,7 +90,7 @@ function statusProblems (status: unknown, at: Path): PathProblem[] {
   const { state, message } = mapping(status)
   const unknown = typeof state === 'string' && taskStateOf(state) === null
   return [
-    ...(unknown ? [fault([...at, 'state'], `${dotted([...at, 'state'])} is no state of A2A`, OTHERS)] : []),
+    ...(unknown ? [fault([...at, 'state'], `${dotted([...at, 'state'])} is not a state of A2A`, OTHERS)] : []),
     ...messageProblems(message, [...at, 'message'])
   ]
 }
@@ -85,7 +102,9 @@ function messageProblems (message: unknown, at: Path): PathProblem[] {
 export function partProblems (parts: unknown, at: Path, hint: string): PathProblem[] {
   return items(parts).flatMap((part, index) => {
     const content = ['text', 'raw', 'url', 'data'].filter(key => Object.hasOwn(mapping(part), key))
-    return content.length === 1 ? [] : [fault([...at, index], `${dotted([...at, index])} must have exactly one of text, raw, url, data`, hint)]
+    return content.length === 1
+      ? []
+      : [fault([...at, index], `${dotted([...at, index])} must have exactly one of text, raw, url, data`, hint)]
   })
 }
 
@@ -98,14 +117,43 @@ export function responseExpectProblems (test: Mapping, expect: Mapping, at: Path
   const of = (key: string): string => dotted([...at, key])
   const forwards = expect.decision === 'forward'
   const wrong = forwards ? OF_REJECTIONS : expect.decision === 'reject' ? OF_FORWARDED : []
-  const problems = wrong.filter(key => expect[key] !== undefined).map(key =>
-    fault([...at, key], `${of(key)} says something of ${forwards ? 'a refusal' : 'an answer that is forwarded'}, and the decision is ${String(expect.decision)}`, 'remove one of them', 'key'))
+  const problems = wrong
+    .filter(key => expect[key] !== undefined)
+    .map(key =>
+      fault(
+        [...at, key],
+        `${of(key)} applies to ${forwards ? 'a rejection' : 'a forwarded response'}, and the decision is ${String(expect.decision)}`,
+        'remove one of them',
+        'key'
+      )
+    )
   const { events, http } = mapping(test.answer)
   if (test.answer !== undefined && http === undefined) {
-    if (events === undefined && expect.event !== undefined) problems.push(fault([...at, 'event'], `${of('event')} is of a stream, and the answer is none`, 'remove it', 'key'))
+    if (events === undefined && expect.event !== undefined) {
+      problems.push(fault([...at, 'event'], `${of('event')} is for a stream, and the response is not one`, 'remove it', 'key'))
+    }
     if (events !== undefined) {
-      if (typeof expect.event === 'number' && expect.event > items(events).length) problems.push(fault([...at, 'event'], `${of('event')} is ${expect.event}, and the stream has ${items(events).length} events`, 'events count from 1'))
-      for (const pointer of Object.keys(mapping(expect.body))) if (/^\/(?!(?:[1-9]\d*)(?:\/|$))/.test(pointer)) problems.push(fault([...at, 'body', pointer], `${shown(pointer)} does not begin with the number of an event`, 'of a stream it is as in /1/task/id; events count from 1', 'key'))
+      if (typeof expect.event === 'number' && expect.event > items(events).length) {
+        problems.push(
+          fault(
+            [...at, 'event'],
+            `${of('event')} is ${expect.event}, and the stream has ${items(events).length} events`,
+            'events count from 1'
+          )
+        )
+      }
+      for (const pointer of Object.keys(mapping(expect.body))) {
+        if (/^\/(?!(?:[1-9]\d*)(?:\/|$))/.test(pointer)) {
+          problems.push(
+            fault(
+              [...at, 'body', pointer],
+              `${shown(pointer)} does not begin with the number of an event`,
+              'for a stream, write it as in /1/task/id; events count from 1',
+              'key'
+            )
+          )
+        }
+      }
     }
   }
   return [...problems, ...pointerProblems(expect.body, [...at, 'body'])]

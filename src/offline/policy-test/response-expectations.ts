@@ -20,7 +20,12 @@ export function responseViolations ({ results }: ResponseDryRun): Violation[] {
  * Returns the expectations that do not hold.
  * @param received response of the agent
  */
-export function responseMismatches (expect: ResponseExpectation, response: ResponseDryRun, received: RecordedResponse, binding: Binding): Mismatch[] {
+export function responseMismatches (
+  expect: ResponseExpectation,
+  response: ResponseDryRun,
+  received: RecordedResponse,
+  binding: Binding
+): Mismatch[] {
   const found: Mismatch[] = []
   const compare = (key: string, expected: unknown, got: unknown): void => {
     if (expected !== undefined && !isDeepStrictEqual(expected, got)) found.push({ key: `answer.${key}`, expected, got })
@@ -36,18 +41,30 @@ export function responseMismatches (expect: ResponseExpectation, response: Respo
     compare('rule', expect.rule, rejection.rule)
     compare('reason', expect.reason, rejection.customReason ?? rejection.reason)
     compare('path', expect.path, responseViolations(response).find(one => one.mode === 'enforce')?.path)
-    if (expect.message !== undefined && !rejection.message.includes(expect.message)) found.push({ key: 'answer.message', expected: expect.message, got: rejection.message })
+    if (expect.message !== undefined && !rejection.message.includes(expect.message)) {
+      found.push({ key: 'answer.message', expected: expect.message, got: rejection.message })
+    }
     compare('event', expect.event, response.rejectedEvent ?? undefined)
   }
   compare('status', expect.status, client.status)
   set('violations', expect.violations, responseViolations(response).map(nameOf))
-  set('edited', expect.edited, results.flatMap(({ decision }) => decision.edited))
-  set('annotations', expect.annotations, results.flatMap(({ decision }) => decision.annotations))
+  set(
+    'edited',
+    expect.edited,
+    results.flatMap(({ decision }) => decision.edited)
+  )
+  set(
+    'annotations',
+    expect.annotations,
+    results.flatMap(({ decision }) => decision.annotations)
+  )
   for (const key of ['confirmed', 'absent', 'unexpected'] as const) set(key, expect[key], activationReport?.[key] ?? [])
   set('shown', expect.shown, response.shown)
   if (expect.body !== undefined) {
     const result = clientResult(response, binding)
-    for (const [pointer, expected] of Object.entries(expect.body)) compare(`body ${pointer}`, expected ?? absent, resolvePointer(result, pointer) ?? absent)
+    for (const [pointer, expected] of Object.entries(expect.body)) {
+      compare(`body ${pointer}`, expected ?? absent, resolvePointer(result, pointer) ?? absent)
+    }
   }
   compare('unchanged', expect.unchanged, client.body.equals(received.body))
   compareNamed('attributes', expect.attributes, attributesOf(response), compare)
@@ -58,10 +75,23 @@ export function responseMismatches (expect: ResponseExpectation, response: Respo
 /** Reports a rejected exchange in `before`. These exchanges only build up task state, and a rejected exchange stores none. */
 export function beforeMismatches (index: number, { dryRun, response }: Exchanged): Mismatch[] {
   const rejection = dryRun.rejection ?? response?.rejection ?? null
-  return rejection === null ? [] : [{ key: `before[${index}]`, expected: 'forward', got: `reject, ${dryRun.rejection === null ? 'of the answer ' : ''}by ${rejection.rule}: ${rejection.message}` }]
+  return rejection === null
+    ? []
+    : [
+        {
+          key: `before[${index}]`,
+          expected: 'forward',
+          got: `reject, ${dryRun.rejection === null ? 'of the response ' : ''}by ${rejection.rule}: ${rejection.message}`
+        }
+      ]
 }
 
-function compareNamed (key: string, expected: ResponseExpectation['attributes'], got: ReadonlyMap<string, unknown>, compare: (key: string, expected: unknown, got: unknown) => void): void {
+function compareNamed (
+  key: string,
+  expected: ResponseExpectation['attributes'],
+  got: ReadonlyMap<string, unknown>,
+  compare: (key: string, expected: unknown, got: unknown) => void
+): void {
   for (const [name, value] of Object.entries(expected ?? {})) compare(`${key} ${name}`, value ?? absent, got.get(name) ?? absent)
 }
 

@@ -9,7 +9,7 @@ const list = (description: string, items: Schema): Schema => ({ type: 'array', d
 const texts = (description: string): Schema => ({ type: 'object', description, additionalProperties: { type: ['string', 'null'] } })
 const HTTP_STATUS = { type: 'integer', minimum: 200, maximum: 599 }
 
-const taskId = string('Default: that of the request, or one that is made up.')
+const taskId = string('Default: that of the request, or a generated one.')
 const contextId = string('Default: a generated one.')
 
 /**
@@ -26,7 +26,7 @@ export function responseSchema (message: Schema, part: Schema): Schema {
   const artifact = mapping('An artifact.', ['parts'], {
     artifactId: string('Default: a generated one.'),
     name: string('Its name.'),
-    description: string('What it is.'),
+    description: string('Its description.'),
     parts: list('Its parts.', part),
     metadata: object('Metadata of the artifact.'),
     extensions: uris('URIs of `artifact.extensions`.')
@@ -36,15 +36,15 @@ export function responseSchema (message: Schema, part: Schema): Schema {
     contextId,
     status,
     artifacts: list('Its artifacts.', artifact),
-    history: list('Its messages; each says its role.', message),
+    history: list('Its messages; each has its role.', message),
     metadata: object('Metadata of the task.')
   })
   const error = mapping('An error in place of a result.', ['code'], {
-    code: { type: 'integer', description: 'That of JSON-RPC, also in HTTP+JSON 1.0, which has an HTTP status for it.' },
-    message: string('What it says.'),
+    code: { type: 'integer', description: 'The JSON-RPC code; HTTP+JSON 1.0 gets the HTTP status for it.' },
+    message: string('Its message.'),
     data: { description: 'Its data or details.' }
   })
-  const result: Schema = { description: 'The result as it stands, any JSON: what no agent should send.' }
+  const result: Schema = { description: 'The result as any JSON, unchanged: for invalid responses.' }
   const event = mapping('One event of a stream: exactly one of these.', [], {
     task,
     message,
@@ -60,37 +60,47 @@ export function responseSchema (message: Schema, part: Schema): Schema {
     result,
     error
   })
-  return mapping('What the agent answers, written as in A2A 1.0 and composed in the form of each version and binding: exactly one of task, message, tasks, events, result, error, http.', [], {
-    task,
-    message,
-    tasks: list('Of ListTasks.', task),
-    events: list('Of a stream.', event),
-    result,
-    error,
-    http: string('A recorded answer, as it stands, relative to this file: status line, headers and body; or a body of JSON, or an event stream.'),
-    extensions: uris('URIs of the header in which the agent says what it activated.'),
-    headers: texts('Additional headers; null removes a header that would be sent.'),
-    status: { ...HTTP_STATUS, description: 'HTTP status. Default 200, of errors that of their code.' }
-  })
+  return mapping(
+    "The agent's response, written as in A2A 1.0 and sent in the form of each version and binding: exactly one of task, message, tasks, events, result, error, http.",
+    [],
+    {
+      task,
+      message,
+      tasks: list('Of ListTasks.', task),
+      events: list('Of a stream.', event),
+      result,
+      error,
+      http: string(
+        'A recorded response, unchanged, relative to this file: status line, headers and body; or a body of JSON, or an event stream.'
+      ),
+      extensions: uris('URIs of the header in which the agent confirms active extensions.'),
+      headers: texts('Additional headers; null removes a header that would be sent.'),
+      status: { ...HTTP_STATUS, description: "HTTP status. Default: 200, or the status of the error's code." }
+    }
+  )
 }
 
-export const responseExpectation: Schema = mapping('What must come of the answer. Only what is written is compared.', ['decision'], {
-  decision: choice('Whether the client gets it.', ['forward', 'reject']),
-  rule: string('`extension/rule` that decides.'),
-  reason: string('`reason` of the refusal.'),
-  path: string('Where the deciding violation is, in the body or in the event.'),
-  message: string('Text that the refusal\'s message contains.'),
+export const responseExpectation: Schema = mapping('The expected result for the response. Omitted keys are not compared.', ['decision'], {
+  decision: choice('Whether the client gets the response.', ['forward', 'reject']),
+  rule: string('The deciding `extension/rule`.'),
+  reason: string('`reason` of the rejection.'),
+  path: string('The path of the deciding violation, in the body or in the event.'),
+  message: string('Text that the message of the rejection contains.'),
   status: { ...HTTP_STATUS, description: 'HTTP status that the client gets.' },
-  event: { type: 'integer', minimum: 1, description: 'Of a stream: which event is refused, from 1.' },
+  event: { type: 'integer', minimum: 1, description: 'In a stream: the number of the rejected event, from 1.' },
   violations: uris('All violated rules, including observed ones, as `extension/rule`, in any order.'),
-  edited: uris('`extension/rule` of everything that changes the answer, in any order.'),
-  annotations: uris('`extension/rule` of everything that the client is told of, in any order.'),
-  confirmed: uris('URIs that were asked for, with proof that the agent heeded; in any order, so for the other sets.'),
-  absent: uris('URIs that were asked for, without proof.'),
-  unexpected: uris('URIs that nobody asked for, and that are there all the same.'),
-  shown: uris('URIs of the header that the client gets.'),
-  body: object('JSON Pointers into the result that the client gets (`result`, or the body of HTTP+JSON) and the values there; null: absent. Of a stream the first name is the number of the event, from 1.'),
-  unchanged: flag('Whether the client gets the agent\'s bytes.'),
+  edited: uris('`extension/rule` of everything that changes the response, in any order.'),
+  annotations: uris('`extension/rule` of all annotations for the client, in any order.'),
+  confirmed: uris('Requested URIs that the response proves active, in any order; the same for the other sets.'),
+  absent: uris('Requested URIs without proof in the response.'),
+  unexpected: uris('URIs that nobody requested, but the response has.'),
+  shown: uris("URIs in the client's header."),
+  body: object(
+    'JSON Pointers into the result that the client gets (`result`, or the body of HTTP+JSON) and the values there; null: absent. In a stream, the first segment is the number of the event, from 1.'
+  ),
+  unchanged: flag("Whether the client gets the agent's bytes."),
   attributes: object('Span attributes and their values; null: absent.'),
-  measures: object('Metrics as `policy/metric`, or `policy/metric/by`, and what is measured: counters are added up; null: nothing.')
+  measures: object(
+    'Metrics as `policy/metric`, or `policy/metric/by`, and their values: the sum of a counter, the last value of a gauge; null: no value.'
+  )
 })

@@ -36,7 +36,8 @@ export interface TestResult {
 }
 
 /** The results, or the problems that make the file unusable. */
-export type FileResult = { readonly ok: true, readonly results: readonly TestResult[] } | { readonly ok: false, readonly problems: readonly Diagnostic[] }
+export type FileResult =
+  { readonly ok: true; readonly results: readonly TestResult[] } | { readonly ok: false; readonly problems: readonly Diagnostic[] }
 
 export interface RunOptions {
   /** The configuration that was given in addition to the file, or null. */
@@ -79,7 +80,12 @@ type Run = Omit<TestResult, 'name' | 'at' | 'warnings'>
  * Runs one test in one version and binding.
  * @returns the result, or the problem in words and the path of the test key that caused it
  */
-function runTest (test: PolicyTest, variant: Variant | null, agent: TestAgent, directory: string): Run | { readonly problem: string, readonly at: Path } {
+function runTest (
+  test: PolicyTest,
+  variant: Variant | null,
+  agent: TestAgent,
+  directory: string
+): Run | { readonly problem: string; readonly at: Path } {
   const made = requestOf(test.request, variant, agent, directory)
   if ('problem' in made) return { problem: made.problem, at: ['request'] }
   const memory = new Memory(test.memory)
@@ -97,6 +103,8 @@ function runTest (test: PolicyTest, variant: Variant | null, agent: TestAgent, d
   const { dryRun, received, response } = ran
   const { version, binding } = dryRun.caller
   const found = mismatches(test.expect, dryRun, made.request.body)
-  if (test.expect.answer !== undefined && response !== null && received !== null) found.push(...responseMismatches(test.expect.answer, response, received, binding))
+  if (test.expect.answer !== undefined && response !== null && received !== null) {
+    found.push(...responseMismatches(test.expect.answer, response, received, binding))
+  }
   return { version: variant?.version ?? version, binding: variant?.binding ?? binding, mismatches: [...broken, ...found], dryRun, response }
 }

@@ -22,7 +22,8 @@ export interface TestAgent {
   readonly limits: Limits
 }
 
-export type TestAgentResult = { readonly ok: true, readonly agent: TestAgent } | { readonly ok: false, readonly problems: readonly Diagnostic[] }
+export type TestAgentResult =
+  { readonly ok: true; readonly agent: TestAgent } | { readonly ok: false; readonly problems: readonly Diagnostic[] }
 
 /** Upstream URL of an inline agent, and base URL of an inline card's interfaces. The tests never connect to it. */
 const UPSTREAM = 'http://agent.test'
@@ -63,13 +64,19 @@ export class TestAgents {
     const found = typeof agent === 'string' ? this.named(agent, agentPath) : this.inline(agent, agentPath)
     if ('problems' in found) return { ok: false, problems: found.problems }
     const { config, limits } = found
-    const fail = (message: string, hint?: string): TestAgentResult => ({ ok: false, problems: [this.tests.place({ path: cardPath, at: 'value', message, ...(hint === undefined ? {} : { hint }) })] })
+    const fail = (message: string, hint?: string): TestAgentResult => ({
+      ok: false,
+      problems: [this.tests.place({ path: cardPath, at: 'value', message, ...(hint === undefined ? {} : { hint }) })]
+    })
     const source = card ?? config.card.file
     if (source === null) return fail('there is no card', 'write card beside tests: a JSON file, or the card itself')
     const document = this.card(source, limits)
     if (typeof document === 'string') return fail(document)
     try {
-      const state = buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' }, { agent: config, maxExtensions: limits.extensions, publicBase: 'http://gateway.test', previous: null, secretOf: SECRET_HIDDEN })
+      const state = buildAgentState(
+        { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' },
+        { agent: config, maxExtensions: limits.extensions, publicBase: 'http://gateway.test', previous: null, secretOf: SECRET_HIDDEN }
+      )
       return { ok: true, agent: { config, state, limits } }
     } catch (error) {
       return fail((error as Error).message)
@@ -78,9 +85,11 @@ export class TestAgents {
 
   private named (name: string, path: Path): Found | Failed {
     const fail = (message: string, hint: string): Failed => ({ problems: [this.tests.place({ path, at: 'value', message, hint })] })
-    if (this.base === null) return fail(`the agent "${name}" is one of a configuration`, 'give the configuration with --config')
+    if (this.base === null) return fail(`the agent "${name}" belongs to a configuration`, 'give the configuration with --config')
     const config = this.base.agents.find(one => one.name === name)
-    if (config === undefined) return fail(`the configuration has no agent "${name}"`, `its agents: ${this.base.agents.map(one => one.name).join(', ')}`)
+    if (config === undefined) {
+      return fail(`the configuration has no agent "${name}"`, `its agents: ${this.base.agents.map(one => one.name).join(', ')}`)
+    }
     return { config, limits: this.base.limits }
   }
 
@@ -99,7 +108,14 @@ export class TestAgents {
       return this.tests.place({ ...problem, message, path: first === 'agents' ? [...path, ...rest] : problem.path })
     }
     const catalogue: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...this.base?.extensions }
-    const loaded = loadValue(configuration, { baseDir: dirname(resolve(file)), env: null, place, catalogue, checks: this.checks, found: [] })
+    const loaded = loadValue(configuration, {
+      baseDir: dirname(resolve(file)),
+      env: null,
+      place,
+      catalogue,
+      checks: this.checks,
+      found: []
+    })
     if (!loaded.ok) return { problems: loaded.problems }
     const { config } = loaded
     return { config: config.agents[0] as AgentConfig, limits: this.base?.limits ?? config.limits }
@@ -125,6 +141,8 @@ const INTERFACE_KEYS = ['url', 'supportedInterfaces', 'supported_interfaces', 'a
 /** Adds all interfaces that the gateway supports to a card without interfaces. */
 function withInterfaces (card: JsonMap): JsonMap {
   if (INTERFACE_KEYS.some(key => key in card)) return card
-  const supportedInterfaces = (['1.0', '0.3'] as const).flatMap(protocolVersion => (['JSONRPC', 'HTTP+JSON'] as const).map(protocolBinding => ({ url: UPSTREAM, protocolBinding, protocolVersion })))
+  const supportedInterfaces = (['1.0', '0.3'] as const).flatMap(protocolVersion =>
+    (['JSONRPC', 'HTTP+JSON'] as const).map(protocolBinding => ({ url: UPSTREAM, protocolBinding, protocolVersion }))
+  )
   return { ...card, supportedInterfaces }
 }

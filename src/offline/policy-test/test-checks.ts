@@ -24,9 +24,23 @@ export function testFileProblems (value: unknown): PathProblem[] {
     const twin = typeof test.name === 'string' ? names.get(test.name) : undefined
     if (twin !== undefined) problems.push(fault([...at, 'name'], `tests[${twin}] and tests[${index}] have the same name`))
     if (typeof test.name === 'string') names.set(test.name, index)
-    if (test.agent === undefined && file.agent === undefined) problems.push(fault(at, `${dotted(at)} has no agent`, 'write agent beside tests, with the keys of an agent or the name of one in the configuration'))
+    if (test.agent === undefined && file.agent === undefined) {
+      problems.push(
+        fault(
+          at,
+          `${dotted(at)} has no agent`,
+          'write agent beside tests, with the keys of an agent or the name of one in the configuration'
+        )
+      )
+    }
     const before = items(test.before).flatMap((one, i) => exchangeProblems(test, mapping(one), [...at, 'before', i]))
-    return [...problems, ...memoryProblems(test, at), ...before, ...exchangeProblems(test, test, at), ...expectProblems(test, [...at, 'expect'])]
+    return [
+      ...problems,
+      ...memoryProblems(test, at),
+      ...before,
+      ...exchangeProblems(test, test, at),
+      ...expectProblems(test, [...at, 'expect'])
+    ]
   })
 }
 
@@ -36,34 +50,78 @@ export function testFileProblems (value: unknown): PathProblem[] {
  */
 function exchangeProblems (test: Mapping, exchange: Mapping, at: Path): PathProblem[] {
   const request = mapping(exchange.request)
-  return [...requestProblems(test, request, [...at, 'request']), ...(exchange.answer === undefined ? [] : responseProblems(mapping(exchange.answer), request, [...at, 'answer']))]
+  return [
+    ...requestProblems(test, request, [...at, 'request']),
+    ...(exchange.answer === undefined ? [] : responseProblems(mapping(exchange.answer), request, [...at, 'answer']))
+  ]
 }
 
 function memoryProblems (test: Mapping, at: Path): PathProblem[] {
   if (test.memory === undefined) return []
-  if (test.before !== undefined) return [fault([...at, 'memory'], `${dotted(at)} has both before and memory`, 'what runs before is what is remembered', 'key')]
-  if (typeof test.memory === 'string' && test.memory !== 'unknown') return [fault([...at, 'memory'], `${dotted([...at, 'memory'])} must be unknown, or say the state of the task`, 'write {state: input-required}')]
+  if (test.before !== undefined) {
+    return [
+      fault([...at, 'memory'], `${dotted(at)} has both before and memory`, 'the exchanges in before define what is remembered', 'key')
+    ]
+  }
+  if (typeof test.memory === 'string' && test.memory !== 'unknown') {
+    return [
+      fault(
+        [...at, 'memory'],
+        `${dotted([...at, 'memory'])} must be unknown, or contain the state of the task`,
+        'write {state: input-required}'
+      )
+    ]
+  }
   const { message, params, http } = mapping(test.request)
   const names = http !== undefined || typeof mapping(message).taskId === 'string' || params !== undefined
-  return names || test.memory === 'unknown' ? [] : [fault([...at, 'memory'], `${dotted([...at, 'memory'])} is of a task, and the request names none`, 'write taskId in the message', 'key')]
+  return names || test.memory === 'unknown'
+    ? []
+    : [
+        fault(
+          [...at, 'memory'],
+          `${dotted([...at, 'memory'])} applies to a task, and the request names none`,
+          'write taskId in the message',
+          'key'
+        )
+      ]
 }
 
 function requestProblems (test: Mapping, request: Mapping, at: Path): PathProblem[] {
-  const clash = (key: string, other: string, hint: string): PathProblem => fault([...at, key], `${dotted(at)} has both ${other} and ${key}`, hint, 'key')
+  const clash = (key: string, other: string, hint: string): PathProblem =>
+    fault([...at, key], `${dotted(at)} has both ${other} and ${key}`, hint, 'key')
   const problems: PathProblem[] = []
   const { operation, message, metadata, params, method, http } = request
   if (http !== undefined) {
-    problems.push(...Object.keys(request).filter(key => key !== 'http').map(key => clash(key, 'http', 'a recorded request is sent as it stands')))
+    problems.push(
+      ...Object.keys(request)
+        .filter(key => key !== 'http')
+        .map(key => clash(key, 'http', 'a recorded request is sent unchanged'))
+    )
     for (const key of ['versions', 'bindings']) {
       const place = [...at.slice(0, 2), key]
-      if (test[key] !== undefined) problems.push(fault(place, `${dotted(place)} has no effect on a recorded request`, 'it has a version and a binding of its own', 'key'))
+      if (test[key] !== undefined) {
+        problems.push(
+          fault(place, `${dotted(place)} has no effect on a recorded request`, 'it has a version and a binding of its own', 'key')
+        )
+      }
     }
     return problems
   }
   if (params !== undefined && message !== undefined) problems.push(clash('message', 'params', 'params is the whole request object'))
   if (params !== undefined && metadata !== undefined) problems.push(clash('metadata', 'params', 'params is the whole request object'))
-  if (method !== undefined && operation !== undefined) problems.push(clash('operation', 'method', 'method is for what is not an operation of A2A'))
-  if (method !== undefined && items(test.bindings).includes('HTTP+JSON')) problems.push(fault([...at, 'method'], `${dotted([...at, 'method'])} is a method of JSON-RPC, and bindings names HTTP+JSON`, 'leave HTTP+JSON out', 'key'))
+  if (method !== undefined && operation !== undefined) {
+    problems.push(clash('operation', 'method', 'method is for methods that are not operations of A2A'))
+  }
+  if (method !== undefined && items(test.bindings).includes('HTTP+JSON')) {
+    problems.push(
+      fault(
+        [...at, 'method'],
+        `${dotted([...at, 'method'])} is a method of JSON-RPC, and bindings names HTTP+JSON`,
+        'leave HTTP+JSON out',
+        'key'
+      )
+    )
+  }
   if (typeof operation === 'string' && message !== undefined && isKnown(operation) && !carriesMessage(operation as Operation)) {
     problems.push(fault([...at, 'message'], `${dotted([...at, 'message'])}: ${operation} carries no message`, 'write params', 'key'))
   }
@@ -79,14 +137,44 @@ function expectProblems (test: Mapping, at: Path): PathProblem[] {
   const expect = mapping(test.expect)
   const of = (key: string): string => dotted([...at, key])
   const wrong = expect.decision === 'forward' ? OF_REJECTIONS : expect.decision === 'reject' ? OF_FORWARDED : []
-  const problems = wrong.filter(key => expect[key] !== undefined).map(key =>
-    fault([...at, key], `${of(key)} says something of a ${expect.decision === 'forward' ? 'refusal' : 'forwarded request'}, and the decision is ${String(expect.decision)}`, 'remove one of them', 'key'))
+  const problems = wrong
+    .filter(key => expect[key] !== undefined)
+    .map(key =>
+      fault(
+        [...at, key],
+        `${of(key)} applies to a ${expect.decision === 'forward' ? 'rejection' : 'forwarded request'}, and the decision is ${String(expect.decision)}`,
+        'remove one of them',
+        'key'
+      )
+    )
   problems.push(...pointerProblems(expect.body, [...at, 'body']))
   if (expect.answer === undefined) {
-    if (test.answer !== undefined) problems.push(fault([...at.slice(0, 2), 'answer'], `${dotted([...at.slice(0, 2), 'answer'])} is there, and nothing is expected of it`, 'write expect.answer', 'key'))
+    if (test.answer !== undefined) {
+      problems.push(
+        fault(
+          [...at.slice(0, 2), 'answer'],
+          `${dotted([...at.slice(0, 2), 'answer'])} is given, but expect has no expectation about it`,
+          'write expect.answer',
+          'key'
+        )
+      )
+    }
     return problems
   }
-  if (test.answer === undefined) problems.push(fault([...at, 'answer'], `${of('answer')} expects something of an answer, and the test has none`, 'write answer beside request', 'key'))
-  if (expect.decision === 'reject') problems.push(fault([...at, 'answer'], `${of('answer')} expects something of an answer, and a request that is refused gets none from the agent`, 'remove it, or expect the request to be forwarded', 'key'))
+  if (test.answer === undefined) {
+    problems.push(
+      fault([...at, 'answer'], `${of('answer')} applies to a response, and the test has none`, 'write answer beside request', 'key')
+    )
+  }
+  if (expect.decision === 'reject') {
+    problems.push(
+      fault(
+        [...at, 'answer'],
+        `${of('answer')} applies to a response, and a rejected request gets none from the agent`,
+        'remove it, or expect the request to be forwarded',
+        'key'
+      )
+    )
+  }
   return [...problems, ...responseExpectProblems(test, mapping(expect.answer), [...at, 'answer'])]
 }

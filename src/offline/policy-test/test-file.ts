@@ -18,7 +18,8 @@ export interface LoadedTests {
   at (path: Path): string
 }
 
-export type TestsResult = { readonly ok: true, readonly tests: LoadedTests } | { readonly ok: false, readonly problems: readonly Diagnostic[] }
+export type TestsResult =
+  { readonly ok: true; readonly tests: LoadedTests } | { readonly ok: false; readonly problems: readonly Diagnostic[] }
 
 let validate: ((value: unknown) => PathProblem[]) | null = null
 
@@ -37,9 +38,8 @@ export function loadTests (file: string, env: Environment): TestsResult {
   const place = (problem: PathProblem): Diagnostic => at(locate(yaml.root, problem.path, problem.at), problem)
   const problems = yaml.problems.map(problem => at(problem.offset, problem))
   const value = yaml.root?.value ?? null
-  if (yaml.readable && value === null) problems.push(diagnostic(file, 0, 0, { message: 'the file is empty', hint: 'it holds card, agent and tests' }))
-  else if (yaml.readable) {
-    validate ??= validatorFor(testFileSchema, 'the file of tests', 'tests')
+  if (yaml.readable && value === null) { problems.push(diagnostic(file, 0, 0, { message: 'the file is empty', hint: 'it contains card, agent and tests' })) } else if (yaml.readable) {
+    validate ??= validatorFor(testFileSchema, 'the test file', 'tests')
     problems.push(...validate(value).map(place), ...testFileProblems(value).map(place))
   }
   if (problems.length > 0) return { ok: false, problems: sortDiagnostics(problems) }

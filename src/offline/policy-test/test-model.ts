@@ -113,7 +113,11 @@ export interface ArtifactSpec {
 
 interface UpdateSpec { readonly taskId?: string, readonly contextId?: string, readonly metadata?: JsonMap }
 export interface StatusUpdateSpec extends UpdateSpec { readonly status?: StatusSpec }
-export interface ArtifactUpdateSpec extends UpdateSpec { readonly artifact: ArtifactSpec, readonly append?: boolean, readonly lastChunk?: boolean }
+export interface ArtifactUpdateSpec extends UpdateSpec {
+  readonly artifact: ArtifactSpec
+  readonly append?: boolean
+  readonly lastChunk?: boolean
+}
 
 export interface ErrorSpec { readonly code: number, readonly message?: string, readonly data?: unknown }
 

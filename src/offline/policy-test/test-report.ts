@@ -18,7 +18,15 @@ export function tap (files: readonly NamedResult[]): string {
   }
   for (const { file, result } of files) {
     if (!result.ok) point(false, `${file} can be used`, { problems: result.problems.map(formatDiagnostic) })
-    else for (const one of result.results) point(one.mismatches.length === 0, `${file} > ${titleOf(one)}`, one.mismatches.length === 0 ? null : { at: one.at, ...detailsOf(one) })
+    else {
+      for (const one of result.results) {
+        point(
+          one.mismatches.length === 0,
+          `${file} > ${titleOf(one)}`,
+          one.mismatches.length === 0 ? null : { at: one.at, ...detailsOf(one) }
+        )
+      }
+    }
   }
   return `TAP version 14\n1..${points.length}\n${points.join('')}`
 }
@@ -42,10 +50,14 @@ export function pretty (files: readonly NamedResult[]): string {
 
 function prettyTest (one: TestResult): string {
   if (one.mismatches.length === 0) return `  ok    ${oneLine(titleOf(one))}\n`
-  const lines = one.mismatches.flatMap(({ key, expected, got }) => [`${key}`, `  expected  ${shownValue(expected)}`, `  got       ${shownValue(got)}`])
+  const lines = one.mismatches.flatMap(({ key, expected, got }) => [
+    `${key}`,
+    `  expected  ${shownValue(expected)}`,
+    `  got       ${shownValue(got)}`
+  ])
   const { refusal: rejection, answer: response, violations, warnings } = detailsOf(one)
-  if (rejection !== undefined) lines.push(`refused by ${rejection.rule}: ${rejection.message}`)
-  if (response !== undefined) lines.push(`the answer is refused by ${response.rule}: ${response.message}`)
+  if (rejection !== undefined) lines.push(`rejected by ${rejection.rule}: ${rejection.message}`)
+  if (response !== undefined) lines.push(`the response is rejected by ${response.rule}: ${response.message}`)
   if (violations !== undefined) lines.push('violations', ...violations.map(text => `  ${text}`))
   if (warnings !== undefined) lines.push('warnings', ...warnings.map(text => `  ${text}`))
   return `  FAIL  ${oneLine(titleOf(one))}\n        ${one.at}\n${lines.map(line => `        ${oneLine(line)}\n`).join('')}`

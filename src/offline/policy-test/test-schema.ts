@@ -12,11 +12,26 @@ export const OPERATION_NAMES = [
 const object = (description: string): Schema => ({ type: 'object', description })
 const string = (description: string): Schema => ({ type: 'string', description })
 const uris = (description: string): Schema => ({ type: 'array', description, items: { type: 'string' }, uniqueItems: true, maxItems: 1000 })
-const some = (description: string, items: Schema): Schema => ({ type: 'array', description, items, uniqueItems: true, minItems: 1, maxItems: 1000 })
+const some = (description: string, items: Schema): Schema => ({
+  type: 'array',
+  description,
+  items,
+  uniqueItems: true,
+  minItems: 1,
+  maxItems: 1000
+})
 const texts = (description: string): Schema => ({ type: 'object', description, additionalProperties: { type: ['string', 'null'] } })
 
-const card: Schema = { type: ['string', 'object'], description: 'The AgentCard: a JSON file, relative to this file, or the card itself. A card written here may omit its interfaces; it then has JSON-RPC and HTTP+JSON, in 0.3 and 1.0.' }
-const agent: Schema = { type: ['string', 'object'], description: 'The name of an agent of the configuration, or the keys of an agent as in the configuration; name, path and upstream are optional.' }
+const card: Schema = {
+  type: ['string', 'object'],
+  description:
+    'The AgentCard: a JSON file, relative to this file, or the card itself. A card written here may omit its interfaces; it then has JSON-RPC and HTTP+JSON, in 0.3 and 1.0.'
+}
+const agent: Schema = {
+  type: ['string', 'object'],
+  description:
+    'The name of an agent of the configuration, or the keys of an agent as in the configuration; name, path and upstream are optional.'
+}
 
 const part = mapping('One part, written as in A2A 1.0.', [], {
   text: string('A text part.'),
@@ -41,30 +56,36 @@ const message = mapping('A message, written as in A2A 1.0 and sent in the form o
 
 const request = mapping('What the client sends.', [], {
   operation: choice('The operation by its 1.0 name. Default: SendMessage.', OPERATION_NAMES),
-  extensions: uris('URIs requested in the header of the version\'s spelling.'),
+  extensions: uris("URIs requested in the header of the version's spelling."),
   headers: texts('Additional headers; null removes a header that would be sent.'),
   message,
   metadata: object('Metadata of the request itself, beside the message.'),
-  params: object('The request object, unchanged, instead of `message`: for other operations and for an extension\'s methods.'),
+  params: object("The request object, unchanged, instead of `message`: for other operations and for an extension's methods."),
   method: string('JSON-RPC method of an extension, instead of `operation`.'),
-  http: string('A recorded request, unchanged, instead of all other keys: an .http file or captured JSON, relative to this file, followed by `#name` or `#number` if it contains several.')
+  http: string(
+    'A recorded request, unchanged, instead of all other keys: an .http file or captured JSON, relative to this file, followed by `#name` or `#number` if it contains several.'
+  )
 })
 
 const response = responseSchema(message, part)
 
 const memory: Schema = {
-  ...mapping('The remembered state of the task that the request names: `unknown`, or the state. Default: the result of `before`, else unknown.', ['state'], {
-    state: choice('The last state seen, by its name in 0.3.', [...TASK_STATES])
-  }),
+  ...mapping(
+    'The remembered state of the task that the request names: `unknown`, or the state. Default: the result of `before`, else unknown.',
+    ['state'],
+    {
+      state: choice('The last state seen, by its name in 0.3.', [...TASK_STATES])
+    }
+  ),
   type: ['string', 'object']
 }
 
 const expect = mapping('The expected result. Omitted keys are not compared.', ['decision'], {
   decision: choice('Whether the request is forwarded to the agent.', ['forward', 'reject']),
   rule: string('The deciding `extension/rule`, as in the header gateway-decision.'),
-  reason: string('`reason` of the refusal.'),
+  reason: string('`reason` of the rejection.'),
   path: string('The path of the deciding violation.'),
-  message: string('Text that the refusal\'s message contains.'),
+  message: string('Text that the message of the rejection contains.'),
   status: { type: 'integer', description: 'HTTP status of the rejection.' },
   violations: uris('All violated rules, including observed ones, as `extension/rule`, in any order.'),
   declared: uris('URIs that the card declares, in any order; the same for the other sets.'),
@@ -74,20 +95,32 @@ const expect = mapping('The expected result. Omitted keys are not compared.', ['
   active: uris('URIs of extensions that are active.'),
   injected: uris('URIs that only the gateway requests.'),
   missing: uris('Required URIs that nobody requests.'),
-  headers: texts('Headers of the forwarded request; null: absent. A2A-Extensions stands for the forwarded spelling.'),
+  headers: texts('Headers of the forwarded request; null: absent. A2A-Extensions means the forwarded spelling.'),
   body: object('JSON Pointers into the forwarded request object (`params`, or the body of HTTP+JSON) and the values there; null: absent.'),
   unchanged: flag('Whether the agent gets the client\'s bytes.'),
   answer: responseExpectation
 })
 
 const test = mapping('One test.', ['name', 'request', 'expect'], {
-  name: { type: 'string', description: 'What is promised.', minLength: 1, maxLength: 300, examples: ['a submitted payment names its task'] },
+  name: {
+    type: 'string',
+    description: 'The promise that the test checks.',
+    minLength: 1,
+    maxLength: 300,
+    examples: ['a submitted payment names its task']
+  },
   versions: some('Versions that the test runs in. Default: both.', choice('Version.', ['0.3', '1.0'])),
   bindings: some('Bindings that the test runs in. Default: JSONRPC.', choice('Binding.', ['JSONRPC', 'HTTP+JSON'])),
   card,
   agent,
   memory,
-  before: { type: 'array', description: 'Exchanges that run first, in the same version and binding, so that their task state is remembered.', items: mapping('One exchange.', ['request', 'answer'], { request, answer: response }), minItems: 1, maxItems: 100 },
+  before: {
+    type: 'array',
+    description: 'Exchanges that run first, in the same version and binding, so that their task state is remembered.',
+    items: mapping('One exchange.', ['request', 'answer'], { request, answer: response }),
+    minItems: 1,
+    maxItems: 100
+  },
   request,
   answer: response,
   expect

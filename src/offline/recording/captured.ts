@@ -6,8 +6,8 @@ import type { RecordedResponse } from './recorded-response.js'
 import { asReceived, isStream } from './recorded-response.js'
 import type { RecordedRequest } from './recorded-request.js'
 import { RecordingError, requestOf } from './recorded-request.js'
-
-type Json = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject } from '../../wire/json/object.js'
 
 /** Keys of a JSON-RPC envelope. An object with any of these keys counts as an envelope, even if it is malformed. */
 const ENVELOPE = ['jsonrpc', 'method', 'params', 'id']
@@ -23,20 +23,25 @@ export function readCaptured (value: unknown, bytes: Buffer, file: string): Reco
   if (Array.isArray(entries)) return entries.map((entry: unknown, i) => readHarEntry(entry, `${file}: log.entries[${i}]`))
   if (Array.isArray(value) && value.length > 0 && value.every(isCaptured)) return value.map((one, i) => readRequest(one, `${file}: [${i}]`))
   if (isCaptured(value)) return [readRequest(value, file)]
-  if (isObject(value) && value.headers !== undefined && value.jsonrpc === undefined) throw new RecordingError(file, 0, 'the captured request names no address', 'give it "url" or "path"')
-  if (isObject(value) && !ENVELOPE.some(key => Object.hasOwn(value, key))) throw new RecordingError(file, 0, 'this is JSON, but no request', 'a captured request has "url" or "path", a JSON-RPC request "jsonrpc" and "method"')
+  if (isObject(value) && value.headers !== undefined && value.jsonrpc === undefined) {
+    throw new RecordingError(file, 0, 'the captured request names no address', 'give it "url" or "path"')
+  }
+  if (isObject(value) && !ENVELOPE.some(key => Object.hasOwn(value, key))) {
+    throw new RecordingError(
+      file,
+      0,
+      'this is JSON, but not a request',
+      'a captured request has "url" or "path", a JSON-RPC request "jsonrpc" and "method"'
+    )
+  }
   return [{ name: null, line: 1, method: 'POST', target: null, headers: [], body: bytes, response: null }]
 }
 
-function isObject (value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isCaptured (value: unknown): value is Json {
+function isCaptured (value: unknown): value is JsonObject {
   return isObject(value) && value.jsonrpc === undefined && (value.url !== undefined || value.path !== undefined)
 }
 
-function readRequest (captured: Json, place: string): RecordedRequest {
+function readRequest (captured: JsonObject, place: string): RecordedRequest {
   const body = bodyOf(captured, place)
   return requestOf({
     name: textAt(captured, 'name', place) ?? null,
@@ -51,21 +56,28 @@ function readRequest (captured: Json, place: string): RecordedRequest {
 
 /** Reads `{status, headers, body | bodyBase64}`. Every member except the body has a default. */
 function readResponse (response: unknown, place: string): RecordedResponse {
-  if (!isObject(response)) throw new RecordingError(place, 0, 'the response is no object', 'write {"status": 200, "headers": {}, "body": ...}')
+  if (!isObject(response)) {
+    throw new RecordingError(place, 0, 'the response is not an object', 'write {"status": 200, "headers": {}, "body": ...}')
+  }
   const body = bodyOf(response, place)
   const stated = headersOf(response.headers, place)
-  const headers = stated.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'content-type') || body.length === 0 ? stated : [...stated, 'content-type', typeof response.body === 'string' && isStream(body) ? 'text/event-stream' : 'application/json']
+  const headers =
+    stated.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'content-type') || body.length === 0
+      ? stated
+      : [...stated, 'content-type', typeof response.body === 'string' && isStream(body) ? 'text/event-stream' : 'application/json']
   return asReceived({ status: statusOf(response.status ?? 200, place), headers, body, notes: [] })
 }
 
 function statusOf (status: unknown, place: string): number {
   if (typeof status === 'number' && Number.isInteger(status) && status >= 100 && status <= 599) return status
-  throw new RecordingError(place, 0, '"status" is no HTTP status', 'write it as a number, such as 200')
+  throw new RecordingError(place, 0, '"status" is not an HTTP status', 'write it as a number, such as 200')
 }
 
-function bodyOf (captured: Json, place: string): Buffer {
+function bodyOf (captured: JsonObject, place: string): Buffer {
   const { body, bodyBase64 } = captured
-  if (body !== undefined && bodyBase64 !== undefined) throw new RecordingError(place, 0, 'there is a body and a bodyBase64', 'give one of them')
+  if (body !== undefined && bodyBase64 !== undefined) {
+    throw new RecordingError(place, 0, 'there is a body and a bodyBase64', 'give one of them')
+  }
   if (bodyBase64 !== undefined) return base64(bodyBase64, `${place}: bodyBase64`)
   if (body === undefined || body === null) return Buffer.alloc(0)
   return Buffer.from(typeof body === 'string' ? body : serialised(body, place))
@@ -73,7 +85,7 @@ function bodyOf (captured: Json, place: string): Buffer {
 
 function readHarEntry (entry: unknown, place: string): RecordedRequest {
   const request = isObject(entry) ? entry.request : undefined
-  if (!isObject(request)) throw new RecordingError(place, 0, 'there is no request', 'save the HAR file anew')
+  if (!isObject(request)) throw new RecordingError(place, 0, 'there is no request', 'save the HAR file again')
   return requestOf({
     name: null,
     line: 0,
@@ -86,9 +98,14 @@ function readHarEntry (entry: unknown, place: string): RecordedRequest {
 }
 
 /** Reads the response of a HAR entry. Browsers write status 0 when there was no response. */
-function readHarResponse (response: Json, place: string): RecordedResponse | null {
+function readHarResponse (response: JsonObject, place: string): RecordedResponse | null {
   if (response.status === undefined || response.status === 0) return null
-  return asReceived({ status: statusOf(response.status, place), headers: headersOf(response.headers, place), body: harBody(response.content, place), notes: [] })
+  return asReceived({
+    status: statusOf(response.status, place),
+    headers: headersOf(response.headers, place),
+    body: harBody(response.content, place),
+    notes: []
+  })
 }
 
 /** Decodes a HAR body. `encoding` is not part of HAR 1.2, but some tools write it for bodies that are not text. */
@@ -96,7 +113,9 @@ function harBody (data: unknown, place: string): Buffer {
   if (!isObject(data)) return Buffer.alloc(0)
   const text = textAt(data, 'text', place)
   if (text === undefined) {
-    if (Array.isArray(data.params) && data.params.length > 0) throw new RecordingError(place, 0, 'the body is kept as form fields, not as text', 'A2A has no forms; capture the request itself')
+    if (Array.isArray(data.params) && data.params.length > 0) {
+      throw new RecordingError(place, 0, 'the body is kept as form fields, not as text', 'A2A has no forms; capture the request itself')
+    }
     return Buffer.alloc(0)
   }
   return data.encoding === 'base64' ? base64(text, `${place}: text`) : Buffer.from(text)
@@ -108,19 +127,34 @@ function harBody (data: unknown, place: string): Buffer {
  */
 function headersOf (value: unknown, place: string): string[] {
   const pairs: (readonly [unknown, unknown])[] = []
-  if (Array.isArray(value)) for (const one of value as unknown[]) pairs.push(Array.isArray(one) ? [one[0], one[1]] : isObject(one) ? [one.name, one.value] : [undefined, undefined])
-  else if (isObject(value)) for (const [name, one] of Object.entries(value)) for (const each of Array.isArray(one) ? one as unknown[] : [one]) pairs.push([name, each])
-  else if (value !== undefined && value !== null) throw new RecordingError(place, 0, 'the headers are neither an object nor a list', 'write {"name": "value"}')
+  if (Array.isArray(value)) {
+    for (const one of value as unknown[]) {
+      pairs.push(Array.isArray(one) ? [one[0], one[1]] : isObject(one) ? [one.name, one.value] : [undefined, undefined])
+    }
+  } else if (isObject(value)) {
+    for (const [name, one] of Object.entries(value)) {
+      for (const each of Array.isArray(one) ? (one as unknown[]) : [one]) pairs.push([name, each])
+    }
+  } else if (value !== undefined && value !== null) {
+    throw new RecordingError(place, 0, 'the headers are neither an object nor a list', 'write {"name": "value"}')
+  }
   const headers: string[] = []
   for (const [name, content] of pairs) {
-    if (typeof name !== 'string' || (typeof content !== 'string' && typeof content !== 'number')) throw new RecordingError(place, 0, 'a header is not a name and a text', 'write {"name": "value"}, {"name": ["value", "value"]} or a list of {"name": ..., "value": ...}')
+    if (typeof name !== 'string' || (typeof content !== 'string' && typeof content !== 'number')) {
+      throw new RecordingError(
+        place,
+        0,
+        'a header is not a name and a text',
+        'write {"name": "value"}, {"name": ["value", "value"]} or a list of {"name": ..., "value": ...}'
+      )
+    }
     if (name.toLowerCase() === ':authority') headers.unshift('Host', String(content))
     else if (!name.startsWith(':')) headers.push(name, String(content).trim())
   }
   return headers
 }
 
-function textAt (object: Json, key: string, place: string): string | undefined {
+function textAt (object: JsonObject, key: string, place: string): string | undefined {
   const value = object[key]
   if (value === undefined || value === null || typeof value === 'string') return value ?? undefined
   throw new RecordingError(place, 0, `"${key}" is not a text`, 'write it in quotes')
@@ -128,7 +162,9 @@ function textAt (object: Json, key: string, place: string): string | undefined {
 
 function base64 (value: unknown, place: string): Buffer {
   const text = typeof value === 'string' ? value.replaceAll(/\s/g, '') : ''
-  if (typeof value !== 'string' || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(text) || text.replaceAll('=', '').length % 4 === 1) throw new RecordingError(place, 0, 'this is not base64', 'give the body as "body" if it is text')
+  if (typeof value !== 'string' || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(text) || text.replaceAll('=', '').length % 4 === 1) {
+    throw new RecordingError(place, 0, 'this is not base64', 'give the body as "body" if it is text')
+  }
   return Buffer.from(text, 'base64')
 }
 

@@ -25,31 +25,53 @@ export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResp
   const rpc = variant.binding === 'JSONRPC'
   if (spec.error !== undefined) {
     const status = spec.status ?? (rpc ? 200 : HTTP_STATUS[spec.error.code] ?? 400)
-    return response(spec, variant, status, rpc ? 'application/json' : jsonType(variant), rpc ? rpcError(spec.error, asked.id) : JSON.stringify(restError(spec.error, variant, status)))
+    return response(
+      spec,
+      variant,
+      status,
+      rpc ? 'application/json' : jsonType(variant),
+      rpc ? rpcError(spec.error, asked.id) : JSON.stringify(restError(spec.error, variant, status))
+    )
   }
   const streams = asked.operation === 'SendStreamingMessage' || asked.operation === 'SubscribeToTask'
   if (spec.events !== undefined) {
-    if (!streams && asked.operation !== 'Other') return `${asked.operation} is answered with one result, not with events`
-    const data = spec.events.map(event => event.error === undefined ? enveloped(JSON.stringify(wireEvent(event, variant, asked.ids)), asked) : rpc ? rpcError(event.error, asked.id) : JSON.stringify(restError(event.error, variant, HTTP_STATUS[event.error.code] ?? 400)))
+    if (!streams && asked.operation !== 'Other') return `${asked.operation} returns one result, not events`
+    const data = spec.events.map(event =>
+      event.error === undefined
+        ? enveloped(JSON.stringify(wireEvent(event, variant, asked.ids)), asked)
+        : rpc
+          ? rpcError(event.error, asked.id)
+          : JSON.stringify(restError(event.error, variant, HTTP_STATUS[event.error.code] ?? 400))
+    )
     return response(spec, variant, spec.status ?? 200, 'text/event-stream', data.map(text => `data: ${text}\n\n`).join(''))
   }
-  if (streams && spec.result === undefined) return `${asked.operation} is answered with events`
+  if (streams && spec.result === undefined) return `${asked.operation} returns events`
   const result = resultOf(spec, asked)
   if (typeof result === 'string') return result
-  return response(spec, variant, spec.status ?? 200, rpc ? 'application/json' : jsonType(variant), enveloped(JSON.stringify(result.value), asked))
+  return response(
+    spec,
+    variant,
+    spec.status ?? 200,
+    rpc ? 'application/json' : jsonType(variant),
+    enveloped(JSON.stringify(result.value), asked)
+  )
 }
 
 /** Builds the result. GetTask and CancelTask return the task itself; a send returns an object whose member names the type. */
 function resultOf (spec: ResponseSpec, { variant, operation, ids }: Asked): { readonly value: unknown } | string {
   const { task, message, tasks, result } = spec
   if (tasks !== undefined) {
-    if (operation !== 'ListTasks') return `tasks is the answer to ListTasks, and this is ${operation}`
+    if (operation !== 'ListTasks') return `tasks is the response to ListTasks, and this is ${operation}`
     return { value: { tasks: tasks.map(one => wireTask(one, variant, ids)), nextPageToken: '', pageSize: 50, totalSize: tasks.length } }
   }
   if (result !== undefined) return { value: result }
-  if (operation === 'ListTasks') return 'ListTasks is answered with tasks'
-  if (operation === 'GetTask' || operation === 'CancelTask') return task === undefined ? `${operation} is answered with a task` : { value: wireTask(task, variant, ids) }
-  if (operation !== 'SendMessage' && operation !== 'Other' && operation !== 'Extension') return `${operation} is answered with neither messages nor tasks; write result`
+  if (operation === 'ListTasks') return 'ListTasks returns tasks'
+  if (operation === 'GetTask' || operation === 'CancelTask') {
+    return task === undefined ? `${operation} returns a task` : { value: wireTask(task, variant, ids) }
+  }
+  if (operation !== 'SendMessage' && operation !== 'Other' && operation !== 'Extension') {
+    return `${operation} returns neither messages nor tasks; use result`
+  }
   return { value: wireEvent(task === undefined ? defined({ message }) : { task }, variant, ids) }
 }
 
@@ -79,5 +101,10 @@ function response (spec: ResponseSpec, { version }: Variant, status: number, typ
   if (extensions.length > 0) own.push([version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', extensions.join(',')])
   const replaced = new Set(Object.keys(headers).map(name => name.toLowerCase()))
   const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null)
-  return { status, headers: [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...given].flat(), body: Buffer.from(body), notes: [] }
+  return {
+    status,
+    headers: [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...given].flat(),
+    body: Buffer.from(body),
+    notes: []
+  }
 }

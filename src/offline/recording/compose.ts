@@ -15,7 +15,8 @@ export interface Variant { readonly version: Version, readonly binding: Binding 
  * @returns the request, or in words why there is none
  */
 export function compose (spec: RequestSpec, { version, binding }: Variant, interfaces: readonly MappedInterface[]): PlainRequest | string {
-  const address = interfaces.find(one => one.binding === binding && one.version === version) ?? interfaces.find(one => one.binding === binding)
+  const address =
+    interfaces.find(one => one.binding === binding && one.version === version) ?? interfaces.find(one => one.binding === binding)
   if (address === undefined) return `the card has no ${binding} interface`
   const object = requestObject(spec, version, binding)
   const operation = spec.operation ?? 'SendMessage'

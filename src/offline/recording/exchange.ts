@@ -49,7 +49,13 @@ export class Memory {
  * @param directory directory that files are relative to
  * @returns the exchange, or in words why the agent cannot give that response
  */
-export function exchange (agent: TestAgent, request: PlainRequest, spec: ResponseSpec | undefined, memory: Memory, directory: string): Exchanged | string {
+export function exchange (
+  agent: TestAgent,
+  request: PlainRequest,
+  spec: ResponseSpec | undefined,
+  memory: Memory,
+  directory: string
+): Exchanged | string {
   const dryRun = dryRunRequest(agent, request, agent.limits, null, memory.recall)
   if (spec === undefined || dryRun.forwarded === null) return { dryRun, received: null, response: null }
   const received = spec.http === undefined ? composed(spec, dryRun) : recorded(join(directory, spec.http))
@@ -66,7 +72,10 @@ function composed (spec: ResponseSpec, { call, caller, route }: DryRun): Recorde
   const { version, binding } = caller
   const path = binding === 'HTTP+JSON' && route?.kind === 'operation' ? route.upstreamPath : null
   const contextId = call?.view?.message?.fields.get('contextId')
-  const ids = { task: (call === null ? null : taskIdOf(call, path)) ?? TASK, context: typeof contextId === 'string' && contextId !== '' ? contextId : CONTEXT }
+  const ids = {
+    task: (call === null ? null : taskIdOf(call, path)) ?? TASK,
+    context: typeof contextId === 'string' && contextId !== '' ? contextId : CONTEXT
+  }
   return composeResponse(spec, { variant: { version, binding }, operation: call?.operation ?? 'Other', id: caller.id, ids })
 }
 

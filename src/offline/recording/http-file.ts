@@ -85,13 +85,13 @@ function sectionsOf (text: string, file: string, variables: Variables, warnings:
       sections.push(section)
       section = { name: separator[1]?.trim() || null, lines: [], responses: [] }
     } else if (SCRIPT.test(line.text)) {
-      warnings.push(`${file}:${number}: a script is not run, and what it would change is not seen`)
+      warnings.push(`${file}:${number}: scripts do not run, and their changes are missing`)
       if (!line.text.includes('%}')) script = number
     } else if (section.lines.length > 0 && RESPONDED.test(line.text)) {
       section.responses.push(line)
-      if (section.responses.length === 2) warnings.push(`${file}:${number}: left out: the answer that is noted first is the newest`)
+      if (section.responses.length === 2) warnings.push(`${file}:${number}: skipped: the first recorded response is the newest`)
     } else if (section.lines.length > 0 && RESPONSE.test(line.text)) {
-      warnings.push(`${file}:${number}: left out: it concerns the answer, not the request`)
+      warnings.push(`${file}:${number}: skipped: it concerns the response, not the request`)
     } else if (COMMENT.test(line.text)) {
       section.name = NAMED.exec(line.text)?.[1]?.trim() ?? section.name
     } else if (section.lines.length > 0) {
@@ -125,10 +125,23 @@ function readSection ({ name, lines, responses }: Section, around: Surroundings)
   for (; i < lines.length && lines[i]?.text.trim() !== ''; i++) {
     const { text, number } = lines[i] as Line
     const colon = text.indexOf(':')
-    if (colon < 1) throw new RecordingError(file, number, 'this line is not a header', 'write Name: value; a blank line comes between headers and body')
+    if (colon < 1) {
+      throw new RecordingError(file, number, 'this line is not a header', 'write Name: value; a blank line comes between headers and body')
+    }
     headers.push(variables.expand(text.slice(0, colon), number).trim(), variables.expand(text.slice(colon + 1), number).trim())
   }
-  return requestOf({ name, line: first.number, method, url, headers, body: bodyOf(lines.slice(i + 1), around), response: responseOf(responses[0], around) }, file)
+  return requestOf(
+    {
+      name,
+      line: first.number,
+      method,
+      url,
+      headers,
+      body: bodyOf(lines.slice(i + 1), around),
+      response: responseOf(responses[0], around)
+    },
+    file
+  )
 }
 
 /** Parses the request line. Without a method the request is GET, as in both editors. */
@@ -147,17 +160,21 @@ function bodyOf (lines: readonly Line[], { file, variables, read }: Surroundings
     return Buffer.from(variables.expand(text, body[0]?.number ?? 0))
   }
   const { number } = from
-  if (body.some(line => line !== from && line.text.trim() !== '')) throw new RecordingError(file, number, 'a body is text or a file, not both', 'put all of it into the file')
+  if (body.some(line => line !== from && line.text.trim() !== '')) {
+    throw new RecordingError(file, number, 'a body is text or a file, not both', 'put all of it into the file')
+  }
   const [, expanded, path = ''] = INCLUDE.exec(from.text) ?? []
   const encoding = (expanded ?? '@').slice(1).toLowerCase()
-  if (!['', 'utf8', 'utf-8'].includes(encoding)) throw new RecordingError(file, number, 'a body with variables is read as UTF-8 only', 'write <@ and save the file in UTF-8')
+  if (!['', 'utf8', 'utf-8'].includes(encoding)) {
+    throw new RecordingError(file, number, 'a body with variables is read as UTF-8 only', 'write <@ and save the file in UTF-8')
+  }
   const bytes = readNamed(variables.expand(path.trim(), number), number, file, read)
   if (expanded === undefined) return bytes
   try {
     return Buffer.from(variables.expand(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), number))
   } catch (error) {
     if (error instanceof RecordingError) throw error
-    throw new RecordingError(file, number, 'the file of the body is not UTF-8', 'name it with < to send it as it stands')
+    throw new RecordingError(file, number, 'the file of the body is not UTF-8', 'name it with < to send it unchanged')
   }
 }
 
@@ -169,7 +186,9 @@ function responseOf (line: Line | undefined, { file, variables, read, warnings }
   try {
     return readResponse(read(name), name)
   } catch (error) {
-    warnings.push(`${file}:${line.number}: the answer is left out: ${error instanceof RecordingError ? error.message : 'its file cannot be read'}`)
+    warnings.push(
+      `${file}:${line.number}: the response is skipped: ${error instanceof RecordingError ? error.message : 'its file cannot be read'}`
+    )
     return null
   }
 }

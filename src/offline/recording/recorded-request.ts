@@ -44,7 +44,12 @@ export function requestOf ({ url, ...draft }: RequestDraft, file: string): Recor
   const { headers } = draft
   for (let i = 0; i < headers.length; i += 2) {
     if (!isToken(headers[i] ?? '')) fail('a header has a name that HTTP does not allow', 'names are letters, digits and hyphens')
-    if (!isSendable(headers[i + 1] ?? '')) fail(`the header ${headers[i]} holds a character that cannot be sent`, 'line breaks, control characters and what is beyond Latin-1 cannot')
+    if (!isSendable(headers[i + 1] ?? '')) {
+      fail(
+        `the header ${headers[i]} contains a character that cannot be sent`,
+        'line breaks, control characters and characters outside Latin-1 are not allowed'
+      )
+    }
   }
   const named = headers.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'host')
   return { ...draft, target, headers: host === null || named ? headers : ['Host', host, ...headers] }
@@ -59,7 +64,7 @@ export function requestOf ({ url, ...draft }: RequestDraft, file: string): Recor
 export function parseHeader (text: string): [string, string] {
   const colon = text.indexOf(':')
   const [name, value] = [text.slice(0, Math.max(colon, 0)).trim(), text.slice(colon + 1).trim()]
-  if (!isToken(name) || !isSendable(value)) throw new RecordingError('--header', 0, 'this is not a header', 'write --header \'Name: value\'')
+  if (!isToken(name) || !isSendable(value)) throw new RecordingError('--header', 0, 'this is not a header', "write --header 'Name: value'")
   return [name, value]
 }
 
@@ -72,13 +77,15 @@ const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*)|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
  * recorded.
  */
 function addressOf (url: string): Address {
-  if (/[^\x21-\x7e]/.test(url)) return { problem: 'the URL holds a blank or a character beyond ASCII', remedy: 'percent-encode it' }
+  if (/[^\x21-\x7e]/.test(url)) return { problem: 'the URL contains a space or a non-ASCII character', remedy: 'percent-encode it' }
   if (url.startsWith('/')) return { host: null, target: url }
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)
-  if (scheme !== null && !/^https?$/i.test(scheme[1] ?? '')) return { problem: 'the URL is not one of HTTP', remedy: 'begin it with http:// or https://' }
+  if (scheme !== null && !/^https?$/i.test(scheme[1] ?? '')) {
+    return { problem: 'the URL is not an http or https URL', remedy: 'begin it with http:// or https://' }
+  }
   const rest = scheme === null ? url : url.slice(scheme[0].length)
   const [host = ''] = /^[^/?#]*/.exec(rest) ?? []
-  if (host.includes('@')) return { problem: 'the URL holds a user name', remedy: 'send it as the header Authorization' }
+  if (host.includes('@')) return { problem: 'the URL contains a user name', remedy: 'send it as the header Authorization' }
   if (!HOST.test(host)) return { problem: 'the URL names no host', remedy: 'write http://host/path, or /path with a header Host' }
   const [path = ''] = /^[^#]*/.exec(rest.slice(host.length)) ?? [] // no client sends a fragment
   return { host, target: path.startsWith('/') ? path : `/${path}` }

@@ -27,9 +27,28 @@ export function readResponse (bytes: Buffer, file: string): RecordedResponse {
   const start = bytes.toString('latin1', 0, Math.min(bytes.length, 4096))
   if (start.startsWith('HTTP/')) return readRaw(bytes, file)
   const lead = start.replace(/^\xEF\xBB\xBF/, '').trimStart()
-  if (STREAM.test(lead)) return { status: 200, headers: ['content-type', 'text/event-stream'], body: bytes, notes: ['the answer is an event stream alone: status 200 and no other headers are assumed'] }
-  if (/^[{[]/.test(lead)) return { status: 200, headers: ['content-type', 'application/json'], body: bytes, notes: ['the answer is a body alone: status 200, application/json and no other headers are assumed'] }
-  throw new RecordingError(file, 0, 'this is no answer', 'it begins with HTTP/1.1 200 and has headers and a body, or is JSON, or an event stream')
+  if (STREAM.test(lead)) {
+    return {
+      status: 200,
+      headers: ['content-type', 'text/event-stream'],
+      body: bytes,
+      notes: ['the response is only an event stream: status 200 and no other headers are assumed']
+    }
+  }
+  if (/^[{[]/.test(lead)) {
+    return {
+      status: 200,
+      headers: ['content-type', 'application/json'],
+      body: bytes,
+      notes: ['the response is only a body: status 200, application/json and no other headers are assumed']
+    }
+  }
+  throw new RecordingError(
+    file,
+    0,
+    'this is not a response',
+    'it begins with HTTP/1.1 200 and has headers and a body, or is JSON, or an event stream'
+  )
 }
 
 /** Reads a raw HTTP response. The body is everything after the first blank line, byte by byte. */
@@ -39,11 +58,20 @@ function readRaw (bytes: Buffer, file: string): RecordedResponse {
   const head = (blank === null ? text.trimEnd() : text.slice(0, blank.index)).split(/\r?\n/)
   const body = blank === null ? Buffer.alloc(0) : bytes.subarray(blank.index + blank[0].length)
   const [, status] = STATUS_LINE.exec(head[0]?.trimEnd() ?? '') ?? []
-  if (status === undefined) throw new RecordingError(file, 1, 'the first line is not one of an HTTP answer', 'write it as in "HTTP/1.1 200 OK"')
+  if (status === undefined) {
+    throw new RecordingError(file, 1, 'the first line is not the status line of an HTTP response', 'write it as in "HTTP/1.1 200 OK"')
+  }
   const headers: string[] = []
   head.slice(1).forEach((line, index) => {
     const colon = line.indexOf(':')
-    if (colon < 1) throw new RecordingError(file, index + 2, 'this line is not a header', 'write Name: value; a blank line comes between headers and body')
+    if (colon < 1) {
+      throw new RecordingError(
+        file,
+        index + 2,
+        'this line is not a header',
+        'write Name: value; a blank line comes between headers and body'
+      )
+    }
     headers.push(line.slice(0, colon).trim(), line.slice(colon + 1).trim())
   })
   return asReceived({ status: Number(status), headers, body, notes: [] })
@@ -63,8 +91,7 @@ export function asReceived (response: RecordedResponse): RecordedResponse {
     const [name, value] = [response.headers[i] ?? '', response.headers[i + 1] ?? '']
     const lower = name.toLowerCase()
     if (lower === 'content-length' || lower === 'transfer-encoding') continue
-    if (lower === 'content-encoding' && readable && value.toLowerCase() !== 'identity') notes.push('the recorded answer is decoded already: its Content-Encoding is left out')
-    else headers.push(name, value)
+    if (lower === 'content-encoding' && readable && value.toLowerCase() !== 'identity') { notes.push('the recorded response is already decoded: its Content-Encoding is removed') } else headers.push(name, value)
   }
   return { ...response, headers, notes }
 }

@@ -8,7 +8,6 @@ import { readHttpFile } from './http-file.js'
 import type { RecordedRequest } from './recorded-request.js'
 import { RecordingError } from './recorded-request.js'
 
-export type { Recordings } from './http-file.js'
 export type { RecordedRequest } from './recorded-request.js'
 export { parseHeader, RecordingError } from './recorded-request.js'
 
@@ -22,7 +21,12 @@ export function loadRecording (file: string): Recordings {
     bytes = readFileSync(file)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'this is a directory' : `it cannot be read${code === undefined ? '' : ` (${code})`}`
+    const why =
+      code === 'ENOENT'
+        ? 'there is no such file'
+        : code === 'EISDIR'
+          ? 'this is a directory'
+          : `it cannot be read${code === undefined ? '' : ` (${code})`}`
     throw new RecordingError(file, 0, why, 'name an .http file, a captured JSON, a HAR file, or - for standard input')
   }
   return readRecording(bytes, file, name => readFileSync(resolve(dirname(file), name)))
@@ -53,14 +57,24 @@ export function pickRequest (requests: readonly RecordedRequest[], wanted: strin
   const picked = named[0] ?? (/^\d{1,9}$/.test(wanted) ? requests[Number(wanted) - 1] : undefined)
   if (picked !== undefined) return picked
   const names = requests.map(one => one.name).filter(name => name !== null)
-  throw new RecordingError(file, 0, `it holds no request "${wanted}"`, names.length === 0 ? `they are numbered 1 to ${requests.length}` : `there are ${names.join(', ')}`)
+  throw new RecordingError(
+    file,
+    0,
+    `it contains no request "${wanted}"`,
+    names.length === 0 ? `they are numbered 1 to ${requests.length}` : `there are ${names.join(', ')}`
+  )
 }
 
 function textOf (bytes: Buffer, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new RecordingError(file, 0, 'the file is not UTF-8 text', 'save it in UTF-8; bytes that are none go into "bodyBase64" of a captured JSON')
+    throw new RecordingError(
+      file,
+      0,
+      'the file is not UTF-8 text',
+      'save it in UTF-8; put other bytes into "bodyBase64" of a captured JSON'
+    )
   }
 }
 
@@ -72,6 +86,11 @@ function jsonOf (text: string, file: string): unknown {
     const bytes = Buffer.from(text)
     const fault = findFault(bytes)
     const line = fault === null ? 0 : bytes.subarray(0, fault.offset).toString('latin1').split('\n').length
-    throw new RecordingError(file, line, `the JSON is not valid${fault === null ? '' : `: expected ${fault.expected}`}`, 'mend it; a body that is no JSON goes as a string into "body"')
+    throw new RecordingError(
+      file,
+      line,
+      `the JSON is not valid${fault === null ? '' : `: expected ${fault.expected}`}`,
+      'fix it; write a body that is not JSON as a string in "body"'
+    )
   }
 }

@@ -39,7 +39,7 @@ function recorded (name: string, { config, state }: TestAgent, directory: string
   try {
     const { requests } = loadRecording(file)
     const [first, second] = requests
-    if (mark < 0 && second !== undefined) return { problem: `${file} holds ${requests.length} requests; write which, as in ${name}#1` }
+    if (mark < 0 && second !== undefined) return { problem: `${file} contains ${requests.length} requests; choose one, as in ${name}#1` }
     const one = mark < 0 && first !== undefined ? first : pickRequest(requests, name.slice(mark + 1), file)
     const request = { ...one, headers: sentHeaders(one, []) }
     return { request: plainRequest(request, placeOf(request, [config], config.name)?.path ?? null, state) }

@@ -27,7 +27,7 @@ export function restTarget (operation: Named, object: JsonMap, version: Version)
       continue
     }
     const key = segment.keys.find(name => typeof object[name] === 'string' && object[name] !== '')
-    if (key === undefined) return `request.params needs ${segment.keys.join(' or ')}, which the address of ${operation} names in HTTP+JSON`
+    if (key === undefined) return `request.params needs ${segment.keys.join(' or ')}, which the path of ${operation} contains in HTTP+JSON`
     if (segment.drop) used.add(key)
     path.push(encodeURIComponent(object[key] as string) + segment.after)
   }
@@ -42,24 +42,39 @@ export function restTarget (operation: Named, object: JsonMap, version: Version)
 
 interface Id { readonly keys: readonly string[], readonly after: string, readonly drop: boolean }
 /** The HTTP shape of an operation. takes `some`: the request has a body only when members are left after the path. */
-interface Shape { readonly method: RestTarget['method'], readonly segments: readonly (string | Id)[], readonly takes: 'body' | 'some' | 'query' | 'nothing' }
+interface Shape {
+  readonly method: RestTarget['method']
+  readonly segments: readonly (string | Id)[]
+  readonly takes: 'body' | 'some' | 'query' | 'nothing'
+}
 
 function shapeOf (operation: Named, version: Version): Shape {
   const task = (after = '', drop = true): Id => ({ keys: ['id'], after, drop })
   const owner: Id = { keys: ['taskId', ...(version === '0.3' ? ['id'] : [])], after: '', drop: true }
   const config: Id = { keys: [version === '0.3' ? 'pushNotificationConfigId' : 'id'], after: '', drop: true }
   switch (operation) {
-    case 'SendMessage': return { method: 'POST', segments: ['message:send'], takes: 'body' }
-    case 'SendStreamingMessage': return { method: 'POST', segments: ['message:stream'], takes: 'body' }
-    case 'GetTask': return { method: 'GET', segments: ['tasks', task()], takes: 'query' }
-    case 'ListTasks': return { method: 'GET', segments: ['tasks'], takes: 'query' }
-    case 'CancelTask': return { method: 'POST', segments: ['tasks', task(':cancel')], takes: 'some' }
-    case 'SubscribeToTask': return { method: 'POST', segments: ['tasks', task(':subscribe')], takes: 'some' }
-    case 'CreateTaskPushNotificationConfig': return { method: 'POST', segments: ['tasks', { ...owner, drop: false }, 'pushNotificationConfigs'], takes: 'body' }
-    case 'GetTaskPushNotificationConfig': return { method: 'GET', segments: ['tasks', owner, 'pushNotificationConfigs', config], takes: 'nothing' }
-    case 'ListTaskPushNotificationConfigs': return { method: 'GET', segments: ['tasks', owner, 'pushNotificationConfigs'], takes: 'query' }
-    case 'DeleteTaskPushNotificationConfig': return { method: 'DELETE', segments: ['tasks', owner, 'pushNotificationConfigs', config], takes: 'nothing' }
-    case 'GetExtendedAgentCard': return { method: 'GET', segments: [version === '0.3' ? 'card' : 'extendedAgentCard'], takes: 'query' }
+    case 'SendMessage':
+      return { method: 'POST', segments: ['message:send'], takes: 'body' }
+    case 'SendStreamingMessage':
+      return { method: 'POST', segments: ['message:stream'], takes: 'body' }
+    case 'GetTask':
+      return { method: 'GET', segments: ['tasks', task()], takes: 'query' }
+    case 'ListTasks':
+      return { method: 'GET', segments: ['tasks'], takes: 'query' }
+    case 'CancelTask':
+      return { method: 'POST', segments: ['tasks', task(':cancel')], takes: 'some' }
+    case 'SubscribeToTask':
+      return { method: 'POST', segments: ['tasks', task(':subscribe')], takes: 'some' }
+    case 'CreateTaskPushNotificationConfig':
+      return { method: 'POST', segments: ['tasks', { ...owner, drop: false }, 'pushNotificationConfigs'], takes: 'body' }
+    case 'GetTaskPushNotificationConfig':
+      return { method: 'GET', segments: ['tasks', owner, 'pushNotificationConfigs', config], takes: 'nothing' }
+    case 'ListTaskPushNotificationConfigs':
+      return { method: 'GET', segments: ['tasks', owner, 'pushNotificationConfigs'], takes: 'query' }
+    case 'DeleteTaskPushNotificationConfig':
+      return { method: 'DELETE', segments: ['tasks', owner, 'pushNotificationConfigs', config], takes: 'nothing' }
+    case 'GetExtendedAgentCard':
+      return { method: 'GET', segments: [version === '0.3' ? 'card' : 'extendedAgentCard'], takes: 'query' }
   }
 }
 

@@ -4,7 +4,16 @@
  */
 import { isTerminal, taskStateOf } from '../../a2a/task-state.js'
 import type { Variant } from './compose.js'
-import type { ArtifactSpec, ArtifactUpdateSpec, EventSpec, JsonMap, MessageSpec, StatusSpec, StatusUpdateSpec, TaskSpec } from '../policy-test/test-model.js'
+import type {
+  ArtifactSpec,
+  ArtifactUpdateSpec,
+  EventSpec,
+  JsonMap,
+  MessageSpec,
+  StatusSpec,
+  StatusUpdateSpec,
+  TaskSpec
+} from '../policy-test/test-model.js'
 import { defined, wireMessage, wireParts } from './wire-message.js'
 
 /** Default ids. The response to a request that names a task is about that task. */
@@ -86,8 +95,14 @@ function wireStatusUpdate ({ taskId, contextId, status = {}, metadata }: StatusU
   })
 }
 
-function wireArtifactUpdate ({ taskId, contextId, artifact, append, lastChunk, metadata }: ArtifactUpdateSpec, variant: Variant, ids: Ids): JsonMap {
-  const flags = isRpc03(variant) ? { append, lastChunk } : { append: append === true ? true : undefined, lastChunk: lastChunk === true ? true : undefined }
+function wireArtifactUpdate (
+  { taskId, contextId, artifact, append, lastChunk, metadata }: ArtifactUpdateSpec,
+  variant: Variant,
+  ids: Ids
+): JsonMap {
+  const flags = isRpc03(variant)
+    ? { append, lastChunk }
+    : { append: append === true ? true : undefined, lastChunk: lastChunk === true ? true : undefined }
   return defined({
     ...(isRpc03(variant) ? { kind: 'artifact-update' } : {}),
     taskId: taskId ?? ids.task,

@@ -13,7 +13,16 @@ import type { EvaluationPlan, ResponseDriver } from './driver.js'
 import type { RelayedBody } from './relay.js'
 import { relayed } from './relay.js'
 
-const FORWARD: ResponseDecision = { rejection: null, violations: [], edits: [], edited: [], annotations: [], attributes: [], measures: [], remember: null }
+const FORWARD: ResponseDecision = {
+  rejection: null,
+  violations: [],
+  edits: [],
+  edited: [],
+  annotations: [],
+  attributes: [],
+  measures: [],
+  remember: null
+}
 
 /** Evaluates one response: decisions, task records, and rejections of bytes that rules cannot read. */
 export class Enforcement {

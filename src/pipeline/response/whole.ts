@@ -93,7 +93,12 @@ export class HeldJson extends WholeBody {
     if (driver.gone) return
     if (decision.rejection !== null) return this.enforcement.reject(decision.rejection)
     const edited = decision.edits.length === 0 ? bytes : editJson(bytes, decision.edits)
-    this.enforcement.begin(this.status, edited === bytes ? this.headers : headersOfChanged(this.headers, edited.length), false, noticesOf(decision))
+    this.enforcement.begin(
+      this.status,
+      edited === bytes ? this.headers : headersOfChanged(this.headers, edited.length),
+      false,
+      noticesOf(decision)
+    )
     driver.finish(edited === bytes ? chunks : [edited])
   }
 }

@@ -5,6 +5,7 @@ import type { AgentConfig, CardChecksConfig } from '../../config/model/model.js'
 import { identitiesOf, modeOf } from '../compile/identity.js'
 import type { SchemaCache } from '../compile/schema-source.js'
 import { compileSource } from '../compile/schema-source.js'
+import { parsePointer } from '../../wire/json/pointer.js'
 
 export interface CardFinding {
   /** Name of the policy. */
@@ -33,10 +34,16 @@ export function checkCards (agent: AgentConfig, cards: readonly AgentCard[], cac
     const checks = policy.card
     const add = (rule: CardFinding['rule'], uri: string, problems: readonly string[]): void => {
       const rest = problems.length - SHOWN
-      const message = `policy "${name}" (${uri}): of the card, ${problems.slice(0, SHOWN).join('; ')}${rest > 0 ? `; ${rest} more` : ''}`
-      if (!findings.some(known => known.message === message)) findings.push({ policy: name, rule, mode, rejects: checks.onInvalid === 'refuse' && mode === 'enforce', message })
+      const message = `policy "${name}" (${uri}): in the card, ${problems.slice(0, SHOWN).join('; ')}${rest > 0 ? `; ${rest} more` : ''}`
+      if (!findings.some(known => known.message === message)) {
+        findings.push({ policy: name, rule, mode, rejects: checks.onInvalid === 'refuse' && mode === 'enforce', message })
+      }
     }
-    const declaring = cards.flatMap(card => identitiesOf(policy, new Map(card.extensions.map(one => [one.uri, one]))).flatMap(({ uri, extension }) => extension === null ? [] : [{ card, uri, extension }]))
+    const declaring = cards.flatMap(card =>
+      identitiesOf(policy, new Map(card.extensions.map(one => [one.uri, one]))).flatMap(({ uri, extension }) =>
+        extension === null ? [] : [{ card, uri, extension }]
+      )
+    )
     for (const { uri, extension } of declaring) {
       const problems = validate(checks.params, extension.params ?? {}, `${pathOf(extension.pointer)}.params`, cache)
       if (problems.length > 0) add('card-params', uri, problems)
@@ -54,14 +61,14 @@ function validate (schema: CardChecksConfig['schema'], value: unknown, path: str
   if (schema === undefined) return []
   const entry = compileSource(schema, { cards: [], cache, report: () => {} }).find(new Map())?.entry
   if (entry === undefined) return []
-  if (!entry.usable) return [`nothing can be said: ${entry.pointer}: ${entry.message}`]
+  if (!entry.usable) return [`cannot be validated: ${entry.pointer}: ${entry.message}`]
   return (entry.schema.validate(value) ?? []).map(problem => {
     const place = `${path}${problem.path}`.replace(/^\./, '')
-    return `${place === '' ? 'the whole' : place} ${problem.message}`
+    return `${place === '' ? 'the root' : place} ${problem.message}`
   })
 }
 
 /** Writes `/capabilities/extensions/0` as a readable path. */
 function pathOf (pointer: string): string {
-  return pointer.slice(1).split('/').reduce((path, step) => /^\d+$/.test(step) ? `${path}[${step}]` : memberPath(path, step), '')
+  return parsePointer(pointer).reduce((path, step) => /^\d+$/.test(step) ? `${path}[${step}]` : memberPath(path, step), '')
 }

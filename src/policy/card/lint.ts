@@ -41,37 +41,58 @@ const LONGEST_URI = 300
 function lintUndeclared (name: string, policy: PolicyConfig, declared: ReadonlyMap<string, CardExtension>): CardFinding[] {
   const identities = identitiesOf(policy, declared)
   if (policy.uriPattern !== undefined) {
-    return identities.length > 0 ? [] : [{ message: `policy ${quoted(name, SHOWN)} is for ${quoted(policy.uriPattern, SHOWN)}, and the card declares nothing like it`, hint: all(declared) }]
+    return identities.length > 0
+      ? []
+      : [
+          {
+            message: `policy ${quoted(name, SHOWN)} applies to ${quoted(policy.uriPattern, SHOWN)}, and the card declares no such extension`,
+            hint: all(declared)
+          }
+        ]
   }
   return identities.filter(({ extension }) => extension === null).map(({ uri, satisfying }) => {
     const alias = satisfying.find(one => declared.has(one))
     const near = nearest(uri, [...declared.keys()], LONGEST_URI)
     return {
-      message: `policy ${quoted(name, SHOWN)} is for ${quoted(uri, SHOWN)}, which the card does not declare`,
+      message: `policy ${quoted(name, SHOWN)} applies to ${quoted(uri, SHOWN)}, which the card does not declare`,
       hint: alias !== undefined
-        ? `it declares ${quoted(alias, SHOWN)}, an alias that counts as it where it is required; rules do not run for it`
+        ? `it declares ${quoted(alias, SHOWN)}, an alias that satisfies the requirement; rules do not run for the alias`
         : near === null ? all(declared) : `did you mean ${quoted(near, SHOWN)}? If both are the same, name it in aliases`
     }
   })
 }
 
 function all (declared: ReadonlyMap<string, CardExtension>): string {
-  return declared.size === 0 ? 'it declares none' : `it declares ${[...declared.keys()].slice(0, 10).map(uri => quoted(uri, SHOWN)).join(', ')}`
+  return declared.size === 0
+    ? 'it declares none'
+    : `it declares ${[...declared.keys()]
+        .slice(0, 10)
+        .map(uri => quoted(uri, SHOWN))
+        .join(', ')}`
 }
 
 function lintExtension ({ uri, pointer }: CardExtension, required: boolean, { inForce, known }: LintOptions): CardFinding[] {
-  const speaks = ([, policy]: [string, PolicyConfig]): boolean => identitiesOf(policy, new Map()).some(identity => identity.same.includes(uri))
+  const speaks = ([, policy]: [string, PolicyConfig]): boolean =>
+    identitiesOf(policy, new Map()).some(identity => identity.same.includes(uri))
   const mine = Object.entries(inForce).find(speaks)
   const [name, policy] = mine ?? Object.entries(known).find(speaks) ?? []
   if (name === undefined || policy === undefined) return []
   const findings: CardFinding[] = []
-  if (mine === undefined) findings.push({ message: `${pointer} declares ${quoted(uri, SHOWN)}; the policy ${quoted(name, SHOWN)} for it is not in force`, hint: 'name it in extensions of the agent' })
+  if (mine === undefined) {
+    findings.push({
+      message: `${pointer} declares ${quoted(uri, SHOWN)}; the policy ${quoted(name, SHOWN)} for it is not in force`,
+      hint: 'name it in extensions of the agent'
+    })
+  }
   const asksNothing = isDataOnly(policy)
   const excused = mine !== undefined && (policy.activation?.required === 'never' || policy.mode === 'off')
   if (required && asksNothing && !excused) {
     findings.push({
-      message: `${pointer} requires ${quoted(uri, SHOWN)}, which only adds data to the card: clients that do not ask for it are refused for nothing`,
-      hint: policy.activation?.required === 'never' ? `put the policy ${quoted(name, SHOWN)} in force` : 'activation.required: never in its policy, or required: false in the card'
+      message: `${pointer} requires ${quoted(uri, SHOWN)}, which only adds data to the card: the gateway rejects clients that do not request it, without a benefit`,
+      hint:
+        policy.activation?.required === 'never'
+          ? `put the policy ${quoted(name, SHOWN)} in force`
+          : 'activation.required: never in its policy, or required: false in the card'
     })
   }
   return findings
@@ -79,7 +100,10 @@ function lintExtension ({ uri, pointer }: CardExtension, required: boolean, { in
 
 /** True for a policy that requires nothing of clients. */
 function isDataOnly ({ request = [], methods, owns, activation }: PolicyConfig): boolean {
-  return activation?.required === 'never' || (request.length === 0 && methods === undefined && owns === undefined && activation?.signals === undefined)
+  return (
+    activation?.required === 'never' ||
+    (request.length === 0 && methods === undefined && owns === undefined && activation?.signals === undefined)
+  )
 }
 
 function lintRootKeys (card: AgentCard, policies: readonly PolicyConfig[]): CardFinding[] {
@@ -87,8 +111,12 @@ function lintRootKeys (card: AgentCard, policies: readonly PolicyConfig[]): Card
   return unknownRootKeys(card).map(key => {
     const used = places.filter(({ templates }) => templates.some(template => template.startsWith(`/${key}/`)))
     const instead = used.flatMap(({ templates }) => templates.filter(template => template.startsWith('/capabilities/extensions/')))[0]
-    const better = instead?.replace(/\/\{[^}]*\}.*$/, '') ?? `params of its extension: /capabilities/extensions/${card.extensions[0]?.index ?? 0}/params`
-    return { message: `the key ${quoted(key, SHOWN)} at the root of the card is no field of AgentCard: parsers with types drop it`, hint: `it could live in ${better}` }
+    const better =
+      instead?.replace(/\/\{[^}]*\}.*$/, '') ?? `params of its extension: /capabilities/extensions/${card.extensions[0]?.index ?? 0}/params`
+    return {
+      message: `the key ${quoted(key, SHOWN)} at the root of the card is not a field of AgentCard: typed parsers drop it`,
+      hint: `it could be in ${better}`
+    }
   })
 }
 

@@ -2,8 +2,9 @@
 import type { AgentCard } from '../../a2a/card/card.js'
 import type { CardFinding } from '../../a2a/card/lint.js'
 import { SHOWN } from '../../a2a/card/lint.js'
-import { isObject, quoted } from '../../a2a/fields.js'
+import { quoted } from '../../a2a/fields.js'
 import type { PolicyConfig } from '../../config/model/model.js'
+import { isObject } from '../../wire/json/object.js'
 import { escapePointer, resolvePointer } from '../../wire/json/pointer.js'
 import type { MediaTypePattern } from '../../wire/media-type.js'
 import { compileMediaTypePattern, parseMediaType } from '../../wire/media-type.js'
@@ -35,7 +36,11 @@ export function templatesOf (policy: PolicyConfig, card: AgentCard): NamedSource
 
 /** Names of the schemas that a policy's rules find in a card. */
 export function schemaNames (policy: PolicyConfig, card: AgentCard): string[] {
-  return [...new Set(templatesOf(policy, card).flatMap(({ templates }) => templates.flatMap(template => namesAt(template, card).map(([name]) => name))))]
+  return [
+    ...new Set(
+      templatesOf(policy, card).flatMap(({ templates }) => templates.flatMap(template => namesAt(template, card).map(([name]) => name)))
+    )
+  ]
 }
 
 /** Maximum names of each kind that are reported. A card may hold any number. */
@@ -55,13 +60,21 @@ export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCar
     const near = nearest(name, names)
     return {
       message: `${path} names the schema ${quoted(name, SHOWN)}, which the card does not declare`,
-      hint: near !== null ? `did you mean ${quoted(near, SHOWN)}?` : declared.size === 0 ? 'it declares none' : `it declares ${names.slice(0, 10).map(one => quoted(one, SHOWN)).join(', ')}`
+      hint:
+        near !== null
+          ? `did you mean ${quoted(near, SHOWN)}?`
+          : declared.size === 0
+            ? 'it declares none'
+            : `it declares ${names
+                .slice(0, 10)
+                .map(one => quoted(one, SHOWN))
+                .join(', ')}`
     }
   })
   const named = new Set(used.map(({ name }) => name))
   const unused = [...declared].filter(([name]) => !named.has(name)).map(([name, pointer]) => ({
     message: `no input or output mode names the schema ${quoted(name, SHOWN)} at ${quoted(pointer, SHOWN)}`,
-    hint: `clients learn of it by ${patterns[0]?.essence ?? 'application/json'};schema=NAME in defaultInputModes or the modes of a skill`
+    hint: `clients find it through ${patterns[0]?.essence ?? 'application/json'};schema=NAME in defaultInputModes or the modes of a skill`
   }))
   return [...undeclared, ...unused]
 }
@@ -80,7 +93,11 @@ const MODES: readonly (readonly [string, string])[] = [['InputModes', 'input_mod
 function modesOf ({ raw }: AgentCard): { path: string, text: string }[] {
   const found: { path: string, text: string }[] = []
   const take = (value: unknown, path: string): void => {
-    if (Array.isArray(value)) value.forEach((text, index) => { if (typeof text === 'string') found.push({ path: `${path}[${index}]`, text }) })
+    if (Array.isArray(value)) {
+      value.forEach((text, index) => {
+        if (typeof text === 'string') found.push({ path: `${path}[${index}]`, text })
+      })
+    }
   }
   for (const [camel, snake] of MODES) {
     for (const key of [`default${camel}`, `default_${snake}`]) take(raw[key], key)

@@ -67,20 +67,37 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     for (const spelling of same) spoken.add(spelling)
     names.add(identity, declared)
     const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
-    const add = (added: Map<string, readonly CompiledAddition[]>, kind: CompiledAddition['kind'], key: string, need: MethodConfig['need'], schema: InlineSchema | SchemaRef | undefined): void => {
+    const add = (
+      added: Map<string, readonly CompiledAddition[]>,
+      kind: CompiledAddition['kind'],
+      key: string,
+      need: MethodConfig['need'],
+      schema: InlineSchema | SchemaRef | undefined
+    ): void => {
       if (!isOffered(need, extension !== null)) return
-      const one = { kind, policy: name, uri, mode, needsActive: (need ?? 'active') === 'active', schema: schema === undefined ? null : compileSource(schema, context) }
-      added.set(key, [...added.get(key) ?? [], one])
+      const one = {
+        kind,
+        policy: name,
+        uri,
+        mode,
+        needsActive: (need ?? 'active') === 'active',
+        schema: schema === undefined ? null : compileSource(schema, context)
+      }
+      added.set(key, [...(added.get(key) ?? []), one])
     }
     // An agent with mode `off` is still routed, but nothing is evaluated.
-    if (policy.mode !== 'off') for (const { verb, path, need, body } of policy.routes ?? []) add(routes, 'route', routeKey(verb, path), need, body)
+    if (policy.mode !== 'off') {
+      for (const { verb, path, need, body } of policy.routes ?? []) add(routes, 'route', routeKey(verb, path), need, body)
+    }
     if (mode === 'off') return
     const demand = policy.activation?.required ?? 'card'
     const byCard = same.some(spelling => declared.get(spelling)?.required === true)
     // The catalogue only observes its own rules. The card's requirement was enforced before the catalogue listed the policy, and stays
     // enforced.
     const demanded = demand === 'card' && from.mode === 'catalogue' ? agent.mode : mode
-    if (demand === 'always' || (demand === 'card' && byCard)) require({ uri, label: name, mode: demanded, ...(policy.activation?.scope === undefined ? {} : { scope: policy.activation.scope }) })
+    if (demand === 'always' || (demand === 'card' && byCard)) {
+      require({ uri, label: name, mode: demanded, ...(policy.activation?.scope === undefined ? {} : { scope: policy.activation.scope }) })
+    }
     if (policy.activation?.default === 'inject') {
       if (!injected.includes(uri)) injected.push(uri)
       if (policy.activation.expose !== true) hidden.add(uri)
@@ -93,7 +110,17 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
       return
     }
-    if ((policy.request ?? []).length === 0 && policy.owns === undefined && policy.methods === undefined && policy.routes === undefined && policy.activation?.signals === undefined && policy.activation?.requires === undefined && policy.inject === undefined && policy.integrity !== 'verbatim' && (responses === 'off' || isSilent(policy))) return
+    if (
+      (policy.request ?? []).length === 0 &&
+      policy.owns === undefined &&
+      policy.methods === undefined &&
+      policy.routes === undefined &&
+      policy.activation?.signals === undefined &&
+      policy.activation?.requires === undefined &&
+      policy.inject === undefined &&
+      policy.integrity !== 'verbatim' &&
+      (responses === 'off' || isSilent(policy))
+    ) { return }
     const select: SelectContext = { uris: same, policy: name, matcher: schema => compileMatcher(schema, context) }
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
@@ -103,9 +130,26 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     const inject = (policy.inject ?? []).map(config => compileInjection(config, select, options.secretOf))
     const asked = responses === 'off' ? NOTHING_NOTED : notedRules(policy)
     for (const id of asked) noted.add(`${name}/${id}`)
-    const rules = (policy.request ?? []).map(rule => compileRule(rule, mode, select, source => compileSource(source, context), supplyOf(rule, policy.inject ?? [], inject), asked.has(rule.id)))
-    if (responses !== 'off') remembers ||= (policy.request ?? []).some(({ when, unless }) => when?.taskState !== undefined || unless?.taskState !== undefined)
-    policies.push({ name, uri, same, mode, activation, rules, inject, verbatim: policy.integrity === 'verbatim', ...compileResponseSide(policy, mode, responses, select, source => compileSource(source, context)) })
+    const rules = (policy.request ?? []).map(rule =>
+      compileRule(rule, mode, select, source => compileSource(source, context), {
+        supply: supplyOf(rule, policy.inject ?? [], inject),
+        noted: asked.has(rule.id)
+      })
+    )
+    if (responses !== 'off') {
+      remembers ||= (policy.request ?? []).some(({ when, unless }) => when?.taskState !== undefined || unless?.taskState !== undefined)
+    }
+    policies.push({
+      name,
+      uri,
+      same,
+      mode,
+      activation,
+      rules,
+      inject,
+      verbatim: policy.integrity === 'verbatim',
+      ...compileResponseSide(policy, mode, responses, select, source => compileSource(source, context))
+    })
     const claim = untagged === null ? null : dataClaim(policy, uri, rules, select)
     if (claim !== null) untagged?.push(claim)
   }
@@ -114,7 +158,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     const { name, policy } = resolved
     const identities = identitiesOf(policy, declared)
     for (const identity of identities) take(resolved, identity)
-    if (identities.length === 0) warnings.push(`policy "${name}": the card declares no extension that matches ${policy.uriPattern ?? 'it'}, so its rules do not run`)
+    if (identities.length === 0) {
+      warnings.push(`policy "${name}": the card declares no extension that matches ${policy.uriPattern ?? 'it'}, so its rules do not run`)
+    }
   }
   if (agent.mode !== 'off') {
     for (const extension of card.extensions) {
@@ -140,10 +186,17 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     policies,
     idle: policies.every(one => isPlain(one.activation)) ? idle(policies) : null,
     untagged,
-    edits: policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),
+    edits: policies.some(
+      one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)
+    ),
     responses,
     reads: responses !== 'off' && (labels.size > 0 || policies.some(one => one.responses !== null)),
-    remembers: remembers || policies.some(one => one.state !== null || one.correlations.length > 0 || one.responses?.metrics.some(metric => metric.type === 'counter') === true),
+    remembers:
+      remembers ||
+      policies.some(
+        one =>
+          one.state !== null || one.correlations.length > 0 || one.responses?.metrics.some(metric => metric.type === 'counter') === true
+      ),
     evaluates: remembers || echoes.size > 0 || policies.some(one => one.responses?.silent === false),
     noted,
     echoes,

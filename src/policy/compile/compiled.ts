@@ -189,7 +189,12 @@ export interface DataClaim {
 }
 
 /** A required extension. `scope` is set when the policy has its own scope. */
-export interface RequiredExtension { readonly uri: string, readonly label: string, readonly mode: Mode, readonly scope?: 'messages' | 'all' }
+export interface RequiredExtension {
+  readonly uri: string
+  readonly label: string
+  readonly mode: Mode
+  readonly scope?: 'messages' | 'all'
+}
 
 /** One policy's extension in one request. */
 export interface PolicyActivity {

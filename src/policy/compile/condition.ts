@@ -8,7 +8,12 @@ import type { RequestSubject, Subject } from '../selectors/subject.js'
 export type Condition<S extends Subject = RequestSubject> = (subject: S) => boolean
 
 /** @returns null for no condition */
-export function compileCondition (when: ConditionConfig | undefined, unless: ConditionConfig | undefined, context: SelectContext, onUnknown: OnUnknown = 'allow'): Condition<Subject> | null {
+export function compileCondition (
+  when: ConditionConfig | undefined,
+  unless: ConditionConfig | undefined,
+  context: SelectContext,
+  onUnknown: OnUnknown = 'allow'
+): Condition<Subject> | null {
   if (when === undefined && unless === undefined) return null
   const condition = compileBoth(when, unless, context)
   if (when?.taskState === undefined && unless?.taskState === undefined) return condition

@@ -19,7 +19,9 @@ export interface Identity {
 export function identitiesOf (policy: PolicyConfig, declared: ReadonlyMap<string, CardExtension>): Identity[] {
   if (policy.uriPattern !== undefined) {
     const pattern = compileGlob(policy.uriPattern)
-    return [...declared.values()].filter(one => pattern.test(one.uri)).map(extension => ({ uri: extension.uri, same: [extension.uri], satisfying: [], extension }))
+    return [...declared.values()]
+      .filter(one => pattern.test(one.uri))
+      .map(extension => ({ uri: extension.uri, same: [extension.uri], satisfying: [], extension }))
   }
   if (policy.uri === undefined) return []
   const aliases = policy.aliases ?? []

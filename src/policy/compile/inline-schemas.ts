@@ -1,5 +1,7 @@
 /** Checks schemas that the configuration contains. They must compile before the gateway starts. Schemas of cards may fail individually. */
-import { isObject, memberPath } from '../../a2a/fields.js'
+import { memberPath } from '../../a2a/fields.js'
+import { isObject } from '../../wire/json/object.js'
+import { childOf, resolveSteps } from '../../wire/json/pointer.js'
 import type { Config, ResolvedPolicy, SchemaSource } from '../../config/model/model.js'
 import { compileSchema } from '../../jsonschema/schema.js'
 import { compileRef } from '../../jsonschema/schema-set.js'
@@ -16,16 +18,37 @@ export interface SchemaFault {
 
 /** @param policy as read: any part of it may have a wrong shape */
 export function policySchemaFaults (policy: unknown): SchemaFault[] {
-  const methods = entries(at(policy, 'methods')).map(([method, one]) => ({ path: ['methods', method, 'params'], schema: at(one, 'params') }))
-  const routes = list(at(policy, 'routes')).map((one, index) => ({ path: ['routes', index, 'body'], schema: at(one, 'body') }))
-  const card = ['params', 'schema'].map(key => ({ path: ['card', key], schema: at(at(policy, 'card'), key) }))
-  const rules = ['request', 'response'].flatMap(key => list(at(policy, key)).flatMap((rule, index) => PLACES.map(place => ({ path: [key, index, ...place], schema: place.reduce(at, rule) }))))
-  const correlations = list(at(policy, 'correlate')).flatMap((one, index) => CORRELATION_PLACES.map(place => ({ path: ['correlate', index, ...place], schema: place.reduce(at, one) })))
-  const selectors = STATE_SELECTORS.map(key => ({ path: ['state', key, ...MATCH], schema: MATCH.reduce(at, at(at(policy, 'state'), key)) }))
-  const attributes = entries(at(at(policy, 'observe'), 'spanAttributes')).map(([name, from]) => ({ path: ['observe', 'spanAttributes', name, ...MATCH], schema: MATCH.reduce(at, from) }))
-  const metrics = list(at(at(policy, 'observe'), 'metrics')).flatMap((one, index) => METRIC_PLACES.map(place => ({ path: ['observe', 'metrics', index, ...place], schema: place.reduce(at, one) })))
-  const injections = list(at(policy, 'inject')).flatMap((one, index) => CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: place.reduce(at, one) })))
-  return [...methods, ...routes, ...card, ...rules, ...selectors, ...correlations, ...attributes, ...metrics, ...injections].flatMap(({ path, schema }) => schemaFaults(path, schema))
+  const methods = entries(childOf(policy, 'methods')).map(([method, one]) => ({
+    path: ['methods', method, 'params'],
+    schema: childOf(one, 'params')
+  }))
+  const routes = list(childOf(policy, 'routes')).map((one, index) => ({ path: ['routes', index, 'body'], schema: childOf(one, 'body') }))
+  const card = ['params', 'schema'].map(key => ({ path: ['card', key], schema: childOf(childOf(policy, 'card'), key) }))
+  const rules = ['request', 'response'].flatMap(key =>
+    list(childOf(policy, key)).flatMap((rule, index) =>
+      PLACES.map(place => ({ path: [key, index, ...place], schema: resolveSteps(rule, place) }))
+    )
+  )
+  const correlations = list(childOf(policy, 'correlate')).flatMap((one, index) =>
+    CORRELATION_PLACES.map(place => ({ path: ['correlate', index, ...place], schema: resolveSteps(one, place) }))
+  )
+  const selectors = STATE_SELECTORS.map(key => ({
+    path: ['state', key, ...MATCH],
+    schema: resolveSteps(childOf(childOf(policy, 'state'), key), MATCH)
+  }))
+  const attributes = entries(childOf(childOf(policy, 'observe'), 'spanAttributes')).map(([name, from]) => ({
+    path: ['observe', 'spanAttributes', name, ...MATCH],
+    schema: resolveSteps(from, MATCH)
+  }))
+  const metrics = list(childOf(childOf(policy, 'observe'), 'metrics')).flatMap((one, index) =>
+    METRIC_PLACES.map(place => ({ path: ['observe', 'metrics', index, ...place], schema: resolveSteps(one, place) }))
+  )
+  const injections = list(childOf(policy, 'inject')).flatMap((one, index) =>
+    CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: resolveSteps(one, place) }))
+  )
+  return [...methods, ...routes, ...card, ...rules, ...selectors, ...correlations, ...attributes, ...metrics, ...injections].flatMap(
+    ({ path, schema }) => schemaFaults(path, schema)
+  )
 }
 
 /** @param schema as read. The configuration's own schema rejects a value whose type is not that of a schema */
@@ -41,11 +64,22 @@ export function schemaFaults (path: SchemaFault['path'], schema: unknown): Schem
 }
 
 /** @returns one sentence per schema that cannot be used, with the place in it */
-export function inlineSchemaProblems ({ extensions, agents }: { readonly extensions: Config['extensions'], readonly agents: readonly { readonly name: string, readonly policies: readonly ResolvedPolicy[] }[] }): string[] {
+export function inlineSchemaProblems ({
+  extensions,
+  agents
+}: {
+  readonly extensions: Config['extensions']
+  readonly agents: readonly { readonly name: string; readonly policies: readonly ResolvedPolicy[] }[]
+}): string[] {
   return [
     ...Object.entries(extensions).flatMap(([name, policy]) => sentences(memberPath('extensions', name), policySchemaFaults(policy))),
-    ...agents.flatMap(agent => agent.policies.filter(({ layers }) => layers.includes('agent')).flatMap(resolved =>
-      sentences(`agent ${agent.name}: ${memberPath('extensions', resolved.name)}`, policySchemaFaults(overlaid(resolved)))))
+    ...agents.flatMap(agent =>
+      agent.policies
+        .filter(({ layers }) => layers.includes('agent'))
+        .flatMap(resolved =>
+          sentences(`agent ${agent.name}: ${memberPath('extensions', resolved.name)}`, policySchemaFaults(overlaid(resolved)))
+        )
+    )
   ]
 }
 
@@ -74,10 +108,6 @@ const MATCH: readonly string[] = ['part', 'match']
 const STATE_SELECTORS: readonly string[] = ['from', 'monotonic']
 const CORRELATION_PLACES: readonly (readonly string[])[] = [['remember', 'select', ...MATCH], ['check', 'select', ...MATCH], ...CONDITIONS]
 const METRIC_PLACES: readonly (readonly string[])[] = [['from', ...MATCH], ['by', 'from', ...MATCH]]
-
-function at (value: unknown, key: string): unknown {
-  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
-}
 
 function list (value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []

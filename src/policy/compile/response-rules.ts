@@ -23,7 +23,13 @@ export function isSilent ({ response, state, correlate, observe, redact, inactiv
 }
 
 /** @param responses the agent's mode: when responses are not read, nothing of them is evaluated or remembered */
-export function compileResponseSide (policy: PolicyConfig, mode: Mode, responses: Mode, context: SelectContext, source: SourceOf): ResponseSide {
+export function compileResponseSide (
+  policy: PolicyConfig,
+  mode: Mode,
+  responses: Mode,
+  context: SelectContext,
+  source: SourceOf
+): ResponseSide {
   if (responses === 'off' || (isSilent(policy) && policy.owns === undefined)) return UNREAD
   const acts = mode === 'enforce' && responses === 'enforce'
   const strips = policy.inactive?.response === 'strip'
@@ -69,7 +75,9 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
 function owned ({ owns = {} }: PolicyConfig, context: SelectContext, located: boolean): Selector<ResultSubject>[] {
   const { metadata = [], dataKeys = [], mediaTypes = [] } = owns
   return [
-    ...metadata.map(key => compileResponseSelector({ metadata: { in: [...RESPONSE_CONTENTS, 'part', 'task', 'event'], key } }, context, located)),
+    ...metadata.map(key =>
+      compileResponseSelector({ metadata: { in: [...RESPONSE_CONTENTS, 'part', 'task', 'event'], key } }, context, located)
+    ),
     ...dataKeys.map(dataKey => compileResponseSelector({ part: { dataKey } }, context, located)),
     ...(mediaTypes.length === 0 ? [] : [compileResponseSelector({ part: { mediaType: mediaTypes } }, context, located)])
   ]
@@ -84,5 +92,7 @@ function compileRedaction (text: string, { uris }: SelectContext): CompiledRedac
 
 /** Request rules that the response conditions of this policy refer to. */
 export function notedRules ({ response = [], correlate = [] }: PolicyConfig): ReadonlySet<string> {
-  return new Set([...response, ...correlate].flatMap(({ when, unless }) => [when?.requestMatched, unless?.requestMatched]).filter(id => id !== undefined))
+  return new Set(
+    [...response, ...correlate].flatMap(({ when, unless }) => [when?.requestMatched, unless?.requestMatched]).filter(id => id !== undefined)
+  )
 }

@@ -10,16 +10,28 @@ import { compileSelector } from '../selectors/select.js'
  * Returns the injections that add the data that a rule requires: the same member of the same metadata. Each injection has its own
  * condition.
  */
-export function supplyOf (rule: RuleConfig, configs: readonly InjectionConfig[], compiled: readonly CompiledInjection[]): readonly CompiledInjection[] {
+export function supplyOf (
+  rule: RuleConfig,
+  configs: readonly InjectionConfig[],
+  compiled: readonly CompiledInjection[]
+): readonly CompiledInjection[] {
   const { metadata } = rule.select
-  if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined || (metadata.in?.length ?? 1) > 1) return NO_SUPPLY
+  if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined || (metadata.in?.length ?? 1) > 1) {
+    return NO_SUPPLY
+  }
   const place = metadata.in?.[0] ?? 'message'
   return compiled.filter((_, i) => configs[i]?.metadata === metadata.key && (configs[i]?.in ?? 'message') === place)
 }
 
 const NO_SUPPLY: readonly CompiledInjection[] = []
 
-export function compileRule (rule: RuleConfig, mode: Mode, context: SelectContext, source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource, supply: readonly CompiledInjection[], noted: boolean): CompiledRule {
+export function compileRule (
+  rule: RuleConfig,
+  mode: Mode,
+  context: SelectContext,
+  source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource,
+  { supply, noted }: Pick<CompiledRule, 'supply' | 'noted'>
+): CompiledRule {
   const strip = rule.verdict === 'strip'
   return {
     id: rule.id,

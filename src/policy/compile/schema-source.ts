@@ -8,6 +8,7 @@ import { costOf, countValues, SCHEMA_LIMITS } from '../../jsonschema/lint.js'
 import { compileRef } from '../../jsonschema/schema-set.js'
 import { valuesAt } from '../selectors/values-at.js'
 import { escapePointer, resolvePointer } from '../../wire/json/pointer.js'
+import { isObject } from '../../wire/json/object.js'
 
 /** A schema that could not be compiled. The gateway rejects data that names it. The rest of the agent works. */
 export interface UnusableSchema { readonly pointer: string, readonly message: string }
@@ -49,10 +50,10 @@ export interface KnownSchema {
 }
 
 /** The card as a whole exceeds a limit. */
-export class CardTooLarge extends Error {}
+class CardTooLarge extends Error {}
 
 /** A schema of the card is too large to be compiled here, and has not been compiled elsewhere. */
-export class SchemaNotReady extends Error {}
+class SchemaNotReady extends Error {}
 
 export interface SchemaCacheOptions {
   /** Cache of the previous snapshot. Schemas that the new snapshot does not use are dropped with it. */
@@ -108,7 +109,9 @@ export class SchemaCache {
 
   protected make (schema: unknown, fromCard: boolean, _key: string): KnownSchema {
     const values = countValues(schema, SCHEMA_LIMITS.nodes)
-    if (fromCard && this.hereLeft !== Number.POSITIVE_INFINITY && (this.hereLeft -= costOf(schema, this.hereLeft + 1)) < 0) throw new SchemaNotReady('a schema of the card is not compiled yet')
+    if (fromCard && this.hereLeft !== Number.POSITIVE_INFINITY && (this.hereLeft -= costOf(schema, this.hereLeft + 1)) < 0) {
+      throw new SchemaNotReady('a schema of the card is not compiled yet')
+    }
     // Patterns with a limit detect an excessive sum before anything large is compiled.
     const patterns = new Patterns(fromCard ? MAX_PATTERNS_SIZE : undefined)
     return { result: compileSchema(schema, patterns), values, patterns: fromCard ? patterns : null }
@@ -133,7 +136,7 @@ const UNJUDGED: CompileResult = { ok: true, schema: { validate: () => null, matc
 const keys = new WeakMap<object, string>()
 
 /** Key of a schema, from its content. */
-export function keyOf (schema: unknown): string {
+function keyOf (schema: unknown): string {
   const isObject = typeof schema === 'object' && schema !== null
   let key = isObject ? keys.get(schema) : undefined
   if (key === undefined) {
@@ -150,12 +153,17 @@ export function reportTo (unusable: UnusableSchema[]): SourceContext['report'] {
     if (told.has(problem.pointer)) return
     told.add(problem.pointer)
     if (told.size <= MAX_TOLD) unusable.push(problem)
-    else unusable[MAX_TOLD] = { pointer: problem.pointer, message: `${problem.message} (and ${told.size - MAX_TOLD - 1} more schemas that cannot be used)` }
+    else {
+      unusable[MAX_TOLD] = {
+        pointer: problem.pointer,
+        message: `${problem.message} (and ${told.size - MAX_TOLD - 1} more schemas that cannot be used)`
+      }
+    }
   }
 }
 
 function tooMuch (what: string): CompileResult {
-  return { ok: false, problem: { pointer: '', message: `the card holds ${what}` } }
+  return { ok: false, problem: { pointer: '', message: `the card has ${what}` } }
 }
 
 /** Compiles a schema that selects values instead of validating them. The result is null when it is undecidable. */
@@ -173,24 +181,11 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
   const named = new Map<string, SchemaEntry>()
   let capture: string | null = null
   for (const { card, template } of searches(source.fromCard, context.cards)) {
-    const pointer = template.replaceAll('{self}', String(card.self))
-    const segments = pointer.split('/')
-    const at = segments.findIndex(segment => CAPTURE.test(segment))
-    if (at < 0) {
-      const schema = resolvePointer(card.raw, pointer)
-      if (schema !== undefined) fixed.push(compileEntry(schema, pointer, context, true))
-      continue
-    }
-    capture = CAPTURE.exec(segments[at] as string)?.[1] ?? null
-    const parent = segments.slice(0, at).join('/')
-    const rest = segments.slice(at + 1).map(segment => `/${segment}`).join('')
-    const container = resolvePointer(card.raw, parent)
-    if (typeof container !== 'object' || container === null || Array.isArray(container)) continue
-    for (const name of Object.keys(container)) {
-      if (named.has(name)) continue
-      const path = `${parent}/${escapePointer(name)}${rest}`
-      const schema = resolvePointer(card.raw, path)
-      if (schema !== undefined) named.set(name, compileEntry(schema, path, context, true))
+    const place = schemasAt(template, card)
+    capture = place.capture ?? capture
+    for (const { name, pointer, schema } of place.found) {
+      if (name === null) fixed.push(compileEntry(schema, pointer, context, true))
+      else if (!named.has(name)) named.set(name, compileEntry(schema, pointer, context, true))
     }
   }
   return {
@@ -202,6 +197,32 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
       if (name === undefined || entry === undefined) return fixed[0] === undefined ? null : { name: null, entry: fixed[0] }
       return { name, entry }
     }
+  }
+}
+
+/** A schema that a card holds. `name` is null when the template has no `{name}`. */
+interface CardSchema { readonly name: string | null, readonly pointer: string, readonly schema: unknown }
+
+/**
+ * Lists the schemas of a card at one template of `fromCard`. `{self}` is the index of the extension, and `{name}` is any name there.
+ * @returns the schemas, and the name of the parameter that `{name}` captures; null for none
+ */
+export function schemasAt (
+  template: string,
+  { raw, self }: CardToSearch
+): { readonly capture: string | null; readonly found: readonly CardSchema[] } {
+  const steps = template.replaceAll('{self}', String(self)).split('/')
+  const at = steps.findIndex(step => CAPTURE.test(step))
+  const schemas = (name: string | null, pointer: string): CardSchema[] => {
+    const schema = resolvePointer(raw, pointer)
+    return schema === undefined ? [] : [{ name, pointer, schema }]
+  }
+  if (at < 0) return { capture: null, found: schemas(null, steps.join('/')) }
+  const container = resolvePointer(raw, steps.slice(0, at).join('/'))
+  const names = isObject(container) ? Object.keys(container) : []
+  return {
+    capture: CAPTURE.exec(steps[at] as string)?.[1] ?? null,
+    found: names.flatMap(name => schemas(name, steps.with(at, escapePointer(name)).join('/')))
   }
 }
 
@@ -231,12 +252,19 @@ export function isFromCard (source: SchemaSource): source is { readonly fromCard
 
 /** Pointer into the card: `*` represents every item or member, `{self}` the index of the extension. */
 export function isEnumFromCard (source: SchemaSource): source is { readonly enumFromCard: string } {
-  return typeof source === 'object' && 'enumFromCard' in source && Object.keys(source).length === 1 && typeof source.enumFromCard === 'string'
+  return (
+    typeof source === 'object' && 'enumFromCard' in source && Object.keys(source).length === 1 && typeof source.enumFromCard === 'string'
+  )
 }
 
 /** True for a reference into a set of schemas. The Map identifies it, because no text of a configuration creates a Map. */
 export function isSchemaRef (source: unknown): source is SchemaRef {
-  return typeof source === 'object' && source !== null && 'set' in source && (source.set as { documents?: unknown } | null)?.documents instanceof Map
+  return (
+    typeof source === 'object' &&
+    source !== null &&
+    'set' in source &&
+    (source.set as { documents?: unknown } | null)?.documents instanceof Map
+  )
 }
 
 function compileEntry (schema: unknown, pointer: string, context: SourceContext, fromCard = false): SchemaEntry {

@@ -11,7 +11,12 @@ import type { RequestSubject } from '../selectors/subject.js'
 import type { Violation } from '../violation.js'
 import { addViolation, violation } from '../violation.js'
 
-export function compileActivation (policy: PolicyConfig, context: SelectContext, policies: Readonly<Record<string, PolicyConfig>>, card: AgentCard): CompiledActivation {
+export function compileActivation (
+  policy: PolicyConfig,
+  context: SelectContext,
+  policies: Readonly<Record<string, PolicyConfig>>,
+  card: AgentCard
+): CompiledActivation {
   const { activation, inactive } = policy
   const strips = inactive?.request === 'strip'
   const body = ownedBody(policy, context, strips)
@@ -39,7 +44,9 @@ function ownedBody ({ owns = {} }: PolicyConfig, context: SelectContext, located
 function dependency (name: string, policy: PolicyConfig | undefined, card: AgentCard): Dependency[] {
   if (policy === undefined) return []
   const declared = new Map(card.extensions.map(extension => [extension.uri, extension]))
-  return identitiesOf(policy, declared).slice(0, 1).map(({ uri, same, satisfying }) => ({ name, uri, counting: [...same, ...satisfying], exposed: policy.activation?.expose === true }))
+  return identitiesOf(policy, declared)
+    .slice(0, 1)
+    .map(({ uri, same, satisfying }) => ({ name, uri, counting: [...same, ...satisfying], exposed: policy.activation?.expose === true }))
 }
 
 export interface Activity {
@@ -71,7 +78,13 @@ export function idle (policies: readonly CompiledPolicy[]): PolicyActivity[] {
 }
 
 /** @param mayAdd true if the gateway may request the extensions that active extensions require */
-export function activityOf (subject: RequestSubject, requested: readonly string[], injected: readonly string[], policy: AgentPolicy, mayAdd: boolean): Activity {
+export function activityOf (
+  subject: RequestSubject,
+  requested: readonly string[],
+  injected: readonly string[],
+  policy: AgentPolicy,
+  mayAdd: boolean
+): Activity {
   const given = subject.message?.listed ?? NO_URIS
   const listed = given.length === 0 ? NO_URIS : policy.names.canonicalize(given).filter(uri => policy.declared.includes(uri))
   if (policy.idle !== null && requested.length === 0 && injected.length === 0) {
@@ -80,14 +93,20 @@ export function activityOf (subject: RequestSubject, requested: readonly string[
   if (policy.idle !== null) return plainActivity(policy, requested, injected, listed)
   const seen = policy.policies.map(one => ({ one, evidence: evidenceOf(one.activation.owned, subject), listed: listed.includes(one.uri) }))
   const asked = [...requested, ...injected]
-  const isActive = ({ one, evidence, listed: isListed }: typeof seen[number]): boolean => {
+  const isActive = ({ one, evidence, listed: isListed }: (typeof seen)[number]): boolean => {
     const { signals } = one.activation
     if ((signals === null || signals.has('header')) && one.same.some(uri => asked.includes(uri))) return true
-    return signals !== null && (signals.has('always') || (signals.has('listed') && isListed) || (signals.has('evidence') && evidence !== null))
+    return (
+      signals !== null && (signals.has('always') || (signals.has('listed') && isListed) || (signals.has('evidence') && evidence !== null))
+    )
   }
-  const unmet = (state: typeof seen[number]): Dependency[] => state.one.activation.requires.length === 0 || !isActive(state)
-    ? []
-    : state.one.activation.requires.filter(needed => !needed.counting.some(uri => asked.includes(uri)) && !seen.some(other => other.one.uri === needed.uri && isActive(other)))
+  const unmet = (state: (typeof seen)[number]): Dependency[] =>
+    state.one.activation.requires.length === 0 || !isActive(state)
+      ? []
+      : state.one.activation.requires.filter(
+        needed =>
+          !needed.counting.some(uri => asked.includes(uri)) && !seen.some(other => other.one.uri === needed.uri && isActive(other))
+      )
   // An added extension may have its own requirements. Each URI is added once.
   const added: string[] = []
   for (let before = mayAdd ? -1 : 0; before < added.length;) {
@@ -114,11 +133,23 @@ export function activityOf (subject: RequestSubject, requested: readonly string[
 }
 
 /** Activity of plain policies: an extension is active exactly when it is requested. */
-function plainActivity (policy: AgentPolicy, requested: readonly string[], injected: readonly string[], listed: readonly string[]): Activity {
+function plainActivity (
+  policy: AgentPolicy,
+  requested: readonly string[],
+  injected: readonly string[],
+  listed: readonly string[]
+): Activity {
   const asked = injected.length === 0 ? requested : [...requested, ...injected]
   const policies: PolicyActivity[] = []
   for (const one of policy.policies) policies.push({ policy: one, evidence: null, active: one.same.some(uri => asked.includes(uri)) })
-  return { policies, listed: distinct(listed), evidenced: NO_URIS, active: policy.names.canonicalize(asked).filter(uri => policy.declared.includes(uri)), injected, unmet: NOTHING_UNMET }
+  return {
+    policies,
+    listed: distinct(listed),
+    evidenced: NO_URIS,
+    active: policy.names.canonicalize(asked).filter(uri => policy.declared.includes(uri)),
+    injected,
+    unmet: NOTHING_UNMET
+  }
 }
 
 function distinct (uris: readonly string[]): readonly string[] {
@@ -137,11 +168,28 @@ function evidenceOf (owned: readonly Selector[], subject: RequestSubject): strin
 export const INACTIVE = 'inactive'
 
 /** Removes the data of an extension that the request does not activate. */
-export function stripInactive (policy: CompiledPolicy, subject: RequestSubject, evidence: string, edits: Edits, violations: Violation[]): void {
+export function stripInactive (
+  policy: CompiledPolicy,
+  subject: RequestSubject,
+  evidence: string,
+  edits: Edits,
+  violations: Violation[]
+): void {
   const by = { policy, rule: INACTIVE }
   const { owned, ownedHeaders } = policy.activation
   if (policy.mode === 'enforce' && edits.verbatim !== null) return conflict(edits.verbatim, by, evidence, violations)
-  addViolation(violations, violation('observe', 'EXTENSION_SUPPORT_REQUIRED', policy.name, INACTIVE, evidence, `belongs to the extension ${policy.uri}, which the request does not activate, and is ${policy.mode === 'enforce' ? 'removed' : 'to be removed'}`, policy.uri))
+  addViolation(
+    violations,
+    violation({
+      mode: 'observe',
+      reason: 'EXTENSION_SUPPORT_REQUIRED',
+      extension: policy.name,
+      uri: policy.uri,
+      rule: INACTIVE,
+      path: evidence,
+      message: `belongs to the extension ${policy.uri}, which the request does not activate, and is ${policy.mode === 'enforce' ? 'removed' : 'to be removed'}`
+    })
+  )
   if (policy.mode !== 'enforce') return
   for (const selector of owned) {
     for (const { at } of selector.select(subject)) {

@@ -63,7 +63,11 @@ export class Edits {
       return !this.lines.has(line) && !(stale && DIGESTS.has((rawHeaders[line] ?? '').toLowerCase().replaceAll('_', '-')))
     })
     const by = [...edits.map(change => change.by), ...this.lines.values()]
-    return { edits, headers: headers.length === rawHeaders.length ? null : headers, edited: [...new Set(by.map(({ policy, rule }) => `${policy.name}/${rule}`))] }
+    return {
+      edits,
+      headers: headers.length === rawHeaders.length ? null : headers,
+      edited: [...new Set(by.map(({ policy, rule }) => `${policy.name}/${rule}`))]
+    }
   }
 }
 
@@ -81,11 +85,30 @@ function rejectEmpty (changes: readonly Change[], message: MessageView | null, v
     // A search for the path of each part took 1 s when thirty thousand parts were removed.
     if (isFull(violations, 'enforce')) return
     const path = message.parts.find(part => part.index === index)?.path ?? message.path
-    addViolation(violations, violation('enforce', 'EXTENSION_DATA_INVALID', policy.name, rule, path, 'must go, and no part of the message would be left; send one that may stay', policy.uri))
+    addViolation(violations, violation({
+      mode: 'enforce',
+      reason: 'EXTENSION_DATA_INVALID',
+      extension: policy.name,
+      uri: policy.uri,
+      rule,
+      path,
+      message: 'must be removed, and no part of the message would remain; send a part that is allowed'
+    }))
   }
 }
 
 /** Rejects a request that an enforced policy would have to change, but that must arrive exactly as sent. */
 export function conflict (verbatim: CompiledPolicy, { policy, rule }: Editor, path: string, violations: Violation[]): void {
-  addViolation(violations, violation('enforce', 'EXTENSION_CONFLICT', policy.name, rule, path, `would be removed, but the extension ${verbatim.uri} has the request forwarded as it was sent; leave it out, or do not ask for that extension`, policy.uri))
+  addViolation(
+    violations,
+    violation({
+      mode: 'enforce',
+      reason: 'EXTENSION_CONFLICT',
+      extension: policy.name,
+      uri: policy.uri,
+      rule,
+      path,
+      message: `would be removed, but the extension ${verbatim.uri} requires that the request is forwarded unchanged; leave it out, or do not request that extension`
+    })
+  )
 }

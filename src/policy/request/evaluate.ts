@@ -38,7 +38,14 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
     const problem = unevaluated(error)
     if (problem === null) throw error
     // Fail closed: rules that were not reached are neither met nor broken.
-    violations.push(violation(policy.readMode, 'EXTENSION_DATA_INVALID', GATEWAY, 'steps', call.view?.message?.path ?? call.request?.path ?? '', problem))
+    violations.push(violation({
+      mode: policy.readMode,
+      reason: 'EXTENSION_DATA_INVALID',
+      extension: GATEWAY,
+      rule: 'steps',
+      path: call.view?.message?.path ?? call.request?.path ?? '',
+      message: problem
+    }))
     return { ...nothing(policy), rejection: rejectionOf(violations), violations, outbound: requested }
   }
 }
@@ -53,10 +60,24 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
     if (mode === 'enforce') return { ...nothing(policy), rejection: rejectionOf(violations), violations, outbound: requested }
   }
   if (requested.some(isOdd)) {
-    addViolation(violations, violation(policy.readMode, 'INVALID_REQUEST', GATEWAY, 'odd-extension', `header ${request.headerName}`, 'names an extension with a character beyond visible ASCII, which some agents take away; percent-encode it'))
+    addViolation(violations, violation({
+      mode: policy.readMode,
+      reason: 'INVALID_REQUEST',
+      extension: GATEWAY,
+      rule: 'odd-extension',
+      path: `header ${request.headerName}`,
+      message: 'names an extension with a character outside visible ASCII, which some agents remove; percent-encode it'
+    }))
   }
   if (requested.length > policy.maxExtensions) {
-    violations.push(violation(policy.mode, 'INVALID_REQUEST', GATEWAY, 'too-many-extensions', `header ${request.headerName}`, `asks for more than ${policy.maxExtensions} extensions; ask only for those this agent lists in its card`))
+    violations.push(violation({
+      mode: policy.mode,
+      reason: 'INVALID_REQUEST',
+      extension: GATEWAY,
+      rule: 'too-many-extensions',
+      path: `header ${request.headerName}`,
+      message: `requests more than ${policy.maxExtensions} extensions; request only those in the agent's card`
+    }))
   }
   if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
 
@@ -72,10 +93,11 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   const { listed, evidenced, active, injected } = activity
   const edits = policy.edits ? new Edits(verbatim) : null
   const missing = missingRequired(request, injected, policy, violations)
-  const outbound = verbatim === null ? outboundOf(request, injected, policy, violations) : outboundAsSent(request, verbatim, policy, violations)
+  const outbound =
+    verbatim === null ? outboundOf(request, injected, policy, violations) : outboundAsSent(request, verbatim, policy, violations)
   if (activity.unmet.length > 0) dependencies(request, activity, policy, violations)
-  for (const one of added) checkAddition(one, call, activity.policies, missing, request.headerName, violations)
-  const matched = policy.noted.size === 0 ? null : new Set<string>()
+  for (const one of added) checkAddition(one, request, activity.policies, missing, violations)
+  const findings = { violations, edits, matched: policy.noted.size === 0 ? null : new Set<string>() }
   for (const one of activity.policies) {
     if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
       if (one.policy.activation.inactive === 'reject') addViolation(violations, inactive(request, one.policy, one.evidence))
@@ -83,7 +105,7 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
     }
     const evaluated = isEvaluated(one)
     tracer?.policy(one, evaluated)
-    if (evaluated) runRules(one.policy, subject, one.active, violations, edits, matched, tracer)
+    if (evaluated) runRules(one, subject, findings, tracer)
     if (evaluated && memory !== null) {
       if (one.policy.state !== null) checkTaskState(one.policy, subject, 'request', memory, violations)
       if (one.policy.correlations.length > 0) correlate(one.policy, subject, 'request', memory, violations)
@@ -94,7 +116,24 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
 
   const { edits: changes, headers, edited } = settled
-  return { rejection: violations.length === 0 ? null : rejectionOf(violations), violations, declared: policy.declared, listed, evidenced, active, outbound, injected, missing, verbatim: verbatim !== null, activity: activity.policies, matched: matched ?? NOTHING_MATCHED, memory, edits: changes, headers, edited }
+  return {
+    rejection: violations.length === 0 ? null : rejectionOf(violations),
+    violations,
+    declared: policy.declared,
+    listed,
+    evidenced,
+    active,
+    outbound,
+    injected,
+    missing,
+    verbatim: verbatim !== null,
+    activity: activity.policies,
+    matched: findings.matched ?? NOTHING_MATCHED,
+    memory,
+    edits: changes,
+    headers,
+    edited
+  }
 }
 
 /** Problems of a call that leave its body unread. */
@@ -125,26 +164,67 @@ function additions ({ call, extensionRoute }: DecisionRequest, policy: AgentPoli
 }
 
 function nothing ({ declared }: AgentPolicy): Omit<Decision, 'rejection' | 'violations' | 'outbound'> {
-  return { declared, listed: NO_URIS, evidenced: NO_URIS, active: NO_URIS, injected: NO_URIS, missing: NO_URIS, verbatim: false, activity: NO_ACTIVITY, matched: NOTHING_MATCHED, memory: null, ...UNCHANGED }
+  return {
+    declared,
+    listed: NO_URIS,
+    evidenced: NO_URIS,
+    active: NO_URIS,
+    injected: NO_URIS,
+    missing: NO_URIS,
+    verbatim: false,
+    activity: NO_ACTIVITY,
+    matched: NOTHING_MATCHED,
+    memory: null,
+    ...UNCHANGED
+  }
 }
 
 function ambiguities (view: RequestView, pathTenant: string | null, policy: AgentPolicy, violations: Violation[]): void {
   for (const problem of view.problems) {
-    addViolation(violations, violation(policy.readMode, 'INVALID_PARAMS', GATEWAY, 'ambiguous-fields', problem.path, problem.message))
+    addViolation(violations, violation({
+      mode: policy.readMode,
+      reason: 'INVALID_PARAMS',
+      extension: GATEWAY,
+      rule: 'ambiguous-fields',
+      path: problem.path,
+      message: problem.message
+    }))
   }
   if (pathTenant !== null && view.tenant !== null && view.tenant !== pathTenant) {
-    addViolation(violations, violation(policy.mode, 'INVALID_PARAMS', GATEWAY, 'tenant', 'tenant', 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body'))
+    addViolation(violations, violation({
+      mode: policy.mode,
+      reason: 'INVALID_PARAMS',
+      extension: GATEWAY,
+      rule: 'tenant',
+      path: 'tenant',
+      message: 'differs from the tenant of the request path; send the same tenant in both, or leave it out of the body'
+    }))
   }
 }
 
-function missingRequired (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
+function missingRequired (
+  request: DecisionRequest,
+  injected: readonly string[],
+  policy: AgentPolicy,
+  violations: Violation[]
+): readonly string[] {
   if (policy.required.length === 0) return NO_URIS
   const missing: string[] = []
   for (const extension of policy.required) {
     if ((extension.scope ?? policy.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
     if (policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)) continue
     missing.push(extension.uri)
-    violations.push(violation(extension.mode, 'EXTENSION_SUPPORT_REQUIRED', extension.label, 'required', `header ${request.headerName}`, `must name the required extension ${extension.uri}`, extension.uri))
+    violations.push(
+      violation({
+        mode: extension.mode,
+        reason: 'EXTENSION_SUPPORT_REQUIRED',
+        extension: extension.label,
+        uri: extension.uri,
+        rule: 'required',
+        path: `header ${request.headerName}`,
+        message: `must name the required extension ${extension.uri}`
+      })
+    )
   }
   return missing
 }
@@ -152,19 +232,43 @@ function missingRequired (request: DecisionRequest, injected: readonly string[],
 function dependencies (request: DecisionRequest, activity: Activity, agent: AgentPolicy, violations: Violation[]): void {
   for (const { policy, missing } of activity.unmet) {
     if ((policy.activation.scope ?? agent.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
-    addViolation(violations, violation(policy.mode, 'EXTENSION_DEPENDENCY_MISSING', policy.name, 'requires', `header ${request.headerName}`, `must also name ${missing.uri}, which the extension ${policy.uri} requires`, policy.uri))
+    addViolation(violations, violation({
+      mode: policy.mode,
+      reason: 'EXTENSION_DEPENDENCY_MISSING',
+      extension: policy.name,
+      uri: policy.uri,
+      rule: 'requires',
+      path: `header ${request.headerName}`,
+      message: `must also name ${missing.uri}, which the extension ${policy.uri} requires`
+    }))
   }
 }
 
 /** Violation for data of an inactive extension. Without the extension, no code that knows this data would check it. */
 function inactive (request: DecisionRequest, policy: CompiledPolicy, path: string): Violation {
   const { signals } = policy.activation
-  const remedy = signals === null || signals.has('header') ? `send the header "${request.headerName}: ${policy.uri}"` : `list ${policy.uri} in the message's extensions`
-  return violation(policy.mode, 'EXTENSION_SUPPORT_REQUIRED', policy.name, INACTIVE, path, `belongs to the extension ${policy.uri}, which the request does not activate; ${remedy}, or leave it out`, policy.uri)
+  const remedy =
+    signals === null || signals.has('header')
+      ? `send the header "${request.headerName}: ${policy.uri}"`
+      : `list ${policy.uri} in the message's extensions`
+  return violation({
+    mode: policy.mode,
+    reason: 'EXTENSION_SUPPORT_REQUIRED',
+    extension: policy.name,
+    uri: policy.uri,
+    rule: INACTIVE,
+    path,
+    message: `belongs to the extension ${policy.uri}, which the request does not activate; ${remedy}, or leave it out`
+  })
 }
 
 /** URIs to request from the agent. Unlisted URIs are requested by the client, but neither the card nor a policy knows them. */
-function outboundOf (request: DecisionRequest, injected: readonly string[], policy: AgentPolicy, violations: Violation[]): readonly string[] {
+function outboundOf (
+  request: DecisionRequest,
+  injected: readonly string[],
+  policy: AgentPolicy,
+  violations: Violation[]
+): readonly string[] {
   const requested = policy.names.canonicalize(request.requested)
   let unlisted = false
   for (let i = 0; i < requested.length; i++) {
@@ -172,7 +276,16 @@ function outboundOf (request: DecisionRequest, injected: readonly string[], poli
   }
   if (!unlisted || policy.unlisted === 'forward') return injected.length === 0 ? requested : [...requested, ...injected]
   if (policy.unlisted === 'reject') {
-    violations.push(violation(policy.mode, 'EXTENSION_NOT_ALLOWED', GATEWAY, 'unlisted', `header ${request.headerName}`, unlistedMessage(policy)))
+    violations.push(
+      violation({
+        mode: policy.mode,
+        reason: 'EXTENSION_NOT_ALLOWED',
+        extension: GATEWAY,
+        rule: 'unlisted',
+        path: `header ${request.headerName}`,
+        message: unlistedMessage(policy)
+      })
+    )
     return [...requested, ...injected]
   }
   const kept = policy.mode === 'observe' ? requested : requested.filter(uri => policy.labels.has(uri))
@@ -181,7 +294,7 @@ function outboundOf (request: DecisionRequest, injected: readonly string[], poli
 
 function unlistedMessage (policy: AgentPolicy): string {
   const listed = policy.declared.length === 0 ? 'this agent lists none' : `this agent lists ${policy.declared.join(', ')}`
-  return `asks for an extension that this agent does not list; ${listed}`
+  return `requests an extension that this agent does not list; ${listed}`
 }
 
 function notAsked (policy: AgentPolicy, requested: readonly string[]): readonly string[] {

@@ -1,6 +1,7 @@
 /** Adds data of the platform to requests in which an extension is active. */
-import { isObject, memberPath } from '../../a2a/fields.js'
+import { memberPath } from '../../a2a/fields.js'
 import type { InjectionConfig, Mode } from '../../config/model/model.js'
+import { isObject } from '../../wire/json/object.js'
 import type { JsonPath } from '../../wire/json/edit.js'
 import type { CompiledInjection, CompiledPolicy } from '../compile/compiled.js'
 import { compileCondition } from '../compile/condition.js'
@@ -18,7 +19,11 @@ import { addViolation, violation } from '../violation.js'
 export const INJECT = 'inject'
 
 /** @param secretOf JSON text of a secret */
-export function compileInjection (config: InjectionConfig, context: SelectContext, secretOf: (config: InjectionConfig) => string): CompiledInjection {
+export function compileInjection (
+  config: InjectionConfig,
+  context: SelectContext,
+  secretOf: (config: InjectionConfig) => string
+): CompiledInjection {
   const [first = config.metadata, ...others] = compileName(config.metadata, context.uris).map(name => name.literal ?? config.metadata)
   return {
     place: config.in ?? 'message',
@@ -52,7 +57,15 @@ function injectOne (policy: CompiledPolicy, injection: CompiledInjection, holder
   const by = { policy, rule: INJECT }
   const { metadata } = holder
   const report = (mode: Mode, path: string, message: string): void => {
-    addViolation(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy.name, INJECT, path, message, policy.uri))
+    addViolation(violations, violation({
+      mode,
+      reason: 'EXTENSION_DATA_INVALID',
+      extension: policy.name,
+      uri: policy.uri,
+      rule: INJECT,
+      path,
+      message
+    }))
   }
   if (metadata !== undefined && metadata !== null && !isObject(metadata)) return report(policy.mode, holder.path, 'must be an object')
   const sent = isObject(metadata) ? names.filter(name => Object.hasOwn(metadata, name)) : []
@@ -61,10 +74,12 @@ function injectOne (policy: CompiledPolicy, injection: CompiledInjection, holder
   if (first !== undefined) {
     if (existing === 'keep') return
     if (existing === 'reject') return report(policy.mode, path, 'is supplied by the platform; leave it out')
-    if (policy.mode === 'observe') return report('observe', path, 'would be replaced by what the platform supplies')
+    if (policy.mode === 'observe') return report('observe', path, 'would be replaced with the value that the platform supplies')
     if (edits.verbatim !== null) return conflict(edits.verbatim, by, path, violations)
   }
-  if (edits.verbatim !== null) return report('observe', path, `is not added: the extension ${edits.verbatim.uri} has the request forwarded as it was sent`)
+  if (edits.verbatim !== null) {
+    return report('observe', path, `is not added: the extension ${edits.verbatim.uri} requires that the request is forwarded unchanged`)
+  }
   const at: JsonPath = holder.steps()
   for (const name of sent) edits.remove([...at, name], by)
   edits.set([...at, names[0]], value, by)

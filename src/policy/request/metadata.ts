@@ -1,6 +1,7 @@
 /** The objects that carry metadata. */
 import type { Fields } from '../../a2a/fields.js'
-import { memberPath, own } from '../../a2a/fields.js'
+import { memberPath } from '../../a2a/fields.js'
+import { own } from '../../wire/json/object.js'
 import type { JsonPath } from '../../wire/json/edit.js'
 import { partSteps } from '../selectors/part.js'
 import type { MetadataPlace } from '../../config/model/model.js'
@@ -24,9 +25,17 @@ export function requestHolders ({ call, message }: RequestSubject, places: reado
       const path = call.request?.path ?? ''
       const root = (): JsonPath => path === '' ? [] : [path]
       if (call.view !== null) found.push(new FieldsHolder(call.view.fields, root))
-      else found.push({ path: memberPath(path, 'metadata'), metadata: call.request === null ? undefined : own(call.request.object, 'metadata'), steps: () => [...root(), 'metadata'] })
+      else {
+        found.push({
+          path: memberPath(path, 'metadata'),
+          metadata: call.request === null ? undefined : own(call.request.object, 'metadata'),
+          steps: () => [...root(), 'metadata']
+        })
+      }
     }
-    if (place === 'part' && message !== null) for (const part of message.parts) found.push(new FieldsHolder(part.fields, () => partSteps(message, part)))
+    if (place === 'part' && message !== null) {
+      for (const part of message.parts) found.push(new FieldsHolder(part.fields, () => partSteps(message, part)))
+    }
   }
   return found
 }

@@ -1,9 +1,9 @@
 /**
  * Checks the additions of extensions to the operations of A2A, JSON-RPC methods and HTTP routes: who may call them, and with which data.
  */
-import type { Call } from '../../a2a/message/call.js'
 import type { MethodConfig } from '../../config/model/model.js'
 import type { CompiledAddition, PolicyActivity } from '../compile/compiled.js'
+import type { DecisionRequest } from './decision.js'
 import type { Violation } from '../violation.js'
 import { isFull, addViolation, violation } from '../violation.js'
 
@@ -12,24 +12,80 @@ export function isOffered (need: MethodConfig['need'], declared: boolean): boole
   return declared || need === 'none'
 }
 
-export function checkAddition (added: CompiledAddition, call: Call, activity: readonly PolicyActivity[], missing: readonly string[], headerName: string, violations: Violation[]): void {
+export function checkAddition (
+  added: CompiledAddition,
+  { call, headerName }: DecisionRequest,
+  activity: readonly PolicyActivity[],
+  missing: readonly string[],
+  violations: Violation[]
+): void {
   const { kind, policy, uri, mode } = added
   const active = activity.some(one => one.policy.uri === uri && one.active)
   if (added.needsActive && !active && !missing.includes(uri)) {
-    addViolation(violations, violation(mode, 'EXTENSION_SUPPORT_REQUIRED', policy, kind, `header ${headerName}`, `must name the extension ${uri}, which the ${kind} belongs to`, uri))
+    addViolation(
+      violations,
+      violation({
+        mode,
+        reason: 'EXTENSION_SUPPORT_REQUIRED',
+        extension: policy,
+        uri,
+        rule: kind,
+        path: `header ${headerName}`,
+        message: `must name the extension ${uri}, which the ${kind} belongs to`
+      })
+    )
   }
   const found = added.schema?.find(NO_CAPTURES) ?? null
   if (found === null) return
-  const { rule, place, value } = kind === 'method' ? { rule: 'method-params', place: 'params', value: call.request?.object } : { rule: 'route-body', place: 'body', value: call.extensionBody }
+  const { rule, place, value } =
+    kind === 'method'
+      ? { rule: 'method-params', place: 'params', value: call.request?.object }
+      : { rule: 'route-body', place: 'body', value: call.extensionBody }
   if (!found.entry.usable) {
-    addViolation(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', policy, rule, place, `cannot be accepted: the schema of the ${kind} is unusable`, uri, 'SCHEMA_UNUSABLE'))
+    addViolation(
+      violations,
+      violation({
+        mode,
+        reason: 'CONTENT_TYPE_NOT_SUPPORTED',
+        extension: policy,
+        uri,
+        rule,
+        path: place,
+        message: `cannot be accepted: the schema of the ${kind} is unusable`,
+        customReason: 'SCHEMA_UNUSABLE'
+      })
+    )
     return
   }
   // Most keywords accept a missing value. A method without params is validated as a method with empty params.
-  if (kind === 'route' && value === undefined) return addViolation(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, place, 'is required; send JSON', uri))
+  if (kind === 'route' && value === undefined) {
+    return addViolation(
+      violations,
+      violation({
+        mode,
+        reason: 'EXTENSION_DATA_INVALID',
+        extension: policy,
+        uri,
+        rule,
+        path: place,
+        message: 'is required; send JSON'
+      })
+    )
+  }
   for (const problem of found.entry.schema.validate(value) ?? (value === undefined ? found.entry.schema.validate(NO_PARAMS) : null) ?? []) {
     if (isFull(violations, mode)) return
-    addViolation(violations, violation(mode, 'EXTENSION_DATA_INVALID', policy, rule, pathOf(kind, problem.path), `${problem.message} (the schema of the ${kind})`, uri))
+    addViolation(
+      violations,
+      violation({
+        mode,
+        reason: 'EXTENSION_DATA_INVALID',
+        extension: policy,
+        uri,
+        rule,
+        path: pathOf(kind, problem.path),
+        message: `${problem.message} (the schema of the ${kind})`
+      })
+    )
   }
 }
 

@@ -42,8 +42,18 @@ export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { messa
   step(message.parts.length)
   for (const part of message.parts) {
     if (!part.isData || claims.some(one => one.claims(part))) continue
-    const declared = claims.length === 0 ? 'none of them describes data' : `tag it as one of them says: ${claims.map(one => one.words).join(', ')}`
-    addViolation(violations, violation(mode, 'CONTENT_TYPE_NOT_SUPPORTED', GATEWAY, 'untagged-data', part.dataPath, `is data of none of this agent's extensions; ${declared}`))
+    const declared =
+      claims.length === 0
+        ? 'none of them describes data'
+        : `tag it as one of these extensions requires: ${claims.map(one => one.words).join(', ')}`
+    addViolation(violations, violation({
+      mode,
+      reason: 'CONTENT_TYPE_NOT_SUPPORTED',
+      extension: GATEWAY,
+      rule: 'untagged-data',
+      path: part.dataPath,
+      message: `belongs to none of this agent's extensions; ${declared}`
+    }))
   }
 }
 

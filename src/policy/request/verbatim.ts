@@ -12,17 +12,47 @@ export function verbatimFor (subject: RequestSubject, requested: readonly string
 }
 
 export function notInjected (request: DecisionRequest, uri: string, verbatim: CompiledPolicy, policy: AgentPolicy): Violation {
-  return violation('observe', 'EXTENSION_CONFLICT', policy.labels.get(uri) ?? uri, 'not-injected', `header ${request.headerName}`, `does not name ${uri}, and the gateway does not add it: the extension ${verbatim.uri} has the request forwarded as it was sent`, uri)
+  return violation({
+    mode: 'observe',
+    reason: 'EXTENSION_CONFLICT',
+    extension: policy.labels.get(uri) ?? uri,
+    uri,
+    rule: 'not-injected',
+    path: `header ${request.headerName}`,
+    message: `does not name ${uri}, and the gateway does not add it: the extension ${verbatim.uri} requires that the request is forwarded unchanged`
+  })
 }
 
 /** Forwards the client's own headers, and records a violation when an extension in them would have to be removed. */
-export function outboundAsSent (request: DecisionRequest, verbatim: CompiledPolicy, policy: AgentPolicy, violations: Violation[]): readonly string[] {
+export function outboundAsSent (
+  request: DecisionRequest,
+  verbatim: CompiledPolicy,
+  policy: AgentPolicy,
+  violations: Violation[]
+): readonly string[] {
   const { requested, headerName } = request
   if (policy.unlisted !== 'forward' && requested.some(uri => !policy.labels.has(uri))) {
     const listed = policy.declared.join(', ')
-    addViolation(violations, policy.unlisted === 'reject'
-      ? violation(policy.mode, 'EXTENSION_NOT_ALLOWED', GATEWAY, 'unlisted', `header ${headerName}`, `asks for an extension that this agent does not list; this agent lists ${listed}`)
-      : violation(policy.mode, 'EXTENSION_CONFLICT', GATEWAY, 'unlisted', `header ${headerName}`, `asks for an extension that this agent does not list, and the extension ${verbatim.uri} has the request forwarded as it was sent; this agent lists ${listed}`))
+    addViolation(
+      violations,
+      policy.unlisted === 'reject'
+        ? violation({
+          mode: policy.mode,
+          reason: 'EXTENSION_NOT_ALLOWED',
+          extension: GATEWAY,
+          rule: 'unlisted',
+          path: `header ${headerName}`,
+          message: `requests an extension that this agent does not list; this agent lists ${listed}`
+        })
+        : violation({
+          mode: policy.mode,
+          reason: 'EXTENSION_CONFLICT',
+          extension: GATEWAY,
+          rule: 'unlisted',
+          path: `header ${headerName}`,
+          message: `requests an extension that this agent does not list, and the extension ${verbatim.uri} requires that the request is forwarded unchanged; this agent lists ${listed}`
+        })
+    )
   }
   return requested
 }

@@ -11,7 +11,12 @@ const MAX_STRANGERS = 64
  * gateway requested and does not expose. When a policy verifies a URI, it must also be requested and declared.
  * @param requested URIs as the client requested them
  */
-export function shownOf (policy: AgentPolicy, requested: readonly string[], injected: readonly string[], header: readonly string[]): string[] {
+export function shownOf (
+  policy: AgentPolicy,
+  requested: readonly string[],
+  injected: readonly string[],
+  header: readonly string[]
+): string[] {
   const { names, hidden, echoes, declared } = policy
   const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
   return header.filter((uri, i) => {
@@ -27,7 +32,12 @@ export function shownOf (policy: AgentPolicy, requested: readonly string[], inje
  * @param active URIs that are active in the request. An extension that is active because of its data, or always, is not unexpected
  * @param seen URIs that the response proves, in any spelling
  */
-export function activationReportOf ({ names }: AgentPolicy, outbound: readonly string[], active: readonly string[], seen: Iterable<string>): ActivationReport {
+export function activationReportOf (
+  { names }: AgentPolicy,
+  outbound: readonly string[],
+  active: readonly string[],
+  seen: Iterable<string>
+): ActivationReport {
   const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
   const proven = new Set<string>()
   for (const uri of seen) proven.add(spell(uri))
@@ -57,7 +67,10 @@ export class Activations {
     this.policy = policy
     this.decision = decision
     this.requested = requested
-    this.open = decision.outbound.length === 0 ? NOTHING : new Set(decision.outbound.filter(uri => policy.labels.has(uri)).map(uri => this.spelled(uri)))
+    this.open =
+      decision.outbound.length === 0
+        ? NOTHING
+        : new Set(decision.outbound.filter(uri => policy.labels.has(uri)).map(uri => this.spelled(uri)))
     this.awaited = policy.echoes.size === 0 ? NOTHING : new Set([...this.open].filter(uri => this.provable(uri)))
   }
 

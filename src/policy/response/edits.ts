@@ -46,7 +46,17 @@ export class ResponseEdits {
     for (const one of removals) {
       const path = kept.size === 0 ? undefined : kept.get(keyOf(one.path))
       if (path === undefined) this.settled.push(one)
-      else addViolation(violations, violation('observe', 'INVALID_AGENT_RESPONSE', one.policy.name, one.rule, path, 'was to be removed and stays: no part would be left', one.policy.uri))
+      else {
+        addViolation(violations, violation({
+          mode: 'observe',
+          reason: 'INVALID_AGENT_RESPONSE',
+          extension: one.policy.name,
+          uri: one.policy.uri,
+          rule: one.rule,
+          path,
+          message: 'should be removed, but stays: no part would be left'
+        }))
+      }
     }
   }
 }

@@ -31,12 +31,22 @@ export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null
   if (!policy.reads || (!policy.evaluates && decision.outbound.length === 0) || !hasResults(operation)) return null
   const activations = new Activations(policy, decision, requested)
   const works = workOf(context, activations.sought)
-  const says = works.some(one => !one.idle) || activations.sought || policy.echoes.size > 0 || (decision.memory !== null && remembersOf(operation))
+  const says =
+    works.some(one => !one.idle) || activations.sought || policy.echoes.size > 0 || (decision.memory !== null && remembersOf(operation))
   return says ? new PolicyResponseEvaluator(context, works, activations) : null
 }
 
 const NONE: readonly never[] = []
-const FORWARD: ResponseDecision = { rejection: null, violations: NONE, edits: NONE, edited: NONE, annotations: NONE, attributes: NONE, measures: NONE, remember: null }
+const FORWARD: ResponseDecision = {
+  rejection: null,
+  violations: NONE,
+  edits: NONE,
+  edited: NONE,
+  annotations: NONE,
+  attributes: NONE,
+  measures: NONE,
+  remember: null
+}
 
 /** The field name, and the escape that JSON may use for any of its letters. */
 const LIST = Buffer.from('extensions')
@@ -59,7 +69,9 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private taskId: string | null
   /** The last result of the response so far. It is kept only when a rule needs it. */
   private readonly evaluatesLast: boolean
-  private last: { readonly subject: ResultSubject, readonly evaluated: readonly Work[], readonly inexact: InexactNumbers | null } | null = null
+  private last: { readonly subject: ResultSubject; readonly evaluated: readonly Work[]; readonly inexact: InexactNumbers | null } | null =
+    null
+
   private first = true
   /** True when the memory is bound to its task. */
   private recalls = false
@@ -110,7 +122,9 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     if (read === null) return outcome.decision(null)
     const { results } = read.view
     const done = this.withinSteps(read.inexact, outcome, () => {
-      for (let i = 0; i < results.length; i++) this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', read.inexact, outcome)
+      for (let i = 0; i < results.length; i++) {
+        this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', read.inexact, outcome)
+      }
     })
     return outcome.decision(done ? this.memory : null)
   }
@@ -129,7 +143,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     this.last = null
     const outcome = new EvaluationOutcome(null)
     this.withinSteps(inexact, outcome, () => {
-      for (const { state, responses } of evaluated) runResponseRules(state.policy, responses, subject, 'afterwards', outcome, this.context.tracer)
+      for (const work of evaluated) runResponseRules(work, subject, 'afterwards', outcome, this.context.tracer)
     })
     return outcome.decision(null)
   }
@@ -148,7 +162,11 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   }
 
   /** @returns null when there is nothing to evaluate: the bytes are not a response, or the response is an error */
-  private read (bytes: Buffer, stream: boolean, violations: Violation[]): { readonly view: ResponseView, readonly inexact: InexactNumbers | null } | null {
+  private read (
+    bytes: Buffer,
+    stream: boolean,
+    violations: Violation[]
+  ): { readonly view: ResponseView; readonly inexact: InexactNumbers | null } | null {
     const { limits, binding, version, operation, id } = this.context
     const mode = this.enforces ? 'enforce' : 'observe'
     const parsed = parseStrict(bytes, limits)
@@ -178,13 +196,16 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
       const evidence = found[0]?.typePath ?? found[0]?.path ?? null
       if (evidence !== null) this.activations.see(policy.uri)
       if (work.idle) continue
-      if (work.strips) this.strip(work, past === null ? found : [...found, ...ownedIn(work, past)], past === null ? [subject] : [subject, past], outcome)
+      if (work.strips) {
+        this.strip(work, past === null ? found : [...found, ...ownedIn(work, past)], past === null ? [subject] : [subject, past], outcome)
+      }
       if (work.responses.redact.length > 0) redactHistory(policy, work.responses, subject, outcome)
       const isEvaluated = isResponseEvaluated(work, evidence)
       tracer?.responsePolicy?.(policy, view, evidence, isEvaluated)
       if (!isEvaluated) continue
       evaluated.push(work)
-      evaluateResult(work, subject, position, memory, outcome, tracer)
+      runResponseRules(work, subject, position, outcome, tracer)
+      evaluateTask(work, subject, memory, outcome)
     }
     // An ambiguous history is a fault: the wrong part of it could be removed.
     for (const problem of view.pastProblems) noteFault('answer-fields', this.enforces ? 'enforce' : 'observe', problem, outcome.violations)
@@ -217,7 +238,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     if (!this.recalls) {
       this.recalls = true
       const { recall } = this.context
-      const taskId = this.taskId ??= view.taskId
+      const taskId = (this.taskId ??= view.taskId)
       if (recall !== undefined) this.memory.recallBy(() => recall(taskId))
     }
     return view.taskId === this.taskId ? this.memory : null
@@ -237,12 +258,28 @@ function ownedIn ({ responses, strips }: Work, subject: ResultSubject): readonly
 function stripInactive ({ state: { policy }, responses }: Work, found: readonly Selected[], { violations, edits }: Findings): void {
   const path = found[0]?.path
   if (path === undefined) return
-  addViolation(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, INACTIVE, path, `belongs to the extension ${policy.uri}, which the client did not activate, and is ${responses.acts ? 'removed' : 'to be removed'}`, policy.uri))
+  addViolation(
+    violations,
+    violation({
+      mode: 'observe',
+      reason: 'INVALID_AGENT_RESPONSE',
+      extension: policy.name,
+      uri: policy.uri,
+      rule: INACTIVE,
+      path,
+      message: `belongs to the extension ${policy.uri}, which the client did not activate, and is ${responses.acts ? 'removed' : 'to be removed'}`
+    })
+  )
   if (responses.acts) for (const { at } of found) edits?.remove(at, policy, INACTIVE)
 }
 
-function evaluateResult ({ state: { policy }, responses }: Work, subject: ResultSubject, position: ResultPosition, memory: TaskMemory | null, outcome: EvaluationOutcome, tracer: ResponseContext['tracer']): void {
-  runResponseRules(policy, responses, subject, position, outcome, tracer)
+/** Checks and observes what a policy follows through the task. */
+function evaluateTask (
+  { state: { policy }, responses }: Work,
+  subject: ResultSubject,
+  memory: TaskMemory | null,
+  outcome: EvaluationOutcome
+): void {
   if (memory !== null) {
     if (policy.state !== null) checkTaskState(policy, subject, 'response', memory, outcome.violations)
     if (policy.correlations.length > 0) correlate(policy, subject, 'response', memory, outcome.violations)

@@ -1,15 +1,15 @@
 /** `redact`: removes secrets that clients sent earlier from a task's history. */
-import { isObject, memberPath } from '../../a2a/fields.js'
-import type { JsonPath } from '../../wire/json/edit.js'
+import { memberPath } from '../../a2a/fields.js'
+import { isObject } from '../../wire/json/object.js'
 import type { CompiledResponses, CompiledPolicy, CompiledRedaction } from '../compile/compiled.js'
 import { step as charge } from '../../jsonschema/evaluation.js'
 import { matchingKeys } from '../compile/glob.js'
-import { keysOf } from '../../jsonschema/keywords.js'
 import type { Holder } from '../request/metadata.js'
 import { FieldsHolder } from '../request/metadata.js'
 import type { ResultSubject } from './result-subject.js'
 import type { Findings } from './rules.js'
-import { descendPath, NAME_LIMIT, step } from '../selectors/kit.js'
+import type { Place } from '../selectors/kit.js'
+import { collect, NAME_LIMIT } from '../selectors/kit.js'
 import { partSteps } from '../selectors/part.js'
 import { addViolation, violation } from '../violation.js'
 
@@ -17,9 +17,17 @@ import { addViolation, violation } from '../violation.js'
 const REDACT = 'redact'
 
 /** Removes the secrets. When the policy only observes, one violation reports that there is something to redact. */
-export function redactHistory (policy: CompiledPolicy, responses: CompiledResponses, subject: ResultSubject, { violations, edits }: Findings): void {
+export function redactHistory (
+  policy: CompiledPolicy,
+  responses: CompiledResponses,
+  subject: ResultSubject,
+  { violations, edits }: Findings
+): void {
   for (const content of subject.result.history) {
-    const holders = [new FieldsHolder(content.fields, () => content.steps), ...content.parts.map(part => new FieldsHolder(part.fields, () => partSteps(content, part)))]
+    const holders = [
+      new FieldsHolder(content.fields, () => content.steps),
+      ...content.parts.map(part => new FieldsHolder(part.fields, () => partSteps(content, part)))
+    ]
     for (const holder of holders) {
       for (const redaction of responses.redact) {
         for (const { at, path } of placesOf(redaction, holder)) {
@@ -27,7 +35,18 @@ export function redactHistory (policy: CompiledPolicy, responses: CompiledRespon
             edits.remove(at, policy, REDACT)
             continue
           }
-          addViolation(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, REDACT, path, 'is to be removed: the history shows it again', policy.uri))
+          addViolation(
+            violations,
+            violation({
+              mode: 'observe',
+              reason: 'INVALID_AGENT_RESPONSE',
+              extension: policy.name,
+              uri: policy.uri,
+              rule: REDACT,
+              path,
+              message: 'should be removed: the history repeats it'
+            })
+          )
           return
         }
       }
@@ -35,25 +54,17 @@ export function redactHistory (policy: CompiledPolicy, responses: CompiledRespon
   }
 }
 
-interface Found { readonly at: JsonPath, readonly path: string }
-
-function placesOf ({ names, steps }: CompiledRedaction, holder: Holder): Found[] {
+function placesOf ({ names, steps }: CompiledRedaction, holder: Holder): readonly Place[] {
   charge(1)
   const { metadata } = holder
   if (!isObject(metadata)) return []
-  return matchingKeys(metadata, names).flatMap(({ key, exact }) => below(metadata[key], steps, { at: [...holder.steps(), key], path: memberPath(holder.path, key, exact ? NAME_LIMIT : undefined) }))
-}
-
-/** `*` represents every item or member. */
-function below (value: unknown, steps: readonly string[], found: Found): Found[] {
-  charge(1)
-  const [name, ...rest] = steps
-  if (name === undefined) return [found]
-  if (typeof value !== 'object' || value === null) return []
-  const keys = name === '*' ? keysOf(value) : [name]
-  return keys.flatMap(key => {
-    const inner = step(value, key)
-    if (inner === undefined) return []
-    return below(inner, rest, { at: [...found.at, Array.isArray(value) ? Number(key) : key], path: name === '*' && !Array.isArray(value) ? memberPath(found.path, key) : descendPath(found.path, [key]) })
-  })
+  const found: Place[] = []
+  for (const { key, exact } of matchingKeys(metadata, names)) {
+    collect(
+      { path: memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), value: metadata[key], at: [...holder.steps(), key] },
+      steps,
+      found
+    )
+  }
+  return found
 }

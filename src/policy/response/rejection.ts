@@ -7,15 +7,23 @@ import type { Violation } from '../violation.js'
 import { GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
 
 /** Records that the bytes are not a valid response, or that clients might read the response differently. */
-export function noteFault (rule: 'answer-json' | 'answer-envelope' | 'answer-fields' | 'answer-steps', mode: Mode, { path, message }: FieldProblem, violations: Violation[]): void {
-  addViolation(violations, violation(mode, 'INVALID_AGENT_RESPONSE', GATEWAY, rule, path === '' ? BODY : path, message))
+export function noteFault (
+  rule: 'answer-json' | 'answer-envelope' | 'answer-fields' | 'answer-steps',
+  mode: Mode,
+  { path, message }: FieldProblem,
+  violations: Violation[]
+): void {
+  addViolation(
+    violations,
+    violation({ mode, reason: 'INVALID_AGENT_RESPONSE', extension: GATEWAY, rule, path: path === '' ? BODY : path, message })
+  )
 }
 
 /** @returns null when nothing is enforced */
 export function responseRejection (violations: readonly Violation[]): Rejection | null {
   const rejection = rejectionOf(violations)
   if (rejection === null) return null
-  const what = rejection.rule.startsWith(`${GATEWAY}/`) ? 'cannot be read reliably' : `breaks the rule "${rejection.rule}"`
+  const what = rejection.rule.startsWith(`${GATEWAY}/`) ? 'cannot be read reliably' : `violates the rule "${rejection.rule}"`
   // The client cannot fix the response, whatever class of error the policy names.
-  return { ...rejection, reason: 'INVALID_AGENT_RESPONSE', message: `The agent's answer ${what}: ${rejection.message}` }
+  return { ...rejection, reason: 'INVALID_AGENT_RESPONSE', message: `The agent's response ${what}: ${rejection.message}` }
 }

@@ -1,5 +1,5 @@
 /** One result of a response, as rules see it. */
-import type { JsonObject } from '../../a2a/fields.js'
+import type { JsonObject } from '../../wire/json/object.js'
 import type { ContentView } from '../../a2a/message/message.js'
 import { normaliseResult } from '../../a2a/message/normalise-result.js'
 import type { Operation } from '../../a2a/operations.js'

@@ -1,10 +1,11 @@
 /** Runs one policy's response rules over one result of a response. No extension has code of its own. */
 import type { Mode } from '../../config/model/model.js'
-import type { CompiledResponses, CompiledPolicy, CompiledResponseRule } from '../compile/compiled.js'
+import type { CompiledResponses, CompiledResponseRule } from '../compile/compiled.js'
 import { unevaluated } from '../../jsonschema/evaluation.js'
 import type { ResultSubject } from './result-subject.js'
 import type { ResponseEdits } from './edits.js'
-import { broken, checkOne, fault } from '../rule-check.js'
+import type { Work } from './scope.js'
+import { broken, checkOne, countProblem, fault } from '../rule-check.js'
 import { BODY, isMeantBy } from '../selectors/response.js'
 import type { Selected } from '../selectors/kit.js'
 import type { Tracer } from '../trace.js'
@@ -25,7 +26,17 @@ export interface Findings {
  */
 export type ResultPosition = 'within' | 'last' | 'afterwards'
 
-export function runResponseRules (policy: CompiledPolicy, responses: CompiledResponses, subject: ResultSubject, position: ResultPosition, findings: Findings, tracer: Tracer | null): void {
+export function runResponseRules (
+  work: Work,
+  subject: ResultSubject,
+  position: ResultPosition,
+  findings: Findings,
+  tracer: Tracer | null
+): void {
+  const {
+    state: { policy },
+    responses
+  } = work
   for (const rule of responses.rules) {
     if ((rule.event === 'last') !== (position === 'afterwards') && !(position === 'last' && rule.event === 'last')) continue
     const why = whySkipped(rule, responses, subject, findings.violations)
@@ -34,21 +45,27 @@ export function runResponseRules (policy: CompiledPolicy, responses: CompiledRes
       continue
     }
     const before = findings.violations.length
-    const selected = selectedBy(policy, responses, rule, subject, findings)
-    const holds = selected !== null && evaluate(policy, responses, rule, subject, selected, findings)
+    const selected = selectedBy(work, rule, subject, findings)
+    const holds = selected !== null && evaluate(work, rule, subject, selected, findings)
     if (!holds && rule.verdict === 'annotate' && matters(rule, responses, subject)) findings.annotations.add(`${policy.name}/${rule.id}`)
     tracer?.responseRule?.(policy, rule, subject.result, { selected: selected?.length ?? 0, found: findings.violations.slice(before) })
   }
 }
 
 /** @returns null when the selection takes too many steps. This breaks the rule: the data that a strip rule must remove would stay */
-function selectedBy (policy: CompiledPolicy, responses: CompiledResponses, rule: CompiledResponseRule, subject: ResultSubject, { violations }: Findings): readonly Selected[] | null {
+function selectedBy (
+  { state: { policy }, responses }: Work,
+  rule: CompiledResponseRule,
+  subject: ResultSubject,
+  { violations }: Findings
+): readonly Selected[] | null {
   try {
     return rule.select.select(subject)
   } catch (error) {
     const problem = unevaluated(error)
     if (problem === null) throw error
-    fault(policy, rule, rule.verdict === 'strip' && responses.acts ? 'enforce' : modeFor(rule, subject), 'invalid', subject.result.path === '' ? BODY : subject.result.path, problem, violations)
+    const mode = rule.verdict === 'strip' && responses.acts ? 'enforce' : modeFor(rule, subject)
+    fault({ policy, rule, mode, errorClass: 'invalid', path: placeOf(subject), message: problem }, violations)
     return null
   }
 }
@@ -58,7 +75,12 @@ export function isFor ({ on }: CompiledResponseRule, operation: ResultSubject['o
   return on === null || on.has(operation)
 }
 
-function whySkipped (rule: CompiledResponseRule, responses: CompiledResponses, subject: ResultSubject, violations: readonly Violation[]): 'operation' | 'event' | 'condition' | 'bound' | null {
+function whySkipped (
+  rule: CompiledResponseRule,
+  responses: CompiledResponses,
+  subject: ResultSubject,
+  violations: readonly Violation[]
+): 'operation' | 'event' | 'condition' | 'bound' | null {
   if (!isFor(rule, subject.operation)) return 'operation'
   if (rule.event !== null && !isMeantBy(rule.event, subject)) return 'event'
   if (rule.condition !== null && !rule.condition(subject)) return 'condition'
@@ -80,14 +102,21 @@ function modeFor (rule: CompiledResponseRule, subject: ResultSubject): Mode {
 }
 
 /** @returns true when the rule holds */
-function evaluate (policy: CompiledPolicy, responses: CompiledResponses, rule: CompiledResponseRule, subject: ResultSubject, selected: readonly Selected[], findings: Findings): boolean {
+function evaluate (
+  { state: { policy }, responses }: Work,
+  rule: CompiledResponseRule,
+  subject: ResultSubject,
+  selected: readonly Selected[],
+  findings: Findings
+): boolean {
   const { violations, edits } = findings
   const mode = modeFor(rule, subject)
   const goesOn = matters(rule, responses, subject)
   const strips = goesOn && rule.verdict === 'strip'
-  const counted = !rule.holds(subject) || checkCount(policy, rule, mode, subject, selected, violations)
-  if (!counted && !strips) return false
-  let holds = counted
+  const problem = rule.holds(subject) ? countProblem(rule, subject, selected, placeOf(subject)) : null
+  if (problem !== null) broken({ policy, rule, mode, ...problem }, violations)
+  if (problem !== null && !strips) return false
+  let holds = problem === null
   for (let i = 0; i < selected.length; i++) {
     const one = selected[i] as Selected
     if (!goesOn && isFull(violations, mode)) return holds
@@ -95,21 +124,24 @@ function evaluate (policy: CompiledPolicy, responses: CompiledResponses, rule: C
     holds = false
     if (!strips) continue
     if (edits !== null && one.at.length > 0) edits.remove(one.at, policy, rule.id)
-    else addViolation(violations, violation('observe', 'INVALID_AGENT_RESPONSE', policy.name, rule.id, one.path, 'was to be removed and stays: it is the result itself, or was sent already', policy.uri))
+    else {
+      addViolation(
+        violations,
+        violation({
+          mode: 'observe',
+          reason: 'INVALID_AGENT_RESPONSE',
+          extension: policy.name,
+          uri: policy.uri,
+          rule: rule.id,
+          path: one.path,
+          message: 'should be removed, but stays: it is the result itself, or was sent already'
+        })
+      )
+    }
   }
   return holds
 }
 
-function checkCount (policy: CompiledPolicy, rule: CompiledResponseRule, mode: Mode, subject: ResultSubject, selected: readonly Selected[], violations: Violation[]): boolean {
-  const count = selected.length
-  if (count >= rule.min && count <= rule.max) return true
-  const place = subject.result.path === '' ? BODY : subject.result.path
-  if (count > rule.max) {
-    broken(policy, rule, mode, selected[rule.max]?.path ?? place, rule.max === 0 ? 'is not allowed here' : `is one too many: at most ${rule.max} allowed`, violations)
-  } else if (rule.select.missing !== null && rule.min === 1) {
-    broken(policy, rule, mode, rule.select.missing(subject), 'is required', violations)
-  } else {
-    broken(policy, rule, mode, place, `must hold at least ${rule.min} of what rule "${rule.id}" selects`, violations)
-  }
-  return false
+function placeOf ({ result }: ResultSubject): string {
+  return result.path === '' ? BODY : result.path
 }

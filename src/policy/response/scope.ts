@@ -9,7 +9,15 @@ import { isFor } from './rules.js'
  * Operations whose responses contain messages and tasks. Methods that no table knows are included: their responses are read when they look
  * like messages or tasks.
  */
-const RESPONDED: ReadonlySet<Operation> = new Set<Operation>(['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'Other'])
+const RESPONDED: ReadonlySet<Operation> = new Set<Operation>([
+  'SendMessage',
+  'SendStreamingMessage',
+  'GetTask',
+  'ListTasks',
+  'CancelTask',
+  'SubscribeToTask',
+  'Other'
+])
 
 export function hasResults (operation: Operation): boolean {
   return RESPONDED.has(operation)
@@ -48,7 +56,13 @@ export function workOf ({ policy, decision, operation }: ResponseContext, proves
   return works
 }
 
-function oneWork (state: PolicyActivity, responses: CompiledResponses, operation: Operation, decision: Decision, hidden: ReadonlySet<string>): Work {
+function oneWork (
+  state: PolicyActivity,
+  responses: CompiledResponses,
+  operation: Operation,
+  decision: Decision,
+  hidden: ReadonlySet<string>
+): Work {
   const { policy } = state
   const { acts } = responses
   const strips = responses.strips && responses.owned.length > 0 && !isActivatedByClient(state, decision, hidden)
@@ -57,7 +71,9 @@ function oneWork (state: PolicyActivity, responses: CompiledResponses, operation
   const remembers = canEvaluate && remembersOf(operation) && (policy.state !== null || policy.correlations.length > 0)
   const observes = canEvaluate && (responses.metrics.length > 0 || responses.attributes.length > 0)
   const redacts = responses.redact.length > 0
-  const rejectsByMemory = remembers && (policy.state?.mode.response === 'enforce' || policy.correlations.some(one => one.check.on === 'response' && one.mode === 'enforce'))
+  const rejectsByMemory =
+    remembers &&
+    (policy.state?.mode.response === 'enforce' || policy.correlations.some(one => one.check.on === 'response' && one.mode === 'enforce'))
   return {
     state,
     responses,
@@ -73,10 +89,17 @@ function oneWork (state: PolicyActivity, responses: CompiledResponses, operation
  * True when the client activated the extension. An extension that only the gateway requests, without exposing it, is not activated by the
  * client.
  */
-function isActivatedByClient ({ policy, active, evidence }: PolicyActivity, { injected, listed }: Decision, hidden: ReadonlySet<string>): boolean {
+function isActivatedByClient (
+  { policy, active, evidence }: PolicyActivity,
+  { injected, listed }: Decision,
+  hidden: ReadonlySet<string>
+): boolean {
   if (!active || !injected.includes(policy.uri) || !hidden.has(policy.uri)) return active
   const { signals } = policy.activation
-  return signals !== null && (signals.has('always') || (signals.has('listed') && listed.includes(policy.uri)) || (signals.has('evidence') && evidence !== null))
+  return (
+    signals !== null &&
+    (signals.has('always') || (signals.has('listed') && listed.includes(policy.uri)) || (signals.has('evidence') && evidence !== null))
+  )
 }
 
 /** True when the rules of a policy evaluate a result. The rules of an inactive extension also run when its data is present. */

@@ -1,7 +1,10 @@
 /** Shared by selectors of every kind. */
-import { isObject, memberPath } from '../../a2a/fields.js'
+import { memberPath } from '../../a2a/fields.js'
 import type { InlineSchema } from '../../config/model/model.js'
+import { step as charge } from '../../jsonschema/evaluation.js'
+import { keysOf } from '../../jsonschema/keyword-functions.js'
 import type { JsonPath } from '../../wire/json/edit.js'
+import { childOf } from '../../wire/json/pointer.js'
 import type { RequestSubject, Subject } from './subject.js'
 
 /** One value that a rule evaluates. */
@@ -53,12 +56,56 @@ export function plain (path: string, value: unknown, at: JsonPath, ambiguous: st
 
 const INDEX = /^(?:0|[1-9]\d{0,8})$/
 
-/** @returns undefined when the member does not exist */
-export function step (value: unknown, name: string): unknown {
-  if (Array.isArray(value)) return INDEX.test(name) ? (value[Number(name)] as unknown) : undefined
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+/** Takes one step in data of a client or an agent: only an index leads into a list, not `length`. */
+export function stepInto (value: unknown, name: string): unknown {
+  return Array.isArray(value) && !INDEX.test(name) ? undefined : childOf(value, name)
 }
 
+/** Returns the path of a value that need not exist. */
 export function descendPath (path: string, steps: readonly string[]): string {
   return steps.reduce((found, name) => INDEX.test(name) ? `${found}[${name}]` : memberPath(found, name, NAME_LIMIT), path)
+}
+
+/** @param limit maximum characters of a member's name, as for `memberPath` */
+export function childPath (path: string, parent: unknown, name: string, limit?: number): string {
+  return Array.isArray(parent) ? `${path}[${name}]` : memberPath(path, name, limit)
+}
+
+/** A value in a request or in a result. */
+export interface Place {
+  readonly path: string
+  readonly value: unknown
+  /** Keys from the root of the body. */
+  readonly at: JsonPath
+}
+
+/**
+ * Collects the values that a pointer of a policy leads to. `*` in the pointer represents any item or member. The data has chosen the names
+ * of these members, so their names are shortened in paths.
+ */
+export function collect (from: Place, steps: readonly string[], found: Place[], depth = 0): void {
+  charge(1)
+  const name = steps[depth]
+  if (name === undefined) {
+    found.push(from)
+    return
+  }
+  const { path, value, at } = from
+  const wild = name === '*'
+  if (wild && (typeof value !== 'object' || value === null)) return
+  for (const key of wild ? keysOf(value as object) : [name]) {
+    const child = stepInto(value, key)
+    if (child !== undefined) {
+      collect(
+        {
+          path: childPath(path, value, key, wild ? undefined : NAME_LIMIT),
+          value: child,
+          at: [...at, Array.isArray(value) ? Number(key) : key]
+        },
+        steps,
+        found,
+        depth + 1
+      )
+    }
+  }
 }

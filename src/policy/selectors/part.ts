@@ -1,9 +1,10 @@
 /** Selects parts by kind, media type, keys of their data and schema. */
 import type { ContentView, MediaTypePlace, PartView, StatedMediaType } from '../../a2a/message/message.js'
 import { statedTypes } from '../../a2a/message/message.js'
-import { isObject, memberPath } from '../../a2a/fields.js'
+import { memberPath } from '../../a2a/fields.js'
 import { normalisePart } from '../../a2a/message/normalise.js'
 import type { PartSelectorConfig } from '../../config/model/model.js'
+import { isObject } from '../../wire/json/object.js'
 import type { JsonPath } from '../../wire/json/edit.js'
 import type { MediaType, MediaTypePattern } from '../../wire/media-type.js'
 import { compileMediaTypePattern, parseMediaType } from '../../wire/media-type.js'
@@ -36,9 +37,18 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
         const { typePath, captures } = byType
         const at = located ? partSteps(content, part) : NOWHERE
         for (const value of values) {
-          found.push(value === null
-            ? { path: part.isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, at }
-            : { path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined), typePath, value: (part.data as Readonly<Record<string, unknown>>)[value.key], captures, ambiguous, at: located ? [...at, ...part.dataSteps, value.key] : NOWHERE })
+          found.push(
+            value === null
+              ? { path: part.isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, at }
+              : {
+                  path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined),
+                  typePath,
+                  value: (part.data as Readonly<Record<string, unknown>>)[value.key],
+                  captures,
+                  ambiguous,
+                  at: located ? [...at, ...part.dataSteps, value.key] : NOWHERE
+                }
+          )
         }
       }
     }
@@ -73,8 +83,12 @@ interface MatchedPart {
   readonly values: readonly ({ readonly key: string, readonly exact: boolean } | null)[]
 }
 
-function compileMatch ({ data, mediaType, dataKey, match }: PartSelectorConfig, context: SelectContext): (part: PartView) => MatchedPart | null {
-  const types = mediaType === undefined ? null : new TypeReader((typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern))
+function compileMatch (
+  { data, mediaType, dataKey, match }: PartSelectorConfig,
+  context: SelectContext
+): (part: PartView) => MatchedPart | null {
+  const types =
+    mediaType === undefined ? null : new TypeReader((typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern))
   const keys = dataKey === undefined ? null : [compileGlob(dataKey)]
   const matches = match === undefined ? null : context.matcher(match)
   return part => {
@@ -125,7 +139,9 @@ function byMediaType (part: PartView, types: TypeReader): Match | null {
     places.push(stated.place)
   }
   if (typePath === null) return null
-  if (ambiguous === null && disagree(statements)) ambiguous = `${statements.map(stated => stated.path).join(' and ')} state different media types`
+  if (ambiguous === null && disagree(statements)) {
+    ambiguous = `${statements.map(stated => stated.path).join(' and ')} state different media types`
+  }
   return { captures: captures ?? NO_CAPTURES, ambiguous, typePath, places, plainPlaces }
 }
 

@@ -1,9 +1,10 @@
 /** JSON Pointers into a request, by the field names of A2A 1.0. */
-import { isObject, isSameField, isSpelling, memberPath } from '../../a2a/fields.js'
+import { isSameField, isSpelling } from '../../a2a/fields.js'
 import { step as charge } from '../../jsonschema/evaluation.js'
+import { isObject } from '../../wire/json/object.js'
 import type { JsonPath } from '../../wire/json/edit.js'
-import type { Selected, Selector } from './kit.js'
-import { descendPath, NAME_LIMIT, NOWHERE, plain, step } from './kit.js'
+import type { Place, Selected, Selector } from './kit.js'
+import { childPath, descendPath, NAME_LIMIT, NOWHERE, plain, stepInto } from './kit.js'
 import type { RequestSubject } from './subject.js'
 import { parsePointer } from '../../wire/json/pointer.js'
 
@@ -15,11 +16,11 @@ export function compilePointer (pointer: string, located: boolean): Selector {
     select: subject => {
       const { request, operation } = subject.call
       if (request === null) return []
-      const found: Selected[] = []
       const at: JsonPath = request.path === '' ? [] : [request.path]
       // Methods and routes of an extension have their own field names.
       const isProtocol = operation !== 'Other' && operation !== 'Extension'
-      walk(subject, steps, 0, { path: request.path, value: request.object, at, isProtocol, ambiguous: null }, located, found)
+      const found: Selected[] = []
+      walk({ subject, steps, located, found }, 0, { path: request.path, value: request.object, at, isProtocol, ambiguous: null })
       return found
     }
   }
@@ -28,17 +29,25 @@ export function compilePointer (pointer: string, located: boolean): Selector {
 /** Steps of a key that is compared with a field's name, in any spelling. */
 const KEY = 1
 
-interface Place {
-  readonly path: string
-  readonly value: unknown
-  readonly at: JsonPath
+interface FieldPlace extends Place {
   /** True when the members are fields of the protocol, which agents know by several names. False in the client's own data. */
   readonly isProtocol: boolean
   readonly ambiguous: string | null
 }
 
-/** Descends from one place, through every key that some agent treats as the name. */
-function walk (subject: RequestSubject, steps: readonly string[], depth: number, place: Place, located: boolean, found: Selected[]): void {
+interface Walk {
+  readonly subject: RequestSubject
+  readonly steps: readonly string[]
+  readonly located: boolean
+  readonly found: Selected[]
+}
+
+/**
+ * Descends from one place, through every key that some agent treats as the name.
+ * @param depth index of the next step
+ */
+function walk (all: Walk, depth: number, place: FieldPlace): void {
+  const { subject, steps, located, found } = all
   charge(1)
   const name = steps[depth]
   if (name === undefined) {
@@ -49,24 +58,31 @@ function walk (subject: RequestSubject, steps: readonly string[], depth: number,
   for (const keys of ways) {
     let { path, value, at } = place
     for (const key of keys) {
-      path = Array.isArray(value) ? `${path}[${key}]` : memberPath(path, key, NAME_LIMIT)
+      path = childPath(path, value, key, NAME_LIMIT)
       at = [...at, Array.isArray(value) ? Number(key) : key]
-      value = step(value, key)
+      value = stepInto(value, key)
     }
     if (value === undefined) continue
-    const ambiguity = ways.length > 1 || !(keys.length > 1 || Array.isArray(place.value) || isKnownKey(subject, place, name, keys[0] ?? name))
+    const ambiguity =
+      ways.length > 1 || !(keys.length > 1 || Array.isArray(place.value) || isKnownKey(subject, place, name, keys[0] ?? name))
     const ambiguous = place.ambiguous ?? (ambiguity ? `some agents read it as "${name}"; send only "${name}"` : null)
     const isMessage = value === subject.message?.fields.object
-    walk(subject, steps, depth + 1, { path, value, at, isProtocol: isMessage || (place.isProtocol && name !== 'metadata' && name !== 'data'), ambiguous }, located, found)
+    walk(all, depth + 1, {
+      path,
+      value,
+      at,
+      isProtocol: isMessage || (place.isProtocol && name !== 'metadata' && name !== 'data'),
+      ambiguous
+    })
   }
 }
 
-function isKnownKey (subject: RequestSubject, place: Place, name: string, key: string): boolean {
+function isKnownKey (subject: RequestSubject, place: FieldPlace, name: string, key: string): boolean {
   return !place.isProtocol || isSpelling(key, name) || readAs(subject, place.value, name)?.[0] === key
 }
 
 /** Returns the ways to the field. Each way is a list of keys, usually with one key. */
-function waysOf (subject: RequestSubject, { value, isProtocol }: Place, name: string): readonly (readonly string[])[] {
+function waysOf (subject: RequestSubject, { value, isProtocol }: FieldPlace, name: string): readonly (readonly string[])[] {
   const read = readAs(subject, value, name)
   if (read !== null) return [read]
   // No field of A2A has an underscore.

@@ -29,7 +29,10 @@ function compileEvent (event: NonNullable<ResponseSelectorConfig['event']>, loca
   return {
     needsMessage: false,
     missing: null,
-    select: subject => isMeantBy(event, subject) ? [plain(subject.result.path === '' ? BODY : subject.result.path, subject.normalised, located ? subject.result.steps : NOWHERE)] : []
+    select: subject =>
+      isMeantBy(event, subject)
+        ? [plain(subject.result.path === '' ? BODY : subject.result.path, subject.normalised, located ? subject.result.steps : NOWHERE)]
+        : []
   }
 }
 
@@ -54,7 +57,8 @@ const NOTHING: Selector = { needsMessage: true, missing: null, select: () => [] 
 export function compileBothSides (config: ResponseSelectorConfig, context: SelectContext): BothSides {
   const { part, metadata } = config
   return {
-    request: metadata !== undefined ? compileSelector({ metadata }, context) : part !== undefined ? compileSelector({ part }, context) : NOTHING,
+    request:
+      metadata !== undefined ? compileSelector({ metadata }, context) : part !== undefined ? compileSelector({ part }, context) : NOTHING,
     response: compileResponseSelector(config, context)
   }
 }

@@ -1,15 +1,16 @@
 /** Compiles selectors of the policy vocabulary to functions over a request or over one result of a response. */
-import { isObject, memberPath } from '../../a2a/fields.js'
+import { memberPath } from '../../a2a/fields.js'
 import type { MetadataSelectorConfig, SelectorConfig } from '../../config/model/model.js'
 import { isInexact, NOT_EXACT, step as charge } from '../../jsonschema/evaluation.js'
 import type { Glob } from '../compile/glob.js'
 import { compileName, matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
 import type { SelectContext, Selected, Selector } from './kit.js'
-import { descendPath, NAME_LIMIT, NOWHERE, plain, step } from './kit.js'
+import { descendPath, NAME_LIMIT, NOWHERE, plain, stepInto } from './kit.js'
 import { compilePart } from './part.js'
 import { compilePointer } from './pointer.js'
 import type { Subject } from './subject.js'
+import { isObject } from '../../wire/json/object.js'
 import { parsePointer } from '../../wire/json/pointer.js'
 
 /** @param located true if the selector must report the places of the values in the request, for edits */
@@ -24,13 +25,18 @@ export function compileMetadata (config: MetadataSelectorConfig, context: Select
   const places = config.in ?? ['message']
   const names = compileName(config.key, context.uris)
   const steps = config.path === undefined ? [] : parsePointer(config.path)
+  const sought = { names, steps, equals: config.equals, located }
   const only = places.length === 1 && places[0] !== 'part' ? names[0]?.literal ?? null : null
   return {
     needsMessage: !places.includes('params'),
-    missing: only === null ? null : subject => descendPath(memberPath(subject.holders(places)[0]?.path ?? subject.contents(MESSAGE)[0]?.path ?? '', only, NAME_LIMIT), steps),
+    missing:
+      only === null
+        ? null
+        : subject =>
+          descendPath(memberPath(subject.holders(places)[0]?.path ?? subject.contents(MESSAGE)[0]?.path ?? '', only, NAME_LIMIT), steps),
     select: subject => {
       const found: Selected[] = []
-      for (const holder of subject.holders(places)) selectMetadata(holder, names, steps, config.equals, located, found)
+      for (const holder of subject.holders(places)) selectMetadata(sought, holder, found)
       return found
     }
   }
@@ -41,7 +47,15 @@ const MESSAGE = ['message'] as const
 const HOLDER_STEPS = 1
 const FOUND_STEPS = 1
 
-function selectMetadata (holder: Holder, names: readonly Glob[], steps: readonly string[], equals: unknown, located: boolean, found: Selected[]): void {
+interface SoughtMetadata {
+  readonly names: readonly Glob[]
+  readonly steps: readonly string[]
+  /** Undefined for any value. */
+  readonly equals: unknown
+  readonly located: boolean
+}
+
+function selectMetadata ({ names, steps, equals, located }: SoughtMetadata, holder: Holder, found: Selected[]): void {
   charge(HOLDER_STEPS)
   if (!isObject(holder.metadata)) return
   for (const { key, exact } of matchingKeys(holder.metadata, names)) {
@@ -50,7 +64,14 @@ function selectMetadata (holder: Holder, names: readonly Glob[], steps: readonly
     if (value === undefined || (equals !== undefined && value !== equals)) continue
     charge(FOUND_STEPS)
     const ambiguous = equals !== undefined && isInexact(value) ? NOT_EXACT : null
-    found.push(plain(descendPath(memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), steps), value, at === null ? NOWHERE : [...holder.steps(), key, ...at], ambiguous))
+    found.push(
+      plain(
+        descendPath(memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), steps),
+        value,
+        at === null ? NOWHERE : [...holder.steps(), key, ...at],
+        ambiguous
+      )
+    )
   }
 }
 
@@ -63,7 +84,9 @@ function compileHeader (header: string): Selector {
     select: subject => subject.lines(name).map(line => {
       const sent = subject.rawHeaders[line] ?? ''
       const found = plain(path, subject.rawHeaders[line + 1] ?? '', [line])
-      return sent.includes('_') && sent.toLowerCase() !== name ? { ...found, ambiguous: `some agents read ${sent} as ${header}; spell it ${header}` } : found
+      return sent.includes('_') && sent.toLowerCase() !== name
+        ? { ...found, ambiguous: `some agents read ${sent} as ${header}; spell it ${header}` }
+        : found
     })
   }
 }
@@ -76,7 +99,7 @@ function descend (value: unknown, steps: readonly string[], at: Steps | null): u
   let found = value
   for (const name of steps) {
     at?.push(Array.isArray(found) ? Number(name) : name)
-    found = step(found, name)
+    found = stepInto(found, name)
   }
   return found
 }

@@ -1,11 +1,11 @@
 /** The data that the rules of a policy evaluate: a request, or one result of a response. Read once. */
 import type { Call } from '../../a2a/message/call.js'
-import type { JsonObject } from '../../a2a/fields.js'
 import type { ContentView, MessageView } from '../../a2a/message/message.js'
 import { normalise } from '../../a2a/message/normalise.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { TaskState } from '../../a2a/task-state.js'
 import type { ContentPlace, MetadataPlace } from '../../config/model/model.js'
+import type { JsonObject } from '../../wire/json/object.js'
 import { namedByConnection } from '../../wire/headers.js'
 import type { Holder } from '../request/metadata.js'
 import { requestHolders } from '../request/metadata.js'

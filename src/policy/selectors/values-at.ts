@@ -1,6 +1,6 @@
 /** Collects every scalar that a JSON Pointer selects. `*` in the pointer represents any item or member. */
 
-import { parsePointer } from '../../wire/json/pointer.js'
+import { childOf, parsePointer } from '../../wire/json/pointer.js'
 
 /** Maximum number of values; the rest is cut. A list of more values is not a list to choose from. */
 const MAX_VALUES = 1_000
@@ -15,7 +15,7 @@ export function valuesAt (root: unknown, pointer: string): (string | number | bo
 }
 
 function childrenOf (value: unknown, key: string): unknown[] {
-  if (typeof value !== 'object' || value === null) return []
-  if (key === '*') return Object.values(value)
-  return Object.hasOwn(value, key) ? [(value as Record<string, unknown>)[key]] : []
+  if (key === '*') return typeof value === 'object' && value !== null ? Object.values(value) : []
+  const child = childOf(value, key)
+  return child === undefined ? [] : [child]
 }

@@ -5,20 +5,18 @@
  * the new list is empty. Nothing is checked when the selector finds nothing.
  */
 import type { CorrelationConfig, CorrelationSide, Mode } from '../../config/model/model.js'
-import { memberPath } from '../../a2a/fields.js'
 import { parsePointer } from '../../wire/json/pointer.js'
 import type { CompiledCorrelation, CompiledPolicy, CompiledSide } from '../compile/compiled.js'
 import { compileCondition } from '../compile/condition.js'
-import { InexactNumber, inexactPath, NOT_EXACT, step as charge } from '../../jsonschema/evaluation.js'
+import { InexactNumber, inexactPath, NOT_EXACT } from '../../jsonschema/evaluation.js'
 import { jsonDigest } from '../../jsonschema/digest.js'
-import { keysOf } from '../../jsonschema/keywords.js'
 import { MAX_VALUES, readValues, writeValues } from './remembered-values.js'
 import type { Remembered } from './remembered-values.js'
 import type { Side } from '../reasons.js'
 import { reasonOn, sideModes } from '../reasons.js'
 import { compileBothSides, selectOn } from '../selectors/response.js'
-import type { SelectContext, Selected } from '../selectors/kit.js'
-import { step } from '../selectors/kit.js'
+import type { Place, SelectContext, Selected } from '../selectors/kit.js'
+import { collect } from '../selectors/kit.js'
 import type { Subject } from '../selectors/subject.js'
 import type { TaskMemory } from './memory.js'
 import { FIELDS } from './memory.js'
@@ -26,7 +24,12 @@ import type { Violation } from '../violation.js'
 import { isFull, addViolation, violation } from '../violation.js'
 
 /** @param responses mode of the agent */
-export function compileCorrelation (config: CorrelationConfig, policyMode: Mode, responses: Mode, context: SelectContext): CompiledCorrelation {
+export function compileCorrelation (
+  config: CorrelationConfig,
+  policyMode: Mode,
+  responses: Mode,
+  context: SelectContext
+): CompiledCorrelation {
   const modes = sideModes(policyMode, responses)
   const mode = config.check.on === 'request' ? modes.request : modes.response
   return {
@@ -64,7 +67,13 @@ function remember (policy: CompiledPolicy, correlation: CompiledCorrelation, sub
   memory.set(FIELDS.correlation(policy.name, correlation.id), writeValues(picked(correlation.remember, selected).map(one => one.value)))
 }
 
-function check (policy: CompiledPolicy, correlation: CompiledCorrelation, subject: Subject, memory: TaskMemory, violations: Violation[]): void {
+function check (
+  policy: CompiledPolicy,
+  correlation: CompiledCorrelation,
+  subject: Subject,
+  memory: TaskMemory,
+  violations: Violation[]
+): void {
   const { condition, relation, mode, errorClass } = correlation
   if (isFull(violations, mode) || (condition !== null && !condition(subject))) return
   const selected = selectOn(correlation.check.select, subject, correlation.check.on)
@@ -72,14 +81,32 @@ function check (policy: CompiledPolicy, correlation: CompiledCorrelation, subjec
   if (first === undefined) return
   const add = (path: string, message: string, fault = false): void => {
     const own = fault ? null : correlation.message
-    addViolation(violations, violation(mode, reasonOn(correlation.check.on, errorClass), policy.name, correlation.id, path, own ?? message, policy.uri, fault ? null : correlation.reason, own !== null))
+    addViolation(
+      violations,
+      violation({
+        mode,
+        reason: reasonOn(correlation.check.on, errorClass),
+        extension: policy.name,
+        uri: policy.uri,
+        rule: correlation.id,
+        path,
+        message: own ?? message,
+        customReason: fault ? null : correlation.reason,
+        isStandalone: own !== null
+      })
+    )
   }
-  for (const { ambiguous, path } of selected) if (ambiguous !== null) return add(path, `cannot be judged: ${ambiguous}`, true)
+  for (const { ambiguous, path } of selected) if (ambiguous !== null) return add(path, `cannot be evaluated: ${ambiguous}`, true)
   const field = FIELDS.correlation(policy.name, correlation.id)
   const text = memory.get(field)
   const before = text === null ? null : readValues(text)
   if (before === null || (before.digests === null && relation !== 'sameLength')) {
-    if (correlation.onUnknown === 'reject') add(first.path, `cannot be judged: ${before === null ? 'nothing is known of' : 'there are too many values in'} what it must be compared with`)
+    if (correlation.onUnknown === 'reject') {
+      add(
+        first.path,
+        `cannot be evaluated: ${before === null ? 'the gateway does not know' : 'there are too many of'} the values to compare it with`
+      )
+    }
     return
   }
   const values = picked(correlation.check, selected)
@@ -93,9 +120,6 @@ function check (policy: CompiledPolicy, correlation: CompiledCorrelation, subjec
 
 /** Text for the reader of the rejection. */
 const WHOSE = { request: 'the client sent earlier in this task', response: 'the agent sent earlier in this task' } as const
-
-/** Steps of a value that a pointer passes, including its path. */
-const VALUE = 1
 
 interface Picked { readonly path: string, readonly value: unknown }
 
@@ -113,18 +137,27 @@ function compared (relation: CompiledCorrelation['relation'], values: readonly P
 }
 
 /** @returns null when the relation holds */
-function problemOf (relation: CompiledCorrelation['relation'], values: readonly Picked[], before: Remembered, whose: string): Problem | null {
+function problemOf (
+  relation: CompiledCorrelation['relation'],
+  values: readonly Picked[],
+  before: Remembered,
+  whose: string
+): Problem | null {
   if (relation === 'sameLength') {
-    return values.length === before.length ? null : { at: null, message: `must hold as many values as what ${whose}: ${before.length}` }
+    return values.length === before.length ? null : { at: null, message: `must have as many values as ${whose}: ${before.length}` }
   }
-  if (values.length > MAX_VALUES) return { at: null, message: `holds more than ${MAX_VALUES} values to compare with what ${whose}; send fewer` }
-  if (relation === 'member' && values.length > 1) return { at: values[1] ?? null, message: `is one too many: choose one of what ${whose}` }
+  if (values.length > MAX_VALUES) {
+    return { at: null, message: `contains more than ${MAX_VALUES} values to compare with the values that ${whose}; send fewer` }
+  }
+  if (relation === 'member' && values.length > 1) {
+    return { at: values[1] ?? null, message: `is one too many: choose one of the values that ${whose}` }
+  }
   const known = before.digests ?? new Set()
   const seen = new Set<string>()
   for (const one of values) {
     const digest = jsonDigest(one.value)
-    if (!known.has(digest)) return { at: one, message: `must be among what ${whose}` }
-    if (relation === 'equalSet' && seen.has(digest)) return { at: one, message: `comes a second time; send each value that ${whose} exactly once` }
+    if (!known.has(digest)) return { at: one, message: `must be one of the values that ${whose}` }
+    if (relation === 'equalSet' && seen.has(digest)) return { at: one, message: `occurs twice; send each value that ${whose} exactly once` }
     seen.add(digest)
   }
   if (relation !== 'equalSet' || seen.size === known.size) return null
@@ -135,37 +168,13 @@ function problemOf (relation: CompiledCorrelation['relation'], values: readonly 
 /** The selected values, in order, or the values that the pointers lead to in each of them. */
 function picked ({ pick, first }: CompiledSide, selected: readonly Selected[]): readonly Picked[] {
   if (pick.length === 0) return selected
-  const found: Picked[] = []
+  const found: Place[] = []
   for (const one of selected) {
     const before = found.length
     for (const steps of pick) {
-      walk(one, steps, 0, found)
+      collect(one, steps, found)
       if (first && found.length > before) break
     }
   }
   return found
-}
-
-/** `*` represents every item or member. */
-function walk (one: Picked, steps: readonly string[], depth: number, found: Picked[]): void {
-  charge(VALUE)
-  const name = steps[depth]
-  if (name === undefined) {
-    found.push(one)
-    return
-  }
-  const { value } = one
-  if (name !== '*') return walkTo(one, name, steps, depth, found)
-  if (typeof value !== 'object' || value === null) return
-  for (const key of keysOf(value)) walkTo(one, key, steps, depth, found)
-}
-
-function walkTo (one: Picked, key: string, steps: readonly string[], depth: number, found: Picked[]): void {
-  const value = step(one.value, key)
-  if (value !== undefined) walk({ path: pathTo(one, key), value }, steps, depth + 1, found)
-}
-
-/** Shortens keys, because they are untrusted. */
-function pathTo ({ path, value }: Picked, key: string): string {
-  return Array.isArray(value) ? `${path}[${key}]` : memberPath(path, key)
 }

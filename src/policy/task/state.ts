@@ -82,7 +82,7 @@ class Check {
   substate (one: Selected, taskState: string | null): void {
     step(SUBSTATE)
     const { memory } = this
-    if (one.ambiguous !== null) return this.fault(one.path, `cannot be judged: ${one.ambiguous}`)
+    if (one.ambiguous !== null) return this.fault(one.path, `cannot be evaluated: ${one.ambiguous}`)
     if (typeof one.value !== 'string') return this.fault(one.path, 'must be a string')
     const { value, path } = one
     const now = stored(value)
@@ -99,13 +99,15 @@ class Check {
   private pair (path: string, substate: string, taskState: string | null): boolean {
     const allowed = this.state.taskStates.get(substate)
     if (allowed === undefined || taskState === null || allowed.has(taskState)) return true
-    return this.broken(path, `does not go with the state of the task that comes with it; it goes with ${listed(allowed)}`)
+    return this.broken(path, `is not allowed in the state that the task has; it is allowed in ${listed(allowed)}`)
   }
 
   private transition (path: string, substate: string, before: string | null): boolean {
     const { transitions, onUnknown } = this.state
     if (transitions === null) return true
-    if (before === null) return onUnknown === 'allow' || this.broken(path, 'cannot be judged: nothing is known of this task; begin a new one')
+    if (before === null) {
+      return onUnknown === 'allow' || this.broken(path, 'cannot be evaluated: the state of this task is unknown; start a new task')
+    }
     const next = transitions.get(before)
     if (next === undefined || next.has(substate)) return true
     // The task may have changed on another connection. A substate that is behind the state there is checked against the state that is known
@@ -113,8 +115,11 @@ class Check {
     const other = this.memory.elsewhere(FIELDS.substate(this.policy.name))
     if (other !== null && (other === stored(substate) || transitions.get(other)?.has(substate) !== false)) return true
     const first = before === ''
-    if (next.size === 0) return this.broken(path, first ? 'must not say a state yet' : 'must not change any more: nothing may follow the state that the task is in')
-    return this.broken(path, first ? `must begin with ${listed(next)}` : `must not follow the state that the task is in; what may follow is ${listed(next)}`)
+    if (next.size === 0) return this.broken(path, first ? 'must not have a state yet' : 'must not change: the task is in its last state')
+    return this.broken(
+      path,
+      first ? `must begin with ${listed(next)}` : `must not follow the current state of the task; allowed are ${listed(next)}`
+    )
   }
 
   private visit (path: string, substate: string, holds: boolean): boolean {
@@ -138,17 +143,15 @@ class Check {
     for (const one of selected) {
       step(NUMBER)
       const text = typeof one.value === 'number' ? String(one.value) : one.value
-      if (one.ambiguous !== null) this.fault(one.path, `cannot be judged: ${one.ambiguous}`)
+      if (one.ambiguous !== null) this.fault(one.path, `cannot be evaluated: ${one.ambiguous}`)
       else if (isInexact(one.value)) this.fault(one.path, NOT_EXACT)
-      else if (!isNumber(text)) this.fault(one.path, 'must be a number, or a string that is one')
+      else if (!isNumber(text)) this.fault(one.path, 'must be a number, or a numeric string')
       else if (greatest === null || isLess(greatest.text, text)) greatest = { path: one.path, text }
     }
     if (greatest === null) return
     const field = FIELDS.monotonic(this.policy.name)
     const before = memory.get(field)
-    if (before === null && !memory.knows(this.policy.name) && this.state.onUnknown === 'reject') this.broken(greatest.path, 'cannot be judged: nothing is known of this task; begin a new one')
-    else if (before !== null && isLess(greatest.text, before)) this.broken(greatest.path, 'must not be less than what the task said before; send numbers that grow')
-    else return memory.set(field, greatest.text)
+    if (before === null && !memory.knows(this.policy.name) && this.state.onUnknown === 'reject') { this.broken(greatest.path, 'cannot be evaluated: the state of this task is unknown; start a new task') } else if (before !== null && isLess(greatest.text, before)) { this.broken(greatest.path, 'must not be less than the previous number of the task; send increasing numbers') } else return memory.set(field, greatest.text)
     // When the policy only observes, the greatest number stays: each number below it did not grow.
     if (this.mode !== 'enforce' && before === null) memory.set(field, greatest.text)
   }
@@ -167,7 +170,17 @@ class Check {
 
   private add (path: string, message: string, reason: string | null, isStandalone: boolean): void {
     const { name, uri } = this.policy
-    addViolation(this.violations, violation(this.mode, reasonOn(this.side, this.state.errorClass), name, STATE, path, message, uri, reason, isStandalone))
+    addViolation(this.violations, violation({
+      mode: this.mode,
+      reason: reasonOn(this.side, this.state.errorClass),
+      extension: name,
+      uri,
+      rule: STATE,
+      path,
+      message,
+      customReason: reason,
+      isStandalone
+    }))
   }
 }
 
@@ -175,7 +188,7 @@ class Check {
 const KEPT = 128
 
 /** The stored form of a substate: a digest for long ones. */
-export function stored (substate: string): string {
+function stored (substate: string): string {
   return substate.length <= KEPT && !substate.startsWith('#') ? substate : `#${jsonDigest(substate)}`
 }
 

@@ -35,7 +35,8 @@ export const LOOKUP_OUTCOMES = ['known', 'unknown', 'unavailable'] as const
 export const WRITE_OUTCOMES = ['kept', 'lost'] as const
 export const UNREAD_REASONS = ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const
 export const FAILURE_KINDS = [
-  'refused', 'dns', 'connect_timeout', 'tls', 'reset', 'headers_timeout', 'body_timeout', 'queue_timeout', 'total_timeout', 'protocol', 'too_large', 'redirect', 'resources', 'other'
+  'refused', 'dns', 'connect_timeout', 'tls', 'reset', 'headers_timeout', 'body_timeout', 'queue_timeout', 'total_timeout', 'protocol',
+  'too_large', 'redirect', 'resources', 'other'
 ] as const
 
 /** Operations of A2A, and other purposes of a request. An operation without an entry does not compile. */
@@ -114,7 +115,10 @@ export const METRICS = {
     type: 'counter',
     help: 'Requests and responses that the gateway rejected, by rule as in the header gateway-decision.',
     more: 'Includes errors that the gateway sent because the agent failed',
-    labels: { agent, rule: '`gateway/…` for the [gateway\'s own rules](refusals.md), else `policy/rule`; at most 1024 rules of policies for each agent, then `other`' }
+    labels: {
+      agent,
+      rule: "`gateway/…` for the [gateway's own rules](rejections.md), else `policy/rule`; at most 1024 rules of policies for each agent, then `other`"
+    }
   },
   client_errors_total: {
     type: 'counter',
@@ -227,7 +231,7 @@ export const METRICS = {
   },
   heap_limit_bytes: {
     type: 'gauge',
-    help: 'Maximum size of Node\'s heap.',
+    help: "Maximum size of Node's heap.",
     more: '`nodejs_heap_size_used_bytes` is the used size',
     labels: {},
     present: 'from the start'
@@ -238,7 +242,12 @@ export const METRICS = {
     labels: {},
     present: 'only if there is a limit'
   },
-  trace_spans_lost_total: { type: 'counter', help: 'Spans lost because the collector, or the reader of span lines, did not accept them, or because the queue was full.', labels: {}, present: 'from the start' },
+  trace_spans_lost_total: {
+    type: 'counter',
+    help: 'Spans lost because the collector, or the reader of span lines, did not accept them, or because the queue was full.',
+    labels: {},
+    present: 'from the start'
+  },
   audit_lines_lost_total: {
     type: 'counter',
     help: 'Audit lines dropped because their reader was too slow.',

@@ -4,7 +4,7 @@ import type { Labels } from './labelled-values.js'
 interface Sample { readonly metricName: string, readonly labels: Record<string, string | number>, readonly value: number }
 
 /** Counts of one label combination. `counts` is per bucket, not cumulative. Values above the last bound are only in `count`. */
-export class DistributionCell {
+class DistributionCell {
   readonly labels: Labels
   readonly counts: number[]
   sum: number

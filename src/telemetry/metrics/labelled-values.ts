@@ -6,7 +6,7 @@
  */
 
 /** Longest label value, in UTF-16 code units. */
-export const LABEL_LENGTH = 200
+const LABEL_LENGTH = 200
 
 export type Labels = Readonly<Record<string, string>>
 

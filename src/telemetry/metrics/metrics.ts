@@ -2,8 +2,7 @@
  * The Prometheus metrics of the gateway. Only this file imports prom-client: the package was renamed after 15.1.3, so a later swap is one
  * line. Nothing is registered globally; every `Metrics` has its own registry.
  */
-import { createRequire } from 'node:module'
-import type * as Prometheus from 'prom-client'
+import * as prometheus from 'prom-client'
 import type { Counter, Gauge, Metric, MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 import { LabelledValues, NumberCell, clipLabel } from './labelled-values.js'
 import { Distribution } from './distribution.js'
@@ -12,9 +11,6 @@ import type * as Definitions from './definitions.js'
 import { DECISION_BUCKETS, definitionOf } from './definitions.js'
 import type { MetricName } from './definitions.js'
 import { Vitals } from './vitals.js'
-
-// Loaded with `require`: Node 20 first reads an imported CommonJS package for its export names (measured: 7 of 53 ms of processor time).
-const prometheus = createRequire(import.meta.url)('prom-client') as typeof Prometheus
 
 type One<List extends readonly string[]> = List[number]
 
@@ -62,11 +58,13 @@ const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
 }
 
 /** Merges snapshots: sums counters, distributions and gauges of open items. For process metrics, prom-client defines the aggregation. */
-export function mergeSnapshots (snapshots: readonly MetricsSnapshot[]): { snapshot (): Promise<MetricsSnapshot>, text (): Promise<string> } {
-  const told = snapshots.map(metrics => metrics.map(metric => {
-    const aggregator = TOGETHER[metric.name] ?? (metric.aggregator === 'omit' ? 'first' : metric.aggregator)
-    return { ...metric, aggregator }
-  }))
+export function mergeSnapshots (snapshots: readonly MetricsSnapshot[]): { snapshot(): Promise<MetricsSnapshot>; text(): Promise<string> } {
+  const told = snapshots.map(metrics =>
+    metrics.map(metric => {
+      const aggregator = TOGETHER[metric.name] ?? (metric.aggregator === 'omit' ? 'first' : metric.aggregator)
+      return { ...metric, aggregator }
+    })
+  )
   const registry = prometheus.AggregatorRegistry.aggregate(told)
   return { snapshot: () => registry.getMetricsAsJSON(), text: () => registry.metrics() }
 }
@@ -74,6 +72,25 @@ export function mergeSnapshots (snapshots: readonly MetricsSnapshot[]): { snapsh
 /** Keeps the metrics of an ended process that stay valid: its counts, but not its last gauge values. */
 export function lasting (snapshot: MetricsSnapshot): MetricsSnapshot {
   return snapshot.filter(({ type }) => String(type) === 'counter' || String(type) === 'histogram')
+}
+
+/** The labels of a request that has ended. */
+export interface EndedRequest {
+  readonly agent: string
+  readonly operation: string
+  readonly binding: string
+  readonly version: string
+  readonly outcome: Outcome
+}
+
+/** A number that a policy has observed. */
+export interface ObservedNumber {
+  readonly extension: string
+  readonly metric: string
+  readonly type: 'counter' | 'gauge'
+  /** '' when the policy does not divide the metric. */
+  readonly by: string
+  readonly value: number
 }
 
 export class Metrics {
@@ -110,7 +127,7 @@ export class Metrics {
    * `process: false` omits Node's process metrics, whose observers cannot be stopped: for tests. `serves: false` is for a process that
    * handles no calls.
    */
-  constructor (options: { readonly process?: boolean, readonly serves?: boolean } = {}) {
+  constructor (options: { readonly process?: boolean; readonly serves?: boolean } = {}) {
     const registry = new prometheus.Registry()
     this.registry = registry
     this.contentType = registry.contentType
@@ -149,7 +166,7 @@ export class Metrics {
   }
 
   /** Records one request that ended `seconds` after its head arrived. */
-  request (agent: string, operation: string, binding: string, version: string, outcome: Outcome, seconds: number): void {
+  request ({ agent, operation, binding, version, outcome }: EndedRequest, seconds: number): void {
     this.requests.at(agent, operation, binding, version, outcome).value++
     this.durations.tree.at(agent, operation, outcome).observe(seconds)
   }
@@ -182,7 +199,13 @@ export class Metrics {
     this.upstreams.tree.at(agent, operation).observe(seconds)
   }
 
-  violation (agent: string, extension: string, rule: string, phase: One<typeof Definitions.PHASES>, mode: One<typeof Definitions.VIOLATION_MODES>): void {
+  violation (
+    agent: string,
+    extension: string,
+    rule: string,
+    phase: One<typeof Definitions.PHASES>,
+    mode: One<typeof Definitions.VIOLATION_MODES>
+  ): void {
     this.violations.at(agent, this.extensions.label(agent, extension), rule, phase, mode).value++
   }
 
@@ -252,8 +275,8 @@ export class Metrics {
     this.remembered = count
   }
 
-  /** @param by '' if the policy does not divide the metric. Numbers that are not finite, and negative values of counters, are ignored. */
-  observed (agent: string, extension: string, metric: string, type: 'counter' | 'gauge', by: string, value: number): void {
+  /** Numbers that are not finite, and negative values of counters, are ignored. */
+  observed (agent: string, { extension, metric, type, by, value }: ObservedNumber): void {
     if (!Number.isFinite(value) || (type === 'counter' && value < 0)) return
     const label = this.extensions.label(agent, extension)
     if (type === 'counter') this.observedTotals.at(agent, label, metric, by).value += value
@@ -266,7 +289,13 @@ export class Metrics {
 
   /** Adds the metrics of a gateway of several processes: the number of serving workers, and the number of replaced workers. */
   workers (serving: () => number, replaced: () => number): void {
-    const gauge: Gauge = new prometheus.Gauge({ ...described('workers'), registers: [this.registry], collect () { gauge.set(serving()) } })
+    const gauge: Gauge = new prometheus.Gauge({
+      ...described('workers'),
+      registers: [this.registry],
+      collect () {
+        gauge.set(serving())
+      }
+    })
     const counter: Counter = new prometheus.Counter({
       ...described('worker_restarts_total'),
       registers: [this.registry],
@@ -280,7 +309,7 @@ export class Metrics {
   /**
    * Counts of ended requests and of decisions, for a reader that polls every few seconds. A full scrape would be too expensive for that.
    */
-  get counted (): { readonly ended: readonly Counted[], readonly decided: readonly Counted[] } {
+  get counted (): { readonly ended: readonly Counted[]; readonly decided: readonly Counted[] } {
     return { ended: this.durations.tree.cells, decided: this.decisions.tree.cells }
   }
 

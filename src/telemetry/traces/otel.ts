@@ -35,15 +35,25 @@ export async function createRecorder (options: TracingOptions, protocol: Exporte
 }
 
 /** @returns a function that creates the processor, to be called while `process.env` is replaced (see withEnvironment) */
-async function processorFor (protocol: ExporterProtocol, { log, env, stream = process.stdout, onLost }: TracingOptions): Promise<() => SpanProcessor> {
+async function processorFor (
+  protocol: ExporterProtocol,
+  { log, env, stream = process.stdout, onLost }: TracingOptions
+): Promise<() => SpanProcessor> {
   if (protocol === 'console') {
     const { LineExporter } = await import('./line-exporter.js')
     return () => new SimpleSpanProcessor(new LineExporter(stream, onLost))
   }
-  const { OTLPTraceExporter } = protocol === 'http/json'
-    ? await import('@opentelemetry/exporter-trace-otlp-http')
-    : await import('@opentelemetry/exporter-trace-otlp-proto')
-  return () => new SpanQueue(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log, onLost), { size: queueSize(env), batch: batchSize(env), log, onLost })
+  const { OTLPTraceExporter } =
+    protocol === 'http/json'
+      ? await import('@opentelemetry/exporter-trace-otlp-http')
+      : await import('@opentelemetry/exporter-trace-otlp-proto')
+  return () =>
+    new SpanQueue(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log, onLost), {
+      size: queueSize(env),
+      batch: batchSize(env),
+      log,
+      onLost
+    })
 }
 
 /** Merges the SDK's own attributes, then the gateway's name and version, then OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */
@@ -51,7 +61,10 @@ function resource (options: TracingOptions): Resource {
   const detected = detectResources({ detectors: [envDetector] })
   const given = Object.keys(detected.attributes).length - (options.env.OTEL_SERVICE_NAME ? 1 : 0)
   if (given === 0 && options.env.OTEL_RESOURCE_ATTRIBUTES?.trim()) {
-    options.log.warn({}, 'OTEL_RESOURCE_ATTRIBUTES was not understood and is ignored. Write key=value,key=value with "," and "=" inside them percent-encoded.')
+    options.log.warn(
+      {},
+      'OTEL_RESOURCE_ATTRIBUTES is not valid and is ignored. Write key=value,key=value with "," and "=" inside them percent-encoded.'
+    )
   }
   return defaultResource()
     .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME, 'service.version': options.version }))
@@ -72,7 +85,7 @@ function queueSize (env: NodeJS.ProcessEnv): number {
 function checkSampler (env: NodeJS.ProcessEnv, log: Log): void {
   const sampler = env.OTEL_TRACES_SAMPLER?.trim()
   if (sampler && !SAMPLERS.includes(sampler)) {
-    log.warn({ sampler }, `OTEL_TRACES_SAMPLER is none of ${SAMPLERS.join(', ')}; parentbased_always_on is used.`)
+    log.warn({ sampler }, `OTEL_TRACES_SAMPLER is not one of ${SAMPLERS.join(', ')}; parentbased_always_on is used.`)
   }
 }
 
@@ -91,7 +104,9 @@ function withEnvironment<T> (env: NodeJS.ProcessEnv, make: () => T): T {
 async function stop (provider: BasicTracerProvider, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => { reject(new Error(`The collector did not take the last spans within ${SHUTDOWN_TIMEOUT} ms.`)) }, SHUTDOWN_TIMEOUT)
+    timer = setTimeout(() => {
+      reject(new Error(`The collector did not accept the last spans within ${SHUTDOWN_TIMEOUT} ms.`))
+    }, SHUTDOWN_TIMEOUT)
   })
   try {
     await Promise.race([provider.shutdown(), late])

@@ -12,24 +12,79 @@ export const SPAN_ATTRIBUTES = {
   'a2a_gateway.agent': { on: 'SERVER', type: 'string', when: 'operations', meaning: 'name of the agent in the configuration' },
   'a2a.method.name': { on: 'SERVER', type: 'string', when: 'operations', meaning: 'the operation' },
   'rpc.system': { on: 'SERVER', type: 'string', when: 'JSON-RPC', meaning: 'always `jsonrpc`' },
-  'jsonrpc.request.id': { on: 'SERVER', type: 'string', when: 'JSON-RPC, with an id', meaning: 'the client\'s id' },
+  'jsonrpc.request.id': { on: 'SERVER', type: 'string', when: 'JSON-RPC, with an id', meaning: "the client's id" },
   'a2a.extension.requested': { on: 'SERVER', type: 'list', when: 'the client requested some', meaning: 'URIs that the client requested' },
-  'a2a.extension.active': { on: 'SERVER', type: 'list', when: 'some were requested or are active', meaning: 'URIs that are active for the call' },
-  'a2a.extension.injected': { on: 'SERVER', type: 'list', when: 'there are some', meaning: 'URIs that the gateway requested for the client' },
+  'a2a.extension.active': {
+    on: 'SERVER',
+    type: 'list',
+    when: 'some were requested or are active',
+    meaning: 'URIs that are active for the call'
+  },
+  'a2a.extension.injected': {
+    on: 'SERVER',
+    type: 'list',
+    when: 'there are some',
+    meaning: 'URIs that the gateway requested for the client'
+  },
   'a2a.extension.missing': { on: 'SERVER', type: 'list', when: 'there are some', meaning: 'required URIs that the client did not request' },
-  'a2a.extension.confirmed': { on: 'SERVER', type: 'list', when: 'the response was read', meaning: 'requested URIs that the response proves active' },
-  'a2a.extension.absent': { on: 'SERVER', type: 'list', when: 'the response was read', meaning: 'requested URIs without proof in the response' },
-  'a2a.extension.unexpected': { on: 'SERVER', type: 'list', when: 'the response was read', meaning: 'URIs that nobody requested, but the response has' },
-  'a2a_gateway.decision': { on: 'SERVER', type: 'string', when: 'operations and rejections', meaning: 'decision about the request: `forward`, `observe`, `reject`' },
-  'a2a_gateway.rule': { on: 'SERVER', type: 'string', when: 'the request or response was rejected', meaning: 'the rule that rejected the request or response, as in the header `gateway-decision`' },
-  'a2a_gateway.edited': { on: 'SERVER', type: 'list', when: 'the request was changed', meaning: '`policy/rule` of each change of the request, never the data' },
-  'a2a_gateway.answer': { on: 'SERVER', type: 'string', when: 'the response was read', meaning: 'decision about the response: `forward`, `observe`, `edit`, `reject`; for a stream, the strictest of its events' },
-  'a2a_gateway.answer.edited': { on: 'SERVER', type: 'list', when: 'the response was changed', meaning: '`policy/rule` of each removal from the response, never the data' },
+  'a2a.extension.confirmed': {
+    on: 'SERVER',
+    type: 'list',
+    when: 'the response was read',
+    meaning: 'requested URIs that the response proves active'
+  },
+  'a2a.extension.absent': {
+    on: 'SERVER',
+    type: 'list',
+    when: 'the response was read',
+    meaning: 'requested URIs without proof in the response'
+  },
+  'a2a.extension.unexpected': {
+    on: 'SERVER',
+    type: 'list',
+    when: 'the response was read',
+    meaning: 'URIs that nobody requested, but the response has'
+  },
+  'a2a_gateway.decision': {
+    on: 'SERVER',
+    type: 'string',
+    when: 'operations and rejections',
+    meaning: 'decision about the request: `forward`, `observe`, `reject`'
+  },
+  'a2a_gateway.rule': {
+    on: 'SERVER',
+    type: 'string',
+    when: 'the request or response was rejected',
+    meaning: 'the rule that rejected the request or response, as in the header `gateway-decision`'
+  },
+  'a2a_gateway.edited': {
+    on: 'SERVER',
+    type: 'list',
+    when: 'the request was changed',
+    meaning: '`policy/rule` of each change of the request, never the data'
+  },
+  'a2a_gateway.answer': {
+    on: 'SERVER',
+    type: 'string',
+    when: 'the response was read',
+    meaning: 'decision about the response: `forward`, `observe`, `edit`, `reject`; for a stream, the strictest of its events'
+  },
+  'a2a_gateway.answer.edited': {
+    on: 'SERVER',
+    type: 'list',
+    when: 'the response was changed',
+    meaning: '`policy/rule` of each removal from the response, never the data'
+  },
   'a2a_gateway.outcome': { on: 'SERVER', type: 'string', meaning: 'as in `requests_total`' },
   'http.request.method': { on: 'CLIENT', type: 'string', meaning: 'method of the call to the agent' },
   'server.address': { on: 'CLIENT', type: 'string', meaning: 'host of the agent' },
   'url.path': { on: 'CLIENT', type: 'string', when: 'operations', meaning: 'path at the agent' },
-  'http.response.status_code': { on: 'both', type: 'number', when: 'there is a response', meaning: 'status of the response to the client, or from the agent' },
+  'http.response.status_code': {
+    on: 'both',
+    type: 'number',
+    when: 'there is a response',
+    meaning: 'status of the response to the client, or from the agent'
+  },
   'error.type': { on: 'both', type: 'string', when: 'failed spans', meaning: 'the outcome, an error code or a status, never an error text' }
 } as const satisfies Readonly<Record<string, DescribedAttribute>>
 
@@ -42,6 +97,6 @@ export const SPAN_NAMES = {
   Passthrough: 'a request below a prefix of `passthrough`, or to an agent without a card with `onUnavailable: forward`',
   Preflight: 'a forwarded CORS preflight',
   Extension: 'a route that an extension adds',
-  Other: 'a forwarded method that is no operation',
+  Other: 'a forwarded method that is not an operation',
   request: 'a request rejected before its operation was known'
 } as const

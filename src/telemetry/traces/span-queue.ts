@@ -28,8 +28,15 @@ export class SpanQueue implements SpanProcessor {
   constructor (exporter: SpanExporter, options: SpanQueueOptions) {
     const { size, batch, log, onLost } = options
     this.size = size
-    this.losses = new LossReport(log, 'There are more spans than the trace collector takes; what finds no room is lost.', onLost)
-    this.queue = new BatchSpanProcessor(this.counting(exporter), { maxQueueSize: size, ...(batch === undefined ? {} : { maxExportBatchSize: Math.min(batch, size) }) })
+    this.losses = new LossReport(
+      log,
+      'There are more spans than the trace collector accepts; spans that do not fit into the queue are lost.',
+      onLost
+    )
+    this.queue = new BatchSpanProcessor(this.counting(exporter), {
+      maxQueueSize: size,
+      ...(batch === undefined ? {} : { maxExportBatchSize: Math.min(batch, size) })
+    })
   }
 
   onStart (span: Span, parent: Context): void {

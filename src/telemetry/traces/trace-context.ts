@@ -14,7 +14,8 @@ const ZERO_SPAN = '0'.repeat(16)
 
 /**
  * Parses a `traceparent` header. Returns null when the specification requires a new trace. Repeated headers arrive joined by a comma and
- * are invalid. Versions above 00 may have further data after the flags, which is ignored.
+ * are invalid. Versions above 00 may have further data after the flags, which is ignored. The function of OpenTelemetry accepts blanks
+ * around the value and any length, and a start without tracing does not load its package.
  */
 export function parseTraceParent (header: string | string[] | undefined): TraceParent | null {
   if (typeof header !== 'string' || header.length < 55 || header.length > 512) return null

@@ -1,7 +1,7 @@
 import type { ExporterProtocol, RequestSpan, Tracing, TracingOptions } from './span.js'
 import { parseTraceParent } from './trace-context.js'
 
-export type { Attribute, Attributes, RequestSpan, TraceHeaders, Tracing, TracingOptions } from './span.js'
+export type { RequestSpan, Tracing } from './span.js'
 
 /**
  * Creates tracing as configured. The OpenTelemetry packages are loaded only when tracing is on; `OTEL_SDK_DISABLED=true` turns it off.
@@ -14,7 +14,9 @@ export async function createTracing (options: TracingOptions): Promise<Tracing> 
     return SILENT
   }
   const exporter = options.env.OTEL_TRACES_EXPORTER?.trim() || 'otlp'
-  if (!EXPORTERS.includes(exporter)) throw new Error(`OTEL_TRACES_EXPORTER is "${exporter}". It can be otlp (the default), console (a line per span on stdout) or none.`)
+  if (!EXPORTERS.includes(exporter)) {
+    throw new Error(`OTEL_TRACES_EXPORTER is "${exporter}". It can be otlp (the default), console (a line per span on stdout) or none.`)
+  }
   if (exporter === 'none') {
     options.log.info({}, 'Tracing is off: OTEL_TRACES_EXPORTER=none.')
     return SILENT

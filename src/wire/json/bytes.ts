@@ -16,7 +16,7 @@ export const CLOSE_OBJECT = 0x7d
 const SHORT = 32
 
 /** True for JSON white space (RFC 8259 §2): space, tab, line feed, carriage return. */
-export function isSpace (byte: number | undefined): boolean {
+function isSpace (byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 

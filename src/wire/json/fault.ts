@@ -127,7 +127,7 @@ class Reader {
         this.at++
         return true
       }
-      if (byte < 0x20) return this.#expect('an escape in place of a control character')
+      if (byte < 0x20) return this.#expect('an escape sequence instead of a control character')
       if (byte === BACKSLASH && !this.#readEscape()) return false
     }
   }
@@ -143,7 +143,7 @@ class Reader {
       }
       return true
     }
-    return (byte !== undefined && '"\\/bfnrt'.includes(String.fromCharCode(byte))) || this.#expect('an escape that JSON knows')
+    return (byte !== undefined && '"\\/bfnrt'.includes(String.fromCharCode(byte))) || this.#expect('a valid escape sequence')
   }
 }
 

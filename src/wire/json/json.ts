@@ -37,7 +37,8 @@ export interface JsonProblem {
 }
 
 /** `inexact` is set when a number of the text may differ from its double. */
-export type JsonResult = { readonly ok: true, readonly value: unknown, readonly inexact?: InexactNumbers } | { readonly ok: false, readonly problem: JsonProblem }
+export type JsonResult =
+  { readonly ok: true; readonly value: unknown; readonly inexact?: InexactNumbers } | { readonly ok: false; readonly problem: JsonProblem }
 
 /**
  * Parses JSON that no other parser may read differently: RFC 8259 in UTF-8 without byte order mark, within the limits, and without two
@@ -167,6 +168,6 @@ function syntaxProblem (bytes: Buffer): JsonResult {
 
 function duplicateProblem (bytes: Buffer): JsonResult {
   const duplicate = findDuplicate(bytes)
-  if (duplicate === null) return reject('duplicate', null, 'an object has two members of one name')
+  if (duplicate === null) return reject('duplicate', null, 'an object has two members with the same name')
   return reject('duplicate', duplicate.offset, `duplicate member "${duplicate.name}" in ${duplicate.place}`)
 }

@@ -146,8 +146,11 @@ export class LazyString {
     this.left[number] = null
     this.found++
     const there = (holder as Holder)[LEFT]
-    if (there === undefined) Object.defineProperty(holder, LEFT, { value: { bytes: this.bytes, strings: new Map([[key, string]]) } satisfies Left })
-    else there.strings.set(key, string)
+    if (there === undefined) {
+      Object.defineProperty(holder, LEFT, { value: { bytes: this.bytes, strings: new Map([[key, string]]) } satisfies Left })
+    } else {
+      there.strings.set(key, string)
+    }
     Object.defineProperty(holder, key, { configurable: true, enumerable: true, get: reader(key) })
   }
 

@@ -59,19 +59,6 @@ export class SseSplitter {
     this.limits = limits
   }
 
-  /** True when the bytes fed end between two events, at the beginning of a line. */
-  get atBoundary (): boolean {
-    return !this.open && !this.skipping && !this.scan.midLine
-  }
-
-  /**
-   * True when the bytes of all pieces end between two events. Also true while an event is held, because none of its bytes are in a piece
-   * yet.
-   */
-  get releasedAtBoundary (): boolean {
-    return !this.skipping && (this.open || !this.scan.midLine)
-  }
-
   /** @returns the pieces that are ready, in order */
   feed (chunk: Buffer): SsePiece[] {
     const { scan } = this

@@ -31,8 +31,11 @@ export function withData (event: Buffer, data: Buffer | string): Buffer {
   const scan = new SseScan(false)
   let copied = 0
   const replace = (end: number, after: number): void => {
-    if (copied === 0) parts.push(event.subarray(0, scan.start), Buffer.from(dataLines(data, lineEnd(event, end, scan.start))), event.subarray(end, after))
-    else parts.push(event.subarray(copied, scan.start))
+    if (copied === 0) {
+      parts.push(event.subarray(0, scan.start), Buffer.from(dataLines(data, lineEnd(event, end, scan.start))), event.subarray(end, after))
+    } else {
+      parts.push(event.subarray(copied, scan.start))
+    }
     copied = after
   }
   scan.begin(event)
@@ -47,7 +50,9 @@ export function withData (event: Buffer, data: Buffer | string): Buffer {
 
 /** @returns the line end at an offset; at the end of the block, the line end of the line before */
 function lineEnd (bytes: Buffer, end: number, lineAt: number): string {
-  const found = /^(?:\r\n|\r|\n)/.exec(bytes.toString('latin1', end, end + 2)) ?? /(?:\r\n|\r|\n)$/.exec(bytes.toString('latin1', Math.max(0, lineAt - 2), lineAt))
+  const found =
+    /^(?:\r\n|\r|\n)/.exec(bytes.toString('latin1', end, end + 2)) ??
+    /(?:\r\n|\r|\n)$/.exec(bytes.toString('latin1', Math.max(0, lineAt - 2), lineAt))
   return found === null ? '\n' : found[0]
 }
 

@@ -79,20 +79,39 @@ export async function answerBench (t: Test): Promise<AnswerBench> {
   const { agents: [config], limits } = configOf(options)
   if (config === undefined) throw new Error('no agent')
   const cardUrl = '/.well-known/agent-card.json'
-  const state = buildAgentState(await loadedCards(agent.url + cardUrl), { agent: config, maxExtensions: limits.extensions, publicBase: gateway.url, previous: null, secretOf: SECRET_HIDDEN })
+  const state = buildAgentState(await loadedCards(agent.url + cardUrl), {
+    agent: config,
+    maxExtensions: limits.extensions,
+    publicBase: gateway.url,
+    previous: null,
+    secretOf: SECRET_HIDDEN
+  })
 
   const clients: ReadingPair[] = []
   for (const form of FORMS) {
     for (const kind of form.version === '1.0' ? ['v1'] as const : ['v1-as-03', 'v03'] as const) {
-      clients.push({ kind, form, direct: await readingClient(kind, form, agent.url + cardUrl, URI), through: await readingClient(kind, form, gateway.url + cardUrl, URI) })
+      clients.push({
+        kind,
+        form,
+        direct: await readingClient(kind, form, agent.url + cardUrl, URI),
+        through: await readingClient(kind, form, gateway.url + cardUrl, URI)
+      })
     }
   }
 
   function judged (sent: Sent, given: OddAnswer): Pick<AnswerSeen, 'judgement' | 'views'> {
     const { pathname, search, host } = new URL(sent.url)
     const { path, query } = splitTarget(pathname + search)
-    const headers = Object.entries({ Host: host, ...sent.headers, ...(sent.body === null ? {} : { 'Content-Length': String(Buffer.byteLength(sent.body)) }) }).flat()
-    const request = dryRunRequest({ config: config as NonNullable<typeof config>, state }, { method: sent.method, path, query, rawHeaders: headers, body: sent.body === null ? null : Buffer.from(sent.body) }, limits)
+    const headers = Object.entries({
+      Host: host,
+      ...sent.headers,
+      ...(sent.body === null ? {} : { 'Content-Length': String(Buffer.byteLength(sent.body)) })
+    }).flat()
+    const request = dryRunRequest(
+      { config: config as NonNullable<typeof config>, state },
+      { method: sent.method, path, query, rawHeaders: headers, body: sent.body === null ? null : Buffer.from(sent.body) },
+      limits
+    )
     if (request.rejection !== null || request.call === null) throw new Error(`the request is refused: ${JSON.stringify(request.rejection)}`)
     const body = bytesOf(given, sent.body ?? '')
     const judgement = dryRunResponse(request, { status: given.status, headers: given.headers, body })

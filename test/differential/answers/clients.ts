@@ -32,20 +32,46 @@ export interface ReadingClient {
   read (call: CallName): Promise<ClientReading>
 }
 
-const STATES = ['unknown', 'submitted', 'working', 'completed', 'failed', 'canceled', 'input-required', 'rejected', 'auth-required'] as const
+const STATES = [
+  'unknown',
+  'submitted',
+  'working',
+  'completed',
+  'failed',
+  'canceled',
+  'input-required',
+  'rejected',
+  'auth-required'
+] as const
 const ROLES: Readonly<Record<string, string>> = { 1: 'user', 2: 'agent' }
 
 const READER_1_0: Reader = { role: value => ROLES[String(value)], state: value => STATES[value as number], part: partOf10 }
 /** An application uses the texts that the SDK's types define for roles and states. */
-const READER_0_3: Reader = { role: value => value === 'user' || value === 'agent' ? value : undefined, state: value => STATES.find(one => one === value), part: partOf03 }
+const READER_0_3: Reader = {
+  role: value => (value === 'user' || value === 'agent' ? value : undefined),
+  state: value => STATES.find(one => one === value),
+  part: partOf03
+}
 
-const KINDS: Readonly<Record<string, ResultKind>> = { task: 'task', message: 'message', 'status-update': 'statusUpdate', 'artifact-update': 'artifactUpdate' }
+const KINDS: Readonly<Record<string, ResultKind>> = {
+  task: 'task',
+  message: 'message',
+  'status-update': 'statusUpdate',
+  'artifact-update': 'artifactUpdate'
+}
 
 /** @param cardUrl URL of the agent's own card or of the gateway's */
 export async function readingClient (kind: ClientKind, form: Form, cardUrl: string, extension: string): Promise<ReadingClient> {
   let last: Sent | null = null
   const listening: typeof fetch = (input, init) => {
-    if (init?.method === 'POST' || !String(input).includes('/.well-known/')) last = { url: String(input), method: init?.method ?? 'GET', headers: init?.headers as Record<string, string>, body: (init?.body ?? null) as string | null }
+    if (init?.method === 'POST' || !String(input).includes('/.well-known/')) {
+      last = {
+        url: String(input),
+        method: init?.method ?? 'GET',
+        headers: init?.headers as Record<string, string>,
+        body: (init?.body ?? null) as string | null
+      }
+    }
     return fetch(input, init)
   }
   const client = await connect({ client: kind, cardUrl, transport: form.binding, extensions: [extension], fetch: listening })

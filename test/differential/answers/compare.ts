@@ -20,7 +20,9 @@ export interface Mismatch {
 export function compareResults (gateway: ResultReading, client: ResultReading): Mismatch[] {
   const found: Mismatch[] = []
   const same: Same = (path, one, other, clientPart) => {
-    if (!isDeepStrictEqual(plain(one), plain(other))) found.push({ path, gateway: one, client: other, clientPart: clientPart ?? null, results: { gateway, client } })
+    if (!isDeepStrictEqual(plain(one), plain(other))) {
+      found.push({ path, gateway: one, client: other, clientPart: clientPart ?? null, results: { gateway, client } })
+    }
   }
   for (const name of ['kind', 'taskId', 'contextId', 'state', 'append', 'metadata'] as const) same(name, gateway[name], client[name])
   for (const name of ['message', 'status'] as const) {
@@ -29,7 +31,9 @@ export function compareResults (gateway: ResultReading, client: ResultReading): 
     if (theirs !== null) contents(name, gateway[name] ?? NO_CONTENT, theirs, same)
   }
   for (const name of ['artifacts', 'history'] as const) {
-    for (let i = 0; i < client[name].length; i++) contents(`${name}[${i}]`, gateway[name][i] ?? NO_CONTENT, client[name][i] ?? NO_CONTENT, same)
+    for (let i = 0; i < client[name].length; i++) {
+      contents(`${name}[${i}]`, gateway[name][i] ?? NO_CONTENT, client[name][i] ?? NO_CONTENT, same)
+    }
   }
   return found
 }
@@ -38,5 +42,7 @@ function contents (path: string, gateway: ContentReading, client: ContentReading
   for (const name of ['id', 'taskId', 'contextId', 'metadata', 'extensions'] as const) same(`${path}.${name}`, gateway[name], client[name])
   // A client without this role has no role at all.
   if (client.role === 'user' || client.role === 'agent') same(`${path}.role`, gateway.role, client.role)
-  for (let i = 0; i < client.parts.length; i++) sameParts(`${path}.parts[${i}]`, gateway.parts[i] ?? NO_PART, client.parts[i] ?? NO_PART, same)
+  for (let i = 0; i < client.parts.length; i++) {
+    sameParts(`${path}.parts[${i}]`, gateway.parts[i] ?? NO_PART, client.parts[i] ?? NO_PART, same)
+  }
 }

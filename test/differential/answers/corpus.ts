@@ -68,18 +68,40 @@ export function formName (form: Form): FormName {
 interface Placed { readonly call: CallName, readonly result: string }
 
 const task = (form: Form, members: string): string => `{${isKindForm(form) ? '"kind":"task",' : ''}"id":"t","contextId":"c"${members}}`
-const update = (form: Form, kind: string, members: string): string => `{${isKindForm(form) ? `"kind":"${kind}",` : ''}"taskId":"t","contextId":"c"${members}}`
+const update = (form: Form, kind: string, members: string): string =>
+  `{${isKindForm(form) ? `"kind":"${kind}",` : ''}"taskId":"t","contextId":"c"${members}}`
 
 /** The context of a message or an artifact. */
 const PLACES = {
   message: (form: Form, content: string): Placed => ({ call: 'send', result: wrapped(form, 'message', content) }),
-  status: (form: Form, content: string, around: string): Placed => ({ call: 'send', result: wrapped(form, 'task', task(form, `,"status":{"state":WORKING,"message":${content}}${around}`)) }),
-  artifact: (form: Form, content: string, around: string): Placed => ({ call: 'send', result: wrapped(form, 'task', task(form, `,"status":{"state":COMPLETED},"artifacts":[${content}]${around}`)) }),
-  history: (form: Form, content: string, around: string): Placed => ({ call: 'get', result: task(form, `,"status":{"state":WORKING},"history":[${content}]${around}`) }),
-  got: (form: Form, content: string, around: string): Placed => ({ call: 'get', result: task(form, `,"status":{"state":WORKING},"artifacts":[ARTIFACT,${content}]${around}`) }),
-  listed: (form: Form, content: string, around: string): Placed => ({ call: 'list', result: `{"tasks":[TASK,${task(form, `,"status":{"state":WORKING},"artifacts":[${content}]${around}`)}],"nextPageToken":"","pageSize":2,"totalSize":2}` }),
-  statusUpdate: (form: Form, content: string, around: string): Placed => ({ call: 'stream', result: wrapped(form, 'statusUpdate', update(form, 'status-update', `,"status":{"state":WORKING,"message":${content}}${around}`)) }),
-  artifactUpdate: (form: Form, content: string, around: string): Placed => ({ call: 'stream', result: wrapped(form, 'artifactUpdate', update(form, 'artifact-update', `,"artifact":${content}${around}`)) })
+  status: (form: Form, content: string, around: string): Placed => ({
+    call: 'send',
+    result: wrapped(form, 'task', task(form, `,"status":{"state":WORKING,"message":${content}}${around}`))
+  }),
+  artifact: (form: Form, content: string, around: string): Placed => ({
+    call: 'send',
+    result: wrapped(form, 'task', task(form, `,"status":{"state":COMPLETED},"artifacts":[${content}]${around}`))
+  }),
+  history: (form: Form, content: string, around: string): Placed => ({
+    call: 'get',
+    result: task(form, `,"status":{"state":WORKING},"history":[${content}]${around}`)
+  }),
+  got: (form: Form, content: string, around: string): Placed => ({
+    call: 'get',
+    result: task(form, `,"status":{"state":WORKING},"artifacts":[ARTIFACT,${content}]${around}`)
+  }),
+  listed: (form: Form, content: string, around: string): Placed => ({
+    call: 'list',
+    result: `{"tasks":[TASK,${task(form, `,"status":{"state":WORKING},"artifacts":[${content}]${around}`)}],"nextPageToken":"","pageSize":2,"totalSize":2}`
+  }),
+  statusUpdate: (form: Form, content: string, around: string): Placed => ({
+    call: 'stream',
+    result: wrapped(form, 'statusUpdate', update(form, 'status-update', `,"status":{"state":WORKING,"message":${content}}${around}`))
+  }),
+  artifactUpdate: (form: Form, content: string, around: string): Placed => ({
+    call: 'stream',
+    result: wrapped(form, 'artifactUpdate', update(form, 'artifact-update', `,"artifact":${content}${around}`))
+  })
 } as const
 
 const ARTIFACTS: ReadonlySet<PlaceName> = new Set(['artifact', 'got', 'listed', 'artifactUpdate'])
@@ -88,7 +110,9 @@ const USUAL: readonly PlaceName[] = ['message', 'artifact', 'statusUpdate']
 export function corpus (): OddAnswer[] {
   const found: OddAnswer[] = []
   for (const file of readdirSync(FOLDER).sort()) {
-    for (const entry of parse(readFileSync(join(FOLDER, file), 'utf8')) as Entry[]) found.push(...answersOf(file.replace('.yaml', ''), entry))
+    for (const entry of parse(readFileSync(join(FOLDER, file), 'utf8')) as Entry[]) {
+      found.push(...answersOf(file.replace('.yaml', ''), entry))
+    }
   }
   return found
 }
@@ -105,7 +129,10 @@ export function answersOf (family: string, entry: Entry): OddAnswer[] {
         form,
         call,
         status: entry.status ?? 200,
-        headers: (entry.headers ?? [`content-type: ${isStream(call) ? 'text/event-stream' : 'application/json'}`]).flatMap(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+        headers: (entry.headers ?? [`content-type: ${isStream(call) ? 'text/event-stream' : 'application/json'}`]).flatMap(line => [
+          line.slice(0, line.indexOf(':')),
+          line.slice(line.indexOf(':') + 2)
+        ]),
         body: filled(form, text),
         encoding: entry.encoding ?? 'utf8'
       })

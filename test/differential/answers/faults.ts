@@ -14,7 +14,12 @@ import { NO_RESULT } from './reading.js'
 const LONE_CR = /\r(?!\n)/
 
 /** @param used receives the reason of every justified difference that was found */
-export function answerFaults (pair: Pick<ReadingPair, 'kind' | 'form'>, answer: OddAnswer, { client, direct, judgement, views }: AnswerSeen, used: Set<string>): string[] {
+export function answerFaults (
+  pair: Pick<ReadingPair, 'kind' | 'form'>,
+  answer: OddAnswer,
+  { client, direct, judgement, views }: AnswerSeen,
+  used: Set<string>
+): string[] {
   const found: string[] = []
   const { rejection: refusal, results } = judgement
   const through = known(client)
@@ -27,10 +32,21 @@ export function answerFaults (pair: Pick<ReadingPair, 'kind' | 'form'>, answer: 
     if (through.length > most) found.push(`the gateway lets ${most} events through, and the client read ${shown(client)}`)
     // The clients do not know CR as a line end. When the agent's last line ends with CR, the clients miss the rejection, and also its
     // effect on their last event.
-    if (!LONE_CR.test(answer.body) && !isDeepStrictEqual(through, without.slice(0, through.length))) found.push(`before the refusal the client reads ${shown(client)}, without the gateway ${shown(direct)}`)
+    if (!LONE_CR.test(answer.body) && !isDeepStrictEqual(through, without.slice(0, through.length))) {
+      found.push(`before the refusal the client reads ${shown(client)}, without the gateway ${shown(direct)}`)
+    }
   }
-  const judged = views.flatMap(view => answer.call === 'list' || view.results.length < 2 ? view.results : [])
-  return [...found, ...misread(pair, judged, views.some(({ isError }) => isError), through, used)]
+  const judged = views.flatMap(view => (answer.call === 'list' || view.results.length < 2 ? view.results : []))
+  return [
+    ...found,
+    ...misread(
+      pair,
+      judged,
+      views.some(({ isError }) => isError),
+      through,
+      used
+    )
+  ]
 }
 
 /** The results without those whose kind the client does not know. */
@@ -39,7 +55,13 @@ function known ({ results }: ClientReading): ResultReading[] {
 }
 
 /** The gateway may have evaluated more results than the client read, but in the same order. */
-function misread (pair: Pick<ReadingPair, 'kind' | 'form'>, judged: readonly ResultView[], isError: boolean, readings: readonly ResultReading[], used: Set<string>): string[] {
+function misread (
+  pair: Pick<ReadingPair, 'kind' | 'form'>,
+  judged: readonly ResultView[],
+  isError: boolean,
+  readings: readonly ResultReading[],
+  used: Set<string>
+): string[] {
   let next = 0
   for (const reading of readings) {
     const first = unjustified(pair, judged[next], isError, reading, new Set())
@@ -52,10 +74,18 @@ function misread (pair: Pick<ReadingPair, 'kind' | 'form'>, judged: readonly Res
   return []
 }
 
-function unjustified ({ kind, form }: Pick<ReadingPair, 'kind' | 'form'>, judged: ResultView | undefined, isError: boolean, reading: ResultReading, used: Set<string>): string[] {
+function unjustified (
+  { kind, form }: Pick<ReadingPair, 'kind' | 'form'>,
+  judged: ResultView | undefined,
+  isError: boolean,
+  reading: ResultReading,
+  used: Set<string>
+): string[] {
   const found: string[] = []
   for (const mismatch of compareResults(judged === undefined ? NO_RESULT : judgedResult(judged), reading)) {
-    const reason = JUSTIFIED.find(one => one.path.test(mismatch.path) && one.holds(mismatch, { kind, form, judged: judged ?? null, isError }))
+    const reason = JUSTIFIED.find(
+      one => one.path.test(mismatch.path) && one.holds(mismatch, { kind, form, judged: judged ?? null, isError })
+    )
     if (reason === undefined) found.push(said(mismatch))
     else used.add(reason.why)
   }

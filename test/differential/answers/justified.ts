@@ -11,7 +11,10 @@ import type { Mismatch } from './compare.js'
 interface Justified {
   readonly why: string
   readonly path: RegExp
-  readonly holds: (mismatch: Mismatch, of: { readonly kind: ClientKind, readonly form: Form, readonly judged: ResultView | null, readonly isError: boolean }) => boolean
+  readonly holds: (
+    mismatch: Mismatch,
+    of: { readonly kind: ClientKind; readonly form: Form; readonly judged: ResultView | null; readonly isError: boolean }
+  ) => boolean
 }
 
 const isEmpty = (value: unknown): boolean => plain(value) === null || (Array.isArray(value) && value.length === 0)
@@ -43,7 +46,10 @@ export const JUSTIFIED: readonly Justified[] = [
   {
     why: 'The flag with which translating SDKs mark data that is no object is taken away by them; a client of 0.3 sees flag and wrapper as they are, around what was judged.',
     path: /\.parts\[\d+\]\.(?:value|metadata)$/,
-    holds: ({ path, gateway, client }, { kind }) => path.endsWith('.metadata') ? has(gateway, 'data_part_compat') && !has(client, 'data_part_compat') : kind === 'v03' && JSON.stringify({ value: gateway }) === JSON.stringify(client)
+    holds: ({ path, gateway, client }, { kind }) =>
+      path.endsWith('.metadata')
+        ? has(gateway, 'data_part_compat') && !has(client, 'data_part_compat')
+        : kind === 'v03' && JSON.stringify({ value: gateway }) === JSON.stringify(client)
   },
   {
     why: 'Clients of 0.3 over JSON-RPC know ids by one spelling, and take the other for none.',
@@ -68,6 +74,12 @@ export const JUSTIFIED: readonly Justified[] = [
   {
     why: 'Ids beside an error tell nothing of a task.',
     path: /^(?:kind|taskId|contextId|state)$/,
-    holds: ({ results: { client } }, { judged, isError }) => judged === null && isError && client.status === null && client.artifacts.length === 0 && client.history.length === 0 && isEmpty(client.metadata)
+    holds: ({ results: { client } }, { judged, isError }) =>
+      judged === null &&
+      isError &&
+      client.status === null &&
+      client.artifacts.length === 0 &&
+      client.history.length === 0 &&
+      isEmpty(client.metadata)
   }
 ]

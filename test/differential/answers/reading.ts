@@ -35,8 +35,27 @@ export interface ResultReading {
   readonly history: readonly ContentReading[]
 }
 
-export const NO_CONTENT: ContentReading = { role: undefined, id: undefined, taskId: undefined, contextId: undefined, metadata: undefined, extensions: [], parts: [] }
-export const NO_RESULT: ResultReading = { kind: null, taskId: undefined, contextId: undefined, state: undefined, append: undefined, metadata: undefined, message: null, status: null, artifacts: [], history: [] }
+export const NO_CONTENT: ContentReading = {
+  role: undefined,
+  id: undefined,
+  taskId: undefined,
+  contextId: undefined,
+  metadata: undefined,
+  extensions: [],
+  parts: []
+}
+export const NO_RESULT: ResultReading = {
+  kind: null,
+  taskId: undefined,
+  contextId: undefined,
+  state: undefined,
+  append: undefined,
+  metadata: undefined,
+  message: null,
+  status: null,
+  artifacts: [],
+  history: []
+}
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -51,7 +70,9 @@ export function resultOf (reader: Reader, kind: ResultKind | null, value: unknow
   if (kind === null || typeof value !== 'object' || value === null) return NO_RESULT
   const object = value as Members
   const metadata = object.metadata
-  if (kind === 'message') return { ...NO_RESULT, kind, taskId: object.taskId, contextId: object.contextId, message: messageOf(reader, object) }
+  if (kind === 'message') {
+    return { ...NO_RESULT, kind, taskId: object.taskId, contextId: object.contextId, message: messageOf(reader, object) }
+  }
   const { state, message } = (object.status ?? {}) as Members
   return {
     ...NO_RESULT,
@@ -62,7 +83,9 @@ export function resultOf (reader: Reader, kind: ResultKind | null, value: unknow
     append: kind === 'artifactUpdate' ? Boolean(object.append) : undefined,
     metadata,
     status: kind === 'artifactUpdate' || message === undefined || message === null ? null : messageOf(reader, message as Members),
-    artifacts: (kind === 'task' ? objectsOf(object.artifacts) : kind === 'artifactUpdate' ? objectsOf([object.artifact]) : []).map(one => artifactOf(reader, one)),
+    artifacts: (kind === 'task' ? objectsOf(object.artifacts) : kind === 'artifactUpdate' ? objectsOf([object.artifact]) : []).map(one =>
+      artifactOf(reader, one)
+    ),
     history: kind === 'task' ? objectsOf(object.history).map(one => messageOf(reader, one)) : []
   }
 }

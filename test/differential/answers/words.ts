@@ -21,24 +21,26 @@ const WORDS: Readonly<Record<string, (form: Form) => string>> = {
   TEXT: form => textPart(form),
   DATA: form => dataPart(form, '{"a":1}', 'application/json'),
   LIST: listName,
-  AGENT: form => isKindForm(form) ? '"agent"' : '"ROLE_AGENT"',
-  USER: form => isKindForm(form) ? '"user"' : '"ROLE_USER"',
-  WORKING: form => isKindForm(form) ? '"working"' : '"TASK_STATE_WORKING"',
-  COMPLETED: form => isKindForm(form) ? '"completed"' : '"TASK_STATE_COMPLETED"',
-  KIND_TASK: form => isKindForm(form) ? '"kind":"task",' : '',
-  KIND_MESSAGE: form => isKindForm(form) ? '"kind":"message",' : '',
+  AGENT: form => (isKindForm(form) ? '"agent"' : '"ROLE_AGENT"'),
+  USER: form => (isKindForm(form) ? '"user"' : '"ROLE_USER"'),
+  WORKING: form => (isKindForm(form) ? '"working"' : '"TASK_STATE_WORKING"'),
+  COMPLETED: form => (isKindForm(form) ? '"completed"' : '"TASK_STATE_COMPLETED"'),
+  KIND_TASK: form => (isKindForm(form) ? '"kind":"task",' : ''),
+  KIND_MESSAGE: form => (isKindForm(form) ? '"kind":"message",' : ''),
   MESSAGE: form => `{${isKindForm(form) ? '"kind":"message",' : ''}"messageId":"m","role":AGENT,"LIST":[DATA]}`,
   ARTIFACT: () => '{"artifactId":"a","parts":[DATA]}',
   TASK: form => `{${isKindForm(form) ? '"kind":"task",' : ''}"id":"t","contextId":"c","status":{"state":WORKING},"artifacts":[ARTIFACT]}`,
-  STATUS_UPDATE: form => `{${isKindForm(form) ? '"kind":"status-update",' : ''}"taskId":"t","contextId":"c","status":{"state":WORKING,"message":MESSAGE}}`,
+  STATUS_UPDATE: form =>
+    `{${isKindForm(form) ? '"kind":"status-update",' : ''}"taskId":"t","contextId":"c","status":{"state":WORKING,"message":MESSAGE}}`,
   ARTIFACT_UPDATE: form => `{${isKindForm(form) ? '"kind":"artifact-update",' : ''}"taskId":"t","contextId":"c","artifact":ARTIFACT}`,
   /** A healthy result of a call that sends. */
   RESULT: form => wrapped(form, 'task', 'TASK'),
   /** The beginning of a response before its result, and the end after the result. */
-  OPEN: form => form.binding === 'JSONRPC' ? '{"jsonrpc":"2.0","id":ID,"result":' : '',
-  CLOSE: form => form.binding === 'JSONRPC' ? '}' : '',
+  OPEN: form => (form.binding === 'JSONRPC' ? '{"jsonrpc":"2.0","id":ID,"result":' : ''),
+  CLOSE: form => (form.binding === 'JSONRPC' ? '}' : ''),
   /** A result different from RESULT, which no client may read without evaluation. */
-  EVIL: form => `OPEN ${wrapped(form, 'message', isKindForm(form) ? '{"kind":"message","messageId":"evil","role":AGENT,"parts":[TEXT]}' : '{"messageId":"evil","role":AGENT,"LIST":[TEXT]}')} CLOSE`,
+  EVIL: form =>
+    `OPEN ${wrapped(form, 'message', isKindForm(form) ? '{"kind":"message","messageId":"evil","role":AGENT,"parts":[TEXT]}' : '{"messageId":"evil","role":AGENT,"LIST":[TEXT]}')} CLOSE`,
   ANSWER: () => 'OPEN RESULT CLOSE',
   LONG: () => 'x'.repeat(5_000)
 }

@@ -73,9 +73,16 @@ export function fuzz (target: Target, options: FuzzOptions): FuzzResult {
       if (coverage?.isNew() === true) search(half)
     }
   }
-  const progress = (): Progress => ({ executions, corpus: kept.length, findings: found.size, covered: coverage?.covered ?? 0, features: coverage?.features ?? 0 })
+  const progress = (): Progress => ({
+    executions,
+    corpus: kept.length,
+    findings: found.size,
+    covered: coverage?.covered ?? 0,
+    features: coverage?.features ?? 0
+  })
   /** Prefers the newest inputs, because they probably lead to more findings. */
-  const choose = (): Buffer => kept[random.chance(2) ? kept.length - 1 - random.below(Math.ceil(kept.length / 4)) : random.below(kept.length)] as Buffer
+  const choose = (): Buffer =>
+    kept[random.chance(2) ? kept.length - 1 - random.below(Math.ceil(kept.length / 4)) : random.below(kept.length)] as Buffer
 
   coverage?.reset()
   const given = [...target.seeds.map(seed => Buffer.from(seed)), ...options.corpus]
@@ -84,7 +91,9 @@ export function fuzz (target: Target, options: FuzzOptions): FuzzResult {
   if (kept.length === 0) kept.push(Buffer.alloc(0))
   for (let round = 1; found.size < ENOUGH && !options.done(progress()); round++) {
     const few = coverage !== null && round % ROUNDS === 0
-    const inputs = Array.from({ length: few ? SMALLEST_BATCH : batch }, () => mutate(choose(), random, choose(), target.dictionary, target.maxBytes))
+    const inputs = Array.from({ length: few ? SMALLEST_BATCH : batch }, () =>
+      mutate(choose(), random, choose(), target.dictionary, target.maxBytes)
+    )
     if (few) {
       inputs.forEach(alone)
       continue

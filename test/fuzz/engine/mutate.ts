@@ -54,12 +54,14 @@ function balanced (bytes: Buffer): [number, number][] {
   return found
 }
 
-const onTokens = (change: (list: string[], random: Random, other: Buffer, dictionary: readonly string[]) => void): Mutation => (bytes, random, other, dictionary) => {
-  const list = tokens(bytes)
-  if (list.length === 0) return Buffer.from(random.pick(dictionary) ?? 'a')
-  change(list, random, other, dictionary)
-  return Buffer.from(list.join(''), 'latin1')
-}
+const onTokens =
+  (change: (list: string[], random: Random, other: Buffer, dictionary: readonly string[]) => void): Mutation =>
+    (bytes, random, other, dictionary) => {
+      const list = tokens(bytes)
+      if (list.length === 0) return Buffer.from(random.pick(dictionary) ?? 'a')
+      change(list, random, other, dictionary)
+      return Buffer.from(list.join(''), 'latin1')
+    }
 
 /** Dictionaries are text. The function returns their UTF-8 bytes as latin1, one character for each byte. */
 const word = (random: Random, dictionary: readonly string[]): string => Buffer.from(random.pick(dictionary) ?? ' ').toString('latin1')
@@ -72,17 +74,47 @@ const MUTATIONS: readonly Mutation[] = [
     copy[at] = random.chance(2) ? anyByte(random) : (copy[at] as number) ^ (1 << random.below(8))
     return copy
   },
-  (bytes, random) => { const at = random.below(bytes.length + 1); return replaced(bytes, at, at, Buffer.from([anyByte(random)])) },
-  (bytes, random) => { const [start, end] = range(bytes, random); return replaced(bytes, start, end, NONE) },
-  (bytes, random) => { const [start, end] = range(bytes, random); return replaced(bytes, end, end, bytes.subarray(start, end)) },
-  (bytes, random) => { const [start, end] = range(bytes, random); const at = random.below(bytes.length + 1); return replaced(bytes, at, at, bytes.subarray(start, end)) },
-  (bytes, random, _, dictionary) => { const at = random.below(bytes.length + 1); return replaced(bytes, at, at, Buffer.from(word(random, dictionary), 'latin1')) },
-  (bytes, random, _, dictionary) => { const [start, end] = range(bytes, random); return replaced(bytes, start, end, Buffer.from(word(random, dictionary), 'latin1')) },
-  onTokens((list, random, _, dictionary) => { list[random.below(list.length)] = word(random, dictionary) }),
-  onTokens((list, random) => { list[random.below(list.length)] = random.pick(list) }),
-  onTokens((list, random, other) => { list[random.below(list.length)] = random.pick(tokens(other)) ?? '' }),
-  onTokens((list, random) => { list.splice(random.below(list.length), 1 + random.below(3)) }),
-  onTokens((list, random) => { const numbers = [...list.keys()].filter(at => /^-?\d/.test(list[at] as string)); if (numbers.length > 0) list[random.pick(numbers)] = random.pick(NUMBERS) }),
+  (bytes, random) => {
+    const at = random.below(bytes.length + 1)
+    return replaced(bytes, at, at, Buffer.from([anyByte(random)]))
+  },
+  (bytes, random) => {
+    const [start, end] = range(bytes, random)
+    return replaced(bytes, start, end, NONE)
+  },
+  (bytes, random) => {
+    const [start, end] = range(bytes, random)
+    return replaced(bytes, end, end, bytes.subarray(start, end))
+  },
+  (bytes, random) => {
+    const [start, end] = range(bytes, random)
+    const at = random.below(bytes.length + 1)
+    return replaced(bytes, at, at, bytes.subarray(start, end))
+  },
+  (bytes, random, _, dictionary) => {
+    const at = random.below(bytes.length + 1)
+    return replaced(bytes, at, at, Buffer.from(word(random, dictionary), 'latin1'))
+  },
+  (bytes, random, _, dictionary) => {
+    const [start, end] = range(bytes, random)
+    return replaced(bytes, start, end, Buffer.from(word(random, dictionary), 'latin1'))
+  },
+  onTokens((list, random, _, dictionary) => {
+    list[random.below(list.length)] = word(random, dictionary)
+  }),
+  onTokens((list, random) => {
+    list[random.below(list.length)] = random.pick(list)
+  }),
+  onTokens((list, random, other) => {
+    list[random.below(list.length)] = random.pick(tokens(other)) ?? ''
+  }),
+  onTokens((list, random) => {
+    list.splice(random.below(list.length), 1 + random.below(3))
+  }),
+  onTokens((list, random) => {
+    const numbers = [...list.keys()].filter(at => /^-?\d/.test(list[at] as string))
+    if (numbers.length > 0) list[random.pick(numbers)] = random.pick(NUMBERS)
+  }),
   // Replaces one value with another, from the same input or the other input.
   (bytes, random, other) => {
     const places = balanced(bytes)
@@ -113,7 +145,8 @@ const MUTATIONS: readonly Mutation[] = [
     return Buffer.from(lines.join('\n'), 'latin1')
   },
   // Joins the beginning of one input and the end of the other.
-  (bytes, random, other) => Buffer.concat([bytes.subarray(0, random.below(bytes.length + 1)), other.subarray(random.below(other.length + 1))])
+  (bytes, random, other) =>
+    Buffer.concat([bytes.subarray(0, random.below(bytes.length + 1)), other.subarray(random.below(other.length + 1))])
 ]
 
 /** Applies one or several changes, one after another. */

@@ -86,7 +86,9 @@ export function sameBytes (expected: Expected, node: Node, before: Buffer, after
       same(node.members.map(member => member.name), expected.members.map(([name]) => name))
       expected.members.forEach(([, was, value], i) => {
         const member = node.members[i] as Member
-        if (was !== null) equal(after.toString('latin1', member.nameStart, member.nameEnd), before.toString('latin1', was.nameStart, was.nameEnd))
+        if (was !== null) {
+          equal(after.toString('latin1', member.nameStart, member.nameEnd), before.toString('latin1', was.nameStart, was.nameEnd))
+        }
         sameBytes(value, member.value, before, after)
       })
   }

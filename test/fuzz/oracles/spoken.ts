@@ -9,7 +9,13 @@ import { normaliseResult } from '../../../src/a2a/message/normalise-result.js'
 
 /** When there are more problems than the recorded maximum, the order of members decides which problems are recorded. */
 export function spokenProblems (problems: readonly FieldProblem[]): readonly string[] | number {
-  return problems.length >= MAX_PROBLEMS ? problems.length : problems.map(({ path, message }) => `${path} ${message.replaceAll(/"(?:text|raw|url|data|file)" and "(?:text|raw|url|data|file)"/g, 'two')}`).sort()
+  return problems.length >= MAX_PROBLEMS
+    ? problems.length
+    : problems
+      .map(
+        ({ path, message }) => `${path} ${message.replaceAll(/"(?:text|raw|url|data|file)" and "(?:text|raw|url|data|file)"/g, 'two')}`
+      )
+      .sort()
 }
 
 function spokenPart (part: PartView): unknown {
@@ -25,5 +31,18 @@ export function spokenContent (view: ContentView | null): unknown {
 
 export function spokenResult (view: ResultView): unknown {
   const { kind, path, steps, taskId, contextId, state, message, status, artifacts, append, history } = view
-  return { kind, path, steps, taskId, contextId, state, message: spokenContent(message), status: spokenContent(status), artifacts: artifacts.map(spokenContent), append, history: history.map(spokenContent), normalised: normaliseResult(view) }
+  return {
+    kind,
+    path,
+    steps,
+    taskId,
+    contextId,
+    state,
+    message: spokenContent(message),
+    status: spokenContent(status),
+    artifacts: artifacts.map(spokenContent),
+    append,
+    history: history.map(spokenContent),
+    normalised: normaliseResult(view)
+  }
 }

@@ -14,19 +14,57 @@ import { spokenProblems, spokenResult } from '../oracles/spoken.js'
 import { WORDS } from './message.js'
 
 const OPERATIONS: readonly Operation[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'Other', 'GetExtendedAgentCard']
-const OPTIONS: readonly ResponseOptions[] = OPERATIONS.flatMap(operation => (['1.0', '0.3'] as const).flatMap(version => (['JSONRPC', 'HTTP+JSON'] as const).map(binding => (
-  { operation, version, binding, id: version === '1.0' ? 1 : null, stream: operation === 'SendStreamingMessage' }))))
+const OPTIONS: readonly ResponseOptions[] = OPERATIONS.flatMap(operation =>
+  (['1.0', '0.3'] as const).flatMap(version =>
+    (['JSONRPC', 'HTTP+JSON'] as const).map(binding => ({
+      operation,
+      version,
+      binding,
+      id: version === '1.0' ? 1 : null,
+      stream: operation === 'SendStreamingMessage'
+    }))
+  )
+)
 
 export const answer: Target = {
   name: 'answer',
   maxBytes: 1200,
   seeds: [
     '{"jsonrpc":"2.0","id":1,"result":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING","message":{"role":"ROLE_AGENT","parts":[{"data":{"a":1}}]}},"artifacts":[{"artifactId":"a","parts":[{"text":"t"}]}],"history":[{"role":"ROLE_USER","parts":[]}]}}}',
-    '{"jsonrpc":"2.0","id":1,"result":{"kind":"task","id":"t","contextId":"c","status":{"state":"working"},"artifacts":[{"parts":[{"kind":"data","data":{}}]}]}}', '{"jsonrpc":"2.0","id":1,"result":{"kind":"message","messageId":"m","role":"agent","parts":[{"kind":"text","text":"t"}]}}',
-    '{"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}}', '{"jsonrpc":"2.0","id":1,"result":{"kind":"artifact-update","taskId":"t","artifact":{"parts":[]},"append":true}}',
-    '{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no"}}', '{"tasks":[{"id":"t","status":{"state":"TASK_STATE_WORKING"}},{"id":"u","contextId":"c","status":{}}],"nextPageToken":""}', '{"message":{"messageId":"m","parts":[{"data":{"data":1}}]}}', '{"error":{"code":404,"status":"NOT_FOUND"}}', '{"msg":{"content":[{"data":{"data":{}}}]}}', 'null'
+    '{"jsonrpc":"2.0","id":1,"result":{"kind":"task","id":"t","contextId":"c","status":{"state":"working"},"artifacts":[{"parts":[{"kind":"data","data":{}}]}]}}',
+    '{"jsonrpc":"2.0","id":1,"result":{"kind":"message","messageId":"m","role":"agent","parts":[{"kind":"text","text":"t"}]}}',
+    '{"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}}',
+    '{"jsonrpc":"2.0","id":1,"result":{"kind":"artifact-update","taskId":"t","artifact":{"parts":[]},"append":true}}',
+    '{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no"}}',
+    '{"tasks":[{"id":"t","status":{"state":"TASK_STATE_WORKING"}},{"id":"u","contextId":"c","status":{}}],"nextPageToken":""}',
+    '{"message":{"messageId":"m","parts":[{"data":{"data":1}}]}}',
+    '{"error":{"code":404,"status":"NOT_FOUND"}}',
+    '{"msg":{"content":[{"data":{"data":{}}}]}}',
+    'null'
   ],
-  dictionary: [...WORDS, '"result":', '"error":', '"task":', '"statusUpdate":', '"status_update":', '"artifactUpdate":', '"artifact":{"parts":[]}', '"artifacts":[]', '"history":[]', '"status":{"state":"working"}', '"state":"TASK_STATE_COMPLETED"', '"state":3', '"kind":"task"', '"kind":"status-update"', '"tasks":', '"append":true', '"final":true', '"msg":', '"update":', '"code":1'],
+  dictionary: [
+    ...WORDS,
+    '"result":',
+    '"error":',
+    '"task":',
+    '"statusUpdate":',
+    '"status_update":',
+    '"artifactUpdate":',
+    '"artifact":{"parts":[]}',
+    '"artifacts":[]',
+    '"history":[]',
+    '"status":{"state":"working"}',
+    '"state":"TASK_STATE_COMPLETED"',
+    '"state":3',
+    '"kind":"task"',
+    '"kind":"status-update"',
+    '"tasks":',
+    '"append":true',
+    '"final":true',
+    '"msg":',
+    '"update":',
+    '"code":1'
+  ],
   check (bytes) {
     const slow = readSlowly(bytes)
     if (slow.root === null || !slow.utf8 || slow.mark || slow.duplicates.length > 0 || slow.depth > 32) return

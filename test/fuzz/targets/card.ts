@@ -3,7 +3,7 @@
  * addresses, and is a valid card again.
  */
 import { equal, ok } from 'node:assert'
-import { CHECKS } from '../../../src/cli/configuration.js'
+import { CHECKS } from '../../../src/gateway/configuration.js'
 import { loadCatalogue, parseConfig } from '../../../src/config/load.js'
 import type { AgentConfig } from '../../../src/config/model/model.js'
 import { buildAgentState, CardRejected } from '../../../src/pipeline/agent-snapshot.js'
@@ -47,14 +47,68 @@ export const card: Target = {
     `{"name":"a","version":"1","supportedInterfaces":[${INTERFACE},{"url":"http://agent.test/v1","protocolBinding":"HTTP+JSON","protocolVersion":"1.0","tenant":"t"}],"capabilities":{"streaming":true,"extensions":[{"uri":"urn:a","required":true,"params":{"k":1}},{"uri":"urn:checked","params":{"a":1}}]},"signatures":[{}],"skills":[]}`,
     '{"name":"a","url":"http://agent.test/","protocolVersion":"0.3.0","preferredTransport":"JSONRPC","additionalInterfaces":[{"url":"http://agent.test/","transport":"JSONRPC"},{"url":"http://agent.test/rest/","transport":"HTTP+JSON"},{"url":"http://agent.test","transport":"GRPC"}],"supportsAuthenticatedExtendedCard":true}',
     '{"name":"a","url":"http://agent.test","capabilities":{"extensions":[{"uri":"https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1","required":true}]},"schemas":{"fight":{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string","pattern":"^a+$"}}}}}',
-    `{"supported_interfaces":[${INTERFACE.replaceAll('protocolBinding', 'protocol_binding')}],"protocol_version":1.0,"extensions":[{"uri":"urn:b"}]}`, `{"url":"http://agent.test/a","supportedInterfaces":[],"additional_interfaces":[${INTERFACE}]}`, '{"url":"http://agent.test/%2e%2e/a?x#y"}', '[]', 'null', '', '\ufeff{"url":"http://h"}', `{"supportedInterfaces":[${INTERFACE},${INTERFACE.replace('1.0', '0.3').replace('/rpc', '/rpc/')},${INTERFACE.replace('/rpc', '/.well-known/agent.json')}]}`
+    `{"supported_interfaces":[${INTERFACE.replaceAll('protocolBinding', 'protocol_binding')}],"protocol_version":1.0,"extensions":[{"uri":"urn:b"}]}`,
+    `{"url":"http://agent.test/a","supportedInterfaces":[],"additional_interfaces":[${INTERFACE}]}`,
+    '{"url":"http://agent.test/%2e%2e/a?x#y"}',
+    '[]',
+    'null',
+    '',
+    '\ufeff{"url":"http://h"}',
+    `{"supportedInterfaces":[${INTERFACE},${INTERFACE.replace('1.0', '0.3').replace('/rpc', '/rpc/')},${INTERFACE.replace('/rpc', '/.well-known/agent.json')}]}`
   ],
   dictionary: [
-    '"url":"http://agent.test/x"', '"url":"http://other.test/rpc"', '"url":"http://u:p@agent.test/y"', '"supportedInterfaces":', '"additionalInterfaces":', '"protocolBinding":"HTTP+JSON"', '"protocolVersion":"0.3"', '"transport":"JSONRPC"', '"preferredTransport":"HTTP+JSON"', '"tenant":"t"', '"capabilities":', '"extensions":', '"uri":"urn:a"', '"required":"yes"', '"params":{}', '"schemas":', '"$ref":"#"',
-    '"$ref":"#/schemas/fight"', '"$id":"http://x/y"', '"$schema":"http://json-schema.org/draft-07/schema#"', '"pattern":"(a|a)*$"', '"$dynamicRef":"#a"', '"allOf":[{}]', '"signatures":[]', '"__proto__":{"url":"http://x"}', '{', '}', '[', ']', ',', ':', 'null', '//', '/..', '%2f', '?', '#', '\\u0000', '\\u2028', '[::1]', '"name":"\\u001b[31m"', 'https://', ':99999', '"constructor":{}', '"protocolVersion":1.0', INTERFACE
+    '"url":"http://agent.test/x"',
+    '"url":"http://other.test/rpc"',
+    '"url":"http://u:p@agent.test/y"',
+    '"supportedInterfaces":',
+    '"additionalInterfaces":',
+    '"protocolBinding":"HTTP+JSON"',
+    '"protocolVersion":"0.3"',
+    '"transport":"JSONRPC"',
+    '"preferredTransport":"HTTP+JSON"',
+    '"tenant":"t"',
+    '"capabilities":',
+    '"extensions":',
+    '"uri":"urn:a"',
+    '"required":"yes"',
+    '"params":{}',
+    '"schemas":',
+    '"$ref":"#"',
+    '"$ref":"#/schemas/fight"',
+    '"$id":"http://x/y"',
+    '"$schema":"http://json-schema.org/draft-07/schema#"',
+    '"pattern":"(a|a)*$"',
+    '"$dynamicRef":"#a"',
+    '"allOf":[{}]',
+    '"signatures":[]',
+    '"__proto__":{"url":"http://x"}',
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    'null',
+    '//',
+    '/..',
+    '%2f',
+    '?',
+    '#',
+    '\\u0000',
+    '\\u2028',
+    '[::1]',
+    '"name":"\\u001b[31m"',
+    'https://',
+    ':99999',
+    '"constructor":{}',
+    '"protocolVersion":1.0',
+    INTERFACE
   ],
   check (bytes) {
-    const read = readDocument({ kind: 'fetched', from: 'http://agent.test/card', status: 200, bytes, contentType: 'text/plain', validators: null, lifetime: null }, LIMITS)
+    const read = readDocument(
+      { kind: 'fetched', from: 'http://agent.test/card', status: 200, bytes, contentType: 'text/plain', validators: null, lifetime: null },
+      LIMITS
+    )
     if (typeof read === 'string') {
       ok(PLAIN.test(read), 'a plain sentence')
       return
@@ -65,17 +119,32 @@ export const card: Target = {
     const state = stateOf(read)
     if (state === null) return
     for (const warning of state.warnings) ok(PLAIN.test(warning), `a plain warning: ${JSON.stringify(warning)}`)
-    for (const finding of lintCards({ cards: { 0.3: read.card, '1.0': read.card }, inForce: Object.fromEntries(configured().policies.map(({ name, policy }) => [name, policy])), byDefault: [], known: loadCatalogue() })) ok(PLAIN.test(finding.message) && PLAIN.test(finding.hint), 'a plain finding')
+    for (const finding of lintCards({
+      cards: { 0.3: read.card, '1.0': read.card },
+      inForce: Object.fromEntries(configured().policies.map(({ name, policy }) => [name, policy])),
+      byDefault: [],
+      known: loadCatalogue()
+    })) { ok(PLAIN.test(finding.message) && PLAIN.test(finding.hint), 'a plain finding') }
     served(state)
-    for (const verb of ['GET', 'POST', 'OPTIONS']) for (const path of ['', '/', '/rpc', '/v1/tasks', '/.well-known/agent-card.json', '/x/..', '/message:send']) state.router.match(verb, path, '1.0')
+    for (const verb of ['GET', 'POST', 'OPTIONS']) {
+      for (const path of ['', '/', '/rpc', '/v1/tasks', '/.well-known/agent-card.json', '/x/..', '/message:send']) {
+        state.router.match(verb, path, '1.0')
+      }
+    }
   }
 }
 
 function stateOf (document: CardDocument): AgentState | null {
   try {
-    return buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' }, { agent: configured(), maxExtensions: 32, publicBase: BASE, previous: null, secretOf: SECRET_HIDDEN })
+    return buildAgentState(
+      { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' },
+      { agent: configured(), maxExtensions: 32, publicBase: BASE, previous: null, secretOf: SECRET_HIDDEN }
+    )
   } catch (error) {
-    ok(error instanceof CardRejected || (error instanceof Error && Object.getPrototypeOf(error) === Error.prototype), `no refusal: ${error instanceof Error ? error.stack : String(error)}`)
+    ok(
+      error instanceof CardRejected || (error instanceof Error && Object.getPrototypeOf(error) === Error.prototype),
+      `no refusal: ${error instanceof Error ? error.stack : String(error)}`
+    )
     ok(PLAIN.test(error.message), `a plain sentence: ${JSON.stringify(error.message)}`)
     return null
   }
@@ -93,5 +162,7 @@ function served (state: AgentState): void {
   equal(again.card.uncarried.length, 0, 'an interface that nobody carries')
   ok(!Object.hasOwn(value, 'signatures'), 'signatures of another card')
   const uris = new Set(again.card.extensions.filter(({ required }) => required).map(({ uri }) => uri))
-  for (const { uri, required } of state.loaded.byVersion['1.0'].card.extensions) if (required) ok(uris.has(uri), 'a required extension that clients are not told of')
+  for (const { uri, required } of state.loaded.byVersion['1.0'].card.extensions) {
+    if (required) ok(uris.has(uri), 'a required extension that clients are not told of')
+  }
 }

@@ -1,24 +1,82 @@
 /** The configuration. Loading any file ends with a configuration, or with problems that each have a place in the file and a message. */
 /* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
 import { deepStrictEqual as same, ok } from 'node:assert'
-import { CHECKS } from '../../../src/cli/configuration.js'
+import { CHECKS } from '../../../src/gateway/configuration.js'
 import type { Diagnostic, LoadResult } from '../../../src/config/load.js'
 import { formatDiagnostic, parseConfig } from '../../../src/config/load.js'
 import { configSchema } from '../../../src/config/schema/schema.js'
 import type { Target } from '../engine/target.js'
 
-const WORDS = [...new Set(JSON.stringify(configSchema, (key, value: unknown) => key === 'description' ? undefined : value).match(/[A-Za-z][\w-]*/g) ?? [])]
+const WORDS = [
+  ...new Set(
+    JSON.stringify(configSchema, (key, value: unknown) => (key === 'description' ? undefined : value)).match(/[A-Za-z][\w-]*/g) ?? []
+  )
+]
 const AGENT = 'version: 1\nagents:\n  - name: a\n    upstream: {url: "http://h"}\n'
 
 export const config: Target = {
   name: 'config',
   maxBytes: 2048,
   seeds: [
-    AGENT, `${AGENT}    extensions: [p, x402]\nextensions:\n  p:\n    uri: urn:p\n    request:\n      - id: r\n        select: {part: {dataKey: a}}\n        schema: {type: object}\n`, `${AGENT}server: {listen: ":8080", trustedProxies: [10.0.0.0/8]}\nlimits: {body: 1MiB, requestTimeout: 3s}\n`,
-    `${AGENT}    path: /a\n  - {name: b, path: /b, upstream: {url: "\${A:-http://x}", timeouts: {connect: 1s}}}\n`, 'version: 1\nagents: &a [{name: *b}]\nx: &b\n  <<: *a\n', '{"version": 1, "agents": []}', '', '---\n- a\n...\n--- b', 'version: 2', `${AGENT}extensions: {p: {uri: "urn:p", owns: {metadata: [$uri]}, inactive: {request: strip}, response: [{id: r, select: {event: last}, count: {min: 1}, verdict: warn}]}}\n`,
+    AGENT,
+    `${AGENT}    extensions: [p, x402]\nextensions:\n  p:\n    uri: urn:p\n    request:\n      - id: r\n        select: {part: {dataKey: a}}\n        schema: {type: object}\n`,
+    `${AGENT}server: {listen: ":8080", trustedProxies: [10.0.0.0/8]}\nlimits: {body: 1MiB, requestTimeout: 3s}\n`,
+    `${AGENT}    path: /a\n  - {name: b, path: /b, upstream: {url: "\${A:-http://x}", timeouts: {connect: 1s}}}\n`,
+    'version: 1\nagents: &a [{name: *b}]\nx: &b\n  <<: *a\n',
+    '{"version": 1, "agents": []}',
+    '',
+    '---\n- a\n...\n--- b',
+    'version: 2',
+    `${AGENT}extensions: {p: {uri: "urn:p", owns: {metadata: [$uri]}, inactive: {request: strip}, response: [{id: r, select: {event: last}, count: {min: 1}, verdict: warn}]}}\n`,
     `${AGENT}extensions:\n  q:\n    uriPattern: "urn:*"\n    inject: [{into: message, key: k, value: 1}]\n    correlate: [{id: c, remember: {on: response, select: {metadata: {key: k}}}, check: {on: request, select: {metadata: {key: k}}, relation: equal}}]\n    state: {from: {metadata: {key: s}}, transitions: {"": [a]}}\n`
   ],
-  dictionary: [...WORDS, ': ', '- ', '\n', '\n  ', '\n    ', '[', ']', '{', '}', ',', '"', "'", '&a ', '*a', '<<: *a', '|\n', '>-\n', '#', '? ', '! ', '!!str ', '%YAML', '---\n', '...\n', '${A}', '${B:-1}', '$$', '~', 'null', 'true', '3s', '4MiB', '1e9', '-1', '/a', 'http://h', 'urn:x', '__proto__', 'constructor', '\t', '\ufeff', '\u2028', '\0', '\r'],
+  dictionary: [
+    ...WORDS,
+    ': ',
+    '- ',
+    '\n',
+    '\n  ',
+    '\n    ',
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+    '"',
+    "'",
+    '&a ',
+    '*a',
+    '<<: *a',
+    '|\n',
+    '>-\n',
+    '#',
+    '? ',
+    '! ',
+    '!!str ',
+    '%YAML',
+    '---\n',
+    '...\n',
+    '${A}',
+    '${B:-1}',
+    '$$',
+    '~',
+    'null',
+    'true',
+    '3s',
+    '4MiB',
+    '1e9',
+    '-1',
+    '/a',
+    'http://h',
+    'urn:x',
+    '__proto__',
+    'constructor',
+    '\t',
+    '\ufeff',
+    '\u2028',
+    '\0',
+    '\r'
+  ],
   check (bytes) {
     const text = new TextDecoder('utf-8').decode(bytes)
     const result = load(text)
@@ -46,5 +104,8 @@ function placed (problem: Diagnostic, lines: readonly string[]): void {
     return
   }
   // The end of the file is a valid place too.
-  ok(line >= 1 && line <= lines.length && col >= 1 && col <= (lines[line - 1] as string).length + 2, `${line}:${col} is not in the file: ${message}`)
+  ok(
+    line >= 1 && line <= lines.length && col >= 1 && col <= (lines[line - 1] as string).length + 2,
+    `${line}:${col} is not in the file: ${message}`
+  )
 }

@@ -5,24 +5,62 @@
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { forwardedHeaders } from '../../../src/wire/forwarded.js'
-import { copyRequestHeaders, copyResponseHeaders, duplicatedHeader, formatList, HOP_BY_HOP, readList } from '../../../src/wire/headers.js'
+import { formatList, readList } from '../../../src/wire/header-list.js'
+import { copyRequestHeaders, copyResponseHeaders, duplicatedHeader, HOP_BY_HOP } from '../../../src/wire/headers.js'
 import type { Target } from '../engine/target.js'
 
 const NAMES = ['a2a-extensions', 'x-a2a-extensions']
 const NOTHING: ReadonlySet<string> = new Set()
 /** src/wire/headers.ts explains why each of these headers may appear only once. */
 const ONCE = ['host', 'content-type', 'content-length', 'authorization', 'a2a-version', 'transfer-encoding', 'traceparent']
-const KEPT = /^(?:authorization|content-encoding|content-length|content-type|cookie|host|forwarded|x-real-ip|traceparent|tracestate|www-authenticate|a2a-.*|x-a2a-.*|x-forwarded-.*)$/s
+const KEPT =
+  /^(?:authorization|content-encoding|content-length|content-type|cookie|host|forwarded|x-real-ip|traceparent|tracestate|www-authenticate|a2a-.*|x-a2a-.*|x-forwarded-.*)$/s
 const ABOUT_ORIGIN = /^(?:x-forwarded-.*|forwarded|x-real-ip)$/s
 
 export const headerList: Target = {
   name: 'header-list',
   maxBytes: 1024,
   seeds: [
-    'A2A-Extensions: urn:a, urn:b\nX-A2A-Extensions: urn:b,urn:c', 'a2a-extensions:,, ,\t,urn:a\t,', 'Connection: keep-alive, X-Secret\nX-Secret: 1\nHost: a', 'Connection: authorization, a2a-version\nAuthorization: x\nA2A-Version: 1.0',
-    'Host: a\nHost: b', 'X-Forwarded-For: 1.2.3.4\nX_Forwarded_For: 5.6.7.8\nForwarded: for=x\nx-real-ip: y', 'Transfer-Encoding: chunked\nTE: trailers\nUpgrade: h2c\nHTTP2-Settings: x', ':authority: x\n: y\nbad name: z\nok: \x01', `a2a-extensions: ${Array.from({ length: 40 }, (_, i) => `u${i % 20}`).join(',')}`
+    'A2A-Extensions: urn:a, urn:b\nX-A2A-Extensions: urn:b,urn:c',
+    'a2a-extensions:,, ,\t,urn:a\t,',
+    'Connection: keep-alive, X-Secret\nX-Secret: 1\nHost: a',
+    'Connection: authorization, a2a-version\nAuthorization: x\nA2A-Version: 1.0',
+    'Host: a\nHost: b',
+    'X-Forwarded-For: 1.2.3.4\nX_Forwarded_For: 5.6.7.8\nForwarded: for=x\nx-real-ip: y',
+    'Transfer-Encoding: chunked\nTE: trailers\nUpgrade: h2c\nHTTP2-Settings: x',
+    ':authority: x\n: y\nbad name: z\nok: \x01',
+    `a2a-extensions: ${Array.from({ length: 40 }, (_, i) => `u${i % 20}`).join(',')}`
   ],
-  dictionary: ['A2A-Extensions: ', 'x-a2a-extensions: ', 'Connection: ', 'Host: ', 'Content-Type: ', 'Authorization: ', 'Transfer-Encoding: ', 'Content-Length: ', 'Traceparent: ', 'A2A-Version: ', 'X-Forwarded-For: ', 'X_Forwarded_For: ', 'Forwarded: ', 'close', 'keep-alive', ',', ', ', '\t', '\n', ':', 'urn:a', '_', '\x01', '\x7f', 'é', '\xa0', '\u017f', '\u212a'],
+  dictionary: [
+    'A2A-Extensions: ',
+    'x-a2a-extensions: ',
+    'Connection: ',
+    'Host: ',
+    'Content-Type: ',
+    'Authorization: ',
+    'Transfer-Encoding: ',
+    'Content-Length: ',
+    'Traceparent: ',
+    'A2A-Version: ',
+    'X-Forwarded-For: ',
+    'X_Forwarded_For: ',
+    'Forwarded: ',
+    'close',
+    'keep-alive',
+    ',',
+    ', ',
+    '\t',
+    '\n',
+    ':',
+    'urn:a',
+    '_',
+    '\x01',
+    '\x7f',
+    'é',
+    '\xa0',
+    '\u017f',
+    '\u212a'
+  ],
   check (bytes) {
     const raw: string[] = []
     for (const line of bytes.toString('latin1').split('\n')) {
@@ -34,15 +72,34 @@ export const headerList: Target = {
   }
 }
 
-const pairs = (raw: readonly string[]): [string, string][] => Array.from({ length: raw.length / 2 }, (_, i) => [raw[2 * i] as string, raw[2 * i + 1] as string])
+const pairs = (raw: readonly string[]): [string, string][] =>
+  Array.from({ length: raw.length / 2 }, (_, i) => [raw[2 * i] as string, raw[2 * i + 1] as string])
 
 function lists (raw: readonly string[]): void {
   const lines = pairs(raw).filter(([name]) => NAMES.includes(name.toLowerCase()))
-  const values = [...new Set(lines.flatMap(([, value]) => value.split(',').map(one => one.replace(/^[ \t]+|[ \t]+$/g, '')).filter(one => one !== '')))]
+  const values = [
+    ...new Set(
+      lines.flatMap(([, value]) =>
+        value
+          .split(',')
+          .map(one => one.replace(/^[ \t]+|[ \t]+$/g, ''))
+          .filter(one => one !== '')
+      )
+    )
+  ]
   const read = readList(raw, NAMES)
   same(read.values, values)
   same(read.seen, [...new Set(lines.map(([name]) => name.toLowerCase()))])
-  for (const form of ['joined', 'repeated'] as const) same(readList(formatList(values, form).flatMap(value => ['A2A-Extensions', value]), NAMES).values, values, 'what was written is read')
+  for (const form of ['joined', 'repeated'] as const) {
+    same(
+      readList(
+        formatList(values, form).flatMap(value => ['A2A-Extensions', value]),
+        NAMES
+      ).values,
+      values,
+      'what was written is read'
+    )
+  }
   const counts = ONCE.filter(name => pairs(raw).filter(([one]) => one.toLowerCase() === name).length > 1)
   const duplicate = duplicatedHeader(raw)
   equal(duplicate !== null, counts.length > 0)
@@ -51,7 +108,15 @@ function lists (raw: readonly string[]): void {
 
 function copies (raw: readonly string[]): void {
   const given = pairs(raw)
-  const named = given.filter(([name]) => name.toLowerCase() === 'connection').flatMap(([, value]) => value.toLowerCase().split(',').map(one => one.replace(/^[ \t]+|[ \t]+$/g, ''))).filter(name => !KEPT.test(name))
+  const named = given
+    .filter(([name]) => name.toLowerCase() === 'connection')
+    .flatMap(([, value]) =>
+      value
+        .toLowerCase()
+        .split(',')
+        .map(one => one.replace(/^[ \t]+|[ \t]+$/g, ''))
+    )
+    .filter(name => !KEPT.test(name))
   const request: string[] = []
   copyRequestHeaders(raw, new Set(['x-dropped']), request)
   const stays = (name: string): boolean => !HOP_BY_HOP.has(name) && !named.includes(name)
@@ -61,7 +126,12 @@ function copies (raw: readonly string[]): void {
   }))
   const response: string[] = []
   copyResponseHeaders(raw, NOTHING, response)
-  same(pairs(response), given.map(([name, value]): [string, string] => [name.toLowerCase(), value]).filter(([name, value]) => stays(name) && nodeTakes(name, value)))
+  same(
+    pairs(response),
+    given
+      .map(([name, value]): [string, string] => [name.toLowerCase(), value])
+      .filter(([name, value]) => stays(name) && nodeTakes(name, value))
+  )
   const asBuffers: string[] = []
   copyResponseHeaders(raw.map(text => Buffer.from(text, 'latin1')), NOTHING, asBuffers)
   same(asBuffers, response)

@@ -16,15 +16,44 @@ export const jsonEdit: Target = {
   name: 'json-edit',
   maxBytes: 600,
   seeds: [
-    '{"a":1,"b":[1,{"c":null},3],"d":{"e":"f"}}', '[[],{},[1,2,3],{"a":{}}]', ' { "a" : 1 , "b" : 2 , "c" : 3 } ', 'null', '{"a":null}', '{"\\u0061":[ 1 ,\n2 ],"é":"\\"}"}', '{"__proto__":{"a":1},"":[]}', '[ 1 , 2 , 3 ]', '{"m":{"metadata":{"a":1,"b":2},"parts":[{"text":"t"},{"data":{"a":1}}]}}'
+    '{"a":1,"b":[1,{"c":null},3],"d":{"e":"f"}}',
+    '[[],{},[1,2,3],{"a":{}}]',
+    ' { "a" : 1 , "b" : 2 , "c" : 3 } ',
+    'null',
+    '{"a":null}',
+    '{"\\u0061":[ 1 ,\n2 ],"é":"\\"}"}',
+    '{"__proto__":{"a":1},"":[]}',
+    '[ 1 , 2 , 3 ]',
+    '{"m":{"metadata":{"a":1,"b":2},"parts":[{"text":"t"},{"data":{"a":1}}]}}'
   ],
-  dictionary: ['{', '}', '[', ']', ',', ':', '"a":', '"b":', '"\\u0061":', 'null', '{}', '[]', ' ', '\n', '"', '\\"', '1', '"x"', '"__proto__":', '"é":'],
+  dictionary: [
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"a":',
+    '"b":',
+    '"\\u0061":',
+    'null',
+    '{}',
+    '[]',
+    ' ',
+    '\n',
+    '"',
+    '\\"',
+    '1',
+    '"x"',
+    '"__proto__":',
+    '"é":'
+  ],
   check (bytes) {
     const slow = readSlowly(bytes)
     const { root } = slow
     if (root === null || !slow.utf8 || slow.mark || slow.duplicates.length > 0) return
     const random = Random.of(bytes)
-    const places: { readonly path: JsonPath, readonly node: Node }[] = []
+    const places: { readonly path: JsonPath; readonly node: Node }[] = []
     const walk = (node: Node, path: JsonPath): void => {
       places.push({ path, node })
       if (node.kind === 'object') for (const { name, value } of node.members) walk(value, [...path, name])
@@ -35,7 +64,9 @@ export const jsonEdit: Target = {
       const span = memberSpan(bytes, path)
       ok(span !== null, 'a value without a span')
       same({ ...span }, { start: node.start, end: node.end })
-      for (const step of STEPS) if (!places.some(other => same_(other.path, [...path, step]))) equal(memberSpan(bytes, [...path, step]), null)
+      for (const step of STEPS) {
+        if (!places.some(other => same_(other.path, [...path, step]))) equal(memberSpan(bytes, [...path, step]), null)
+      }
     }
     for (let round = 0; round < 4; round++) {
       const edits: JsonEdit[] = []

@@ -16,15 +16,66 @@ export const json: Target = {
   name: 'json',
   maxBytes: 2048,
   seeds: [
-    '{"a":"left out 1","b":"left out 0"}', '{"a":[1,-0.5e+3,true,false,null,"x\\u00e9\\n"],"b":{"c":{}}}', '[]', '"\\ud83d\\ude00"', ' [ {"a" : 1 , "\\u0061":2} ] ', '{"__proto__":1,"constructor":{"a":[]}}', '[[[[1]]]]', '', '\ufeff{}',
-    `{"long":"${'x'.repeat(70)}\\"${'y'.repeat(40)}\\\\"}`, '12345678901234567890', Buffer.from([0x22, 0xc3, 0x28, 0x22]), '{"é":"ü","\\u00e9":1}'
+    '{"a":"left out 1","b":"left out 0"}',
+    '{"a":[1,-0.5e+3,true,false,null,"x\\u00e9\\n"],"b":{"c":{}}}',
+    '[]',
+    '"\\ud83d\\ude00"',
+    ' [ {"a" : 1 , "\\u0061":2} ] ',
+    '{"__proto__":1,"constructor":{"a":[]}}',
+    '[[[[1]]]]',
+    '',
+    '\ufeff{}',
+    `{"long":"${'x'.repeat(70)}\\"${'y'.repeat(40)}\\\\"}`,
+    '12345678901234567890',
+    Buffer.from([0x22, 0xc3, 0x28, 0x22]),
+    '{"é":"ü","\\u00e9":1}'
   ],
-  dictionary: ['{', '}', '[', ']', ',', ':', '"', '\\', '\\"', '\\\\', '\\u', '\\u0061', '\\ud800', '\\udc00', '"a":', '"\\u0061":', '"__proto__":', 'true', 'false', 'null', '-', '1e5', '0.1', '01', '{}', '[]', ',"a":1', '\u2028', 'é', '\ufeff', '\\/', '\\b', '\n'],
+  dictionary: [
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '\\',
+    '\\"',
+    '\\\\',
+    '\\u',
+    '\\u0061',
+    '\\ud800',
+    '\\udc00',
+    '"a":',
+    '"\\u0061":',
+    '"__proto__":',
+    'true',
+    'false',
+    'null',
+    '-',
+    '1e5',
+    '0.1',
+    '01',
+    '{}',
+    '[]',
+    ',"a":1',
+    '\u2028',
+    'é',
+    '\ufeff',
+    '\\/',
+    '\\b',
+    '\n'
+  ],
   check (bytes) {
     const slow = readSlowly(bytes)
     for (const limits of LIMITS) {
       const result = parseStrict(bytes, limits)
-      const good = slow.root !== null && slow.utf8 && !slow.mark && slow.duplicates.length === 0 && slow.depth <= limits.depth && slow.members <= limits.members
+      const good =
+        slow.root !== null &&
+        slow.utf8 &&
+        !slow.mark &&
+        slow.duplicates.length === 0 &&
+        slow.depth <= limits.depth &&
+        slow.members <= limits.members
       equal(result.ok, good, result.ok ? 'accepts what it must refuse' : `refuses what it must accept: ${result.problem.kind}`)
       if (result.ok) {
         same(result.value, JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)))

@@ -12,8 +12,45 @@ const WHOLE = new RegExp(`^(${TOKEN}/${TOKEN})((?:[ \\t]*;[ \\t]*(?:${TOKEN}=(?:
 export const mediaType: Target = {
   name: 'media-type',
   maxBytes: 256,
-  seeds: ['application/json', 'application/json; charset=utf-8', 'a/b;c="d\\"e";f=g', 'APPLICATION/JSON ; Charset="UTF-8"', 'a/b;;c=d;', 'a/b;c=d;C=e', 'application/json;schema=*', 'a/*', 'text/event-stream;charset=utf8', 'a/b; ', ' a/b', 'a/b;c = d', 'application/a2a+json'],
-  dictionary: ['application/json', 'text/event-stream', 'application/a2a+json', ';', '; ', '=', '"', '\\"', '\\', 'charset', 'utf-8', 'UTF8', 'schema', '*', '/', ' ', '\t', ',', 'é', '\x7f', '\0', '\n'],
+  seeds: [
+    'application/json',
+    'application/json; charset=utf-8',
+    'a/b;c="d\\"e";f=g',
+    'APPLICATION/JSON ; Charset="UTF-8"',
+    'a/b;;c=d;',
+    'a/b;c=d;C=e',
+    'application/json;schema=*',
+    'a/*',
+    'text/event-stream;charset=utf8',
+    'a/b; ',
+    ' a/b',
+    'a/b;c = d',
+    'application/a2a+json'
+  ],
+  dictionary: [
+    'application/json',
+    'text/event-stream',
+    'application/a2a+json',
+    ';',
+    '; ',
+    '=',
+    '"',
+    '\\"',
+    '\\',
+    'charset',
+    'utf-8',
+    'UTF8',
+    'schema',
+    '*',
+    '/',
+    ' ',
+    '\t',
+    ',',
+    'é',
+    '\x7f',
+    '\0',
+    '\n'
+  ],
   check (bytes) {
     const text = bytes.toString('latin1')
     const expected = grammar(text)
@@ -30,10 +67,19 @@ export const mediaType: Target = {
     }
     const pattern = compileMediaTypePattern(text)
     ok(read !== null)
-    same([...pattern.match(read) ?? ['no match']], expected.parameters.filter(([, value]) => value === '*'))
+    same(
+      [...(pattern.match(read) ?? ['no match'])],
+      expected.parameters.filter(([, value]) => value === '*')
+    )
     equal(pattern.match({ essence: `${expected.essence}x`, parameters: read.parameters }), null)
     const [first] = expected.parameters
-    if (first !== undefined) equal(pattern.match({ essence: read.essence, parameters: new Map(expected.parameters.slice(1)) }), null, 'a parameter that is missing')
+    if (first !== undefined) {
+      equal(
+        pattern.match({ essence: read.essence, parameters: new Map(expected.parameters.slice(1)) }),
+        null,
+        'a parameter that is missing'
+      )
+    }
   }
 }
 
@@ -45,5 +91,7 @@ function grammar (text: string): { readonly essence: string, readonly parameters
     if (name === undefined || value === undefined) continue
     parameters.push([name.toLowerCase(), value.startsWith('"') ? value.slice(1, -1).replace(/\\([^])/g, '$1') : value])
   }
-  return new Set(parameters.map(([name]) => name)).size === parameters.length ? { essence: (whole[1] as string).toLowerCase(), parameters } : null
+  return new Set(parameters.map(([name]) => name)).size === parameters.length
+    ? { essence: (whole[1] as string).toLowerCase(), parameters }
+    : null
 }

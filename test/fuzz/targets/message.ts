@@ -26,9 +26,14 @@ const KINDS: readonly { readonly version: Version, readonly binding: Binding, re
 ]
 
 export const WORDS = [
-  '"jsonrpc":"2.0"', '"id":1', '"method":"SendMessage"', '"method":"message/send"', '"method":"GetTask"', '"method":"tasks/get"', '"params":', '"message":', '"request":', '"parts":', '"content":', '"data":', '"data":{"data":1}', '"text":"t"', '"raw":"cg=="', '"url":"http://u"',
-  '"file":{"uri":"u","mimeType":"a/b"}', '"kind":"data"', '"kind":"text"', '"metadata":', '"mediaType":"a/b"', '"media_type":"a/b"', '"mimeType":"a/b"', '"extensions":["urn:a"]', '"taskId":"t"', '"task_id":"t"', '"contextId":"c"', '"tenant":"x"', '"role":"ROLE_USER"', '"role":1', '"messageId":"m"',
-  '"Data":1', '"DATA":1', '"meſſage":1', '"referenceTaskIds":[]', '"configuration":{}', 'null', '{', '}', '[', ']', ',', ':', '""', '"__proto__":{}', '"constructor":1', '\\u0061', '1e400'
+  '"jsonrpc":"2.0"', '"id":1', '"method":"SendMessage"', '"method":"message/send"', '"method":"GetTask"', '"method":"tasks/get"',
+  '"params":', '"message":', '"request":', '"parts":', '"content":', '"data":', '"data":{"data":1}', '"text":"t"', '"raw":"cg=="',
+  '"url":"http://u"',
+  '"file":{"uri":"u","mimeType":"a/b"}', '"kind":"data"', '"kind":"text"', '"metadata":', '"mediaType":"a/b"', '"media_type":"a/b"',
+  '"mimeType":"a/b"', '"extensions":["urn:a"]', '"taskId":"t"', '"task_id":"t"', '"contextId":"c"', '"tenant":"x"', '"role":"ROLE_USER"',
+  '"role":1', '"messageId":"m"',
+  '"Data":1', '"DATA":1', '"meſſage":1', '"referenceTaskIds":[]', '"configuration":{}', 'null', '{', '}', '[', ']', ',', ':', '""',
+  '"__proto__":{}', '"constructor":1', '\\u0061', '1e400'
 ]
 
 export const message: Target = {
@@ -37,14 +42,26 @@ export const message: Target = {
   seeds: [
     '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"a":1},"mediaType":"a/b"},{"text":"t"}],"extensions":["urn:a"],"metadata":{"urn:a":1},"taskId":"t"},"metadata":{"k":"v"},"tenant":"x"}}',
     '{"jsonrpc":"2.0","id":"\\u0031","method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"data","data":{"a":1},"metadata":{"mimeType":"a/b"}},{"kind":"file","file":{"bytes":"","mimeType":"a/b"}}]}}}',
-    '{"message":{"role":"ROLE_USER","content":[{"data":{"data":{"a":1}}},{"text":"t"}]}}', '{"request":{"content":[{"data":{"data":{"a":1}}}]}}', '{"message":{"parts":[{"data":1,"text":"t"},{"media_type":"a/b","data":null},{"Data":1}]}}',
+    '{"message":{"role":"ROLE_USER","content":[{"data":{"data":{"a":1}}},{"text":"t"}]}}',
+    '{"request":{"content":[{"data":{"data":{"a":1}}}]}}',
+    '{"message":{"parts":[{"data":1,"text":"t"},{"media_type":"a/b","data":null},{"Data":1}]}}',
     '{"message":{"role":"ROLE_USER","parts":[{"text":"t"},{"kind":"text","text":"t"},{"kind":"data","data":{"a":1}},{"data":{"b":{"c":[1]}},"kind":"data"}]}}',
-    '{"jsonrpc":"2.0","id":9007199254740993,"method":"tasks/get","params":{"id":"t","name":"tasks/t"}}', '[{"jsonrpc":"2.0"}]', '{"jsonrpc":"2.0","method":"acme/x","params":null}', 'null', ''
+    '{"jsonrpc":"2.0","id":9007199254740993,"method":"tasks/get","params":{"id":"t","name":"tasks/t"}}',
+    '[{"jsonrpc":"2.0"}]',
+    '{"jsonrpc":"2.0","method":"acme/x","params":null}',
+    'null',
+    ''
   ],
   dictionary: WORDS,
   check (bytes) {
     const slow = readSlowly(bytes)
-    const good = slow.root !== null && slow.utf8 && !slow.mark && slow.duplicates.length === 0 && slow.depth <= LIMITS.depth && slow.members <= LIMITS.members
+    const good =
+      slow.root !== null &&
+      slow.utf8 &&
+      !slow.mark &&
+      slow.duplicates.length === 0 &&
+      slow.depth <= LIMITS.depth &&
+      slow.members <= LIMITS.members
     const again = good && slow.root !== null ? respell(slow.root, bytes, Random.of(bytes)) : null
     for (const kind of KINDS) {
       const call = readCall({ ...kind, bytes, contentType: 'application/json', limits: LIMITS })
@@ -52,7 +69,9 @@ export const message: Target = {
       if (problem !== null) ok(/^[A-Z][^\p{Cc}]*\.$/u.test(problem.message), 'sentences')
       if (!good && bytes.length > 0) equal(problem?.reason, 'PARSE_ERROR', 'what is not JSON has no call')
       same(JSON.parse(call.id()), call.idValue ?? idOf(call), 'the id as it was written')
-      if (again !== null) same(spoken(readCall({ ...kind, bytes: again, contentType: 'application/json', limits: LIMITS })), spoken(call), 'the same call')
+      if (again !== null) {
+        same(spoken(readCall({ ...kind, bytes: again, contentType: 'application/json', limits: LIMITS })), spoken(call), 'the same call')
+      }
       seesData(call)
     }
   }
@@ -74,7 +93,15 @@ function spoken (call: Call): unknown {
     request,
     extensionBody,
     problem: problem === null ? null : [problem.reason, problem.rule, problem.message.startsWith('Ambiguous')],
-    view: view === null ? null : { tenant: view.tenant, problems: spokenProblems(view.problems), message: spokenContent(view.message), ids: [view.message?.taskId, view.message?.contextId] },
+    view:
+      view === null
+        ? null
+        : {
+            tenant: view.tenant,
+            problems: spokenProblems(view.problems),
+            message: spokenContent(view.message),
+            ids: [view.message?.taskId, view.message?.contextId]
+          },
     normalised: normalise(call),
     taskId: taskIdOf(call, null),
     tenant: tenantOf(call, null)

@@ -3,7 +3,7 @@
  * is JSON that differs only in the edited places.
  */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import { CHECKS } from '../../../src/cli/configuration.js'
+import { CHECKS } from '../../../src/gateway/configuration.js'
 import { formatDiagnostic, loadCatalogue, parseConfig } from '../../../src/config/load.js'
 import type { AgentConfig, Limits } from '../../../src/config/model/model.js'
 import type { DryRun } from '../../../src/pipeline/dry-run.js'
@@ -78,13 +78,23 @@ ${OWN}`
   agents = loaded.config.agents.map((config, i) => {
     const value = {
       name: 'a',
-      supportedInterfaces: ['1.0', '0.3'].flatMap(protocolVersion => ['JSONRPC', 'HTTP+JSON'].map(protocolBinding => ({ url: 'http://agent.test', protocolBinding, protocolVersion }))),
+      supportedInterfaces: ['1.0', '0.3'].flatMap(protocolVersion =>
+        ['JSONRPC', 'HTTP+JSON'].map(protocolBinding => ({ url: 'http://agent.test', protocolBinding, protocolVersion }))
+      ),
       capabilities: { extensions: (i === 0 ? DECLARED : uris).map(uri => ({ uri })) }
     }
     const card = readCard(value)
     if (!card.ok) throw new Error(card.problem)
     const document = { bytes: Buffer.from(JSON.stringify(value)), value, card: card.card }
-    return { config, limits, own: i === 0, state: buildAgentState({ byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' }, { agent: config, maxExtensions: limits.extensions, publicBase: 'http://g', previous: null, secretOf: SECRET_HIDDEN }) }
+    return {
+      config,
+      limits,
+      own: i === 0,
+      state: buildAgentState(
+        { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' },
+        { agent: config, maxExtensions: limits.extensions, publicBase: 'http://g', previous: null, secretOf: SECRET_HIDDEN }
+      )
+    }
   })
   return agents
 }
@@ -98,15 +108,43 @@ export const policy: Target = {
     `{"asks":["urn:must","urn:secret"],"body":{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"t"},${PART}],"metadata":{"note":"abc","strip.m":1}},"metadata":{"note":1}}}}`,
     '{"asks":["urn:must"],"body":{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"data","data":{"n.x":101,"strip.a":[]}},{"kind":"text","text":"t"}]}}},"answer":{"jsonrpc":"2.0","id":1,"result":{"kind":"message","messageId":"m","role":"agent","parts":[{"kind":"data","data":{"secret":1,"strip.q":{}}},{"kind":"text","text":"t"}],"metadata":{"strip.a":1}}}}',
     '{"asks":["urn:must","urn:strip","urn:unknown"],"body":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"n.a":1},"media_type":"a/b"}]}},"answer":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING","message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"data":{"strip.x":1}},{"text":"t"}],"metadata":{"state":"b"}}},"history":[{"role":"ROLE_USER","parts":[],"metadata":{"k":{"token":"x"}}}]}}}',
-    '{"asks":["urn:must"],"body":{"message":{"content":[{"data":{"data":{"secret":1}}},{"text":"t"}]}}}', '{"asks":[],"body":{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"t"}}}', '{"body":[],"asks":["urn:must"]}'
+    '{"asks":["urn:must"],"body":{"message":{"content":[{"data":{"data":{"secret":1}}},{"text":"t"}]}}}',
+    '{"asks":[],"body":{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"t"}}}',
+    '{"body":[],"asks":["urn:must"]}'
   ],
-  dictionary: [...WORDS, '"urn:must"', '"urn:secret"', '"urn:strip"', '"urn:inject"', '"urn:states"', '"secret":1', '"n.a":5', '"n.":"x"', '"strip.a":1', '"note":"abc"', '"mediaType":"application/strip"', '"state":"a"', '"injected":1', '"asks":', '"body":', '"answer":', '"x402.payment.status":"payment-submitted"', '"x402.payment.payload":{}', '"token":"x"', '"result":'],
+  dictionary: [
+    ...WORDS,
+    '"urn:must"',
+    '"urn:secret"',
+    '"urn:strip"',
+    '"urn:inject"',
+    '"urn:states"',
+    '"secret":1',
+    '"n.a":5',
+    '"n.":"x"',
+    '"strip.a":1',
+    '"note":"abc"',
+    '"mediaType":"application/strip"',
+    '"state":"a"',
+    '"injected":1',
+    '"asks":',
+    '"body":',
+    '"answer":',
+    '"x402.payment.status":"payment-submitted"',
+    '"x402.payment.payload":{}',
+    '"token":"x"',
+    '"result":'
+  ],
   check (bytes) {
     const slow = readSlowly(bytes)
     if (!slow.utf8 || slow.mark || slow.root?.kind !== 'object' || slow.depth > 30) return
-    const member = (name: string): Node | undefined => slow.root?.kind === 'object' ? slow.root.members.find(one => one.name === name)?.value : undefined
+    const member = (name: string): Node | undefined =>
+      slow.root?.kind === 'object' ? slow.root.members.find(one => one.name === name)?.value : undefined
     const listed = member('asks')
-    const asks = listed?.kind === 'array' ? listed.items.flatMap(item => item.kind === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(item.text) ? [item.text] : []) : []
+    const asks =
+      listed?.kind === 'array'
+        ? listed.items.flatMap(item => (item.kind === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(item.text) ? [item.text] : []))
+        : []
     const body = member('body') ?? slow.root
     const answer = member('answer')
     for (const agent of all()) {
@@ -141,11 +179,15 @@ function request (agent: Agent, kind: Kind, asks: readonly string[], node: Node,
   ok(sent !== null)
   if (edits.length === 0) equal(sent, body, 'the same bytes where nothing is edited')
   else edited(agent, value, sent)
-  if (answer !== undefined) reviewed(judged, Buffer.from(bytes.subarray(answer.start, answer.end)), agent.limits, () => ask(agent, kind, asks, body))
+  if (answer !== undefined) {
+    reviewed(judged, Buffer.from(bytes.subarray(answer.start, answer.end)), agent.limits, () => ask(agent, kind, asks, body))
+  }
 }
 
 function spokenViolations (violations: readonly Violation[]): readonly string[] | number {
-  return violations.length >= MAX_VIOLATIONS ? MAX_VIOLATIONS : violations.map(({ mode, reason, extension, rule }) => `${mode} ${reason} ${extension}/${rule}`).sort()
+  return violations.length >= MAX_VIOLATIONS
+    ? MAX_VIOLATIONS
+    : violations.map(({ mode, reason, extension, rule }) => `${mode} ${reason} ${extension}/${rule}`).sort()
 }
 
 function spoken ({ kind, rejection: refusal, evaluation: ruling, forwarded }: DryRun): unknown {
@@ -153,11 +195,23 @@ function spoken ({ kind, rejection: refusal, evaluation: ruling, forwarded }: Dr
   const violations = spokenViolations(decision?.violations ?? [])
   // With several reasons, the order of members may decide which reason comes first and which reasons are left out.
   const reason = Array.isArray(violations) && violations.length < 2 ? refusal?.reason : refusal !== null
-  return { kind, reason, violations, active: decision?.active, listed: decision?.listed, evidenced: decision?.evidenced, outbound: decision?.outbound, missing: decision?.missing, edited: [...decision?.edited ?? []].sort(), headers: forwarded?.headers }
+  return {
+    kind,
+    reason,
+    violations,
+    active: decision?.active,
+    listed: decision?.listed,
+    evidenced: decision?.evidenced,
+    outbound: decision?.outbound,
+    missing: decision?.missing,
+    edited: [...(decision?.edited ?? [])].sort(),
+    headers: forwarded?.headers
+  }
 }
 
 type Json = Readonly<Record<string, unknown>>
-const own = (value: unknown, key: string): unknown => typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Json)[key] : undefined
+const own = (value: unknown, key: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Json)[key] : undefined
 
 /** Simple cases of required rejections, detected without any of the code under test. */
 function mustRefuse (judged: DryRun, { rpc, v1 }: Kind, asks: readonly string[], body: unknown): void {
@@ -172,7 +226,9 @@ function mustRefuse (judged: DryRun, { rpc, v1 }: Kind, asks: readonly string[],
     if (Array.isArray(data) || (!v1 && own(part, 'kind') !== 'data')) continue
     if (own(data, 'secret') !== undefined) ok(judged.rejection !== null, 'a key that a rule forbids is forwarded')
     const number = own(data, 'n.a')
-    if (number !== undefined && (typeof number !== 'number' || number > 100)) ok(judged.rejection !== null, 'a value that breaks its schema is forwarded')
+    if (number !== undefined && (typeof number !== 'number' || number > 100)) {
+      ok(judged.rejection !== null, 'a value that breaks its schema is forwarded')
+    }
   }
 }
 
@@ -183,7 +239,11 @@ function edited (agent: Agent, before: unknown, sent: Buffer): void {
   const removed = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(removed)
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'parts' && key !== 'content' && key !== 'injected' && key !== 'metadata' && !key.startsWith('strip.')).map(([key, inner]) => [key, removed(inner)]))
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([key]) => key !== 'parts' && key !== 'content' && key !== 'injected' && key !== 'metadata' && !key.startsWith('strip.'))
+        .map(([key, inner]) => [key, removed(inner)])
+    )
   }
   same(removed(valueOf(after.root, sent)), removed(before), 'nothing but what a policy names is changed')
 }
@@ -198,7 +258,13 @@ function reviewed ({ plan, call }: DryRun, answer: Buffer, limits: Limits, anew:
     return
   }
   const again = anew().plan?.evaluation?.evaluator.evaluate(respell(slow.root, answer, Random.of(answer)), false)
-  const words = (one: typeof verdict | undefined): unknown => ({ refused: one?.rejection != null, violations: spokenViolations(one?.violations ?? []), edited: [...one?.edited ?? []].sort(), annotations: [...one?.annotations ?? []].sort(), remember: one?.remember })
+  const words = (one: typeof verdict | undefined): unknown => ({
+    refused: one?.rejection != null,
+    violations: spokenViolations(one?.violations ?? []),
+    edited: [...(one?.edited ?? [])].sort(),
+    annotations: [...(one?.annotations ?? [])].sort(),
+    remember: one?.remember
+  })
   same(words(again), words(verdict), 'the same verdict')
   if (verdict.rejection !== null) return
   const after = readSlowly(editJson(answer, verdict.edits))

@@ -12,8 +12,64 @@ const BASE = '/base/of/it'
 export const target: Target = {
   name: 'target',
   maxBytes: 512,
-  seeds: ['/', '/agents/a/v1/message:send?x=1', '/a/%2e%2e/b', '/a/..;x/b', '/a//b', '/a%2fb', '/100%25', '/a%252f', '/%c3%a9', '/a;v=1/b', '/a\\b', 'http://evil/a', '//evil/a', '/a?b=../c#d', '/.well-known/agent-card.json', '/a/..%3b/b', '/%C3', '/...', '/a/.'],
-  dictionary: ['/', '//', '.', '..', '/./', '/../', '%2e', '%2E', '%2f', '%5c', '\\', '%25', '%252e', '%25%32', ';', '%3b', '..;', '?', '#', '%00', '%0a', '%7f', '%c3%a9', '%ff', '%', ':', '@', ' ', '\t', '%3f', '%23', 'é', 'http://', '%u002e', '%c0%ae'],
+  seeds: [
+    '/',
+    '/agents/a/v1/message:send?x=1',
+    '/a/%2e%2e/b',
+    '/a/..;x/b',
+    '/a//b',
+    '/a%2fb',
+    '/100%25',
+    '/a%252f',
+    '/%c3%a9',
+    '/a;v=1/b',
+    '/a\\b',
+    'http://evil/a',
+    '//evil/a',
+    '/a?b=../c#d',
+    '/.well-known/agent-card.json',
+    '/a/..%3b/b',
+    '/%C3',
+    '/...',
+    '/a/.'
+  ],
+  dictionary: [
+    '/',
+    '//',
+    '.',
+    '..',
+    '/./',
+    '/../',
+    '%2e',
+    '%2E',
+    '%2f',
+    '%5c',
+    '\\',
+    '%25',
+    '%252e',
+    '%25%32',
+    ';',
+    '%3b',
+    '..;',
+    '?',
+    '#',
+    '%00',
+    '%0a',
+    '%7f',
+    '%c3%a9',
+    '%ff',
+    '%',
+    ':',
+    '@',
+    ' ',
+    '\t',
+    '%3f',
+    '%23',
+    'é',
+    'http://',
+    '%u002e',
+    '%c0%ae'
+  ],
   check (bytes) {
     const text = bytes.toString('latin1')
     const reason = checkTarget(text)
@@ -45,5 +101,8 @@ function segments (path: string, written: string): void {
   ok(![...path].some(char => char < ' ' || char === '\x7f'))
   equal(path.split('/').length, written.split('/').length, 'as many segments, however often it is decoded')
   const cut = path.split('/').slice(1).map(segment => segment.split(';', 1)[0])
-  ok(cut.every((segment, i) => segment !== '.' && segment !== '..' && (segment !== '' || (i === cut.length - 1 && !path.endsWith(';')))), 'neither dot segments nor empty ones')
+  ok(
+    cut.every((segment, i) => segment !== '.' && segment !== '..' && (segment !== '' || (i === cut.length - 1 && !path.endsWith(';')))),
+    'neither dot segments nor empty ones'
+  )
 }

@@ -17,7 +17,12 @@ import { parsePointer } from '../wire/json/pointer.js'
  * @param options.file the file, or null for the configuration that `overrides.upstream` alone makes
  * @param options.secrets true when the secrets that policies name must exist; default true
  */
-export function readConfiguration (options: { readonly file: string | null, readonly env: NodeJS.ProcessEnv, readonly overrides: Overrides, readonly secrets?: boolean }): LoadResult {
+export function readConfiguration (options: {
+  readonly file: string | null
+  readonly env: NodeJS.ProcessEnv
+  readonly overrides: Overrides
+  readonly secrets?: boolean
+}): LoadResult {
   const { file, env, overrides, secrets } = options
   return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, secrets, checks: CHECKS })
 }
@@ -29,10 +34,15 @@ function unusableSchemas (value: unknown): PathProblem[] {
   const { extensions, agents } = mapping(value)
   const overlays = items(agents).flatMap((agent, index) => items(mapping(agent).extensions).flatMap((entry, at) =>
     Object.entries(mapping(entry)).map(([name, overlay]) => ({ root: ['agents', index, 'extensions', at, name], policy: overlay }))))
-  const added = items(agents).flatMap((agent, index) => Object.entries(mapping(mapping(mapping(agent).card).schemas)).flatMap(([name, schema]) =>
-    schemaFaults(['agents', index, 'card', 'schemas', name], schema)))
-  const written = [...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })), ...overlays].flatMap(({ root, policy }) =>
-    policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
+  const added = items(agents).flatMap((agent, index) =>
+    Object.entries(mapping(mapping(mapping(agent).card).schemas)).flatMap(([name, schema]) =>
+      schemaFaults(['agents', index, 'card', 'schemas', name], schema)
+    )
+  )
+  const written = [
+    ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
+    ...overlays
+  ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
   return [...written, ...added].map(({ path, pointer, message }) => {
     return fault([...path, ...parsePointer(pointer)], `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`)
   })
@@ -41,7 +51,8 @@ function unusableSchemas (value: unknown): PathProblem[] {
 function unusableCertificates (value: unknown, baseDir: string): PathProblem[] {
   return items(mapping(value).agents).flatMap((agent, index) => {
     const tls = mapping(mapping(mapping(agent).upstream).tls)
-    const file = (name: unknown): string | null => typeof name === 'string' && name !== '' && !name.includes('\0') ? resolve(baseDir, name) : null
+    const file = (name: unknown): string | null =>
+      typeof name === 'string' && name !== '' && !name.includes('\0') ? resolve(baseDir, name) : null
     try {
       readTlsFiles({ ca: file(tls.ca), cert: file(tls.cert), key: file(tls.key), serverName: null })
       return []
@@ -56,6 +67,6 @@ function unusableCertificates (value: unknown, baseDir: string): PathProblem[] {
 
 const HINTS: Readonly<Record<TlsFileError['setting'], string>> = {
   ca: 'a PEM file of certificates',
-  cert: 'a PEM file of one certificate and those above it',
+  cert: 'a PEM file of one certificate and its issuers',
   key: 'the PEM file of the private key that belongs to cert'
 }

@@ -1,0 +1,114 @@
+/**
+ * The HTTP front as an encapsulated Fastify plugin, with one wildcard route per path. `serve` registers the plugin in an app of its own,
+ * `a2aGateway` of the package in the app of somebody else.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Rejection } from '../../a2a/errors.js'
+import type { Snapshot } from '../../gateway/agent-registry.js'
+import type { Services } from './exchange.js'
+import { Exchange } from './exchange.js'
+import { handle } from './handler.js'
+import { keepAppHeaders } from './app-headers.js'
+import { Passthrough } from './passthrough.js'
+import { routeTargetOf } from './route-target.js'
+
+export interface FrontOptions {
+  readonly services: Services
+  /** Called once per request. A configuration change replaces the whole snapshot. */
+  readonly snapshot: () => Snapshot
+}
+
+/** Handles requests that Fastify has routed. */
+export class HttpFront {
+  private readonly options: FrontOptions
+  private readonly passthrough: Passthrough
+
+  private constructor (options: FrontOptions, passthrough: Passthrough) {
+    this.options = options
+    this.passthrough = passthrough
+  }
+
+  static async create (options: FrontOptions): Promise<HttpFront> {
+    return new HttpFront(options, await Passthrough.create(options))
+  }
+
+  close (): Promise<void> {
+    return this.passthrough.close()
+  }
+
+  /** True when the request's host and path belong to an agent, or when its target cannot be read. */
+  serves (request: IncomingMessage): boolean {
+    const { agent, rejection } = routeTargetOf(request, this.options.snapshot().agents)
+    return agent !== null || rejection !== null
+  }
+
+  /** @param rejection a finding of the app; the gateway rejects the request in the caller's binding */
+  handle (request: IncomingMessage, response: ServerResponse, rejection: Rejection | null = null): void {
+    const { services, snapshot } = this.options
+    const now = snapshot()
+    const routeTarget = routeTargetOf(request, now.agents)
+    if (routeTarget.kind === 'passthrough' && rejection === null) return this.passthrough.handle(request, response)
+    const exchange = new Exchange(request, response, services)
+    try {
+      handle(exchange, rejection === null ? routeTarget : { ...routeTarget, rejection: routeTarget.rejection ?? rejection }, now)
+    } catch (error) {
+      exchange.failed(error)
+    }
+  }
+}
+
+/** Every request of `serve`. The app has no hooks and no other routes. */
+export async function soleFront (app: FastifyInstance, { front }: { readonly front: HttpFront }): Promise<void> {
+  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    reply.hijack()
+    front.handle(request.raw, reply.raw)
+  }
+  app.all('/*', handler)
+}
+
+/**
+ * Requests below the paths, in an app with its own hooks, error handlers and routes.
+ * @param options.paths paths of agents, each with all paths below; '' is every path. A path begins with `/`, has no
+ * trailing slash, and has unreserved characters only
+ */
+export async function sharedFront (
+  app: FastifyInstance,
+  { front, paths }: { readonly front: HttpFront; readonly paths: readonly string[] }
+): Promise<void> {
+  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    // The path can belong to an agent under another host name only.
+    if (!front.serves(request.raw)) return reply.callNotFound()
+    reply.hijack()
+    keepAppHeaders(reply)
+    front.handle(request.raw, reply.raw)
+  }
+  // Fastify leaves the body to the gateway's reader, which is bounded in bytes, time and memory.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => {
+    done(null)
+  })
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    // An error of the app's own hooks: the app's error handler responds.
+    if (!MEDIA_TYPE_ERRORS.has(error.code)) throw error
+    reply.hijack()
+    keepAppHeaders(reply)
+    front.handle(request.raw, reply.raw, UNREADABLE_MEDIA_TYPE)
+  })
+  for (const path of paths) {
+    if (path !== '') app.all(path, handler)
+    app.all(`${path}/*`, handler)
+  }
+}
+
+/** Fastify rejects these requests before it runs the hooks `preValidation` and `preHandler`, so the gateway must not forward them. */
+const MEDIA_TYPE_ERRORS: ReadonlySet<string> = new Set([
+  'FST_ERR_CTP_INVALID_MEDIA_TYPE',
+  'FST_ERR_ROUTE_MISSING_CONTENT_TYPE',
+  'FST_ERR_CTP_EMPTY_TYPE'
+])
+const UNREADABLE_MEDIA_TYPE: Rejection = {
+  reason: 'CONTENT_TYPE_NOT_SUPPORTED',
+  message: 'The Content-Type is not a media type; send application/json.',
+  rule: 'gateway/content-type'
+}

@@ -1,0 +1,113 @@
+/**
+ * Everything behind a front, in one process: agents, telemetry, state and limits.
+ */
+import type { Writable } from 'node:stream'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../config/model/model.js'
+import { packageVersion } from '../config/paths.js'
+import type { ConsolePart } from '../console/process-part.js'
+import { consolePart } from '../console/process-part.js'
+import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
+import { createAudit } from '../telemetry/audit.js'
+import { createLogger } from '../telemetry/logging.js'
+import { Metrics } from '../telemetry/metrics/metrics.js'
+import { createTracing } from '../telemetry/traces/tracing.js'
+import type { StoreOptions } from '../state/create-store.js'
+import type { Services } from '../front/http/exchange.js'
+import { SlowReaders } from '../front/http/slow-readers.js'
+import type { AgentRegistryOptions } from './agent-registry.js'
+import { AgentRegistry } from './agent-registry.js'
+import { InFlight } from './in-flight.js'
+import { MemoryBudget } from './memory-budget.js'
+import { Overload } from './overload.js'
+import { Tasks } from './tasks.js'
+
+export interface StartOptions {
+  readonly env?: NodeJS.ProcessEnv
+  /** Destination of log lines; default stdout. */
+  readonly logs?: Writable
+  /** Destination of audit lines; default stdout. */
+  readonly audit?: Writable
+  /** Destination of span lines with `OTEL_TRACES_EXPORTER=console`; default stdout. */
+  readonly traces?: Writable
+  /** Node's process metrics; off in tests that start many gateways. Default true. */
+  readonly processMetrics?: boolean
+}
+
+export interface Runtime {
+  readonly registry: AgentRegistry
+  readonly services: Services
+  /** Data recorded for the console; null without a console. */
+  readonly console: ConsolePart | null
+  /** Logger for Fastify's own lines. */
+  readonly frameworkLog: FastifyBaseLogger
+  /** Applies settings of the process itself, once a configuration is in force. */
+  readonly apply: (config: Config) => void
+  close (): Promise<void>
+}
+
+/** Options of a process that is one of several. */
+export interface RuntimeOptions extends StartOptions, Pick<AgentRegistryOptions, 'keeper'>, Pick<StoreOptions, 'memory'> {
+  /** Number of the worker, for the log. */
+  readonly worker?: number
+}
+
+/** @throws Error with a readable message when a policy's schema does not compile, or tracing variables cannot be used */
+export async function buildRuntime (config: Config, options: RuntimeOptions): Promise<Runtime> {
+  const problems = inlineSchemaProblems(config)
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  const processLog = createLogger(config.telemetry.logs, options.logs)
+  const log = options.worker === undefined ? processLog : processLog.child({ worker: options.worker })
+  const metrics = new Metrics({ process: options.processMetrics ?? true })
+  const tracing = await createTracing({
+    enabled: config.telemetry.traces.enabled,
+    version: packageVersion(),
+    env: options.env ?? process.env,
+    log,
+    stream: options.traces,
+    onLost: spans => {
+      metrics.vitals.spansLost(spans)
+    }
+  })
+  const inFlight = new InFlight()
+  const audit = createAudit({
+    enabled: config.telemetry.audit.enabled,
+    stream: options.audit ?? process.stdout,
+    onLost: () => {
+      metrics.vitals.auditLineLost()
+    }
+  })
+  const tasks = new Tasks(config.state, metrics, log, options.memory)
+  const overload = new Overload(config.shedding, log)
+  const slowReaders = new SlowReaders({ live: inFlight, metrics, log })
+  const heldBytes = new MemoryBudget(config.limits.memory)
+  metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
+  const recorded = consolePart(config.server.console, metrics)
+  const services: Services = { metrics, tracing, audit, log, inFlight, tasks, overload, heldBytes, decisions: recorded?.decisions ?? null }
+
+  const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
+  const registry = new AgentRegistry(config, { metrics, log, inFlight, env: options.env ?? process.env, keeper: options.keeper })
+  slowReaders.use(config.limits.writeTimeout)
+  const apply = ({ limits, shedding, telemetry, state }: Config): void => {
+    tasks.use(state)
+    heldBytes.limit = limits.memory
+    slowReaders.use(limits.writeTimeout)
+    overload.use(shedding)
+    log.level = telemetry.logs.level
+    frameworkLog.level = quietened(telemetry.logs.level)
+  }
+  const close = async (): Promise<void> => {
+    slowReaders.close()
+    recorded?.close()
+    await registry.close()
+    await tasks.close()
+    await tracing.shutdown()
+    metrics.close()
+  }
+  return { registry, services, console: recorded, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, apply, close }
+}
+
+/** Log level for Fastify. Fastify's own lines below a warning only repeat lines of the gateway. */
+export function quietened (level: Config['telemetry']['logs']['level']): string {
+  return level === 'silent' ? 'silent' : 'warn'
+}
