@@ -56,7 +56,6 @@ async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
       const options: AgentStateOptions = {
         agent,
         maxExtensions: config.limits.extensions,
-        publicBase: '',
         previous: null,
         secretOf: SECRET_HIDDEN
       }
