@@ -83,12 +83,13 @@ export function wrongVerb (allow: string): Rejection {
   return { reason: 'METHOD_NOT_ALLOWED', message: `The HTTP method is not allowed here; use ${allow}.`, rule: 'gateway/method', allow }
 }
 
-export function noCard (agent: string): Rejection {
+/** @param retryAfter seconds */
+export function noCard (agent: string, retryAfter: number): Rejection {
   return {
     reason: 'AGENT_NOT_READY',
     message: `The gateway has no usable AgentCard of the agent "${agent}" and cannot enforce it; try again later.`,
     rule: 'gateway/no-card',
-    retryAfter: 1
+    retryAfter
   }
 }
 
