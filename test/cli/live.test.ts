@@ -83,6 +83,17 @@ t.test('agents of the SDKs', async t => {
   t.equal(code, 0, 'warnings are no failure')
 })
 
+t.test('a signed card', async t => {
+  const { url } = await serve(t, { name: 'a', url: 'http://a.test/rpc', signatures: [{ protected: 'e30', signature: 'eA' }] })
+  const agent = (card: string): string => `  - {name: a, upstream: {url: "${url}"}${card}}\n`
+  const { code, lines } = await check(t, agent(''))
+  t.same([code, lines], [0, [
+    `agent a: card ${url}/.well-known/agent-card.json: warning: the card is signed, and the served card is not: the changed URLs make the signatures invalid (clients that verify signatures need card.signature: verbatim, and an agent that knows its public address)`,
+    'g.yaml: ok: 1 agent, 1 policy'
+  ]])
+  t.same((await check(t, agent(', card: {signature: verbatim}'))).lines, ['g.yaml: ok: 1 agent, 1 policy'])
+})
+
 t.test('cards written by hand', async t => {
   const interfaces = [
     { url: 'http://a.test/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },

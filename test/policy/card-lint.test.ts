@@ -61,9 +61,13 @@ t.test('a policy for an extension that no card declares', async t => {
   t.same(lint(card([{ uri: 'urn:other' }]), { p: { uri: EXT } }), [
     `policy "p" applies to "${EXT}", which the card does not declare (it declares "urn:other")`
   ])
-  t.same(lint(card([{ uri: 'urn:old' }]), { p: { uri: EXT, aliases: [{ uri: 'urn:old', relation: 'satisfies' }] } }), [
-    `policy "p" applies to "${EXT}", which the card does not declare (it declares "urn:old", an alias that satisfies the requirement; rules do not run for the alias)`
-  ])
+  t.same(lint(card([{ uri: 'urn:old' }]), { p: { uri: EXT, aliases: [{ uri: 'urn:old', relation: 'satisfies' }] } }), [])
+  t.same(
+    lint(card([{ uri: 'urn:old' }]), { p: { uri: EXT, aliases: [{ uri: 'urn:old', relation: 'satisfies' }] }, q: { uri: 'urn:old' } }),
+    [
+      `policy "p" applies to "${EXT}", which the card does not declare (it declares "urn:old", an alias that satisfies the requirement; another policy applies to the alias)`
+    ]
+  )
   t.same(lint(card([{ uri: 'urn:old' }]), { p: { uri: EXT, aliases: [{ uri: 'urn:old', relation: 'same' }] } }), [])
   t.same(lint(card([{ uri: 'urn:x' }]), { p: { uriPattern: 'https://*.example/*' } }), [
     'policy "p" applies to "https://*.example/*", and the card declares no such extension (it declares "urn:x")'
@@ -83,6 +87,11 @@ t.test('extensions of the card and existing policies', async t => {
     `/capabilities/extensions/0 requires "${EXT}", which only adds data to the card: the gateway rejects clients that do not request it, without a benefit (${hint})`
   const idle = `/capabilities/extensions/0 declares "${EXT}"; the policy "order" for it is not in force (name it in extensions of the agent)`
   t.same(lint(card([{ uri: EXT }]), {}, { known: { order: NAMED } }), [idle])
+  for (const relation of ['same', 'satisfies'] as const) {
+    const aliased: PolicyConfig = { ...NAMED, uri: 'urn:new', aliases: [{ uri: EXT, relation }] }
+    t.same(lint(card([{ uri: EXT }]), {}, { known: { order: aliased } }), [idle], 'found by an alias')
+    if (relation === 'satisfies') t.same(lint(card([{ uri: EXT }]), {}, { known: { aliased, order: NAMED } }), [idle], 'its own policy comes first')
+  }
   t.same(lint(card([{ uri: EXT, required: true }]), { order: data }), [
     refused('activation.required: never in its policy, or required: false in the card')
   ])

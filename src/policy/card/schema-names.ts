@@ -22,16 +22,17 @@ export interface NamedSource {
 /** @returns one source per rule that uses a schema of the card; none when the card does not declare the extension */
 export function templatesOf (policy: PolicyConfig, card: AgentCard): NamedSource[] {
   const declared = new Map(card.extensions.map(extension => [extension.uri, extension]))
-  return identitiesOf(policy, declared).flatMap(({ extension }) => extension === null
-    ? []
-    : (policy.request ?? []).flatMap(({ schema, select }) => {
-        if (schema === undefined || !isFromCard(schema)) return []
-        const types = select.part?.mediaType ?? []
-        return [{
-          patterns: (typeof types === 'string' ? [types] : types).map(compileMediaTypePattern),
-          templates: schema.fromCard.map(template => template.replaceAll('{self}', String(extension.index)))
-        }]
-      }))
+  const extensions = identitiesOf(policy, declared).flatMap(({ extension, also }) => extension === null ? [] : [extension, ...also])
+  return extensions.flatMap(({ index }) =>
+    (policy.request ?? []).flatMap(({ schema, select }) => {
+      if (schema === undefined || !isFromCard(schema)) return []
+      const types = select.part?.mediaType ?? []
+      return [{
+        patterns: (typeof types === 'string' ? [types] : types).map(compileMediaTypePattern),
+        templates: schema.fromCard.map(template => template.replaceAll('{self}', String(index)))
+      }]
+    })
+  )
 }
 
 /** Names of the schemas that a policy's rules find in a card. */
