@@ -148,7 +148,7 @@ t.test('a card that declares the extension and an alias that satisfies it', asyn
     }
     t.same(send(both, { message: { parts: [], extensions: [OLDER] } }, { ...side, requested: [NEW] }).active, [NEW, OLDER])
   }
-  const older = (required: PolicyConfig['activation']): readonly string[] =>
+  const older = (required: NonNullable<PolicyConfig['activation']>): readonly string[] =>
     policyOf(declaring(NEW, { uri: OLDER, required: true }), { ext: { ...ext, activation: required } }).required.map(one => one.uri)
   t.same(older({}), [OLDER])
   t.same(older({ required: 'never' }), [])

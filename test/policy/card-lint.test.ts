@@ -155,6 +155,14 @@ t.test('schemas by name', async t => {
   t.ok(Date.now() - begun < 2_000, 'a large card takes no long time')
 })
 
+t.test('modes that need quotes', async t => {
+  const modes = ['application/json;schema=order:v1', 'application/json;schema="b:c"', 'application/json;schema=', 'text', 'a/b;c=d"e']
+  t.same(lint(card([{ uri: EXT, params: { schemas: { 'order:v1': {}, 'b:c': {} } } }], { skills: [{ inputModes: modes }] }), { p: NAMED }), [
+    'skills[0].inputModes[0] "application/json;schema=order:v1" is not a well-formed media type: the gateway accepts this text only as the card writes it (write application/json;schema="order:v1")',
+    'skills[0].inputModes[4] "a/b;c=d\\"e" is not a well-formed media type: the gateway accepts this text only as the card writes it (write a/b;c="d\\"e")'
+  ])
+})
+
 t.test('the card itself', async t => {
   const official = 'https://a2a-protocol.org/extensions/mine/v1'
   t.same(

@@ -3,6 +3,8 @@ import type { AgentCard } from './card.js'
 import { OFFICIAL_PREFIX } from './extensions.js'
 import { quoted, visible } from '../fields.js'
 import type { Version } from '../versions.js'
+import { looseMediaType, mediaTypeText, parseMediaType } from '../../wire/media-type.js'
+import { modesOf } from './modes.js'
 
 /** One sentence, and a hint for the fix. Texts of the card inside are clipped and escaped. */
 export interface CardFinding { readonly message: string, readonly hint: string }
@@ -42,8 +44,23 @@ export function lintCard (card: AgentCard): CardFinding[] {
     ...card.extensions.filter(({ uri }) => uri.toLowerCase().startsWith(OFFICIAL_PREFIX)).map(({ uri, pointer }) => ({
       message: `${pointer} declares ${quoted(uri, SHOWN)}: that prefix is reserved for extensions of the A2A project`,
       hint: 'use a URI of your own for your own extension'
-    }))
+    })),
+    ...modesOf(card.raw).flatMap(({ path, text }) => unquoted(path, text)).slice(0, MANY)
   ]
+}
+
+/** Maximum findings about modes. A card may have any number. */
+const MANY = 100
+
+/** Reports a mode that is a media type only with quotes. */
+function unquoted (path: string, text: string): CardFinding[] {
+  const type = parseMediaType(text) === null ? looseMediaType(text) : null
+  return type === null
+    ? []
+    : [{
+        message: `${path} ${quoted(text, SHOWN)} is not a well-formed media type: the gateway accepts this text only as the card writes it`,
+        hint: `write ${visible(mediaTypeText(type), SHOWN)}`
+      }]
 }
 
 /** Reports differences between the extensions of the cards for the two versions. */

@@ -1,5 +1,6 @@
 /** Compiles policies and a card once into the tables that a request uses. One result per agent and protocol version. */
 import type { AgentCard } from '../../a2a/card/card.js'
+import { unquotedModes } from '../../a2a/card/modes.js'
 import { routeKey } from '../../a2a/extension-routes.js'
 import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, PolicyConfig, ResolvedPolicy, SchemaRef } from '../../config/model/model.js'
 import type { Identity } from './identity.js'
@@ -57,6 +58,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     else if (extension.mode === 'enforce') required[at] = extension
   }
 
+  const modes = unquotedModes(options.otherCard === null ? [card.raw] : [card.raw, options.otherCard.raw])
   const report = reportTo(unusable)
   const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
     const { uri, same, also, extension } = identity
@@ -125,7 +127,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       policy.integrity !== 'verbatim' &&
       (responses === 'off' || isSilent(policy))
     ) { return }
-    const select: SelectContext = { uris: activators, policy: name, matcher: schema => compileMatcher(schema, context) }
+    const select: SelectContext = { uris: activators, policy: name, matcher: schema => compileMatcher(schema, context), modes }
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
