@@ -32,7 +32,7 @@ export function lintCards (options: LintOptions): CardFinding[] {
     ...variants.flatMap(card => lintRootKeys(card, Object.values(inForce))),
     ...Object.entries(inForce).flatMap(([name, policy]) => byDefault.includes(name) ? [] : lintUndeclared(name, policy, declared, claimed)),
     ...[...declared.values()].flatMap(extension => lintExtension(extension, required.has(extension.uri), options)),
-    ...Object.values(inForce).flatMap(policy => lintNamedSchemas(policy, variants))
+    ...[...new Set([...Object.values(inForce), ...idlePolicies(declared, options)])].flatMap(policy => lintNamedSchemas(policy, variants))
   ])
 }
 
@@ -91,7 +91,14 @@ function lintExtension (extension: CardExtension, required: boolean, { inForce, 
   const { uri, pointer } = extension
   const mine = policyFor(extension, inForce)
   const [name, policy] = mine ?? policyFor(extension, known) ?? []
-  if (name === undefined || policy === undefined) return []
+  if (name === undefined || policy === undefined) {
+    return !required
+      ? []
+      : [{
+          message: `${pointer} requires ${quoted(uri, SHOWN)}, and no policy is for it: the gateway rejects clients that do not request it, and validates no data of it`,
+          hint: 'write a policy for its data; if it only adds data to the card, write required: false in the card'
+        }]
+  }
   const findings: CardFinding[] = []
   if (mine === undefined) {
     findings.push({
@@ -111,6 +118,13 @@ function lintExtension (extension: CardExtension, required: boolean, { inForce, 
     })
   }
   return findings
+}
+
+/** Policies for extensions of the card that are not in force. Names of schemas mean the same without them. */
+function idlePolicies (declared: ReadonlyMap<string, CardExtension>, { inForce, known }: LintOptions): PolicyConfig[] {
+  return [...declared.values()]
+    .filter(extension => policyFor(extension, inForce) === undefined)
+    .flatMap(extension => policyFor(extension, known)?.[1] ?? [])
 }
 
 /** True for a policy that requires nothing of clients. */

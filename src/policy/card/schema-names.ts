@@ -53,9 +53,9 @@ export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCar
   const sources = cards.flatMap(card => templatesOf(policy, card).map(source => ({ ...source, card })))
   const patterns = sources.flatMap(source => source.patterns)
   const declared = new Map(sources.flatMap(({ templates, card }) => templates.flatMap(template => namesAt(template, card))))
-  const used = cards.flatMap(card => modesOf(card.raw)).flatMap(({ path, text }) => {
+  const used = cards.flatMap(card => modesOf(card.raw)).flatMap(({ path, text, side }) => {
     const type = parseMediaType(text) ?? looseMediaType(text)
-    return type === null ? [] : patterns.flatMap(pattern => [...pattern.match(type)?.values() ?? []]).map(name => ({ path, name }))
+    return type === null ? [] : patterns.flatMap(pattern => [...pattern.match(type)?.values() ?? []]).map(name => ({ path, name, side }))
   })
   const names = [...declared.keys()].slice(0, MANY)
   const undeclared = used.filter(({ name }) => !declared.has(name)).slice(0, MANY).map(({ path, name }) => {
@@ -78,7 +78,12 @@ export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCar
     message: `no input or output mode names the schema ${quoted(name, SHOWN)} at ${quoted(pointer, SHOWN)}`,
     hint: `clients find it through ${patterns[0]?.essence ?? 'application/json'};schema=NAME in defaultInputModes or the modes of a skill`
   }))
-  return [...undeclared, ...unused]
+  const taken = new Set(used.filter(({ side }) => side === 'input').map(({ name }) => name))
+  const given = [...declared].filter(([name]) => named.has(name) && !taken.has(name)).map(([name, pointer]) => ({
+    message: `only output modes name the schema ${quoted(name, SHOWN)} at ${quoted(pointer, SHOWN)}: the gateway accepts requests with it too`,
+    hint: 'a rule with schema: {enumFromCard: /skills/*/inputModes/*} on the media type rejects them'
+  }))
+  return [...undeclared, ...unused, ...given]
 }
 
 /** The names in a template's container, each with its pointer. */
