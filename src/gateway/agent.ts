@@ -293,6 +293,7 @@ export class Agent {
         ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
         etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),
         problem: status.problem,
+        changes: state?.changes ?? [],
         warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
       },
       interfaces:
