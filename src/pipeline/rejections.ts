@@ -26,6 +26,12 @@ export function badTarget (reason: string): Rejection {
   return { reason: 'BAD_REQUEST_TARGET', message: `The request target is rejected: ${reason}.`, rule: 'gateway/target' }
 }
 
+export const ambiguousPath: Rejection = {
+  reason: 'BAD_REQUEST_TARGET',
+  message: 'The path names an operation of a task and one of the tenant "tasks"; choose another id or tenant, or use JSON-RPC.',
+  rule: 'gateway/target'
+}
+
 export function duplicateHeader (name: string): Rejection {
   return {
     reason: 'BAD_REQUEST_HEADER',

@@ -77,6 +77,7 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   }
   exchange.binding = route.binding
   exchange.version = route.version
+  if (route.kind === 'ambiguous') return exchange.reject(rejections.ambiguousPath, 'rejected')
   if (route.kind === 'verb') return exchange.reject(rejections.wrongVerb(route.allow), 'rejected')
 
   if (route.operation !== null) exchange.label = route.operation
