@@ -58,6 +58,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   }
 
   const report = reportTo(unusable)
+  const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
   const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
     const { uri, same, extension } = identity
     const mode = modeOf(agent.mode, policy)
@@ -121,7 +122,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       policy.integrity !== 'verbatim' &&
       (responses === 'off' || isSilent(policy))
     ) { return }
-    const select: SelectContext = { uris: same, policy: name, matcher: schema => compileMatcher(schema, context) }
+    const select: SelectContext = { uris: same, policy: name, matcher: schema => compileMatcher(schema, context), spell }
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)

@@ -42,6 +42,8 @@ export interface SelectContext {
   /** Name of the policy. */
   readonly policy: string
   readonly matcher: (schema: InlineSchema) => Matcher
+  /** Returns the card's spelling of any extension's URI. Complete only after all policies of the agent are compiled. */
+  readonly spell: (uri: string) => string
 }
 
 /** Place for selectors that do not report places. */
