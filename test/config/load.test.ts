@@ -100,7 +100,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     workers: 1,
     metrics: null,
     adminHosts: [],
-    console: { enabled: true, tryIt: false, decisions: 200, hosts: [] }
+    console: { enabled: true, tryIt: false, decisions: 200, hosts: [] },
+    tls: null
   })
   t.same(result.limits, {
     headers: 16384,
