@@ -11,6 +11,12 @@ export const LOG_FIELDS = {
   },
   agent: { type: 'string', when: 'about one agent', meaning: 'its name in the configuration; `other` for a request to no agent' },
   trace_id: { type: 'string', when: '`request`, of a traced request', meaning: '32 hex digits' },
+  task_id: {
+    type: 'string',
+    when: '`request`, if it is known',
+    meaning: 'id of the task in the request, or else in the response, if it was read; at most 256 characters'
+  },
+  context_id: { type: 'string', when: '`request`, if it is known', meaning: 'id of the context, likewise' },
   operation: { type: 'string', when: '`request`', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', when: '`request`', meaning: '`JSONRPC` or `HTTP+JSON`' },
   version: { type: 'string', when: '`request`, `listening`', meaning: 'A2A version; in `listening`, version of the gateway' },

@@ -205,6 +205,13 @@ export interface CardConfig {
 
 export interface TelemetryConfig {
   readonly logs: { readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent', readonly format: 'json' | 'pretty' }
-  readonly traces: { readonly enabled: boolean }
-  readonly audit: { readonly enabled: boolean }
+  /** `enabled` is undefined where the environment decides. */
+  readonly traces: { readonly enabled?: boolean }
+  readonly audit: {
+    readonly enabled: boolean
+    /** Whether forwarded calls and changes of task states have lines. */
+    readonly forwarded: boolean
+    /** Lines a second for each rule in observe mode, in each process. */
+    readonly observedLines: number
+  }
 }

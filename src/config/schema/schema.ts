@@ -257,10 +257,22 @@ const telemetry = section('Logs, traces and audit lines.', {
     format: choice('`json` for machines, `pretty` for people.', ['json', 'pretty'], 'json')
   }),
   traces: section('OpenTelemetry traces, set up by the OTEL_* variables.', {
-    enabled: flag('Whether to send traces.', false)
+    enabled: flag(
+      'Whether to send traces. Default: when `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set.'
+    )
   }),
   audit: section('The audit log, on stdout.', {
-    enabled: flag('Whether to write one line for each request or response that was rejected, broke an observed rule or was changed.', true)
+    enabled: flag('Whether to write one line for each request or response that was rejected, broke an observed rule or was changed.', true),
+    forwarded: flag(
+      'Whether to write also one line for each call that was forwarded, and one for each change of a task\'s state. The gateway then reads every response.',
+      false
+    ),
+    observedLines: count(
+      'Lines a second for each rule in observe mode, in each process. Further lines are counted, and one line at the end of the second has their number.',
+      20,
+      0,
+      100000
+    )
   })
 })
 
