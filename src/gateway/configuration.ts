@@ -43,9 +43,14 @@ function unusableSchemas (value: unknown): PathProblem[] {
     ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
     ...overlays
   ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
-  return [...written, ...added].map(({ path, pointer, message }) => {
-    return fault([...path, ...parsePointer(pointer)], `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`)
-  })
+  return [...written, ...added].map(({ path, pointer, message, hint }) =>
+    fault(
+      [...path, ...parsePointer(pointer)],
+      `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,
+      hint,
+      hint === undefined ? 'value' : 'key'
+    )
+  )
 }
 
 function unusableUpstreamTls (value: unknown, baseDir: string): PathProblem[] {

@@ -81,8 +81,8 @@ extensions:
         count: {min: 0, max: 2}
         schema: {type: object, required: [fromCard], properties: {fromCard: {pattern: ^a$}}}
         error: {class: conflict, undeclared: forbidden, message: no, reason: NOT_SO}
-      - {id: card, select: {part: {}}, schema: {fromCard: ["/schemas/{schema}"]}}
-      - {id: never, select: {part: {}}, schema: false}
+      - {id: card, select: {part: {}}, required: false, schema: {fromCard: ["/schemas/{schema}"]}}
+      - {id: never, select: {part: {}}, required: false, schema: false}
     response:
       - {id: total, select: {metadata: {key: $uri}}, schema: true, verdict: annotate, chunked: false}
 state: {store: "rediss://user:secret@redis.internal:6380/2", ttl: 2h, maxTasks: 10, timeout: 1s, prefix: "team:"}
