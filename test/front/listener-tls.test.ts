@@ -11,8 +11,6 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import { Agent, fetch as undiciFetch } from 'undici'
 import t from 'tap'
 import type { Test } from 'tap'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import { readConfiguration } from '../../src/gateway/configuration.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { JSON_TYPE, MESSAGE, readAnswer, rpcBody, until, V1 } from '../helpers/http.js'
@@ -154,33 +152,6 @@ t.test('settings that need a restart', async t => {
   t.equal((await ask(gateway)).status, 200)
   t.match(await gateway.reload(configOf({ yaml: yamlOf(url, '{}') })), { ok: true, needsRestart: ['server.tls'] })
   t.equal((await ask(gateway)).status, 200)
-})
-
-t.test('mistakes in the configuration are reported at their line', async t => {
-  const problems = (tls: string): string[] => {
-    const loaded = parseConfig(['version: 1', yamlOf('http://127.0.0.1:1', tls)].join('\n'), { file: 'a.yaml', baseDir: FILES, env: {} })
-    return loaded.ok ? [] : loaded.problems.map(formatDiagnostic)
-  }
-  const expected: [tls: string, problem: RegExp][] = [
-    ['{cert: right.pem}', /server\.tls\.cert also needs key/],
-    ['{key: right.key.pem}', /server\.tls\.key also needs cert/],
-    ['{cert: none.pem, key: right.key.pem}', /server\.tls\.cert: cannot read "none\.pem"/],
-    ['{cert: right.pem, key: right.key.pem, clientCertificate: require}', /clientCertificate is require, but clientCa is not set/],
-    ['{cert: right.pem, key: right.key.pem, clientCa: ca.pem}', /clientCa has no effect while clientCertificate is none/],
-    ['{clientCa: ca.pem, clientCertificate: request}', /clientCertificate has no effect without cert and key/],
-    ['{cert: right.pem, key: right.key.pem, clientCertificate: always}', /clientCertificate must be/]
-  ]
-  for (const [tls, problem] of expected) t.match(problems(tls).join('\n'), problem, tls)
-  t.match(problems('{cert: right.pem, key: right.key.pem}'), [])
-
-  const folder = t.testdir({
-    'a.yaml': ['version: 1', yamlOf('http://127.0.0.1:1', `{cert: "${file('right.pem')}", key: "${file('wrong.key.pem')}"}`)].join('\n')
-  })
-  const loaded = readConfiguration({ file: join(folder, 'a.yaml'), env: {}, overrides: {} })
-  t.match(
-    loaded.ok ? [] : loaded.problems.map(formatDiagnostic),
-    [/a\.yaml:2:\d+: server\.tls\.key cannot be used: the key does not belong to the certificate/]
-  )
 })
 
 t.test('the console sends calls to a TLS listener', async t => {
