@@ -149,6 +149,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       schemas: {}
     },
     concurrency: { requests: 4, streams: 3 },
+    cors: { origins: [], maxAge: 600_000 },
     mode: 'observe',
     enforceOn: 'all',
     unlistedExtensions: 'strip',

@@ -25,8 +25,9 @@ export function serveCard (
     'last-modified', since.toUTCString(),
     'cache-control', `public, max-age=${Math.max(1, Math.round(agent.config.card.refresh / 1_000))}`,
     // Host is part of the key of every cache (RFC 9111 §2).
-    'vary', origin?.proxied === true ? 'A2A-Version, X-Forwarded-Host, X-Forwarded-Proto' : 'A2A-Version'
+    'vary', origin?.proxied === true ? 'A2A-Version, Origin, X-Forwarded-Host, X-Forwarded-Proto' : 'A2A-Version, Origin'
   ]
+  if (exchange.cors?.replaces === false) headers.push(...exchange.cors.headers)
   if (matches(exchange.request.headers['if-none-match'], etag)) return exchange.respond(304, headers, null)
   headers.push('content-type', 'application/json', 'content-length', String(bytes.length))
   exchange.respond(200, headers, bytes)
