@@ -1,5 +1,5 @@
 /** The addresses at which clients reach the gateway. */
-import type { Config } from '../config/model/model.js'
+import type { Config } from './model/model.js'
 
 /**
  * Returns the host names that the gateway serves, in lower case and without port: `server.hosts`, and those that the configuration names
