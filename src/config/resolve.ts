@@ -59,6 +59,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       metrics: file.server.metrics === null ? null : hostPort(file.server.metrics),
       adminHosts: file.server.adminHosts,
       publicUrl: file.server.publicUrl === null ? null : new URL(file.server.publicUrl).href.replace(/\/+$/, ''),
+      hosts: file.server.hosts,
       trustedProxies: file.server.trustedProxies,
       drainTimeout: duration(file.server.drainTimeout),
       workers: file.server.workers,

@@ -15,8 +15,8 @@ export interface ConsoleAgent {
   readonly config: AgentConfig
   /** Null without a usable card. */
   readonly state: AgentState | null
-  /** Base URL for clients, without trailing slash. */
-  readonly publicBase: string
+  /** Base URL for clients, without trailing slash. Null: it follows the Host of each request. */
+  readonly publicBase: string | null
 }
 
 /** Description of an agent, as in `/agents`. */

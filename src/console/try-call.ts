@@ -105,7 +105,7 @@ export async function tryCall (source: ConsoleSource, wanted: TryRequest): Promi
   const main = source.main()
   if (main === null) return 'calls cannot be sent from here: the application does not listen on plain HTTP'
   const sent: [string, string][] = [
-    ['Host', agent.config.host ?? `${main.host.includes(':') ? `[${main.host}]` : main.host}:${main.port}`],
+    ['Host', agent.config.host ?? source.config().server.hosts[0] ?? `${main.host.includes(':') ? `[${main.host}]` : main.host}:${main.port}`],
     ['Content-Type', 'application/json'],
     ['Accept', wanted.operation === 'stream' ? 'text/event-stream' : 'application/json'],
     ...(wanted.version === '1.0' ? [['A2A-Version', '1.0'] as [string, string]] : []),

@@ -91,7 +91,7 @@ function shortened (list: readonly string[]): string {
 
 function differences (a: Config, b: Config): string[] {
   const pairs: [string, unknown, unknown][] = [
-    ...(['listen', 'admin', 'metrics', 'adminHosts', 'publicUrl', 'trustedProxies', 'drainTimeout', 'workers', 'console'] as const).map(
+    ...(['listen', 'admin', 'metrics', 'adminHosts', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console'] as const).map(
       (key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]
     ),
     ...(Object.keys(a.limits) as (keyof Config['limits'])[]).map((key): [string, unknown, unknown] => [

@@ -14,6 +14,7 @@ import type { AgentRegistry } from './agent-registry.js'
 import type { ReloadReport } from './changes.js'
 import { consoleSource, dialled } from './console.js'
 import type { InFlight } from './in-flight.js'
+import { publicAddressLine } from './public-address.js'
 import { Reloads } from './reload.js'
 import type { Runtime, RuntimeOptions, StartOptions } from './runtime.js'
 import { buildRuntime } from './runtime.js'
@@ -70,13 +71,13 @@ export async function startGateway (config: Config, options: StartOptions = {}):
 
   try {
     const url = await listen(app, config.server.listen)
-    const publicUrl = config.server.publicUrl ?? url
+    const { publicUrl } = config.server
     const { adminUrl, metricsUrl } = await admin.listen()
-    await registry.start(url)
+    await registry.start()
     log.info(
       {
         url,
-        publicUrl,
+        ...(publicUrl === null ? {} : { publicUrl }),
         admin: adminUrl,
         ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
         agents: config.agents.map(agent => agent.name),
@@ -84,6 +85,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       },
       'listening'
     )
+    log.info({}, publicAddressLine(config, url))
     const reloads = new Reloads({ registry, metrics, log, apply })
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {

@@ -95,6 +95,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     listen: { host: '0.0.0.0', port: 8000 },
     admin: { host: '::1', port: 0 },
     publicUrl: 'https://agents.example.com/a',
+    hosts: [],
     trustedProxies: ['10.0.0.0/8', 'fd00::/8', '192.0.2.1'],
     drainTimeout: 1500,
     workers: 1,

@@ -216,7 +216,7 @@ async function trouble (t: Test): Promise<TestGateway> {
     answer
   })
   const gateway = await gatewayFor(t, {
-    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [ruled]}]\n${EXTENSIONS}\nstate: {store: "redis://127.0.0.1:1"}\ntelemetry: {logs: {level: trace}, traces: {enabled: true}}`,
+    yaml: `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", publicUrl: "https://agents.example.com"}\nagents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [ruled]}]\n${EXTENSIONS}\nstate: {store: "redis://127.0.0.1:1"}\ntelemetry: {logs: {level: trace}, traces: {enabled: true}}`,
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
       OTEL_EXPORTER_OTLP_TIMEOUT: '500',

@@ -33,8 +33,10 @@ export interface ServerConfig {
   readonly metrics: HostPort | null
   /** Host names that are allowed in requests for agents and console. IP addresses, localhost and the host of `admin` are always allowed. */
   readonly adminHosts: readonly string[]
-  /** Absolute http(s) URL without trailing slash. Null: `http://<listen>`. */
+  /** Absolute http(s) URL without trailing slash. Null: the URLs of served cards follow the Host of each request. */
   readonly publicUrl: string | null
+  /** Host names, without port, by which clients reach the main listener. Empty: any. */
+  readonly hosts: readonly string[]
   /** IP addresses and CIDRs of proxies whose X-Forwarded-* headers are trusted. */
   readonly trustedProxies: readonly string[]
   /** Time that a stop waits for calls and streams in flight, ms. */

@@ -25,11 +25,16 @@ const server = section('Where the gateway listens.', {
     []
   ),
   publicUrl: nullable(
-    'URL at which clients reach the main listener; the gateway writes it into the cards it serves. `null`: `http://` and `listen`. Absolute, http or https, without query and fragment.',
+    'URL at which clients reach the main listener; the gateway writes it into the cards it serves. `null`: the scheme and the Host of each request for a card, or X-Forwarded-Proto and X-Forwarded-Host of trusted proxies. Absolute, http or https, without query and fragment.',
     'base-url'
   ),
+  hosts: list(
+    'Host names, without port, by which clients reach the main listener. The gateway rejects requests for other hosts with 421; hosts of agents and of `publicUrl` are always served. Empty: any host.',
+    { type: 'string', 'x-format': 'host' },
+    []
+  ),
   trustedProxies: list(
-    'IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts.',
+    'IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts. Of several values of X-Forwarded-Host and X-Forwarded-Proto, the last counts.',
     { type: 'string', 'x-format': 'proxy' },
     []
   ),
