@@ -51,5 +51,5 @@ export class FollowedConfiguration {
 /** Returns the files that a running gateway has read. Card files are missing, because the gateway re-reads them itself. */
 function filesRead (config: Config): string[] {
   const tls = config.agents.flatMap(({ upstream }) => [upstream.tls.ca, upstream.tls.cert, upstream.tls.key]).filter(name => name !== null)
-  return [...tls, ...secretFiles(config.agents.flatMap(({ policies }) => policies))]
+  return [...tls, ...config.agents.flatMap(secretFiles)]
 }
