@@ -1,5 +1,6 @@
 /** One configured agent while the gateway runs: its connections, its card and the state built from the card. */
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
+import { publicCard } from '../a2a/card/minimal.js'
 import type { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
@@ -13,6 +14,8 @@ import { costOf } from '../jsonschema/lint.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
+import type { CardAccess } from '../upstream/card-access.js'
+import { requestAccess } from '../upstream/card-access.js'
 import type { CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
 import { CardSource } from '../upstream/card-source.js'
 import { AgentPools } from '../upstream/pool.js'
@@ -31,7 +34,7 @@ export interface AgentOptions {
   readonly publicUrl: string | null
   /** Contents of the files of `upstream.tls`. */
   readonly tls: TlsFiles
-  /** Secrets that the agent's policies inject. */
+  /** Secrets that the agent's policies inject, and that its card needs. */
   readonly secrets: Secrets
   /** Called when the card of the agent, or the status of the card, has changed. */
   readonly onCard?: ((agent: Agent) => void) | undefined
@@ -98,6 +101,7 @@ export class Agent {
     const sourceOptions: CardSourceOptions = {
       agent: config.name,
       config: config.card,
+      headers: options.secrets.card,
       upstream: this.upstream,
       limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
       dispatcher: origin => this.pools.for(origin),
@@ -131,6 +135,17 @@ export class Agent {
   get cardAge (): number | null {
     const { fetchedAt } = this.source.status
     return fetchedAt === null ? null : (Date.now() - fetchedAt) / 1_000
+  }
+
+  /** Determines whether the agent shows its card to a caller with these credentials. Never rejects. */
+  cardAccess (version: Version, credentials: Readonly<Record<string, string>>, signal: AbortSignal): Promise<CardAccess> {
+    const { config, upstream, pools, options } = this
+    return requestAccess(
+      { config: config.card, upstream, dispatcher: origin => pools.forCallers(origin), limit: options.limits.card },
+      version,
+      credentials,
+      signal
+    )
   }
 
   /** Resolves when the first attempt to load the card has ended, well or not. Later attempts run in the background. */
@@ -284,6 +299,7 @@ export class Agent {
       ready: this.ready,
       card: {
         state: status.state,
+        public: publicCard(config.card),
         origin: status.origin,
         ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
         etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),

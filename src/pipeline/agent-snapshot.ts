@@ -8,6 +8,7 @@ import type { CardAdditions, CardChange } from '../a2a/card/additions.js'
 import { replacedByAdditions, withAdditions } from '../a2a/card/additions.js'
 import type { MappedInterface } from '../a2a/card/map.js'
 import { interfacePath, mapInterfaces } from '../a2a/card/map.js'
+import { minimalCard, publicCard } from '../a2a/card/minimal.js'
 import type { PathScope } from '../a2a/card/path-scope.js'
 import type { CardRewrite } from '../a2a/card/rewrite.js'
 import { changesOf, isSigned } from '../a2a/card/rewrite.js'
@@ -33,6 +34,8 @@ export interface AgentState {
   readonly interfaces: readonly MappedInterface[]
   readonly policy: Readonly<Record<Version, AgentPolicy>>
   readonly served: Readonly<Record<Version, ServedCard>>
+  /** The cards for callers without credentials under `card.public: minimal`; null otherwise. */
+  readonly minimal: Readonly<Record<Version, ServedCard>> | null
   /** Differences between the agent's cards and the served cards, besides URLs and interfaces. */
   readonly changes: readonly CardChange[]
   /** Time at which the gateway first served these bytes, for `Last-Modified`. */
@@ -119,6 +122,11 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   if (findings.some(finding => finding.rejects)) throw new CardRejected(findings)
   const serve = (version: Version): ServedCard =>
     new ServedCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
+  const serveMinimal = (version: Version): ServedCard => {
+    const { additions: _, ...plain } = rewrite
+    const { bytes, card } = documents[version]
+    return new ServedCard({ bytes, raw: minimalCard(withAdditions(card.raw, additions)) }, plain)
+  }
   const policy = policiesOf(cards, options, cache)
   const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
   const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), { scope, uncarried })
@@ -128,6 +136,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     interfaces: mapped,
     policy,
     served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
+    minimal: publicCard(agent.card) === 'minimal' ? { 0.3: serveMinimal('0.3'), '1.0': serveMinimal('1.0') } : null,
     changes: distinctChanges([documents['1.0'], documents['0.3']].flatMap(({ card }) => changesOf(card.raw, rewrite))),
     since: new Date(loaded.fetchedAt),
     rewrite,

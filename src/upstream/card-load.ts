@@ -30,6 +30,8 @@ export type CardLoad =
 
 export interface CardLoadOptions {
   readonly config: CardConfig
+  /** Values of `card.headers`, by name in lower case. */
+  readonly headers: Readonly<Record<string, string>>
   readonly upstream: URL
   readonly limits: CardLimits
   readonly dispatcher: (origin: string) => Dispatcher
@@ -47,14 +49,14 @@ type Variant = { readonly kept: Kept, readonly from: string, readonly notModifie
  * rejects one of the two requests, it counts as an agent with one card. Never throws.
  */
 export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, signal: AbortSignal): Promise<CardLoad> {
-  const { config, limits, dispatcher, timeout } = options
+  const { config, headers, limits, dispatcher, timeout } = options
   if (config.file !== null) {
     const one = settle(await readCardFile(config.file, limits.card), kept['0.3'], limits)
     return 'problem' in one ? fail(one) : success(one, null)
   }
   const urls = cardUrls(options.upstream, config.url)
   const ask = (version: string | null, before: Kept | null): Promise<CardResponse> =>
-    fetchCard(urls, { dispatcher, version, validators: before?.validators ?? null, limit: limits.card, signal, timeout })
+    fetchCard(urls, { dispatcher, version, headers, validators: before?.validators ?? null, limit: limits.card, signal, timeout })
   const held = options.inUse ? kept : { 0.3: null, '1.0': null }
   const [plainResponse, v1Response] = await Promise.all([ask(null, kept['0.3']), ask('1.0', kept['1.0'])])
 

@@ -1,5 +1,8 @@
 /** Loads the cards of one agent once, for commands that inspect an agent without forwarding to it. */
-import type { AgentConfig } from '../config/model/model.js'
+import type { AgentConfig, SecretHeaders } from '../config/model/model.js'
+import type { Headers } from '../config/secrets.js'
+import { readHeaders } from '../config/secrets.js'
+import type { Environment } from '../config/yaml/substitute.js'
 import type { CardLimits } from './card-fetch.js'
 import { loadCards } from './card-load.js'
 import type { LoadedCards } from './card-source.js'
@@ -14,14 +17,18 @@ export type CardsOnce =
 /**
  * Reads the cards as the gateway does: both versions, from `card.file`, `card.url` or below the upstream URL, with the agent's TLS files.
  * Leaves no connection open. Never rejects.
+ * @param env environment that holds the secrets of `card.headers`
  * @param timeout ms for everything together
  */
 export async function loadCardsOnce (
   agent: Pick<AgentConfig, 'card' | 'upstream'>,
   limits: CardLimits,
   tls: TlsFiles,
+  env: Environment,
   timeout = 10_000
 ): Promise<CardsOnce> {
+  const headers = agent.card.file === null ? tryHeaders(agent.card.headers, env) : {}
+  if (typeof headers === 'string') return { ok: false, problem: `of ${agent.upstream.url} cannot be requested: ${headers}` }
   const pools = new AgentPools(agent.upstream, tls)
   const abort = new AbortController()
   const timer = setTimeout(() => {
@@ -30,6 +37,7 @@ export async function loadCardsOnce (
   try {
     const options = {
       config: agent.card,
+      headers,
       upstream: new URL(agent.upstream.url),
       limits,
       dispatcher: (origin: string) => pools.for(origin),
@@ -42,5 +50,14 @@ export async function loadCardsOnce (
   } finally {
     clearTimeout(timer)
     await pools.close()
+  }
+}
+
+/** @returns the headers, or the reason why a secret cannot be read */
+function tryHeaders (headers: SecretHeaders, env: Environment): Headers | string {
+  try {
+    return readHeaders(headers, env)
+  } catch (error) {
+    return (error as Error).message
   }
 }

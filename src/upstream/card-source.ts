@@ -19,6 +19,8 @@ interface CardLog {
 export interface CardSourceOptions {
   readonly agent: string
   readonly config: CardConfig
+  /** Values of `card.headers`, by name in lower case. */
+  readonly headers: Readonly<Record<string, string>>
   readonly upstream: URL
   readonly limits: CardLimits
   /** Returns the connections to an origin. Called only with origins that the configuration names. */

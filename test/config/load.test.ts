@@ -142,6 +142,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       file: join(directory, 'card.json'),
       refresh: 5000,
       maxStale: 7200000,
+      headers: {},
+      public: null,
       onUnavailable: 'forward',
       signature: 'verbatim',
       interfaces: [],

@@ -877,6 +877,30 @@ const CHECKED: readonly Row[] = [
     'g.yaml:5:33: agents[0].card.schemas contradicts signature: verbatim, which serves the card unchanged (remove one of them)'
   ],
   [
+    'headers of the card',
+    agentWith('card:\n  headers:\n    Host: {env: H}\n    a: {}\n    b: {env: B, file: rows.ts}\n    x: {env: X}\n    y: {file: rows.ts}\n    X: {env: Y, prefix: "p "}\n    z: {file: missing}\n  public: minimal\n  signature: verbatim'),
+    'g.yaml:7:9: agents[0].card.headers.Host: the gateway itself sets this header (remove it)',
+    'g.yaml:7:21: agents[0].card.headers.Host.env: environment variable H is not set',
+    'g.yaml:8:12: agents[0].card.headers.a needs file or env (such as "{env: CARD_TOKEN, prefix: \'Bearer \'}")',
+    'g.yaml:9:9: agents[0].card.headers.b has both file and env (keep one)',
+    'g.yaml:10:18: agents[0].card.headers.x.env: environment variable X is not set',
+    'g.yaml:11:19: agents[0].card.headers.y.file: the file "rows.ts" contains a character that a header cannot contain (paths are relative to the configuration file)',
+    'g.yaml:12:9: agents[0].card.headers names "X" twice (names of headers have no case)',
+    'g.yaml:12:18: agents[0].card.headers.X.env: environment variable Y is not set',
+    'g.yaml:13:19: agents[0].card.headers.z.file: cannot read "missing": no such file (paths are relative to the configuration file)',
+    'g.yaml:14:15: agents[0].card.public: minimal contradicts signature: verbatim, which serves the card unchanged (write none or full)'
+  ],
+  [
+    'headers and a file of the card',
+    agentWith('card: {file: rows.ts, headers: {x: {file: card-token.txt}}}'),
+    'g.yaml:5:27: agents[0].card.headers has no effect with card.file (remove one of them)'
+  ],
+  [
+    'warning: credentials over http',
+    agentWith('card: {headers: {x: {file: card-token.txt}}}').replace('127.0.0.1:1', 'agent.example'),
+    'g.yaml:5:12: agents[0].card.headers sends credentials over http to agent.example (use https)'
+  ],
+  [
     'a requirement that the card cannot show',
     `${agentWith('card: {signature: verbatim}\nextensions: [p, {q: {mode: observe}}]')}extensions: {p: {uri: "urn:p", activation: {required: always}}, q: {uri: "urn:q", activation: {required: always}}}\n`,
     'g.yaml:6:18: policy "p" requires its extension (activation.required: always), and signature: verbatim serves the card unchanged (write activation: {required: card} and let the agent declare the requirement, or serve the card with signature: strip)'

@@ -52,6 +52,8 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       file: null,
       refresh: 1,
       maxStale: 1,
+      headers: {},
+      public: null,
       onUnavailable: 'reject',
       signature: 'strip',
       interfaces: [],

@@ -4,7 +4,7 @@
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
-import type { InlineSchema, Mode, PolicyConfig, SchemaSet } from './policy-model.js'
+import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
 
 export type * from './policy-model.js'
 
@@ -187,12 +187,24 @@ export interface UpstreamConfig {
   readonly extensionHeader: { readonly spelling: 'auto' | 'v1' | 'v03' | 'both'; readonly form: 'repeated' | 'joined' }
 }
 
+/** Value of a header: a secret, with an optional text before it. `file` is absolute. */
+export interface SecretHeaderConfig extends SecretConfig { readonly prefix?: string }
+
+/** Values of headers by name, in the spelling of the configuration. */
+export type SecretHeaders = Readonly<Record<string, SecretHeaderConfig>>
+
+export type PublicCard = 'full' | 'minimal' | 'none'
+
 export interface CardConfig {
   readonly url: string | null
   /** Absolute path of a card on disk, or null. */
   readonly file: string | null
   readonly refresh: number
   readonly maxStale: number
+  /** Sent with every request for the card. */
+  readonly headers: SecretHeaders
+  /** The card for callers without credentials. Null: `none` with `headers`, otherwise `full`. */
+  readonly public: PublicCard | null
   readonly onUnavailable: 'reject' | 'forward'
   readonly signature: 'strip' | 'verbatim'
   /** Path prefixes at the agent that interfaces may have in addition to the path of `upstream.url`. `/` allows all paths. */

@@ -133,3 +133,9 @@ function orVariable (pattern: string): string {
 function preset (initial: unknown): { default?: unknown } {
   return initial === undefined ? {} : { default: initial }
 }
+
+/** The sources of a secret. */
+export const SECRET_SOURCES: Readonly<Record<string, Schema>> = {
+  file: text('File that contains the secret, at most 64 KiB; relative to this file. One final newline is removed.', 'file'),
+  env: text('Environment variable that contains the secret.', 'variable')
+}

@@ -1,5 +1,5 @@
 import { policySchema } from './policy-schema.js'
-import { choice, count, duration, flag, fraction, list, mapping, nullable, section, size, text } from './schema-kit.js'
+import { choice, count, duration, flag, fraction, list, mapping, nullable, section, size, text, SECRET_SOURCES } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 /** The only version of the configuration format. */
@@ -147,6 +147,18 @@ export const advertisedSchema = mapping('One extension, an AgentExtension of the
   params: { type: 'object', description: 'Further information for clients. Default: none.' }
 })
 
+/** Headers with secrets. */
+const secretHeaders: Schema = {
+  type: 'object',
+  default: {},
+  propertyNames: { type: 'string', 'x-format': 'header-name' },
+  additionalProperties: mapping('One header. Needs `file` or `env`.', [], {
+    ...SECRET_SOURCES,
+    prefix: { type: 'string', description: 'Text before the secret, such as `Bearer ` with its space. Default: none.', minLength: 1, maxLength: 100 }
+  }),
+  maxProperties: 16
+}
+
 const card = section("The agent's AgentCard.", {
   url: nullable(
     'Where to fetch the card. `null`: below the upstream URL, `/.well-known/agent-card.json`, then `/.well-known/agent.json`. Excludes `file`.',
@@ -155,6 +167,17 @@ const card = section("The agent's AgentCard.", {
   file: nullable('Card on disk, instead of fetching one; relative to the configuration file. Excludes `url`.', 'file'),
   refresh: duration('Minimum time between two fetches; above it, Cache-Control and ETag apply.', '60s', '10ms', '24h'),
   maxStale: duration('How long a card stays in use after its last successful fetch.', '1h', '0s', '720h'),
+  headers: {
+    ...secretHeaders,
+    description: 'Headers with credentials, sent with every request for the card, by name. The gateway sends them to the address of the card only.'
+  },
+  public: {
+    type: ['string', 'null'],
+    description:
+      'The card for callers without credentials: `full`, `minimal` (what a client needs to call the agent, without skills and details) or `none` (401). With `minimal` and `none`, a caller whose own credentials the agent accepts for the card gets the full card. `null`: `none` with `headers`, otherwise `full`.',
+    enum: ['full', 'minimal', 'none', null],
+    default: null
+  },
   onUnavailable: choice('Without a usable card: reject calls (503), or forward them without any checks.', ['reject', 'forward'], 'reject'),
   interfaces: list(
     'Path prefixes at the agent, from the root of its origin, that interfaces of the card may have besides the path of `upstream.url`; `/` allows all. The gateway does not serve interfaces at other paths, because they could belong to another agent.',
