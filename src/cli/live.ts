@@ -96,5 +96,8 @@ function oddities (state: AgentState): CardFinding[] {
   return [
     ...state.cardWarnings,
     ...state.warnings.filter(message => !ofPolicies.includes(message))
-  ].map(message => ({ message: visible(message, LONGEST), hint: 'fix the card' }))
+  ].map(message => ({
+    message: visible(message, LONGEST),
+    hint: message.startsWith('schema at /schemas/') ? 'fix the card, or replace the schema with card.schemas' : 'fix the card'
+  }))
 }

@@ -152,6 +152,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
     untaggedData: 'allow',
+    jsonSchema: { formats: 'draft' },
     responses: 'enforce',
     extensions: ['own'],
     policies: [

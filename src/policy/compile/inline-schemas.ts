@@ -60,7 +60,9 @@ export function schemaFaults (path: SchemaFault['path'], schema: unknown): Schem
   }
   if (isFromCard(schema as SchemaSource) || isEnumFromCard(schema as SchemaSource)) return []
   const result = compileSchema(schema)
-  return result.ok ? [] : [{ path, ...result.problem }]
+  if (result.ok) return []
+  const { problem } = result
+  return [problem, ...problem.others ?? []].map(({ pointer, message }) => ({ path, pointer, message }))
 }
 
 /** @returns one sentence per schema that cannot be used, with the place in it */
