@@ -17,7 +17,7 @@ export const context: SelectContext = {
   uris: [URI],
   policy: 'p',
   matcher: schema => compileMatcher(schema, sources),
-  spell: uri => uri
+  activeAs: uri => [uri]
 }
 
 export function compiled (more: Partial<CompiledPolicy>): CompiledPolicy {
@@ -25,6 +25,7 @@ export function compiled (more: Partial<CompiledPolicy>): CompiledPolicy {
     name: 'p',
     uri: URI,
     same: [URI],
+    activators: [URI],
     activation: { signals: null, owned: [], inactive: 'forward', ownedHeaders: new Set(), requires: [], addsMissing: false, scope: null },
     mode: 'enforce',
     rules: [],

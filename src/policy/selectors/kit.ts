@@ -4,6 +4,7 @@ import type { InlineSchema } from '../../config/model/model.js'
 import { step as charge } from '../../jsonschema/evaluation.js'
 import { keysOf } from '../../jsonschema/keyword-functions.js'
 import type { JsonPath } from '../../wire/json/edit.js'
+import type { MediaType } from '../../wire/media-type.js'
 import { childOf } from '../../wire/json/pointer.js'
 import type { RequestSubject, Subject } from './subject.js'
 
@@ -42,8 +43,10 @@ export interface SelectContext {
   /** Name of the policy. */
   readonly policy: string
   readonly matcher: (schema: InlineSchema) => Matcher
-  /** Returns the card's spelling of any extension's URI. Complete only after all policies of the agent are compiled. */
-  readonly spell: (uri: string) => string
+  /** Returns the URIs under which an extension may be active, given any of its URIs. Complete only after all policies are compiled. */
+  readonly activeAs: (uri: string) => readonly string[]
+  /** Media types, by their text, that the card writes without the quotes that they need (`unquotedModes`). Default: none. */
+  readonly modes?: ReadonlyMap<string, MediaType>
 }
 
 /** Place for selectors that do not report places. */
