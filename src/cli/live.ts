@@ -97,5 +97,10 @@ function oddities (state: AgentState): CardFinding[] {
   return [
     ...state.cardWarnings,
     ...state.warnings.filter(message => !ofPolicies.includes(message))
-  ].map(message => ({ message: visible(message, LONGEST), hint: message === UNSIGNED ? UNSIGNED_HINT : 'fix the card' }))
+  ].map(message => ({ message: visible(message, LONGEST), hint: hintFor(message) }))
+}
+
+function hintFor (message: string): string {
+  if (message === UNSIGNED) return UNSIGNED_HINT
+  return message.startsWith('schema at /schemas/') ? 'fix the card, or replace the schema with card.schemas' : 'fix the card'
 }

@@ -319,6 +319,7 @@ export class Agent {
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
       untaggedData: config.untaggedData,
+      jsonSchema: config.jsonSchema,
       passthrough: config.passthrough,
       lastRefusals: this.rejections
     }

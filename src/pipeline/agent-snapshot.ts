@@ -19,6 +19,7 @@ import { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { VERSIONS } from '../a2a/versions.js'
 import type { AgentConfig, InjectionConfig } from '../config/model/model.js'
+import type { SchemaToWrite } from '../jsonschema/code.js'
 import { scopeOf } from './scope.js'
 import type { CardFinding } from '../policy/card/checks.js'
 import { checkCards } from '../policy/card/checks.js'
@@ -84,8 +85,8 @@ export const COMPILED_HERE = 100
  * reports them.
  * @param options the options of the snapshot to build
  */
-export function schemasToCompile (loaded: LoadedCards, options: AgentStateOptions): ReadonlyMap<string, unknown> {
-  const collector = new SchemaCollector({ previous: options.previous?.cache })
+export function schemasToCompile (loaded: LoadedCards, options: AgentStateOptions): ReadonlyMap<string, SchemaToWrite> {
+  const collector = new SchemaCollector({ previous: options.previous?.cache, formats: options.agent.jsonSchema.formats })
   try {
     const cards = amendedCards(loaded, additionsOf(options.agent))
     checkCards(options.agent, [...new Set([cards['1.0'], cards['0.3']])], collector)
@@ -117,7 +118,12 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     routed: one => routed.has(routeKey(one)),
     additions
   }
-  const cache = new SchemaCache({ previous: previous?.cache, ready, here: ready === undefined ? undefined : COMPILED_HERE })
+  const cache = new SchemaCache({
+    previous: previous?.cache,
+    ready,
+    formats: agent.jsonSchema.formats,
+    here: ready === undefined ? undefined : COMPILED_HERE
+  })
   const findings = checkCards(agent, [...new Set([cards['1.0'], cards['0.3']])], cache)
   if (findings.some(finding => finding.rejects)) throw new CardRejected(findings)
   const serve = (version: Version): ServedCard =>

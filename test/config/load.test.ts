@@ -156,6 +156,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
     untaggedData: 'allow',
+    jsonSchema: { formats: 'draft' },
     responses: 'enforce',
     extensions: ['own'],
     policies: [

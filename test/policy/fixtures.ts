@@ -67,6 +67,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     unknownMethods: 'reject',
     untaggedData: 'allow',
     responses: 'observe',
+    jsonSchema: { formats: 'draft' },
     extensions: [],
     policies: [],
     dependencies: {},
@@ -94,7 +95,7 @@ export function policyOf (
     maxExtensions: 8,
     card: card(cardMore),
     otherCard: null,
-    cache: new SchemaCache(),
+    cache: new SchemaCache({ formats: config.jsonSchema.formats }),
     secretOf: () => '"a secret"',
     ...more
   })

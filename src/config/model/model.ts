@@ -138,6 +138,7 @@ export interface AgentConfig {
   readonly untaggedData: 'allow' | 'reject'
   /** Treatment of violations in responses: `enforce` acts on them, `observe` records them, `off` does not read responses. */
   readonly responses: Mode
+  readonly jsonSchema: JsonSchemaConfig
   /** Names of the policies in force, in order. */
   readonly extensions: readonly string[]
   /** The same policies with their content. */
@@ -213,6 +214,12 @@ export interface CardConfig {
   readonly advertise: readonly AdvertisedExtension[]
   /** Schemas that the gateway adds to the card's own root key `schemas`, by name. */
   readonly schemas: Readonly<Record<string, InlineSchema>>
+}
+
+/** Treatment of JSON Schemas of the agent's card, and of schemas of policies that state their `$schema`. */
+export interface JsonSchemaConfig {
+  /** Treatment of the keyword `format`. draft = as the schema's draft and vocabulary say. */
+  readonly formats: 'draft' | 'assert' | 'annotate'
 }
 
 export interface TelemetryConfig {

@@ -244,6 +244,13 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     ['enforce', 'observe', 'off'],
     'observe'
   ),
+  jsonSchema: section("How the JSON Schemas of the agent's card are read, and schemas of policies that state `$schema`.", {
+    formats: choice(
+      '`assert`: a value that does not match `format` is invalid. `annotate`: `format` is ignored. `draft`: `assert` for draft-07, and for schemas with the vocabulary `format-assertion` of 2020-12, or `format` of 2019-09 as `true`, in `$vocabulary`; `annotate` for other schemas of 2019-09 and 2020-12. Schemas of policies without `$schema` always assert.',
+      ['draft', 'assert', 'annotate'],
+      'draft'
+    )
+  }),
   extensions: list(
     'Policies in force, each by its name in `extensions` or in the built-in catalogue. To change a policy for this agent, use the name with keys: `{x: {mode: observe}}`.',
     {

@@ -4,7 +4,7 @@ import { unquotedModes } from '../../a2a/card/modes.js'
 import { routeKey } from '../../a2a/extension-routes.js'
 import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, PolicyConfig, ResolvedPolicy, SchemaRef } from '../../config/model/model.js'
 import type { Identity } from './identity.js'
-import { claimedUris, identitiesOf, modeOf, ExtensionAliases } from './identity.js'
+import { claimedUris, identitiesOf, modeOf, ExtensionAliases, spellingsOf } from './identity.js'
 import { isOffered } from '../request/methods.js'
 import type { CardToSearch, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource, reportTo } from './schema-source.js'
@@ -60,7 +60,8 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
 
   const modes = unquotedModes(options.otherCard === null ? [card.raw] : [card.raw, options.otherCard.raw])
   const report = reportTo(unusable)
-  const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
+  /** For conditions on other extensions: the URIs under which an extension may be active, by each of its URIs. */
+  const activeUris = new Map<string, readonly string[]>()
   const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
     const { uri, same, also, extension } = identity
     const activators = also.length === 0 ? same : [...same, ...also.map(one => one.uri)]
@@ -71,6 +72,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     }
     for (const known of urisOf(policy)) if (!labels.has(known)) labels.set(known, name)
     names.add(identity, declared)
+    for (const known of new Set([...spellingsOf(policy), ...same])) {
+      activeUris.set(known, [...(activeUris.get(known) ?? []), ...activators])
+    }
     const context = { cards: cardsToSearch(activators, card, options.otherCard), cache: options.cache, report }
     const add = (
       added: Map<string, readonly CompiledAddition[]>,
@@ -128,7 +132,13 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       policy.integrity !== 'verbatim' &&
       (responses === 'off' || isSilent(policy))
     ) { return }
-    const select: SelectContext = { uris: activators, policy: name, matcher: schema => compileMatcher(schema, context), modes, spell }
+    const select: SelectContext = {
+      uris: activators,
+      policy: name,
+      matcher: schema => compileMatcher(schema, context),
+      activeAs: uri => activeUris.get(uri) ?? [uri],
+      modes
+    }
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)

@@ -70,7 +70,10 @@ export function schemaFaults (path: SchemaFault['path'], schema: unknown): Schem
   }
   if (isFromCard(schema as SchemaSource) || isEnumFromCard(schema as SchemaSource)) return []
   const result = compileSchema(schema)
-  if (!result.ok) return [{ path, ...result.problem }]
+  if (!result.ok) {
+    const { problem } = result
+    return [problem, ...problem.others ?? []].map(({ pointer, message }) => ({ path, pointer, message }))
+  }
   // The checks of rules report a source that is written wrongly.
   return isObject(schema) && SOURCES.some(key => key in schema) ? [] : mistakesIn(schema).map(mistake => ({ path, ...mistake }))
 }

@@ -1,6 +1,9 @@
 /** Finds and compiles the schema of a rule, once: inline, from a file, or from the agent's card by JSON Pointer template. */
 import { createHash } from 'node:crypto'
-import type { SchemaRef, SchemaSource } from '../../config/model/model.js'
+import type { JsonSchemaConfig, SchemaRef, SchemaSource } from '../../config/model/model.js'
+import type { SchemaToWrite } from '../../jsonschema/code.js'
+import type { Formats } from '../../jsonschema/format-assertion.js'
+import { formatsOf } from '../../jsonschema/format-assertion.js'
 import type { CompiledSchema, CompileResult } from '../../jsonschema/schema.js'
 import { compileSchema } from '../../jsonschema/schema.js'
 import { MAX_PATTERNS_SIZE, Patterns } from '../../jsonschema/regexp.js'
@@ -60,12 +63,15 @@ export interface SchemaCacheOptions {
   readonly previous?: SchemaCache | undefined
   /** Schemas compiled before, by key (`keyOf`). */
   readonly ready?: ReadonlyMap<string, KnownSchema> | undefined
+  /** The agent's treatment of `format`. Default: `draft`. */
+  readonly formats?: JsonSchemaConfig['formats']
   /** Maximum cost (`costOf`) of card schemas that are compiled immediately, because all other work waits meanwhile. Default: no limit. */
   readonly here?: number | undefined
 }
 
 /** Compiled schemas by content. A card that is loaded again, unchanged or with other changes, compiles no schema twice. */
 export class SchemaCache {
+  readonly formats: JsonSchemaConfig['formats']
   private readonly previous: ReadonlyMap<string, KnownSchema>
   private readonly ready: ReadonlyMap<string, KnownSchema>
   private readonly current = new Map<string, KnownSchema>()
@@ -74,7 +80,8 @@ export class SchemaCache {
   private valuesLeft = MAX_VALUES
   private hereLeft: number
 
-  constructor ({ previous, ready, here }: SchemaCacheOptions = {}) {
+  constructor ({ previous, ready, formats = 'draft', here }: SchemaCacheOptions = {}) {
+    this.formats = formats
     this.previous = previous?.current ?? NONE_KNOWN
     this.ready = ready ?? NONE_KNOWN
     this.hereLeft = here ?? Number.POSITIVE_INFINITY
@@ -86,14 +93,15 @@ export class SchemaCache {
    * @throws CardTooLarge, SchemaNotReady
    */
   compile (schema: unknown, fromCard = false): CompileResult {
-    const key = keyOf(schema)
+    const formats = formatsOf(schema, this.formats, !fromCard)
+    const key = keyOf(schema, formats)
     const known = this.current.get(key)
     if (known !== undefined) return known.result
     if (this.current.size >= MAX_SCHEMAS) return tooMuch(`more than ${MAX_SCHEMAS} different schemas`)
     const before = this.previous.get(key) ?? this.ready.get(key)
     this.valuesLeft -= before?.values ?? countValues(schema, SCHEMA_LIMITS.nodes)
     if (this.valuesLeft < 0) return tooMuch(`schemas of more than ${MAX_VALUES} values together`)
-    const made = before ?? this.make(schema, fromCard, key)
+    const made = before ?? this.make({ schema, formats }, fromCard, key)
     if (fromCard && made.patterns !== null) {
       this.patterns.adopt(made.patterns)
       if (this.patterns.exceeded) throw new CardTooLarge(this.patterns.problem)
@@ -107,14 +115,14 @@ export class SchemaCache {
     return this.current.has(key)
   }
 
-  protected make (schema: unknown, fromCard: boolean, _key: string): KnownSchema {
+  protected make ({ schema, formats }: SchemaToWrite, fromCard: boolean, _key: string): KnownSchema {
     const values = countValues(schema, SCHEMA_LIMITS.nodes)
     if (fromCard && this.hereLeft !== Number.POSITIVE_INFINITY && (this.hereLeft -= costOf(schema, this.hereLeft + 1)) < 0) {
       throw new SchemaNotReady('a schema of the card is not compiled yet')
     }
     // Patterns with a limit detect an excessive sum before anything large is compiled.
     const patterns = new Patterns(fromCard ? MAX_PATTERNS_SIZE : undefined)
-    return { result: compileSchema(schema, patterns), values, patterns: fromCard ? patterns : null }
+    return { result: compileSchema(schema, patterns, formats), values, patterns: fromCard ? patterns : null }
   }
 }
 
@@ -123,10 +131,11 @@ const NONE_KNOWN: ReadonlyMap<string, KnownSchema> = new Map()
 /** Replaces the cache in a walk over a card, to find the schemas that must be compiled. */
 export class SchemaCollector extends SchemaCache {
   /** Schemas of the card that are not known yet, by key. */
-  readonly found = new Map<string, unknown>()
+  readonly found = new Map<string, SchemaToWrite>()
 
-  protected override make (schema: unknown, fromCard: boolean, key: string): KnownSchema {
-    if (fromCard && typeof schema === 'object' && schema !== null) this.found.set(key, schema)
+  protected override make (one: SchemaToWrite, fromCard: boolean, key: string): KnownSchema {
+    const { schema } = one
+    if (fromCard && typeof schema === 'object' && schema !== null) this.found.set(key, one)
     return { result: UNJUDGED, values: countValues(schema, SCHEMA_LIMITS.nodes), patterns: null }
   }
 }
@@ -135,8 +144,12 @@ const UNJUDGED: CompileResult = { ok: true, schema: { validate: () => null, matc
 
 const keys = new WeakMap<object, string>()
 
-/** Key of a schema, from its content. */
-function keyOf (schema: unknown): string {
+/** Key of a schema, from its content and its treatment of `format`. */
+function keyOf (schema: unknown, formats: Formats): string {
+  return `${formats} ${digestOf(schema)}`
+}
+
+function digestOf (schema: unknown): string {
   const isObject = typeof schema === 'object' && schema !== null
   let key = isObject ? keys.get(schema) : undefined
   if (key === undefined) {
@@ -176,7 +189,7 @@ const CAPTURE = /^\{([a-z][a-z0-9_-]*)\}$/
 
 export function compileSource (source: SchemaSource, context: SourceContext): CompiledSource {
   if (isEnumFromCard(source)) return always(compileEnum(source.enumFromCard, context))
-  if (!isFromCard(source)) return always(isSchemaRef(source) ? entryOf(compileRef(source), '', context) : compileEntry(source, '', context))
+  if (!isFromCard(source)) return always(isSchemaRef(source) ? entryOf(compileRef(source, context.cache.formats), '', context) : compileEntry(source, '', context))
   const fixed: SchemaEntry[] = []
   const named = new Map<string, SchemaEntry>()
   let capture: string | null = null
@@ -273,7 +286,11 @@ function compileEntry (schema: unknown, pointer: string, context: SourceContext,
 
 function entryOf (result: CompileResult, pointer: string, context: SourceContext): SchemaEntry {
   if (result.ok) return { usable: true, schema: result.schema }
-  const problem = { pointer: `${pointer}${result.problem.pointer}`, message: result.problem.message }
-  context.report(problem)
+  const [first, ...others] = [result.problem, ...result.problem.others ?? []].map(problem => ({
+    pointer: `${pointer}${problem.pointer}`,
+    message: problem.message
+  }))
+  const problem = first as UnusableSchema
+  for (const one of [problem, ...others]) context.report(one)
   return { usable: false, ...problem }
 }

@@ -43,10 +43,10 @@ export interface SelectContext {
   /** Name of the policy. */
   readonly policy: string
   readonly matcher: (schema: InlineSchema) => Matcher
+  /** Returns the URIs under which an extension may be active, given any of its URIs. Complete only after all policies are compiled. */
+  readonly activeAs: (uri: string) => readonly string[]
   /** Media types, by their text, that the card writes without the quotes that they need (`unquotedModes`). Default: none. */
   readonly modes?: ReadonlyMap<string, MediaType>
-  /** Returns the card's spelling of any extension's URI. Complete only after all policies of the agent are compiled. */
-  readonly spell: (uri: string) => string
 }
 
 /** Place for selectors that do not report places. */
