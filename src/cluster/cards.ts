@@ -22,12 +22,27 @@ function packed ({ byVersion, fetchedAt, origin }: LoadedCards, written: Written
   return { plain: plain.bytes, v1: v1 === plain ? null : v1.bytes, fetchedAt, origin, written }
 }
 
+/** Minimum time between two messages to the primary, ms. */
+const WANTED_AFTER = 1_000
+/** Time until the primary has tried to read a card that a worker wants, and has handed out the card, ms. */
+const NOTICED = 2_000
+
 const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null }
 
 /** In a worker: the newest handout of each source, and the agents that wait for that source. */
 export class HandedCards {
   private readonly handouts = new Map<string, { readonly cards: HandedOut | null, readonly status: CardStatus }>()
   private readonly keepers = new Set<HandedCard>()
+  private readonly onWanted: (agent: string) => void
+
+  /** @param onWanted asks the primary for the card of an agent */
+  constructor (onWanted: (agent: string) => void = () => {}) {
+    this.onWanted = onWanted
+  }
+
+  want (agent: string): void {
+    this.onWanted(agent)
+  }
 
   take ({ key, cards, status }: Handout): void {
     this.handouts.set(key, { cards: cards === 'same' ? this.handouts.get(key)?.cards ?? null : cards, status })
@@ -68,6 +83,8 @@ class HandedCard implements CardKeeper {
   /** Cards in preparation, until these cards or newer cards are used. */
   private pending: { readonly from: HandedOut, readonly over: Promise<void> } | null = null
   private readonly closing = new AbortController()
+  /** Earliest time, on the monotonic clock, of the next message to the primary. */
+  private wantedFrom = 0
 
   constructor (all: HandedCards, options: CardSourceOptions) {
     this.all = all
@@ -82,6 +99,15 @@ class HandedCard implements CardKeeper {
 
   async refreshNow (): Promise<void> {
     await this.pending?.over
+  }
+
+  want (): number {
+    const now = performance.now()
+    if (now >= this.wantedFrom) {
+      this.wantedFrom = now + WANTED_AFTER
+      this.all.want(this.options.agent)
+    }
+    return NOTICED
   }
 
   async close (): Promise<void> {

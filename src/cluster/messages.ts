@@ -65,6 +65,8 @@ export type ToPrimary =
   | { readonly kind: 'failed', readonly problem: string }
   /** The worker accepts no more calls and will end because of its own fault. */
   | { readonly kind: 'leaving' }
+  /** A request found no usable card of the agent. */
+  | { readonly kind: 'wanted', readonly agent: string }
   /** The last message of a worker. */
   | { readonly kind: 'farewell', readonly metrics: MetricsSnapshot }
   | { readonly kind: 'answer', readonly id: number, readonly response: Responses[keyof Responses] }

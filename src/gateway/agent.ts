@@ -201,6 +201,11 @@ export class Agent {
     await this.pools.close()
   }
 
+  /** Called for each request that found no usable card. @returns seconds until the card may be there, at least 1 */
+  wantCard (): number {
+    return Math.max(1, Math.ceil(this.source.want() / 1_000))
+  }
+
   /** Router of the newest card ever used, expired or not; null before the first card. */
   get knownRouter (): Router | null {
     return this.lastState?.router ?? null

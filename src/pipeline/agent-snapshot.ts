@@ -14,6 +14,7 @@ import type { CardRewrite } from '../a2a/card/rewrite.js'
 import { changesOf, isSigned } from '../a2a/card/rewrite.js'
 import { ServedCard } from '../a2a/card/served-card.js'
 import type { ExtensionRoute } from '../a2a/extension-routes.js'
+import { routeOfKey } from '../a2a/extension-routes.js'
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
 import { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
@@ -153,6 +154,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
       ...router.shadowed.map(
         route => `${namesOf(route, policy)}: the route ${route} is never reached: the card has an operation at its path`
       ),
+      ...unservedRoutes(mapped, policy),
       ...[documents['1.0'], documents['0.3']].flatMap(({ card }) => replacedByAdditions(card.raw, additions)),
       ...(agent.card.signature === 'strip' && [documents['1.0'], documents['0.3']].some(({ card }) => isSigned(card.raw)) ? [UNSIGNED] : []),
       ...findings.map(finding => finding.message),
@@ -179,14 +181,30 @@ function uncarriedPaths (card: AgentCard, mapped: readonly MappedInterface[], sc
   return written.filter(path => path !== null).map(path => interfacePath(path, scope.base)).filter(path => path !== null)
 }
 
-/** Routes that policies add, in the versions that the agent supports. */
+/** Routes that policies add, in the versions that the agent supports. Routes below the agent come first: they win at the same path. */
 function extensionRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): ExtensionRoute[] {
-  return VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version =>
-    [...policies[version].routes.keys()].map(key => {
-      const [verb = '', path = ''] = key.split(' ')
-      return { verb, path, versions: [version] }
-    })
+  const routes = VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version =>
+    [...policies[version].routes.keys()].map(key => ({ key, version, ...routeOfKey(key) }))
   )
+  const ofAgent = routes.filter(one => one.base === 'agent').map(({ verb, path, version }) => ({ verb, path, versions: [version] }))
+  const ofInterfaces = routes.filter(one => one.base === 'interface').flatMap(({ key, verb, path, version }) =>
+    interfaces.filter(one => one.binding === 'HTTP+JSON' && one.version === version).map(({ publicPath, upstreamPath }) => ({
+      verb,
+      path: publicPath + path,
+      versions: [version],
+      key,
+      below: { publicPath, upstreamPath: upstreamPath === '/' ? '' : upstreamPath }
+    }))
+  )
+  return [...ofAgent, ...ofInterfaces]
+}
+
+/** One warning for each route below HTTP+JSON interfaces, if the cards have no such interface. */
+function unservedRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): string[] {
+  if (interfaces.some(one => one.binding === 'HTTP+JSON')) return []
+  return unique(VERSIONS.flatMap(version => [...policies[version].routes.keys()]))
+    .filter(key => routeOfKey(key).base === 'interface')
+    .map(key => `${namesOf(key, policies)}: the route ${key} is never reached: the card has no HTTP+JSON interface`)
 }
 
 function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>>): string {

@@ -128,6 +128,7 @@ export function dryRunRequest (
   if (route.kind === 'preflight') {
     return { ...found, kind: 'preflight', forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
   }
+  if (route.kind === 'ambiguous') return { ...found, rejection: rejections.ambiguousPath }
   if (route.kind === 'verb') return { ...found, rejection: rejections.wrongVerb(route.allow) }
   const unread = bodyProblem(request, limits)
   if (unread !== null) return { ...found, rejection: unread }

@@ -26,6 +26,12 @@ export function badTarget (reason: string): Rejection {
   return { reason: 'BAD_REQUEST_TARGET', message: `The request target is rejected: ${reason}.`, rule: 'gateway/target' }
 }
 
+export const ambiguousPath: Rejection = {
+  reason: 'BAD_REQUEST_TARGET',
+  message: 'The path names an operation of a task and one of the tenant "tasks"; choose another id or tenant, or use JSON-RPC.',
+  rule: 'gateway/target'
+}
+
 export function duplicateHeader (name: string): Rejection {
   return {
     reason: 'BAD_REQUEST_HEADER',
@@ -83,12 +89,13 @@ export function wrongVerb (allow: string): Rejection {
   return { reason: 'METHOD_NOT_ALLOWED', message: `The HTTP method is not allowed here; use ${allow}.`, rule: 'gateway/method', allow }
 }
 
-export function noCard (agent: string): Rejection {
+/** @param retryAfter seconds */
+export function noCard (agent: string, retryAfter: number): Rejection {
   return {
     reason: 'AGENT_NOT_READY',
     message: `The gateway has no usable AgentCard of the agent "${agent}" and cannot enforce it; try again later.`,
     rule: 'gateway/no-card',
-    retryAfter: 1
+    retryAfter
   }
 }
 

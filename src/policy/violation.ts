@@ -139,9 +139,13 @@ function isDependency ({ reason }: Violation): boolean {
 function required ({ missing, uri }: Violation): string {
   return `${missing ?? ''}, which the extension ${uri ?? ''} requires`
 }
+/** Ends a message of a policy, which may be a sentence. An ellipsis stays. */
+const FULL_STOP = /(?<!\.)\.\s*$/
+const ENDS = /[.!?…]$/
 
 function dataMessage (same: readonly Violation[], total: number): string {
-  const shown = same.slice(0, 3).map(found => `${found.path}${found.isStandalone ? ':' : ''} ${found.message}`)
+  const shown = same.slice(0, 3).map(found => `${found.path}${found.isStandalone ? ':' : ''} ${found.message.replace(FULL_STOP, '')}`)
   const rest = total - shown.length
-  return `${shown.join('; ')}.${rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'} in the details.` : ''}`
+  const text = shown.join('; ')
+  return `${text}${ENDS.test(text) ? '' : '.'}${rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'} in the details.` : ''}`
 }

@@ -76,6 +76,11 @@ export interface CardKeeper {
   takeOver (from: CardHandover): void
   /** Resolves when the first attempt has ended, well or not. */
   refreshNow (): Promise<void>
+  /**
+   * Called for each request that found no usable card. Refreshes soon, at most once a second.
+   * @returns milliseconds until the card may be there
+   */
+  want (): number
   /** Stops for good. No callback is called afterwards. */
   close (): Promise<void>
   readonly status: CardStatus
@@ -85,6 +90,11 @@ export interface CardKeeper {
 const PREPARING_SHARE = 20
 /** Maximum wait that PREPARING_SHARE causes, ms. */
 const LONGEST_WAIT = 600_000
+
+/** Minimum time from one refresh to the next that a request causes, ms. */
+const WANTED_AFTER = 1_000
+/** Time that a refresh usually takes, ms. */
+const USUAL_FETCH = 500
 
 /** Cards after preparation. A problem means that the cards cannot be used. */
 interface Prepared {
@@ -113,6 +123,8 @@ export class CardSource implements CardKeeper {
   #problem: string | null = null
   #closed = false
   #nextAt: number | null = null
+  /** Earliest time, on the monotonic clock, of a refresh that a request causes. */
+  #wantedFrom = 0
   #refreshTimer: NodeJS.Timeout | null = null
   #expiryTimer: NodeJS.Timeout | null = null
   #running: Promise<void> | null = null
@@ -171,6 +183,13 @@ export class CardSource implements CardKeeper {
     return this.#running
   }
 
+  want (): number {
+    if (this.#closed || this.#nextAt === null) return USUAL_FETCH
+    const due = Math.max(0, this.#wantedFrom - performance.now())
+    if (this.#nextAt - this.#now() > due) this.#schedule(due)
+    return Math.max(0, this.#nextAt - this.#now()) + USUAL_FETCH
+  }
+
   /** Stops for good. No callback is called afterwards. */
   async close (): Promise<void> {
     this.#closed = true
@@ -211,7 +230,10 @@ export class CardSource implements CardKeeper {
     const outcome = !load.ok ? this.#fail(load.outcome, load.problem) : this.#accept(load, prepared as Prepared)
     const delays = { ...this.#options.config, random: this.#random }
     const delay = this.#failures > 0 ? nextRetry(this.#failures, delays) : nextRefresh(load.ok ? load.lifetime : null, delays)
-    this.#schedule(Math.max(delay, Math.min(LONGEST_WAIT, (performance.now() - begin) * PREPARING_SHARE)))
+    const now = performance.now()
+    const pause = Math.min(LONGEST_WAIT, (now - begin) * PREPARING_SHARE)
+    this.#wantedFrom = now + Math.max(WANTED_AFTER, pause)
+    this.#schedule(Math.max(delay, pause))
     this.#options.onRefresh(outcome)
   }
 

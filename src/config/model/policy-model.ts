@@ -114,8 +114,10 @@ export interface MethodConfig {
 
 export interface RouteConfig {
   readonly verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Path below the agent's path. A segment `{name}` matches any one segment. */
+  /** Path below `base`. A segment `{name}` matches any one segment. */
   readonly path: string
+  /** The agent's path (default), or the URL of each HTTP+JSON interface of the card. */
+  readonly base?: 'agent' | 'interface'
   /** Requirement on the caller, as for a method. */
   readonly need?: 'active' | 'declared' | 'none'
   /** JSON Schema of the body: inline, or from a file. */

@@ -150,11 +150,15 @@ export const policySchema: Schema = mapping(
         verb: { ...choice('Its HTTP method.', ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']), examples: ['POST'] },
         path: {
           ...text(
-            "Its path, below the agent's path; a segment `{name}` matches any one segment. If several routes match, the one with the earlier literal segment wins.",
+            'Its path, below `base`; a segment `{name}` matches any one segment. If several routes match, the one with the earlier literal segment wins.',
             'route-path'
           ),
           examples: ['/executeCommand']
         },
+        base: choice(
+          'Where the path begins: at the path of the `agent`, or at the URL of each HTTP+JSON `interface` of the card. Default: `agent`.',
+          ['agent', 'interface']
+        ),
         need: choice(
           'Condition for the call: the extension must be `active`, the card must have `declared` it, or none. Default: `active`.',
           ['active', 'declared', 'none']

@@ -77,6 +77,7 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   }
   exchange.binding = route.binding
   exchange.version = route.version
+  if (route.kind === 'ambiguous') return exchange.reject(rejections.ambiguousPath, 'rejected')
   if (route.kind === 'verb') return exchange.reject(rejections.wrongVerb(route.allow), 'rejected')
 
   if (route.operation !== null) exchange.label = route.operation
@@ -238,10 +239,11 @@ function publicBaseOf ({ request }: Exchange, { publicBase, config }: Agent, { t
  * nothing.
  */
 function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, options: HandlerOptions): void {
+  const retryAfter = agent.wantCard()
   const card = routeTarget.path.startsWith('/.well-known/agent')
   if (card) exchange.label = 'AgentCard'
   if (!card && shed(exchange)) return
-  if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, agent, options)
+  if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
   const target = path + routeTarget.query
@@ -253,8 +255,8 @@ function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget
  * Without a card, the binding of an address is unknown. A JSON-RPC envelope shows its binding, and its sender expects a response with its
  * id.
  */
-function rejectWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
-  const reject = (): void => { exchange.reject(rejections.noCard(agent.name), 'gateway_error') }
+function rejectWithoutCard (exchange: Exchange, rejection: Rejection, options: HandlerOptions): void {
+  const reject = (): void => { exchange.reject(rejection, 'gateway_error') }
   if (exchange.request.method !== 'POST') return reject()
   read(exchange, options, bytes => {
     const { limits } = options

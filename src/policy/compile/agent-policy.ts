@@ -96,7 +96,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     }
     // An agent with mode `off` is still routed, but nothing is evaluated.
     if (policy.mode !== 'off') {
-      for (const { verb, path, need, body } of policy.routes ?? []) add(routes, 'route', routeKey(verb, path), need, body)
+      for (const { verb, path, base, need, body } of policy.routes ?? []) add(routes, 'route', routeKey(verb, path, base), need, body)
     }
     if (mode === 'off') return
     const demand = policy.activation?.required ?? 'card'
