@@ -84,6 +84,7 @@ function answer (request: RawRequest, response: ServerResponse): void {
     case 'page': response.writeHead(500, { 'content-type': 'text/html' }).end('<html>'); return
     case 'moved': response.writeHead(302, { location: '/' }).end(); return
     case 'garbage': response.setHeader('content-type', 'application/json').end('{'); return
+    case 'fault': response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no"}}'); return
     case 'text': response.setHeader('content-type', 'text/plain').end('ok'); return
     case 'packed': response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end('x'); return
     case 'large': send(message({ cost: 1, filler: 'x'.repeat(100_000) })); return
@@ -170,7 +171,7 @@ async function traffic (t: Test): Promise<TestGateway> {
   await rpc(at, 'SendMessage', wishing('', { parts: [{ data: {} }] }), asking(RULED))
   await rpc(at, 'SendMessage', wishing('', { parts: Array.from({ length: 25 }, () => ({ data: {} })) }), asking(RULED))
   await rpc(at, 'SendMessage', wishing('', { metadata: { loose: 1 } }), asking())
-  for (const wish of ['note', 'bad', 'garbage', 'text', 'packed', 'large', 'die', 'page', 'moved', 'task']) {
+  for (const wish of ['note', 'bad', 'garbage', 'text', 'packed', 'large', 'die', 'page', 'moved', 'task', 'fault']) {
     await rpc(at, 'SendMessage', wishing(wish), asking(RULED))
   }
   await rpc(at, 'SendMessage', wishing('', { taskId: 't1' }), asking(RULED))

@@ -94,6 +94,8 @@ export class Exchange {
   /** Bytes of bodies that this exchange holds in the memory budget. */
   private holds = 0
   private outcome: Outcome | null = null
+  /** True when the agent responded with an error. */
+  private erred = false
   /** The rejection, for the console. */
   private rejection: Rejection | null = null
   private found: readonly Found[] | null = null
@@ -134,6 +136,16 @@ export class Exchange {
   /** Sets the outcome. The first outcome wins: later events are consequences of it. */
   settle (outcome: Outcome): void {
     this.outcome ??= outcome
+  }
+
+  /** Notes that the agent responded with an error. The error is forwarded, unless something rejects it. */
+  agentErred (): void {
+    this.erred = true
+  }
+
+  /** Sets the outcome of a call whose response was forwarded to its end. */
+  settleForwarded (): void {
+    this.settle(this.erred ? 'agent_error' : 'forwarded')
   }
 
   /** Keeps the violations that rules found in the request or in its response. */
@@ -293,7 +305,8 @@ export class Exchange {
     this.ended = true
     this.load?.leave(this.streaming)
     if (!this.response.writableFinished) {
-      this.settle('client_aborted')
+      // A client may disconnect as soon as it has read an error.
+      this.settle(this.erred ? 'agent_error' : 'client_aborted')
       this.forwarding?.abort()
     }
     const seconds = (performance.now() - this.startedAt) / 1_000

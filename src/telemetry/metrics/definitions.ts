@@ -22,7 +22,7 @@ export interface MetricDefinition {
 }
 
 /** How a request ended. */
-export const OUTCOMES = ['forwarded', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
+export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
 /** Reason why a connection of a client brought no request, or was closed. */
 export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout'] as const
 export const PHASES = ['request', 'response', 'card'] as const
@@ -77,7 +77,7 @@ export const METRICS = {
   requests_total: {
     type: 'counter',
     help: 'Requests, by outcome.',
-    more: '`rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent failed; `gateway_error`: no card, or an internal error of the gateway',
+    more: '`agent_error`: forwarded, and the agent responded with an HTTP status of 400 or more or with a JSON-RPC error; `rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent sent no usable response; `gateway_error`: no card, or an internal error of the gateway',
     labels: { agent, operation, binding: ['JSONRPC', 'HTTP+JSON'], version: ['0.3', '1.0'], outcome: OUTCOMES }
   },
   request_duration_seconds: {
