@@ -168,11 +168,18 @@ export function evaluatorFor (
   })
 }
 
-/** The work on a response that is an extended card; null for other responses, and where cards keep their bytes. */
-export function extendedCardOf (state: AgentState, route: OperationRoute, call: Call, limits: Limits): ExtendedCardPlan | null {
-  if (call.operation !== 'GetExtendedAgentCard' || state.rewrite.signature !== 'strip') return null
+/** True when the response is an extended card that the gateway rewrites. */
+export function rewritesResponse (state: AgentState, call: Call): boolean {
+  return call.operation === 'GetExtendedAgentCard' && state.rewrite.signature === 'strip'
+}
+
+/**
+ * The work on a response that is an extended card.
+ * @param publicBase the gateway's public URL with the agent's path, without trailing slash
+ */
+export function extendedCardOf (state: AgentState, route: OperationRoute, limits: Limits, publicBase: string): ExtendedCardPlan {
   return {
-    rewrite: state.rewrite,
+    rewrite: { ...state.rewrite, publicBase },
     binding: route.binding,
     size: limits.response,
     json: { depth: limits.jsonDepth, members: limits.jsonMembers }

@@ -36,7 +36,9 @@ export const LOG_FIELDS = {
   code: { type: 'string', when: 'a connection without a request', meaning: 'error code of Node' },
   client: { type: 'string', when: 'a connection without a request', meaning: 'address of the client' },
   url: { type: 'string', when: '`listening`', meaning: 'URL of the main listener' },
-  publicUrl: { type: 'string', when: '`listening`', meaning: 'URL in the served cards' },
+  publicUrl: { type: 'string', when: '`listening`, with `server.publicUrl`', meaning: 'URL in the served cards' },
+  certificate: { type: 'string', when: 'a certificate of `server.tls` is in use', meaning: 'its subject alternative names' },
+  validTo: { type: 'string', when: 'a certificate of `server.tls` is in use', meaning: 'end of its validity' },
   admin: { type: 'string', when: '`listening`', meaning: 'URL of the admin listener' },
   metrics: { type: 'string', when: '`listening`, with `server.metrics`', meaning: 'URL of the listener for metrics and probes' },
   agents: {

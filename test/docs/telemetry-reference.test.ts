@@ -219,7 +219,7 @@ async function trouble (t: Test): Promise<TestGateway> {
     answer
   })
   const gateway = await gatewayFor(t, {
-    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [ruled]}]\n${EXTENSIONS}\nstate: {store: "redis://127.0.0.1:1"}\ntelemetry: {logs: {level: trace}, traces: {enabled: true}}`,
+    yaml: `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", publicUrl: "https://agents.example.com"}\nagents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [ruled]}]\n${EXTENSIONS}\nstate: {store: "redis://127.0.0.1:1"}\ntelemetry: {logs: {level: trace}, traces: {enabled: true}}`,
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
       OTEL_EXPORTER_OTLP_TIMEOUT: '500',
@@ -257,6 +257,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'client_errors_total kind timeout': 'test/limits/connections.test.ts',
   'client_errors_total kind other': 'test/limits/connections.test.ts',
   'client_errors_total kind dropped': 'test/limits/connections.test.ts',
+  'client_errors_total kind tls_handshake': 'test/front/listener-tls.test.ts',
   'client_errors_total kind write_timeout': 'test/limits/slow-readers.test.ts',
   'answers_unread_total reason no_memory': 'test/limits/memory.test.ts',
   // Faults of agents have a table of their own.
@@ -276,6 +277,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   // Lines of several processes, whose fields test/cluster/workers.test.ts holds to the table.
   'log worker': 'test/cluster/workers.test.ts',
   'log metrics': 'test/admin/hosts.test.ts',
+  'log certificate': 'test/front/listener-tls.test.ts',
+  'log validTo': 'test/front/listener-tls.test.ts',
   'log workers': 'test/cluster/workers.test.ts',
   'log of': 'test/cluster/workers.test.ts',
   'log pid': 'test/cluster/workers.test.ts',

@@ -18,6 +18,7 @@ import {
   extendedCardOf,
   negotiated,
   evaluatorFor,
+  rewritesResponse,
   ruleOn,
   versionProblem
 } from '../../pipeline/request.js'
@@ -34,7 +35,8 @@ import type { Agent } from '../../gateway/agent.js'
 import { AgentResponse } from './agent-response.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { readBody } from './body.js'
-import { serveCard } from '../../gateway/card.js'
+import { publicOriginOf } from './client-address.js'
+import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
 import { recordDecision, startUpstreamSpan } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
@@ -67,7 +69,7 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   const verb = request.method ?? 'GET'
   const route = state.router.match(verb, routeTarget.path, version)
   if (route === null) return exchange.reject(rejections.unknownRoute, 'rejected')
-  if (route.kind === 'card') return serveCard(exchange, agent, state, version)
+  if (route.kind === 'card') return serveCard(exchange, agent, state, version, options.trusted)
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
     if (shed(exchange)) return
@@ -173,12 +175,14 @@ function decide (exchange: Exchange, read: Read, record: TaskRecord | null, opti
 function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): void {
   const { arrived, call, task } = read
   const { agent, state, route } = arrived
-  if (!exchange.enter(agent)) return
   const { request, span } = exchange
+  const publicBase = rewritesResponse(state, call) ? publicBaseOf(exchange, agent, options) : null
+  if (publicBase === undefined) return exchange.reject(rejections.badHost, 'rejected')
+  if (!exchange.enter(agent)) return
   const { policy } = evaluation
   const { limits } = options
   const body = bodyOf(evaluation, arrived.bytes)
-  const card = extendedCardOf(state, route, call, limits)
+  const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
   const { tasks, audit: { forwarded: follows } } = exchange.services
@@ -220,6 +224,13 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
     },
     response
   )
+}
+
+/** @returns the agent's URL at the gateway, or undefined when the client's host cannot be part of a URL */
+function publicBaseOf ({ request }: Exchange, { publicBase, config }: Agent, { trusted }: HandlerOptions): string | undefined {
+  if (publicBase !== null) return publicBase
+  const origin = publicOriginOf(request, trusted)
+  return origin === null ? undefined : origin.url + config.path
 }
 
 /**

@@ -84,7 +84,7 @@ export class Passthrough {
     reply.hijack()
     const exchange = new Exchange(request.raw, reply.raw, this.options.services)
     exchange.label = 'Passthrough'
-    exchange.agent = routeTargetOf(request.raw, this.options.snapshot().agents).agent
+    exchange.agent = routeTargetOf(request.raw, this.options.snapshot()).agent
     exchange.span.name('Passthrough')
     return exchange
   }
@@ -92,8 +92,9 @@ export class Passthrough {
   private pass (request: FastifyRequest, reply: FastifyReply): void {
     const { services, snapshot } = this.options
     const exchange = this.begin(request, reply)
-    const { agents, limits, trusted } = snapshot()
-    const { agent, path, query } = routeTargetOf(request.raw, agents)
+    const now = snapshot()
+    const { limits, trusted } = now
+    const { agent, path, query } = routeTargetOf(request.raw, now)
     if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
     const { overload } = services
     if (overload.shedding) return exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')

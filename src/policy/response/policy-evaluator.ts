@@ -192,12 +192,12 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
 
   private result (view: ResultView, position: ResultPosition, inexact: InexactNumbers | null, outcome: EvaluationOutcome): void {
     const { operation, decision, tracer } = this.context
-    const subject = new ResultSubject(view, operation, decision.matched, this.first)
+    const subject = new ResultSubject(view, operation, decision, this.first)
     this.first = false
     const { listed } = subject
     step(RESULT_STEPS + listed.length)
     for (const uri of listed) this.activations.see(uri)
-    const past = this.strips && view.kind === 'task' ? new PastSubject(view, operation, decision.matched, false) : null
+    const past = this.strips && view.kind === 'task' ? new PastSubject(view, operation, decision, false) : null
     const memory = this.memoryOf(view)
     const evaluated: Work[] = []
     for (const work of this.works) {
