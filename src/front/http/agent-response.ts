@@ -49,7 +49,7 @@ export class AgentResponse implements Receiver, ResponseDriver {
 
   head (status: number, rawHeaders: readonly Buffer[]): void {
     const { exchange } = this
-    exchange.services.metrics.upstream(exchange.agentName, exchange.label, (performance.now() - this.dispatchedAt) / 1_000)
+    exchange.services.metrics.upstream(exchange.agentName, exchange.operation, (performance.now() - this.dispatchedAt) / 1_000)
     exchange.span.upstreamEnded(status)
     if (status >= 400) exchange.agentErred()
     this.machine.onHead(status, rawHeaders)
