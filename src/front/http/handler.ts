@@ -24,6 +24,7 @@ import {
 } from '../../pipeline/request.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import type { Limits } from '../../config/model/model.js'
+import { additionName } from '../../policy/request/methods.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import type { TaskKey } from '../../state/store.js'
 import { forward } from '../../upstream/forward.js'
@@ -81,6 +82,7 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   if (route.kind === 'verb') return exchange.reject(rejections.wrongVerb(route.allow), 'rejected')
 
   if (route.operation !== null) exchange.label = route.operation
+  if (route.extensionRoute !== null) exchange.addition = additionName(state.policy[route.version], null, route.extensionRoute)
   if (shed(exchange)) return
   const problem = versionProblem(route, asked)
   const { query } = routeTarget
@@ -136,6 +138,7 @@ function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions
   const call = callOf(arrived, exchange.request, options.limits)
   exchange.idToken = arrived.bytes.length < LARGE ? call.id : always(call.id())
   exchange.label = call.operation
+  if (call.operation === 'Other') exchange.addition = additionName(state.policy[route.version], call.method, null)
   const path = route.binding === 'HTTP+JSON' ? route.upstreamPath : null
   exchange.named = arrived.bytes.length < LARGE ? () => namesOf(call, path) : always(namesOf(call, path))
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null

@@ -78,7 +78,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     const context = { cards: cardsToSearch(activators, card, options.otherCard), cache: options.cache, report }
     const add = (
       added: Map<string, readonly CompiledAddition[]>,
-      kind: CompiledAddition['kind'],
+      { kind, name: shown }: Pick<CompiledAddition, 'kind' | 'name'>,
       key: string,
       need: MethodConfig['need'],
       schema: InlineSchema | SchemaRef | undefined
@@ -86,6 +86,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (!isOffered(need, extension !== null)) return
       const one = {
         kind,
+        name: shown,
         policy: name,
         uri,
         mode,
@@ -96,7 +97,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     }
     // An agent with mode `off` is still routed, but nothing is evaluated.
     if (policy.mode !== 'off') {
-      for (const { verb, path, base, need, body } of policy.routes ?? []) add(routes, 'route', routeKey(verb, path, base), need, body)
+      for (const { verb, path, base, need, body } of policy.routes ?? []) {
+        add(routes, { kind: 'route', name: `${verb} ${path}` }, routeKey(verb, path, base), need, body)
+      }
     }
     if (mode === 'off') return
     const demand = policy.activation?.required ?? 'card'
@@ -113,7 +116,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (!injected.includes(uri)) injected.push(uri)
       if (policy.activation.expose !== true) hidden.add(uri)
     }
-    for (const [method, { need, params }] of Object.entries(policy.methods ?? {})) add(methods, 'method', method, need, params)
+    for (const [method, { need, params }] of Object.entries(policy.methods ?? {})) {
+      add(methods, { kind: 'method', name: method }, method, need, params)
+    }
     if (policy.echo !== undefined && policy.echo !== 'passthrough' && mode === 'enforce' && responses === 'enforce') {
       for (const spelling of activators) echoes.set(spelling, policy.echo)
     }

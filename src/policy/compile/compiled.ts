@@ -174,6 +174,8 @@ export interface CompiledSide {
 
 export interface CompiledAddition {
   readonly kind: 'method' | 'route'
+  /** Name for telemetry, as the policy writes it: `com.example/own`, `GET /commands/{name}`. */
+  readonly name: string
   /** Name of the policy. */
   readonly policy: string
   readonly uri: string
