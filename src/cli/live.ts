@@ -1,7 +1,7 @@
 /** `check --live`: loads the current cards of the agents and compares them with the configuration. */
 import type { CardFinding } from '../a2a/card/lint.js'
 import { visible } from '../a2a/fields.js'
-import { buildAgentState, schemasToCompile } from '../pipeline/agent-snapshot.js'
+import { buildAgentState, schemasToCompile, UNSIGNED } from '../pipeline/agent-snapshot.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
 import { diagnostic } from '../config/diagnostics.js'
 import type { Diagnostic } from '../config/diagnostics.js'
@@ -27,6 +27,8 @@ const AT_ONCE = 8
 const LONGEST = 1_000
 /** Largest number of findings per agent. A card may have any number of faults. */
 const MAX_FINDINGS = 50
+
+const UNSIGNED_HINT = 'clients that verify signatures need card.signature: verbatim, and an agent that knows its public address'
 
 /** Loads the cards of every agent. Never rejects. */
 export async function lookAtAgents (config: Config): Promise<Look> {
@@ -96,5 +98,5 @@ function oddities (state: AgentState): CardFinding[] {
   return [
     ...state.cardWarnings,
     ...state.warnings.filter(message => !ofPolicies.includes(message))
-  ].map(message => ({ message: visible(message, LONGEST), hint: 'fix the card' }))
+  ].map(message => ({ message: visible(message, LONGEST), hint: message === UNSIGNED ? UNSIGNED_HINT : 'fix the card' }))
 }

@@ -3,7 +3,7 @@ import type { AgentCard, CardExtension } from '../a2a/card/card.js'
 import { visible } from '../a2a/fields.js'
 import type { PolicyConfig } from '../config/model/model.js'
 import { CONFIG_VERSION, DEFAULT_POLICIES } from '../config/schema/schema.js'
-import { identitiesOf } from '../policy/compile/identity.js'
+import { policyFor } from '../policy/card/lint.js'
 import { schemaNames } from '../policy/card/schema-names.js'
 import { isObject } from '../wire/json/object.js'
 import { resolvePointer } from '../wire/json/pointer.js'
@@ -31,7 +31,7 @@ const MANY = 64
 export function starterFile (options: StarterOptions): string {
   const { card, origin, upstream, cardUrl, catalogue } = options
   const extensions = card.extensions.slice(0, MANY)
-  const known = extensions.map(extension => ({ extension, name: policyFor(extension, catalogue) }))
+  const known = extensions.map(extension => ({ extension, name: policyFor(extension, catalogue)?.[0] ?? null }))
   const names = new Set(Object.keys(catalogue))
   const unknown = known.filter(({ name }) => name === null).map(({ extension }) => ({ extension, name: uniqueName(extension.uri, names) }))
   const inForce = new Map<string, CardExtension[]>(DEFAULT_POLICIES.map(name => [name, []]))
@@ -112,6 +112,7 @@ function about ({ uri, required, pointer, params }: CardExtension, card: AgentCa
   const description = isObject(entry) && typeof entry.description === 'string' ? entry.description : ''
   const schemas = policy === undefined ? [] : schemaNames(policy, card)
   return [
+    ...(policy?.uri === undefined || policy.uri === uri ? [] : [`The policy is for ${quote(policy.uri)}; the card declares an alias of it:`]),
     `${quote(uri)}, ${required ? 'required' : 'not required'}${description === '' ? '' : `: ${visible(description, SHOWN)}`}`,
     ...(isObject(params) && Object.keys(params).length > 0 ? [`  its params: ${listed(Object.keys(params))}`] : []),
     ...(schemas.length > 0 ? [`  schemas that the card declares: ${listed(schemas)}`] : [])
@@ -139,11 +140,6 @@ function modes ({ raw }: AgentCard): string[] {
 function listed (names: readonly string[]): string {
   const more = names.length > 10 ? ` and ${names.length - 10} more` : ''
   return names.slice(0, 10).map(quote).join(', ') + more
-}
-
-function policyFor (extension: CardExtension, catalogue: StarterOptions['catalogue']): string | null {
-  const declared = new Map([[extension.uri, extension]])
-  return Object.entries(catalogue).find(([, policy]) => identitiesOf(policy, declared).some(one => one.extension !== null))?.[0] ?? null
 }
 
 /** Builds a unique name from the last words of a URI that are not a version: `https://example.com/ext/order/v1` becomes `order`. */

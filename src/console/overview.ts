@@ -1,4 +1,5 @@
 /** The first page: whether the gateway is ready, and a summary of each agent with its counts. */
+import type { CardChange } from '../a2a/card/additions.js'
 import { keyOf, sumBy } from './counts.js'
 import { clip, clipAll } from './text.js'
 import type { ConsoleAgent, ConsoleSource, Description } from './source.js'
@@ -78,10 +79,19 @@ interface CardStatus {
   readonly ageSeconds: number | null
   readonly etag: unknown
   readonly problem: string | null
+  readonly changes: readonly CardChange[]
   readonly warnings: readonly string[]
 }
 
+/** Largest number of changes of a card that the page lists. */
+const CHANGES = 100
+
 /** Truncates the texts. A card is untrusted, and so are the messages that quote it. */
 function cardOf (card: CardStatus): object {
-  return { ...card, problem: card.problem === null ? null : clip(card.problem, 500), warnings: clipAll(card.warnings, 20) }
+  return {
+    ...card,
+    problem: card.problem === null ? null : clip(card.problem, 500),
+    changes: card.changes.slice(0, CHANGES).map(one => ({ ...one, name: clip(one.name, 300) })),
+    warnings: clipAll(card.warnings, 20)
+  }
 }

@@ -286,6 +286,7 @@ export class Agent {
         ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
         etag: state === null ? null : { 0.3: state.served['0.3'].etag, '1.0': state.served['1.0'].etag },
         problem: status.problem,
+        changes: state?.changes ?? [],
         warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
       },
       interfaces:

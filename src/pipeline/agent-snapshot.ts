@@ -4,13 +4,13 @@
  */
 import type { AgentCard, CardInterface } from '../a2a/card/card.js'
 import { readCard } from '../a2a/card/card.js'
-import type { CardAdditions } from '../a2a/card/additions.js'
+import type { CardAdditions, CardChange } from '../a2a/card/additions.js'
 import { replacedByAdditions, withAdditions } from '../a2a/card/additions.js'
 import type { MappedInterface } from '../a2a/card/map.js'
 import { interfacePath, mapInterfaces } from '../a2a/card/map.js'
 import type { PathScope } from '../a2a/card/path-scope.js'
 import type { RenderedCard, RewriteOptions } from '../a2a/card/rewrite.js'
-import { renderCard } from '../a2a/card/rewrite.js'
+import { changesOf, isSigned, renderCard } from '../a2a/card/rewrite.js'
 import type { ExtensionRoute } from '../a2a/extension-routes.js'
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
 import { Router } from '../a2a/route.js'
@@ -20,6 +20,7 @@ import type { AgentConfig, InjectionConfig } from '../config/model/model.js'
 import { scopeOf } from './scope.js'
 import type { CardFinding } from '../policy/card/checks.js'
 import { checkCards } from '../policy/card/checks.js'
+import { requirementsOf } from '../policy/card/requirements.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
 import { compileAgentPolicy } from '../policy/compile/agent-policy.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
@@ -31,6 +32,8 @@ export interface AgentState {
   readonly interfaces: readonly MappedInterface[]
   readonly policy: Readonly<Record<Version, AgentPolicy>>
   readonly served: Readonly<Record<Version, RenderedCard>>
+  /** Differences between the agent's cards and the served cards, besides URLs and interfaces. */
+  readonly changes: readonly CardChange[]
   /** Time at which the gateway first served these bytes, for `Last-Modified`. */
   readonly since: Date
   readonly rewrite: RewriteOptions
@@ -42,6 +45,9 @@ export interface AgentState {
   readonly findings: readonly CardFinding[]
   readonly cache: SchemaCache
 }
+
+/** The warning about a signed card. */
+export const UNSIGNED = 'the card is signed, and the served card is not: the changed URLs make the signatures invalid'
 
 /** A policy does not allow the card to be used. */
 export class CardRejected extends Error {
@@ -79,7 +85,7 @@ export const COMPILED_HERE = 100
 export function schemasToCompile (loaded: LoadedCards, options: AgentStateOptions): ReadonlyMap<string, unknown> {
   const collector = new SchemaCollector({ previous: options.previous?.cache })
   try {
-    const cards = amendedCards(loaded, options.agent.card)
+    const cards = amendedCards(loaded, additionsOf(options.agent))
     checkCards(options.agent, [...new Set([cards['1.0'], cards['0.3']])], collector)
     policiesOf(cards, options, collector)
   } catch {
@@ -97,9 +103,9 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   // one before.
   const { agent, publicBase, previous, ready } = options
   const scope = scopeOf(agent)
-  const additions: CardAdditions = { advertise: agent.card.advertise, schemas: agent.card.schemas }
+  const additions = additionsOf(agent)
   const documents = loaded.byVersion
-  const cards = amendedCards(loaded, agent.card)
+  const cards = amendedCards(loaded, additions)
   const { mapped, conflicts } = mapInterfaces(distinct([...cards['1.0'].interfaces, ...cards['0.3'].interfaces]), scope)
   if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
   const routed = new Set(mapped.map(routeKey))
@@ -124,6 +130,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     interfaces: mapped,
     policy,
     served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
+    changes: distinctChanges([documents['1.0'], documents['0.3']].flatMap(({ card }) => changesOf(card.raw, rewrite))),
     since: new Date(loaded.fetchedAt),
     rewrite,
     cardWarnings: unique([...cards['1.0'].warnings, ...cards['0.3'].warnings]),
@@ -134,6 +141,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
         route => `${namesOf(route, policy)}: the route ${route} is never reached: the card has an operation at its path`
       ),
       ...[documents['1.0'], documents['0.3']].flatMap(({ card }) => replacedByAdditions(card.raw, additions)),
+      ...(agent.card.signature === 'strip' && [documents['1.0'], documents['0.3']].some(({ card }) => isSigned(card.raw)) ? [UNSIGNED] : []),
       ...findings.map(finding => finding.message),
       ...policy['1.0'].warnings,
       ...policy['0.3'].warnings,
@@ -188,6 +196,15 @@ function policiesOf (
       secretOf
     })
   return { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
+}
+
+function additionsOf (agent: AgentConfig): CardAdditions {
+  const { advertise, schemas } = agent.card
+  return { advertise, schemas, requirements: requirementsOf(agent) }
+}
+
+function distinctChanges (changes: readonly CardChange[]): CardChange[] {
+  return [...new Map(changes.map(one => [`${one.part} ${one.change} ${one.name}`, one])).values()]
 }
 
 function amendedCards ({ byVersion }: LoadedCards, additions: CardAdditions): Record<Version, AgentCard> {

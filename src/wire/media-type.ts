@@ -10,6 +10,8 @@ export interface MediaType {
 export interface MediaTypePattern {
   /** `type/subtype` in lower case. */
   readonly essence: string
+  /** Names of the parameters whose value is `*`, in lower case. */
+  readonly captured: readonly string[]
   /** @returns the values in the place of the pattern's `*`, by parameter name; null when the type does not match */
   match (type: MediaType): Map<string, string> | null
 }
@@ -55,6 +57,33 @@ export function parseMediaType (text: string): MediaType | null {
 }
 
 /**
+ * Reads a media type whose parameters may lack quotes that they need: `application/json;schema=order:v1`. A value ends at a semicolon. The
+ * result is a guess: use it only for a text that is known, or to tell the sender how to fix the text.
+ * @returns null when quotes alone do not make the text a media type
+ */
+export function looseMediaType (text: string): MediaType | null {
+  const [head = '', ...rest] = text.split(';')
+  const parameters = rest.map(part => LOOSE_PARAMETER.exec(part))
+  if (parameters.length === 0 || parameters.includes(null)) return null
+  const quoted = parameters.map(found => {
+    const [, name = '', value = ''] = found as RegExpExecArray
+    return value.startsWith('"') ? `;${name}=${value}` : `;${name}="${value.replace(/["\\]/g, '\\$&')}"`
+  })
+  return parseMediaType(head.trimEnd() + quoted.join(''))
+}
+
+/** Writes a media type, with quotes around the values that need them. */
+export function mediaTypeText ({ essence, parameters }: MediaType): string {
+  let text = essence
+  for (const [name, value] of parameters) {
+    text += `;${name}=${value !== '' && tokenEnd(value, 0) === value.length ? value : `"${value.replace(/["\\]/g, '\\$&')}"`}`
+  }
+  return text
+}
+
+const LOOSE_PARAMETER = /^[ \t]*([^\s=";]+)=([^\s;](?:[^;]*[^\s;])?)[ \t]*$/
+
+/**
  * Compiles a pattern such as `application/json;schema=*`. The essence must be equal. Every parameter of the pattern must be present with
  * the same value, or with any value when the pattern has `*`. Other parameters are ignored.
  * @throws {SyntaxError} when the pattern is not a media type, or has `*` in its type or subtype
@@ -68,11 +97,13 @@ export function compileMediaTypePattern (pattern: string): MediaTypePattern {
 
 class CompiledPattern implements MediaTypePattern {
   readonly essence: string
+  readonly captured: readonly string[]
   readonly #parameters: readonly (readonly [string, string])[]
 
   constructor (type: MediaType) {
     this.essence = type.essence
     this.#parameters = [...type.parameters]
+    this.captured = this.#parameters.filter(([, value]) => value === '*').map(([name]) => name)
   }
 
   match (type: MediaType): Map<string, string> | null {

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { replacedByAdditions, withAdditions } from '../../src/a2a/card/additions.js'
+import { amendCard, replacedByAdditions, withAdditions } from '../../src/a2a/card/additions.js'
+import type { CardRequirement } from '../../src/a2a/card/additions.js'
 
 const extensions = (list: unknown, ...advertise: { uri: string; required?: boolean; description?: string; params?: object }[]): unknown =>
   (
@@ -60,4 +61,42 @@ t.test('without additions the card stays the same, and no card is changed in pla
   const card = Object.freeze({ capabilities: Object.freeze({ extensions: Object.freeze([]) }), schemas: Object.freeze({}) })
   t.equal(withAdditions(card, { advertise: [], schemas: {} }), card)
   t.doesNotThrow(() => withAdditions(card, { advertise: [{ uri: 'urn:a' }], schemas: { a: true } }))
+})
+
+t.test('requirements of policies: the card says what is enforced, and each change is listed', async t => {
+  const demand = (required: boolean, advertised: string | null, ...uris: string[]): CardRequirement => ({
+    required,
+    advertised,
+    appliesTo: declared => uris.filter(uri => declared.has(uri)),
+    by: 'policy "p"'
+  })
+  const amended = (raw: object, ...requirements: CardRequirement[]): [unknown, string[]] => {
+    const { card, changes } = amendCard(raw as never, { advertise: [], schemas: {}, requirements })
+    return [card, changes.map(({ part, name, change, by }) => `${part} ${name} ${change} ${by}`)]
+  }
+  const declaring = (...list: unknown[]): object => ({ capabilities: { streaming: true, extensions: list } })
+  const always = demand(true, 'urn:a', 'urn:a')
+  t.same(amended(declaring({ uri: 'urn:a', x: 1 }, 7), always), [
+    declaring({ uri: 'urn:a', x: 1, required: true }, 7),
+    ['extension urn:a required policy "p"']
+  ])
+  t.same(amended(declaring({ uri: 'urn:b' }), always), [
+    declaring({ uri: 'urn:b' }, { uri: 'urn:a', required: true }),
+    ['extension urn:a added policy "p"']
+  ])
+  for (const odd of [{}, { capabilities: 7 }, { capabilities: { extensions: {} } }]) {
+    t.match(amended(odd, always), [{ capabilities: { extensions: [{ uri: 'urn:a', required: true }] } }, [/added/]])
+  }
+  t.same(amended({ extensions: [{ uri: 'urn:a' }] }, always), [
+    { extensions: [{ uri: 'urn:a', required: true }] },
+    ['extension urn:a required policy "p"']
+  ], 'at the root')
+  const never = demand(false, null, 'urn:a', 'urn:b')
+  t.same(amended(declaring({ uri: 'urn:a', required: 'yes' }, { uri: 'urn:a', required: true }, { uri: 'urn:b' }), never), [
+    declaring({ uri: 'urn:a', required: false }, { uri: 'urn:a', required: false }, { uri: 'urn:b' }),
+    ['extension urn:a optional policy "p"']
+  ], 'each entry of the extension')
+  const card = declaring({ uri: 'urn:a', required: true })
+  t.equal(amended(card, always)[0], card, 'the same card when nothing differs')
+  t.equal(amended(card, demand(false, null))[0], card)
 })

@@ -118,6 +118,20 @@ t.test('agents of every SDK, by the address of the agent or of its card', async 
   }
 })
 
+t.test('a policy of the catalogue is found by an alias', async t => {
+  const alias = 'https://github.com/google-a2a/a2a-x402/v0.1'
+  const url = await serve(t, (_req, res) => {
+    res.end(JSON.stringify({ name: 'shop', url: 'http://127.0.0.1:1/', capabilities: { extensions: [{ uri: alias, required: true }] } }))
+  })
+  const { code, out } = await init(url)
+  t.equal(code, 0)
+  t.match(accepted(out).agents, [{ extensions: ['object-schemas', 'x402'] }])
+  t.match(
+    out,
+    `# The policy is for "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2"; the card declares an alias of it:\n      # "${alias}", required\n`
+  )
+})
+
 t.test('a card at another address, and an agent below a path', async t => {
   const card = JSON.stringify({ name: '7', url: 'https://agents.example:8443/a2a/v1' })
   const url = await serve(t, (req, res) => {

@@ -57,7 +57,7 @@ async function serve (t: Test, plain: unknown, v1 = plain, delay = 0): Promise<{
 }
 
 t.test('agents of the SDKs', async t => {
-  const url = await sdkAgent(t, 'v1', { extensions: [{ uri: 'urn:one', required: true }], inputModes: ['text/plain'] })
+  const url = await sdkAgent(t, 'v1', { extensions: [{ uri: 'urn:one/v1', required: true }], inputModes: ['text/plain'] })
   const dual = await sdkAgent(t, 'dual', {
     extensions: [{ uri: OBJECT_SCHEMAS, params: { schemas: { order: { type: 'object' } } } }],
     inputModes: ['application/json;schema=oder', 'text/plain']
@@ -65,22 +65,34 @@ t.test('agents of the SDKs', async t => {
   const old = await sdkAgent(t, 'v03', {
     extensions: [{ uri: OBJECT_SCHEMAS }],
     schemas: { order: { type: 'object', pattern: '(?=x)' } },
-    inputModes: ['application/json;schema=order']
+    inputModes: ['application/json;schema=order', 'text/plain']
   })
   const { code, lines } = await check(t, `
   - {name: one, path: /one, upstream: {url: "${url}"}}
   - {name: dual, path: /dual, upstream: {url: "${dual}"}}
   - {name: old, path: /old, upstream: {url: "${old}"}, extensions: [object-schemas, two]}
-`, 'extensions: {two: {uri: "urn:two"}}\n')
+`, 'extensions: {two: {uri: "urn:two/v1"}}\n')
   t.same(lines, [
+    `agent one: card ${url}/.well-known/agent-card.json: warning: /capabilities/extensions/0 requires "urn:one/v1", and no policy is for it: the gateway rejects clients that do not request it, and validates no data of it (write a policy for its data; if it only adds data to the card, write required: false in the card)`,
     `agent dual: card ${dual}/.well-known/agent-card.json: warning: defaultInputModes[0] names the schema "oder", which the card does not declare (did you mean "order"?)`,
     `agent dual: card ${dual}/.well-known/agent-card.json: warning: no input or output mode names the schema "order" at "/capabilities/extensions/0/params/schemas/order" (clients find it through application/json;schema=NAME in defaultInputModes or the modes of a skill)`,
     `agent old: card ${old}/.well-known/agent-card.json: warning: schema at /schemas/order/pattern cannot be used: the pattern "(?=x)" cannot run in linear time: look-ahead (?= is not supported; data that names it is rejected (fix the card)`,
     `agent old: card ${old}/.well-known/agent-card.json: warning: the key "schemas" at the root of the card is not a field of AgentCard: typed parsers drop it (it could be in /capabilities/extensions/0/params/schemas)`,
-    `agent old: card ${old}/.well-known/agent-card.json: warning: policy "two" applies to "urn:two", which the card does not declare (it declares "${OBJECT_SCHEMAS}")`,
+    `agent old: card ${old}/.well-known/agent-card.json: warning: policy "two" applies to "urn:two/v1", which the card does not declare (it declares "${OBJECT_SCHEMAS}")`,
     'g.yaml: ok: 3 agents, 2 policies'
   ])
   t.equal(code, 0, 'warnings are no failure')
+})
+
+t.test('a signed card', async t => {
+  const { url } = await serve(t, { name: 'a', url: 'http://a.test/rpc', signatures: [{ protected: 'e30', signature: 'eA' }] })
+  const agent = (card: string): string => `  - {name: a, upstream: {url: "${url}"}${card}}\n`
+  const { code, lines } = await check(t, agent(''))
+  t.same([code, lines], [0, [
+    `agent a: card ${url}/.well-known/agent-card.json: warning: the card is signed, and the served card is not: the changed URLs make the signatures invalid (clients that verify signatures need card.signature: verbatim, and an agent that knows its public address)`,
+    'g.yaml: ok: 1 agent, 1 policy'
+  ]])
+  t.same((await check(t, agent(', card: {signature: verbatim}'))).lines, ['g.yaml: ok: 1 agent, 1 policy'])
 })
 
 t.test('cards written by hand', async t => {
@@ -92,9 +104,9 @@ t.test('cards written by hand', async t => {
   const v1 = {
     name: 'a',
     supportedInterfaces: interfaces,
-    capabilities: { extensions: [{ uri: 'urn:a,b' }, { uri: 'urn:c\u0007\n\u202e' }, { required: true }, { uri: 'urn:twin' }] }
+    capabilities: { extensions: [{ uri: 'urn:a,b' }, { uri: 'urn:c\u0007\n\u202e' }, { required: true }, { uri: 'urn:twin/v1' }] }
   }
-  const v03 = { name: 'a', url: 'http://a.test/rpc', extensions: [{ uri: 'urn:root', required: 'yes' }] }
+  const v03 = { name: 'a', url: 'http://a.test/rpc', extensions: [{ uri: 'urn:root/v1', required: 'yes' }] }
   const { url } = await serve(t, v03, v1)
   const { code, lines } = await check(t, `  - {name: a, upstream: {url: "${url}"}}\n`)
   const before = `agent a: card ${url}/.well-known/agent-card.json: warning: `
@@ -105,11 +117,12 @@ t.test('cards written by hand', async t => {
       'capabilities.extensions[1]: "urn:c??\\u202e" cannot be named in a header (comma, space, control or non-ASCII character): it is ignored (fix the card)',
       'capabilities.extensions[2] has no URI and is ignored (fix the card)',
       'extensions are declared at the root of the card; they belong in "capabilities.extensions" (fix the card)',
-      'extensions[0] (urn:root): "required" is not a boolean and counts as true (fix the card)',
+      'extensions[0] (urn:root/v1): "required" is not a boolean and counts as true (fix the card)',
       'HTTP+JSON 1.0 http://a.test//x is not served: the path contains an empty segment ("//") (fix the card)',
       'the interface GRPC 1.0 http://a.test:9/ is not served: the gateway does not support the binding "GRPC" (the gateway removes it from the served card)',
-      'only the card for 0.3 declares "urn:root" (the card of its version applies to each client)',
-      'only the card for 1.0 declares "urn:twin" (the card of its version applies to each client)',
+      'only the card for 0.3 declares "urn:root/v1" (the card of its version applies to each client)',
+      'only the card for 1.0 declares "urn:twin/v1" (the card of its version applies to each client)',
+      '/extensions/0 requires "urn:root/v1", and no policy is for it: the gateway rejects clients that do not request it, and validates no data of it (write a policy for its data; if it only adds data to the card, write required: false in the card)',
       'g.yaml: ok: 1 agent, 1 policy'
     ]
   )

@@ -877,6 +877,11 @@ const CHECKED: readonly Row[] = [
     'g.yaml:5:33: agents[0].card.schemas contradicts signature: verbatim, which serves the card unchanged (remove one of them)'
   ],
   [
+    'a requirement that the card cannot show',
+    `${agentWith('card: {signature: verbatim}\nextensions: [p, {q: {mode: observe}}]')}extensions: {p: {uri: "urn:p", activation: {required: always}}, q: {uri: "urn:q", activation: {required: always}}}\n`,
+    'g.yaml:6:18: policy "p" requires its extension (activation.required: always), and signature: verbatim serves the card unchanged (write activation: {required: card} and let the agent declare the requirement, or serve the card with signature: strip)'
+  ],
+  [
     'advertised twice',
     agentWith('card: {advertise: [{uri: "urn:a"}, {uri: "urn:a", required: true}]}'),
     'g.yaml:5:46: agents[0].card.advertise lists "urn:a" twice'
@@ -959,6 +964,13 @@ const CHECKED: readonly Row[] = [
     ),
     'g.yaml:8:10: extensions.p.uri is below https://a2a-protocol.org/extensions/, which is reserved for extensions of the A2A project (use a URI of your own for your own extension)',
     'g.yaml:9:21: extensions.p.aliases[0].uri is below https://a2a-protocol.org/extensions/, which is reserved for extensions of the A2A project (use a URI of your own for your own extension)'
+  ],
+  [
+    'warning: an alias that is another version',
+    policyWith(
+      'aliases: [{uri: "https://p.test/ext/v2", relation: same}, {uri: "https://old.test/p/v1.0", relation: same}, {uri: "urn:p", relation: same}, {uri: "https://p.test/ext/v0", relation: satisfies}]'
+    ).replace('uri: urn:p', 'uri: https://p.test/ext/v1.0'),
+    'g.yaml:9:21: extensions.p.aliases[0].uri "https://p.test/ext/v2" is version 2 and uri is version 1.0: a client that requests one version gets the other (write a policy for each version, or use relation: satisfies if agents that require uri also accept this version)'
   ],
   [
     'warning: pattern of everything',

@@ -17,10 +17,13 @@ const FIGHT_TYPE = 'application/json;schema=fight'
 
 const cardOf = async (gateway: TestGateway, path = '', version = '1.0'): Promise<Record<string, unknown>> =>
   (await call(`${gateway.url}${path}/.well-known/agent-card.json`, { headers: ['a2a-version', version] })).json()
-const about = async (gateway: TestGateway): Promise<{ ready: boolean; card: { warnings: string[]; problem: string | null } }> =>
-  (
-    (await (await fetch(`${gateway.adminUrl}/agents`)).json()) as { ready: boolean; card: { warnings: string[]; problem: string | null } }[]
-  )[0] as never
+const about = async (gateway: TestGateway): Promise<About> =>
+  ((await (await fetch(`${gateway.adminUrl}/agents`)).json()) as About[])[0] as About
+
+interface About {
+  readonly ready: boolean
+  readonly card: { readonly warnings: string[]; readonly problem: string | null; readonly changes: object[] }
+}
 
 t.test(
   'advertised and required: official clients of both generations see it and must request it, and the agent gets the request',
@@ -154,4 +157,55 @@ t.test('a card that a policy rejects is not used: the last good one stays, if th
   const fresh = await gatewayFor(t, { yaml }, false)
   t.equal((await rpc(`${fresh.url}/rpc`)).status, 503)
   t.equal((await about(fresh)).ready, false)
+})
+
+t.test('the served card requires what the gateway requires: always and never', async t => {
+  const policies = [
+    'extensions:',
+    `  always: {uri: "${EXT}", activation: {required: always}}`,
+    '  stricter: {uri: "urn:stricter", aliases: [{uri: "urn:strict", relation: same}], activation: {required: always}}',
+    '  never: {uri: "urn:never", activation: {required: never}}',
+    '  watched: {uri: "urn:watched", mode: observe, activation: {required: always}}'
+  ]
+  for (const [kind, client] of [['v1', 'v1'], ['v03', 'v03'], ['dual', 'v1'], ['dual', 'v03']] as const) {
+    const agent = await startAgent({ kind, card: { extensions: [{ uri: 'urn:strict' }, { uri: 'urn:never', required: true }] } })
+    t.teardown(() => agent.close())
+    const gateway = await gatewayFor(t, {
+      yaml: oneAgent(agent.url, ['extensions: [always, stricter, never, watched]'], policies)
+    })
+    const { extensions } = (await cardOf(gateway, '', client === 'v1' ? '1.0' : '0.3')).capabilities as {
+      extensions: { uri: string; required?: boolean }[]
+    }
+    t.same(
+      extensions.filter(one => one.required === true).map(one => one.uri),
+      ['urn:strict', EXT],
+      `${kind}, ${client}`
+    )
+    t.notOk(extensions.some(one => one.uri === 'urn:watched'), 'nothing that is only observed')
+    const cardUrl = `${gateway.url}/.well-known/agent-card.json`
+    const missing = await connect({ client, transport: 'JSONRPC', cardUrl, extensions: ['urn:strict'] })
+    await t.rejects(missing.send('hello'), { message: /requires an extension .*consent/ })
+    t.equal(agent.calls().length, 0)
+    const asking = await connect({ client, transport: 'JSONRPC', cardUrl, extensions: ['urn:strict', 'urn:never', EXT] })
+    t.ok(await asking.send('hello'), 'the agent itself requires urn:never')
+    t.match(JSON.stringify(await asking.extendedCard()), EXT, 'the extended card too')
+    t.same((await about(gateway)).card.changes, [
+      { part: 'extension', name: EXT, change: 'added', by: 'policy "always": activation.required' },
+      { part: 'extension', name: 'urn:strict', change: 'required', by: 'policy "stricter": activation.required' },
+      { part: 'extension', name: 'urn:never', change: 'optional', by: 'policy "never": activation.required' }
+    ])
+  }
+})
+
+t.test('signatures that the gateway removes are reported', async t => {
+  const agent = await fakeAgent(t, { card: url => plainCard(url, { signatures: [{ protected: 'e30', signature: 'eA' }] }) })
+  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['telemetry: {logs: {level: warn}}']) })
+  t.notOk('signatures' in await cardOf(gateway))
+  const { card } = await about(gateway)
+  t.same(card.changes, [{ part: 'signatures', name: 'signatures', change: 'removed', by: 'card.signature' }])
+  t.same(card.warnings, ['the card is signed, and the served card is not: the changed URLs make the signatures invalid'])
+  t.match(gateway.logs(), [{ msg: /^agent agent: the card is signed, and the served card is not: / }])
+  const verbatim = await gatewayFor(t, { yaml: oneAgent(agent.url, ['card: {signature: verbatim}']) })
+  t.match(await cardOf(verbatim), { signatures: [{ signature: 'eA' }] })
+  t.match((await about(verbatim)).card, { changes: [], warnings: [] })
 })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { loadCatalogue } from '../../src/config/load.js'
 import type { PolicyConfig } from '../../src/config/model/model.js'
 import type { Decision } from '../../src/policy/request/decision.js'
 import type { Sent } from './fixtures.js'
@@ -44,7 +45,7 @@ t.test('same and satisfies fulfil a requirement; only same is respelled', async 
   }
   t.same(send(policyOf({}, { ext }), hello, { requested: [OLD] }).outbound, [OLD], 'the card spells nothing')
   t.same(send(policyOf(declaring(NEW, OLD), { ext }), hello, { requested: [OLD] }).outbound, [OLD], 'the card spells both')
-  t.equal(outcome(send(policyOf(declares(OLDER), { ext }), hello, { requested: [NEW] })), `${OLDER}/required`, 'satisfies is one-way')
+  t.equal(outcome(send(policyOf(declares(OLDER), { ext }), hello, { requested: [NEW] })), 'ext/required', 'satisfies is one-way')
 })
 
 t.test('rules run under every spelling', async t => {
@@ -110,4 +111,67 @@ t.test('uriPattern: a policy for each extension of the card that matches', async
   t.match(policyOf(declaring(other), { dated }).warnings, [
     'policy "dated": the card declares no extension that matches https://ucp.test/*/spec, so its rules do not run'
   ])
+})
+
+t.test('the rules run for an alias that the card declares, whatever its relation', async t => {
+  const alone = policyOf(declares(OLDER), { ext })
+  for (const side of SIDES) {
+    const breaks = { message: { parts: [], metadata: { [OLDER]: 1 } } }
+    t.equal(outcome(send(alone, breaks, { ...side, requested: [OLDER] })), 'ext/r')
+    t.match(send(alone, hello, { ...side, requested: [OLDER] }), { rejection: null, outbound: [OLDER], active: [OLDER] })
+    t.match(send(alone, hello, { ...side, requested: [NEW] }), { rejection: { metadata: { missingExtensions: OLDER } } }, 'no fall-back')
+    t.equal(outcome(send(alone, { message: { parts: [], metadata: { [NEW]: 1 } } }, { ...side, requested: [OLDER] })), null)
+  }
+  t.same(alone.warnings, [])
+  t.equal(alone.labels.get(NEW), 'ext', 'a URI that the policy names is not unlisted')
+})
+
+t.test('a card that declares the extension and an alias that satisfies it', async t => {
+  const signalled: PolicyConfig = {
+    ...ext,
+    activation: { signals: ['header', 'listed'], required: 'always' },
+    owns: { metadata: ['data'] },
+    request: [{ id: 'r', select: { metadata: { key: 'data' } }, count: { max: 1 }, schema: { type: 'string' } }],
+    inject: [{ metadata: 'stamp', value: 1 }],
+    echo: 'verify'
+  }
+  const both = policyOf(declaring(NEW, OLDER), { ext: signalled }, { responses: 'enforce' })
+  t.same(both.required.map(one => one.uri), [NEW], 'always requires the extension, which the alias satisfies')
+  t.equal(both.policies.length, 1)
+  for (const side of SIDES) {
+    for (const uri of [NEW, OLD, OLDER]) {
+      const asked = uri === OLDER ? OLDER : NEW
+      const sent = send(both, { message: { parts: [], metadata: { data: 'x' } } }, { ...side, requested: [uri] })
+      t.match(sent, { rejection: null, active: [asked], outbound: [asked] }, uri)
+      t.equal(sent.edits.length, 1, 'data is injected once')
+      t.equal(outcome(send(both, { message: { parts: [], metadata: { data: 1 } } }, { ...side, requested: [uri] })), 'ext/r')
+    }
+    t.same(send(both, { message: { parts: [], extensions: [OLDER] } }, { ...side, requested: [NEW] }).active, [NEW, OLDER])
+  }
+  const older = (required: NonNullable<PolicyConfig['activation']>): readonly string[] =>
+    policyOf(declaring(NEW, { uri: OLDER, required: true }), { ext: { ...ext, activation: required } }).required.map(one => one.uri)
+  t.same(older({}), [OLDER])
+  t.same(older({ required: 'never' }), [])
+  t.same(policyOf(declaring(NEW, { uri: OLDER, required: true }), { ext: { ...ext, mode: 'off' } }).required, [])
+})
+
+t.test('an alias that another policy is for belongs to that policy', async t => {
+  const other: PolicyConfig = { uri: OLDER, request: [{ id: 'o', select: { metadata: { key: '$uri' } }, count: { max: 0 } }] }
+  const alone = policyOf(declares(OLDER), { ext, other })
+  t.equal(outcome(send(alone, { message: { parts: [], metadata: { [OLDER]: 1 } } }, { requested: [OLDER] })), 'other/o')
+  t.same(alone.policies.map(one => one.name), ['other'])
+  const both = policyOf(declaring(NEW, OLDER), { ext, other })
+  t.equal(outcome(send(both, { message: { parts: [], metadata: { [OLDER]: 1 } } }, { requested: [OLDER] })), 'other/o')
+})
+
+t.test('x402: the policy of the catalogue runs for the URI that A2X and the library declare', async t => {
+  const x402 = loadCatalogue().x402 as PolicyConfig
+  const V01 = 'https://github.com/google-a2a/a2a-x402/v0.1'
+  const V02 = x402.uri ?? ''
+  const unlinked = { message: { parts: [], metadata: { 'x402.payment.status': 'payment-submitted' } } }
+  for (const [card, requested] of [[declares(V01), V01], [declaring(V01, V02), V01], [declaring(V01, V02), V02]] as const) {
+    const policy = policyOf(card, { x402: { ...x402, mode: 'enforce' } })
+    t.equal(outcome(send(policy, unlinked, { requested: [requested] })), 'x402/submission-needs-task')
+    t.ok(policy.remembers, 'and the states of its tasks are followed')
+  }
 })

@@ -86,7 +86,6 @@ for (const { name, sent, part, root, type } of STYLES) {
         'application/json;schema',
         'application/json; schema = fight',
         ' application/json;schema=fight',
-        'application/json;schema=fight ok',
         'application/json,schema=fight',
         'application/json;schema="fight'
       ]) {
@@ -331,4 +330,47 @@ t.test('only operations that carry a message are evaluated, and unknown methods 
   )
   t.match(outcome(send(forwarding, message(part10(bad)), { method: 'x.y' })), /^EXTENSION_DATA_INVALID/)
   t.equal(outcome(send(forwarding, message(part10(good)), { method: 'x.y' })), 'forward')
+})
+
+const NAMES = ['order:v1', 'Resp[int]', 'ns/Name', 'name@2', 'two words', 'größe', 'a"b', 'a\\b', '"q', 'x=y', 'ok,go']
+
+t.test('1: a schema name as the card declares it in its modes, whatever its characters', async t => {
+  const typeOf = (name: string): string => `application/json;schema=${name}`
+  const schemas = Object.fromEntries(NAMES.map(name => [name, fight]))
+  const quoted = (name: string): string => `application/json;schema="${name.replace(/["\\]/g, '\\$&')}"`
+  for (const [where, modes] of [
+    ['defaultInputModes', { defaultInputModes: NAMES.map(typeOf) }],
+    ['modes of a skill', { skills: [{ inputModes: [], outputModes: NAMES.map(typeOf) }] }],
+    ['snake_case', { default_output_modes: NAMES.map(typeOf) }]
+  ] as const) {
+    const declared = policyOf({ ...declaring(OBJECT_SCHEMAS), schemas, ...modes }, { 'object-schemas': objectSchemas })
+    for (const { name: style, sent, part } of STYLES) {
+      for (const name of NAMES) {
+        if (name === '"q') continue
+        const says = (data: object, type: string): unknown => send(declared, message(part(data, type)), sent).rejection?.reason ?? 'forward'
+        t.same(
+          [says(good, typeOf(name)), says(bad, typeOf(name)), says(good, quoted(name)), says(bad, quoted(name))],
+          ['forward', 'EXTENSION_DATA_INVALID', 'forward', 'EXTENSION_DATA_INVALID'],
+          `${where}, ${style}, ${name}`
+        )
+        t.equal(says(good, ` ${typeOf(name)}`), 'EXTENSION_DATA_INVALID', 'only the text of the card counts')
+      }
+    }
+  }
+  const twice = policyOf({ ...declaring(OBJECT_SCHEMAS), schemas, defaultInputModes: NAMES.map(typeOf) }, { 'object-schemas': objectSchemas })
+  const both = (one: string, other: string): unknown =>
+    send(twice, message({ data: good, mediaType: one, metadata: { mimeType: other } })).rejection?.message ?? 'forward'
+  t.equal(both(typeOf('order:v1'), quoted('order:v1')), 'forward', 'two spellings of one type agree')
+  t.match(both(typeOf('order:v1'), quoted('name@2')), /state different media types/)
+})
+
+t.test('1: a name that the card does not declare unquoted: the rejection asks for quotes', async t => {
+  for (const { sent, part, root, type } of STYLES) {
+    for (const name of ['order:v1', 'Resp[int]', 'fight ok']) {
+      t.equal(
+        outcome(send(policy, message(part(good, `application/json;schema=${name}`)), sent)),
+        `EXTENSION_DATA_INVALID: ${root}[0].data cannot be evaluated: ${root}[0].${type} is not a well-formed media type; a name with special characters needs quotes, as in application/json;schema="a:b".`
+      )
+    }
+  }
 })

@@ -20,6 +20,7 @@ export function compiled (more: Partial<CompiledPolicy>): CompiledPolicy {
     name: 'p',
     uri: URI,
     same: [URI],
+    activators: [URI],
     activation: { signals: null, owned: [], inactive: 'forward', ownedHeaders: new Set(), requires: [], addsMissing: false, scope: null },
     mode: 'enforce',
     rules: [],

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same } from 'node:assert'
 import t from 'tap'
-import { compileMediaTypePattern, isJsonContentType, parseMediaType } from '../../src/wire/media-type.js'
+import { compileMediaTypePattern, isJsonContentType, looseMediaType, mediaTypeText, parseMediaType } from '../../src/wire/media-type.js'
 import { check } from '../helpers/seed.js'
 
 function read (text: string): [string, Record<string, string>] | null {
@@ -132,4 +132,23 @@ t.test('Content-Type: every spelling gets one verdict (CVE-2025-32442, CVE-2026-
   ]) {
     t.notOk(isJsonContentType(value, true), JSON.stringify(value))
   }
+})
+
+t.test('a media type without the quotes that it needs', async t => {
+  const loose = (text: string): object | null => {
+    const type = looseMediaType(text)
+    return type && { [type.essence]: Object.fromEntries(type.parameters) }
+  }
+  t.same(loose('application/json;schema=order:v1'), { 'application/json': { schema: 'order:v1' } })
+  t.same(loose('Application/JSON ; charset=utf-8; Schema=two words '), { 'application/json': { charset: 'utf-8', schema: 'two words' } })
+  t.same(loose('a/b;c=d"e\\f'), { 'a/b': { c: 'd"e\\f' } })
+  t.same(loose('a/b;c="d e";f=g@h'), { 'a/b': { c: 'd e', f: 'g@h' } })
+  for (const no of ['a/b', 'a/b;', 'a/b;c', 'a/b;c=', 'a/b;c= d', 'a/b;c =d', 'a/b;c="d', 'a/b;c=d:e;c=f', 'a b;c=d:e', ' a/b;c=d:e', 'a/b;c=\u0000', 'a/b;c=d:e;']) {
+    t.equal(loose(no), null, JSON.stringify(no))
+  }
+  check('wire/media-type/written', fc.property(fc.string({ minLength: 1 }), value => {
+    const text = mediaTypeText({ essence: 'a/b', parameters: new Map([['c', value]]) })
+    // A quoted string holds no control characters but the tab.
+    same(read(text), /[^\P{Cc}\t\u0080-\u009f]/u.test(value) ? null : ['a/b', { c: value }])
+  }))
 })

@@ -19,6 +19,17 @@ const MAX_CARD_EXTENSIONS = 64
 /** Prefix of the URIs of extensions of the A2A project itself (its governance document). */
 export const OFFICIAL_PREFIX = 'https://a2a-protocol.org/extensions/'
 
+/** The end of a segment: a number or a date, with or without `v` before and a pre-release after it. */
+const VERSION_SEGMENT = /(?:^|[._-])v?(\d+(?:[._-]\d+)*(?:[._-]?(?:alpha|beta|dev|draft|pre|preview|rc)[._-]?\d*)?)$/i
+/** Length of the end of a URI that is searched for a version. */
+const VERSION_WITHIN = 300
+
+/** Returns the version in the URI of an extension, such as `1.2` of `https://example.com/ext/order/v1.2`. Null for none. */
+export function uriVersion (uri: string): string | null {
+  const segments = uri.slice(-VERSION_WITHIN).replace(/^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#]*)?/i, '').split(/[/:?#=@]/)
+  return segments.map(segment => VERSION_SEGMENT.exec(segment)?.[1]).findLast(version => version !== undefined) ?? null
+}
+
 /** URIs that can stand in `A2A-Extensions` without quotes and without being split: visible ASCII except the comma. */
 const SENDABLE = /^[\x21-\x2b\x2d-\x7e]+$/
 

@@ -1,8 +1,11 @@
 /** Finds oddities of a usable card. The findings are for people who fix cards, not for requests. */
 import type { AgentCard } from './card.js'
-import { OFFICIAL_PREFIX } from './extensions.js'
+import { OFFICIAL_PREFIX, uriVersion } from './extensions.js'
 import { quoted, visible } from '../fields.js'
 import type { Version } from '../versions.js'
+import type { MediaType } from '../../wire/media-type.js'
+import { looseMediaType, mediaTypeText, parseMediaType } from '../../wire/media-type.js'
+import { modesOf } from './modes.js'
 
 /** One sentence, and a hint for the fix. Texts of the card inside are clipped and escaped. */
 export interface CardFinding { readonly message: string, readonly hint: string }
@@ -42,8 +45,44 @@ export function lintCard (card: AgentCard): CardFinding[] {
     ...card.extensions.filter(({ uri }) => uri.toLowerCase().startsWith(OFFICIAL_PREFIX)).map(({ uri, pointer }) => ({
       message: `${pointer} declares ${quoted(uri, SHOWN)}: that prefix is reserved for extensions of the A2A project`,
       hint: 'use a URI of your own for your own extension'
-    }))
+    })),
+    ...card.extensions.filter(({ uri }) => uriVersion(uri) === null).map(({ uri, pointer }) => ({
+      message: `${pointer} declares ${quoted(uri, SHOWN)}: the URI names no version`,
+      hint: 'a breaking change needs a new URI; end it with a version, such as /v1'
+    })),
+    ...typedWithoutText(card),
+    ...modesOf(card.raw).flatMap(({ path, text }) => unquoted(path, text)).slice(0, MANY)
   ]
+}
+
+/** Maximum findings about modes. A card may have any number. */
+const MANY = 100
+
+/** Reports lists of modes that name a schema, but no plain text for clients that do not know the schema. */
+function typedWithoutText (card: AgentCard): CardFinding[] {
+  const lists = new Map<string, MediaType[]>()
+  for (const { list, text } of modesOf(card.raw)) {
+    const type = parseMediaType(text) ?? looseMediaType(text)
+    if (type !== null) lists.set(list, [...lists.get(list) ?? [], type])
+  }
+  return [...lists]
+    .filter(([, types]) => types.some(type => type.parameters.has('schema')) && !types.some(type => type.essence === 'text/plain'))
+    .slice(0, MANY)
+    .map(([list]) => ({
+      message: `${list} names a schema, but not text/plain: clients that do not know the schema cannot use the agent`,
+      hint: 'add text/plain, if the agent also understands text'
+    }))
+}
+
+/** Reports a mode that is a media type only with quotes. */
+function unquoted (path: string, text: string): CardFinding[] {
+  const type = parseMediaType(text) === null ? looseMediaType(text) : null
+  return type === null
+    ? []
+    : [{
+        message: `${path} ${quoted(text, SHOWN)} is not a well-formed media type: the gateway accepts this text only as the card writes it`,
+        hint: `write ${visible(mediaTypeText(type), SHOWN)}`
+      }]
 }
 
 /** Reports differences between the extensions of the cards for the two versions. */

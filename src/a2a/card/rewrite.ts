@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { CardAdditions } from './additions.js'
-import { withAdditions } from './additions.js'
+import type { CardAdditions, CardChange } from './additions.js'
+import { amendCard } from './additions.js'
 import { placeInterfaces, TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from './interfaces.js'
 import type { CardInterface, PlacedInterface } from './interfaces.js'
 import type { JsonObject } from '../../wire/json/object.js'
@@ -37,7 +37,7 @@ export interface RenderedCard {
  */
 export function rewriteCard (agents: JsonObject, options: RewriteOptions): Record<string, unknown> {
   if (options.signature === 'verbatim') return agents
-  const raw = options.additions === undefined ? agents : withAdditions(agents, options.additions)
+  const raw = options.additions === undefined ? agents : amendCard(agents, options.additions).card
   const placed = placeInterfaces(raw)
   const urls = publicUrls(placed, options)
   const has03 = isSet(raw['url'])
@@ -65,6 +65,19 @@ export function rewriteCard (agents: JsonObject, options: RewriteOptions): Recor
     }
   }
   return Object.fromEntries(entries)
+}
+
+/** Lists what `rewriteCard` changes in a card, besides URLs and interfaces. */
+export function changesOf (agents: JsonObject, { signature, additions }: Pick<RewriteOptions, 'signature' | 'additions'>): CardChange[] {
+  if (signature === 'verbatim') return []
+  const changes = additions === undefined ? [] : [...amendCard(agents, additions).changes]
+  if (isSigned(agents)) changes.push({ part: 'signatures', name: 'signatures', change: 'removed', by: 'card.signature' })
+  return changes
+}
+
+/** True when a card has signatures, whether or not they are valid. */
+export function isSigned ({ signatures }: JsonObject): boolean {
+  return Array.isArray(signatures) ? signatures.length > 0 : signatures !== undefined && signatures !== null
 }
 
 /** Returns the bytes to serve and their ETag. With `verbatim` the bytes are the agent's own. */

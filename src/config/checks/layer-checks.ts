@@ -17,7 +17,12 @@ export function layeredProblems (layers: PolicyLayers, agents: readonly unknown[
     const policy = layers.named(name)
     return policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers, (required) => layers.named(required))]
   })
-  return once([...fromFile, ...listsOf(agents, layers).flatMap((list) => listProblems(list, layers))])
+  const lists = listsOf(agents, layers)
+  return once([
+    ...fromFile,
+    ...lists.flatMap((list) => listProblems(list, layers)),
+    ...lists.flatMap((list, index) => unshown(mapping(agents[index]), list))
+  ])
 }
 
 /** Warns about valid policies that are probably not intended. */
@@ -84,6 +89,23 @@ function listProblems (known: readonly Listed[], layers: PolicyLayers): PathProb
       item.overlay === null || policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers, lookUp)]
     )
   ]
+}
+
+/** Finds requirements that a card cannot show because the gateway serves it unchanged: clients could not know of them. */
+function unshown (agent: Mapping, listed: readonly Listed[]): PathProblem[] {
+  if (mapping(agent.card).signature !== 'verbatim') return []
+  return listed.flatMap(({ item: { name }, path, policy }) => {
+    const { activation, mode = agent.mode } = mapping(policy?.value)
+    return agent.mode === 'off' || mode !== 'enforce' || mapping(activation).required !== 'always'
+      ? []
+      : [
+          fault(
+            path,
+            `policy ${shown(name)} requires its extension (activation.required: always), and signature: verbatim serves the card unchanged`,
+            'write activation: {required: card} and let the agent declare the requirement, or serve the card with signature: strip'
+          )
+        ]
+  })
 }
 
 function unknown (name: string, path: Path, layers: PolicyLayers): PathProblem {

@@ -1,12 +1,12 @@
 /** Warns about policies that affect more than their own extension: names and URIs that all extensions share. */
-import { OFFICIAL_PREFIX } from '../../a2a/card/extensions.js'
+import { OFFICIAL_PREFIX, uriVersion } from '../../a2a/card/extensions.js'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 export function reachWarnings (policy: Mapping, path: Path): PathProblem[] {
-  return [...uriWarnings(policy, path), ...ownedByAll(mapping(policy.owns), [...path, 'owns'])]
+  return [...uriWarnings(policy, path), ...fallbacks(policy, path), ...ownedByAll(mapping(policy.owns), [...path, 'owns'])]
 }
 
 /** Matches `*`, or a scheme and `*`. */
@@ -33,6 +33,24 @@ function uriWarnings ({ uri, uriPattern, aliases }: Mapping, path: Path): PathPr
     )
   }
   return warnings
+}
+
+/** Finds aliases that equate two versions of an extension. The specification does not allow a fall-back to another version. */
+function fallbacks ({ uri, aliases }: Mapping, path: Path): PathProblem[] {
+  const own = typeof uri === 'string' ? uriVersion(uri) : null
+  if (own === null) return []
+  return items(aliases).map(mapping).flatMap((alias, index) => {
+    const other = typeof alias.uri === 'string' && alias.relation === 'same' ? uriVersion(alias.uri) : null
+    if (other === null || other === own) return []
+    const at = [...path, 'aliases', index, 'uri']
+    return [
+      fault(
+        at,
+        `${dotted(at)} ${shown(alias.uri)} is version ${other} and uri is version ${own}: a client that requests one version gets the other`,
+        'write a policy for each version, or use relation: satisfies if agents that require uri also accept this version'
+      )
+    ]
+  })
 }
 
 /** Names that occur in requests of every client, with or without an extension. */

@@ -49,7 +49,7 @@ export const policySchema: Schema = mapping(
         uri: { ...text('The other URI.', 'extension-uri'), examples: ['https://example.com/ext/v0'] },
         relation: {
           ...choice(
-            "`same`: another spelling of the URI, equal everywhere; the agent gets the card's spelling. `satisfies`: another extension that fulfils the requirement for this one, and is forwarded unchanged.",
+            "`same`: another spelling of the URI, equal everywhere; the agent gets the card's spelling. `satisfies`: another extension that fulfils the requirement for this one, and is forwarded unchanged. The rules of the policy also run for an alias that the card declares.",
             ['same', 'satisfies']
           ),
           examples: ['same']
@@ -124,7 +124,7 @@ export const policySchema: Schema = mapping(
         'What to do if one of `requires` is not active: reject the request, or request the extension for the client. Default: `reject`.',
         ['reject', 'add']
       ),
-      required: choice("Whether clients must request the extension. `card` follows `required` of the agent's card. Default: `card`.", [
+      required: choice("Whether clients must request the extension. `card` follows `required` of the agent's card. With `always` and `never` the served card says so too. Default: `card`.", [
         'card',
         'always',
         'never'

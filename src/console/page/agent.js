@@ -7,6 +7,15 @@ import { tryPanel } from './try.js'
 import { age } from './words.js'
 
 const PANELS = { health: healthPanel, card: cardPanel, policy: policyPanel, try: tryPanel }
+/** What the gateway did to a part of the card. */
+const CHANGES = {
+  added: 'added',
+  merged: 'merged with additions',
+  required: 'now required',
+  optional: 'no longer required',
+  replaced: 'replaced',
+  removed: 'removed'
+}
 const TITLES = { health: 'Health', card: 'Card', policy: 'Policy', try: 'Try it' }
 
 export function agentPage (element, name, tab) {
@@ -93,6 +102,23 @@ function health (agent) {
           )
       )
     ),
+    card.changes.length === 0
+      ? null
+      : h(
+        'section',
+        { class: 'card', 'aria-labelledby': 'changes' },
+        h('h2', { id: 'changes' }, 'Changes in the served card'),
+        h(
+          'ul',
+          { class: 'plainlist' },
+          card.changes.map(({ part, name, change, by }) => h(
+            'li',
+            null,
+            part === 'signatures' ? 'signatures' : [`${part} `, data(name)],
+            ` ${CHANGES[change]}, by ${by}`
+          ))
+        )
+      ),
     card.warnings.length === 0
       ? null
       : h(

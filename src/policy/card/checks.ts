@@ -2,7 +2,7 @@
 import type { AgentCard } from '../../a2a/card/card.js'
 import { memberPath } from '../../a2a/fields.js'
 import type { AgentConfig, CardChecksConfig } from '../../config/model/model.js'
-import { identitiesOf, modeOf } from '../compile/identity.js'
+import { claimedUris, identitiesOf, modeOf } from '../compile/identity.js'
 import type { SchemaCache } from '../compile/schema-source.js'
 import { compileSource } from '../compile/schema-source.js'
 import { parsePointer } from '../../wire/json/pointer.js'
@@ -28,6 +28,7 @@ const SHOWN = 3
  */
 export function checkCards (agent: AgentConfig, cards: readonly AgentCard[], cache: SchemaCache): CardFinding[] {
   const findings: CardFinding[] = []
+  const claimed = claimedUris(agent.policies.map(({ policy }) => policy))
   for (const { name, policy } of agent.policies) {
     const mode = modeOf(agent.mode, policy)
     if (policy.card === undefined || mode === 'off') continue
@@ -40,8 +41,8 @@ export function checkCards (agent: AgentConfig, cards: readonly AgentCard[], cac
       }
     }
     const declaring = cards.flatMap(card =>
-      identitiesOf(policy, new Map(card.extensions.map(one => [one.uri, one]))).flatMap(({ uri, extension }) =>
-        extension === null ? [] : [{ card, uri, extension }]
+      identitiesOf(policy, new Map(card.extensions.map(one => [one.uri, one])), claimed).flatMap(({ extension, also }) =>
+        (extension === null ? [] : [extension, ...also]).map(one => ({ card, uri: one.uri, extension: one }))
       )
     )
     for (const { uri, extension } of declaring) {

@@ -6,7 +6,7 @@ import { quoted } from '../../a2a/fields.js'
 import type { Version } from '../../a2a/versions.js'
 import type { PolicyConfig } from '../../config/model/model.js'
 import { nearest } from '../../wire/nearest.js'
-import { identitiesOf } from '../compile/identity.js'
+import { claimedUris, identitiesOf } from '../compile/identity.js'
 import { lintNamedSchemas, templatesOf } from './schema-names.js'
 
 export interface LintOptions {
@@ -25,21 +25,27 @@ export function lintCards (options: LintOptions): CardFinding[] {
   const variants = [...new Map([cards['1.0'], cards['0.3']].map(card => [card.raw, card])).values()]
   const declared = new Map(variants.flatMap(card => card.extensions).toReversed().map(extension => [extension.uri, extension]))
   const required = new Set(variants.flatMap(card => card.extensions).filter(extension => extension.required).map(({ uri }) => uri))
+  const claimed = claimedUris(Object.values(inForce))
   return unique([
     ...variants.flatMap(lintCard),
     ...lintTwins(cards),
     ...variants.flatMap(card => lintRootKeys(card, Object.values(inForce))),
-    ...Object.entries(inForce).flatMap(([name, policy]) => byDefault.includes(name) ? [] : lintUndeclared(name, policy, declared)),
+    ...Object.entries(inForce).flatMap(([name, policy]) => byDefault.includes(name) ? [] : lintUndeclared(name, policy, declared, claimed)),
     ...[...declared.values()].flatMap(extension => lintExtension(extension, required.has(extension.uri), options)),
-    ...Object.values(inForce).flatMap(policy => lintNamedSchemas(policy, variants))
+    ...[...new Set([...Object.values(inForce), ...idlePolicies(declared, options)])].flatMap(policy => lintNamedSchemas(policy, variants))
   ])
 }
 
 /** The search for "did you mean" compares the URIs of a card in full, up to this length. */
 const LONGEST_URI = 300
 
-function lintUndeclared (name: string, policy: PolicyConfig, declared: ReadonlyMap<string, CardExtension>): CardFinding[] {
-  const identities = identitiesOf(policy, declared)
+function lintUndeclared (
+  name: string,
+  policy: PolicyConfig,
+  declared: ReadonlyMap<string, CardExtension>,
+  claimed: ReadonlySet<string>
+): CardFinding[] {
+  const identities = identitiesOf(policy, declared, claimed)
   if (policy.uriPattern !== undefined) {
     return identities.length > 0
       ? []
@@ -56,10 +62,20 @@ function lintUndeclared (name: string, policy: PolicyConfig, declared: ReadonlyM
     return {
       message: `policy ${quoted(name, SHOWN)} applies to ${quoted(uri, SHOWN)}, which the card does not declare`,
       hint: alias !== undefined
-        ? `it declares ${quoted(alias, SHOWN)}, an alias that satisfies the requirement; rules do not run for the alias`
+        ? `it declares ${quoted(alias, SHOWN)}, an alias that satisfies the requirement; another policy applies to the alias`
         : near === null ? all(declared) : `did you mean ${quoted(near, SHOWN)}? If both are the same, name it in aliases`
     }
   })
+}
+
+/** Finds the policy of an extension: a policy that is for the extension itself, or else one with an alias that the extension satisfies. */
+export function policyFor (
+  extension: CardExtension,
+  policies: Readonly<Record<string, PolicyConfig>>
+): [name: string, policy: PolicyConfig] | undefined {
+  const declared = new Map([[extension.uri, extension]])
+  const found = Object.entries(policies).filter(([, policy]) => identitiesOf(policy, declared).some(one => one.extension !== null))
+  return found.find(([, policy]) => policy.uriPattern !== undefined || claimedUris([policy]).has(extension.uri)) ?? found[0]
 }
 
 function all (declared: ReadonlyMap<string, CardExtension>): string {
@@ -71,12 +87,18 @@ function all (declared: ReadonlyMap<string, CardExtension>): string {
         .join(', ')}`
 }
 
-function lintExtension ({ uri, pointer }: CardExtension, required: boolean, { inForce, known }: LintOptions): CardFinding[] {
-  const speaks = ([, policy]: [string, PolicyConfig]): boolean =>
-    identitiesOf(policy, new Map()).some(identity => identity.same.includes(uri))
-  const mine = Object.entries(inForce).find(speaks)
-  const [name, policy] = mine ?? Object.entries(known).find(speaks) ?? []
-  if (name === undefined || policy === undefined) return []
+function lintExtension (extension: CardExtension, required: boolean, { inForce, known }: LintOptions): CardFinding[] {
+  const { uri, pointer } = extension
+  const mine = policyFor(extension, inForce)
+  const [name, policy] = mine ?? policyFor(extension, known) ?? []
+  if (name === undefined || policy === undefined) {
+    return !required
+      ? []
+      : [{
+          message: `${pointer} requires ${quoted(uri, SHOWN)}, and no policy is for it: the gateway rejects clients that do not request it, and validates no data of it`,
+          hint: 'write a policy for its data; if it only adds data to the card, write required: false in the card'
+        }]
+  }
   const findings: CardFinding[] = []
   if (mine === undefined) {
     findings.push({
@@ -96,6 +118,13 @@ function lintExtension ({ uri, pointer }: CardExtension, required: boolean, { in
     })
   }
   return findings
+}
+
+/** Policies for extensions of the card that are not in force. Names of schemas mean the same without them. */
+function idlePolicies (declared: ReadonlyMap<string, CardExtension>, { inForce, known }: LintOptions): PolicyConfig[] {
+  return [...declared.values()]
+    .filter(extension => policyFor(extension, inForce) === undefined)
+    .flatMap(extension => policyFor(extension, known)?.[1] ?? [])
 }
 
 /** True for a policy that requires nothing of clients. */

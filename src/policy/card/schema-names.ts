@@ -1,5 +1,6 @@
 /** Finds schemas of a card that media types name: `application/json;schema=order` and `/schemas/order`. */
 import type { AgentCard } from '../../a2a/card/card.js'
+import { modesOf } from '../../a2a/card/modes.js'
 import type { CardFinding } from '../../a2a/card/lint.js'
 import { SHOWN } from '../../a2a/card/lint.js'
 import { quoted } from '../../a2a/fields.js'
@@ -7,7 +8,7 @@ import type { PolicyConfig } from '../../config/model/model.js'
 import { isObject } from '../../wire/json/object.js'
 import { escapePointer, resolvePointer } from '../../wire/json/pointer.js'
 import type { MediaTypePattern } from '../../wire/media-type.js'
-import { compileMediaTypePattern, parseMediaType } from '../../wire/media-type.js'
+import { compileMediaTypePattern, looseMediaType, parseMediaType } from '../../wire/media-type.js'
 import { nearest } from '../../wire/nearest.js'
 import { identitiesOf } from '../compile/identity.js'
 import { isFromCard } from '../compile/schema-source.js'
@@ -22,16 +23,17 @@ export interface NamedSource {
 /** @returns one source per rule that uses a schema of the card; none when the card does not declare the extension */
 export function templatesOf (policy: PolicyConfig, card: AgentCard): NamedSource[] {
   const declared = new Map(card.extensions.map(extension => [extension.uri, extension]))
-  return identitiesOf(policy, declared).flatMap(({ extension }) => extension === null
-    ? []
-    : (policy.request ?? []).flatMap(({ schema, select }) => {
-        if (schema === undefined || !isFromCard(schema)) return []
-        const types = select.part?.mediaType ?? []
-        return [{
-          patterns: (typeof types === 'string' ? [types] : types).map(compileMediaTypePattern),
-          templates: schema.fromCard.map(template => template.replaceAll('{self}', String(extension.index)))
-        }]
-      }))
+  const extensions = identitiesOf(policy, declared).flatMap(({ extension, also }) => extension === null ? [] : [extension, ...also])
+  return extensions.flatMap(({ index }) =>
+    (policy.request ?? []).flatMap(({ schema, select }) => {
+      if (schema === undefined || !isFromCard(schema)) return []
+      const types = select.part?.mediaType ?? []
+      return [{
+        patterns: (typeof types === 'string' ? [types] : types).map(compileMediaTypePattern),
+        templates: schema.fromCard.map(template => template.replaceAll('{self}', String(index)))
+      }]
+    })
+  )
 }
 
 /** Names of the schemas that a policy's rules find in a card. */
@@ -51,9 +53,9 @@ export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCar
   const sources = cards.flatMap(card => templatesOf(policy, card).map(source => ({ ...source, card })))
   const patterns = sources.flatMap(source => source.patterns)
   const declared = new Map(sources.flatMap(({ templates, card }) => templates.flatMap(template => namesAt(template, card))))
-  const used = cards.flatMap(modesOf).flatMap(({ path, text }) => {
-    const type = parseMediaType(text)
-    return type === null ? [] : patterns.flatMap(pattern => [...pattern.match(type)?.values() ?? []]).map(name => ({ path, name }))
+  const used = cards.flatMap(card => modesOf(card.raw)).flatMap(({ path, text, side }) => {
+    const type = parseMediaType(text) ?? looseMediaType(text)
+    return type === null ? [] : patterns.flatMap(pattern => [...pattern.match(type)?.values() ?? []]).map(name => ({ path, name, side }))
   })
   const names = [...declared.keys()].slice(0, MANY)
   const undeclared = used.filter(({ name }) => !declared.has(name)).slice(0, MANY).map(({ path, name }) => {
@@ -76,7 +78,12 @@ export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCar
     message: `no input or output mode names the schema ${quoted(name, SHOWN)} at ${quoted(pointer, SHOWN)}`,
     hint: `clients find it through ${patterns[0]?.essence ?? 'application/json'};schema=NAME in defaultInputModes or the modes of a skill`
   }))
-  return [...undeclared, ...unused]
+  const taken = new Set(used.filter(({ side }) => side === 'input').map(({ name }) => name))
+  const given = [...declared].filter(([name]) => named.has(name) && !taken.has(name)).map(([name, pointer]) => ({
+    message: `only output modes name the schema ${quoted(name, SHOWN)} at ${quoted(pointer, SHOWN)}: the gateway accepts requests with it too`,
+    hint: 'a rule with schema: {enumFromCard: /skills/*/inputModes/*} on the media type rejects them'
+  }))
+  return [...undeclared, ...unused, ...given]
 }
 
 /** The names in a template's container, each with its pointer. */
@@ -86,29 +93,4 @@ function namesAt (template: string, card: AgentCard): [string, string][] {
   const parent = template.slice(0, at)
   const container = resolvePointer(card.raw, parent)
   return isObject(container) ? Object.keys(container).map(name => [name, `${parent}/${escapePointer(name)}`]) : []
-}
-
-const MODES: readonly (readonly [string, string])[] = [['InputModes', 'input_modes'], ['OutputModes', 'output_modes']]
-
-function modesOf ({ raw }: AgentCard): { path: string, text: string }[] {
-  const found: { path: string, text: string }[] = []
-  const take = (value: unknown, path: string): void => {
-    if (Array.isArray(value)) {
-      value.forEach((text, index) => {
-        if (typeof text === 'string') found.push({ path: `${path}[${index}]`, text })
-      })
-    }
-  }
-  for (const [camel, snake] of MODES) {
-    for (const key of [`default${camel}`, `default_${snake}`]) take(raw[key], key)
-  }
-  const { skills } = raw
-  if (!Array.isArray(skills)) return found
-  skills.forEach((skill: unknown, index) => {
-    if (!isObject(skill)) return
-    for (const [camel, snake] of MODES) {
-      for (const key of [camel.replace(/^./, letter => letter.toLowerCase()), snake]) take(skill[key], `skills[${index}].${key}`)
-    }
-  })
-  return found
 }

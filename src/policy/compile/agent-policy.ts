@@ -1,9 +1,10 @@
 /** Compiles policies and a card once into the tables that a request uses. One result per agent and protocol version. */
 import type { AgentCard } from '../../a2a/card/card.js'
+import { unquotedModes } from '../../a2a/card/modes.js'
 import { routeKey } from '../../a2a/extension-routes.js'
-import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, ResolvedPolicy, SchemaRef } from '../../config/model/model.js'
+import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, PolicyConfig, ResolvedPolicy, SchemaRef } from '../../config/model/model.js'
 import type { Identity } from './identity.js'
-import { identitiesOf, modeOf, ExtensionAliases } from './identity.js'
+import { claimedUris, identitiesOf, modeOf, ExtensionAliases } from './identity.js'
 import { isOffered } from '../request/methods.js'
 import type { CardToSearch, SchemaCache, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource, reportTo } from './schema-source.js'
@@ -57,16 +58,19 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     else if (extension.mode === 'enforce') required[at] = extension
   }
 
+  const modes = unquotedModes(options.otherCard === null ? [card.raw] : [card.raw, options.otherCard.raw])
   const report = reportTo(unusable)
   const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
-    const { uri, same, extension } = identity
+    const { uri, same, also, extension } = identity
+    const activators = also.length === 0 ? same : [...same, ...also.map(one => one.uri)]
     const mode = modeOf(agent.mode, policy)
-    for (const known of [...same, ...identity.satisfying]) {
-      if (same.includes(known) || !labels.has(known)) labels.set(known, name)
+    for (const known of activators) {
+      labels.set(known, name)
+      spoken.add(known)
     }
-    for (const spelling of same) spoken.add(spelling)
+    for (const known of urisOf(policy)) if (!labels.has(known)) labels.set(known, name)
     names.add(identity, declared)
-    const context = { cards: cardsToSearch(same, card, options.otherCard), cache: options.cache, report }
+    const context = { cards: cardsToSearch(activators, card, options.otherCard), cache: options.cache, report }
     const add = (
       added: Map<string, readonly CompiledAddition[]>,
       kind: CompiledAddition['kind'],
@@ -95,16 +99,18 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     // The catalogue only observes its own rules. The card's requirement was enforced before the catalogue listed the policy, and stays
     // enforced.
     const demanded = demand === 'card' && from.mode === 'catalogue' ? agent.mode : mode
+    const scope = policy.activation?.scope === undefined ? {} : { scope: policy.activation.scope }
     if (demand === 'always' || (demand === 'card' && byCard)) {
-      require({ uri, label: name, mode: demanded, ...(policy.activation?.scope === undefined ? {} : { scope: policy.activation.scope }) })
+      require({ uri, label: name, mode: demanded, ...scope })
     }
+    for (const one of also) if (demand !== 'never' && one.required) require({ uri: one.uri, label: name, mode: demanded, ...scope })
     if (policy.activation?.default === 'inject') {
       if (!injected.includes(uri)) injected.push(uri)
       if (policy.activation.expose !== true) hidden.add(uri)
     }
     for (const [method, { need, params }] of Object.entries(policy.methods ?? {})) add(methods, 'method', method, need, params)
     if (policy.echo !== undefined && policy.echo !== 'passthrough' && mode === 'enforce' && responses === 'enforce') {
-      for (const spelling of same) echoes.set(spelling, policy.echo)
+      for (const spelling of activators) echoes.set(spelling, policy.echo)
     }
     if (extension === null) {
       if (policy.activation !== undefined) warnings.push(`policy "${name}": the card does not declare ${uri}, so its rules do not run`)
@@ -121,7 +127,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       policy.integrity !== 'verbatim' &&
       (responses === 'off' || isSilent(policy))
     ) { return }
-    const select: SelectContext = { uris: same, policy: name, matcher: schema => compileMatcher(schema, context) }
+    const select: SelectContext = { uris: activators, policy: name, matcher: schema => compileMatcher(schema, context), modes }
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
@@ -143,6 +149,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       name,
       uri,
       same,
+      activators,
       mode,
       activation,
       rules,
@@ -154,9 +161,10 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     if (claim !== null) untagged?.push(claim)
   }
 
+  const claimed = claimedUris(agent.policies.map(({ policy }) => policy))
   for (const resolved of agent.policies) {
     const { name, policy } = resolved
-    const identities = identitiesOf(policy, declared)
+    const identities = identitiesOf(policy, declared, claimed)
     for (const identity of identities) take(resolved, identity)
     if (identities.length === 0) {
       warnings.push(`policy "${name}": the card declares no extension that matches ${policy.uriPattern ?? 'it'}, so its rules do not run`)
@@ -207,6 +215,11 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
 }
 
 const NOTHING_NOTED: ReadonlySet<string> = new Set()
+
+/** Every URI that a policy names. */
+function urisOf ({ uri, aliases = [] }: PolicyConfig): string[] {
+  return [...(uri === undefined ? [] : [uri]), ...aliases.map(alias => alias.uri)]
+}
 
 function cardsToSearch (uris: readonly string[], card: AgentCard, other: AgentCard | null): CardToSearch[] {
   const cards = other === null || other.raw === card.raw ? [card] : [card, other]

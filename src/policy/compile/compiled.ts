@@ -68,6 +68,8 @@ export interface CompiledPolicy {
   readonly uri: string
   /** Every spelling of it. */
   readonly same: readonly string[]
+  /** Every URI whose request activates the extension: `same`, and other extensions of the card that the rules apply to. */
+  readonly activators: readonly string[]
   readonly activation: CompiledActivation
   readonly mode: Mode
   readonly rules: readonly CompiledRule[]

@@ -11,28 +11,61 @@ export interface Identity {
   readonly same: readonly string[]
   /** Other extensions that satisfy a requirement for this one. */
   readonly satisfying: readonly string[]
+  /** The extensions of `satisfying` that the card declares besides `uri`. The rules of the policy run for these extensions too. */
+  readonly also: readonly CardExtension[]
   /** Null when the card does not declare it. */
   readonly extension: CardExtension | null
 }
 
-/** @returns one identity per extension: a `uriPattern` may match several extensions of the card, or none */
-export function identitiesOf (policy: PolicyConfig, declared: ReadonlyMap<string, CardExtension>): Identity[] {
+const NO_URIS: ReadonlySet<string> = new Set()
+const NO_EXTENSIONS: readonly CardExtension[] = []
+
+/**
+ * Finds the extensions of a card that a policy applies to. A card that declares only an alias with `satisfies` declares another extension
+ * than the policy's own: the rules run for that extension, and no other URI counts for it.
+ * @param claimed URIs of other policies (`claimedUris`). An alias with `satisfies` that another policy claims belongs to that policy
+ * @returns one identity per extension: a `uriPattern` may match several extensions of the card, or none
+ */
+export function identitiesOf (
+  policy: PolicyConfig,
+  declared: ReadonlyMap<string, CardExtension>,
+  claimed: ReadonlySet<string> = NO_URIS
+): Identity[] {
   if (policy.uriPattern !== undefined) {
     const pattern = compileGlob(policy.uriPattern)
     return [...declared.values()]
       .filter(one => pattern.test(one.uri))
-      .map(extension => ({ uri: extension.uri, same: [extension.uri], satisfying: [], extension }))
+      .map(extension => ({ uri: extension.uri, same: [extension.uri], satisfying: [], also: NO_EXTENSIONS, extension }))
   }
   if (policy.uri === undefined) return []
-  const aliases = policy.aliases ?? []
-  const spellings = [policy.uri, ...aliases.filter(alias => alias.relation === 'same').map(alias => alias.uri)]
-  const uri = spellings.find(spelling => declared.has(spelling)) ?? policy.uri
+  const spellings = spellingsOf(policy)
+  const satisfying = (policy.aliases ?? []).filter(alias => alias.relation === 'satisfies').map(alias => alias.uri)
+  const found = satisfying.filter(uri => !claimed.has(uri)).map(uri => declared.get(uri)).filter(one => one !== undefined)
+  const spelled = spellings.find(spelling => declared.has(spelling))
+  const [first, ...more] = found
+  if (spelled === undefined && first !== undefined) {
+    return [{ uri: first.uri, same: [first.uri], satisfying: [], also: more, extension: first }]
+  }
+  const uri = spelled ?? policy.uri
   return [{
     uri,
     same: [uri, ...spellings.filter(spelling => spelling !== uri)],
-    satisfying: aliases.filter(alias => alias.relation === 'satisfies').map(alias => alias.uri),
+    satisfying,
+    also: found,
     extension: declared.get(uri) ?? null
   }]
+}
+
+/** The policy's own URI, and its other spellings. Empty for a policy with `uriPattern`. */
+function spellingsOf ({ uri, aliases = [] }: PolicyConfig): string[] {
+  return uri === undefined ? [] : [uri, ...aliases.filter(alias => alias.relation === 'same').map(alias => alias.uri)]
+}
+
+/** The URIs, in every spelling, that policies name as their own. */
+export function claimedUris (policies: Iterable<PolicyConfig>): ReadonlySet<string> {
+  const claimed = new Set<string>()
+  for (const policy of policies) for (const uri of spellingsOf(policy)) claimed.add(uri)
+  return claimed
 }
 
 /** Mode of a policy for an agent: the policy's own mode, but `off` for an agent that is off. */

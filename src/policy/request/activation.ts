@@ -91,11 +91,11 @@ export function activityOf (
     return { policies: policy.idle, listed: distinct(listed), evidenced: NO_URIS, active: NO_URIS, injected, unmet: NOTHING_UNMET }
   }
   if (policy.idle !== null) return plainActivity(policy, requested, injected, listed)
-  const seen = policy.policies.map(one => ({ one, evidence: evidenceOf(one.activation.owned, subject), listed: listed.includes(one.uri) }))
+  const seen = policy.policies.map(one => ({ one, evidence: evidenceOf(one.activation.owned, subject), listed: isNamedIn(one, listed) }))
   const asked = [...requested, ...injected]
   const isActive = ({ one, evidence, listed: isListed }: (typeof seen)[number]): boolean => {
     const { signals } = one.activation
-    if ((signals === null || signals.has('header')) && one.same.some(uri => asked.includes(uri))) return true
+    if ((signals === null || signals.has('header')) && isNamedIn(one, asked)) return true
     return (
       signals !== null && (signals.has('always') || (signals.has('listed') && isListed) || (signals.has('evidence') && evidence !== null))
     )
@@ -120,13 +120,17 @@ export function activityOf (
     }
   }
   const policies = seen.map(state => ({ policy: state.one, evidence: state.evidence, active: isActive(state) }))
-  const signalled = new Set(policies.filter(one => one.policy.activation.signals !== null).map(one => one.policy.uri))
+  const signalled = new Set(
+    policies
+      .filter(one => one.policy.activation.signals !== null)
+      .flatMap(({ policy: { uri, same, activators } }) => [uri, ...activators.slice(same.length)])
+  )
   const active = policy.names.canonicalize(asked).filter(uri => policy.declared.includes(uri) && !signalled.has(uri))
   return {
     policies,
     listed: distinct(listed),
     evidenced: policies.filter(one => one.evidence !== null).map(one => one.policy.uri),
-    active: [...active, ...policies.filter(one => one.active && signalled.has(one.policy.uri)).map(one => one.policy.uri)],
+    active: withSignalled(active, policies, signalled, asked, listed),
     injected: added.length === 0 ? injected : [...injected, ...added],
     unmet: seen.flatMap(state => unmet(state).map(missing => ({ policy: state.one, missing })))
   }
@@ -141,7 +145,7 @@ function plainActivity (
 ): Activity {
   const asked = injected.length === 0 ? requested : [...requested, ...injected]
   const policies: PolicyActivity[] = []
-  for (const one of policy.policies) policies.push({ policy: one, evidence: null, active: one.same.some(uri => asked.includes(uri)) })
+  for (const one of policy.policies) policies.push({ policy: one, evidence: null, active: isNamedIn(one, asked) })
   return {
     policies,
     listed: distinct(listed),
@@ -150,6 +154,38 @@ function plainActivity (
     injected,
     unmet: NOTHING_UNMET
   }
+}
+
+function isNamedIn ({ activators }: CompiledPolicy, uris: readonly string[]): boolean {
+  return uris.length > 0 && activators.some(uri => uris.includes(uri))
+}
+
+/**
+ * Returns the URI under which a policy's extension is active: the policy's URI as the card spells it, or another extension of the card that
+ * the policy applies to, if only that extension is requested.
+ */
+export function activeUri ({ uri, same, activators }: CompiledPolicy, requested: readonly string[], listed: readonly string[]): string {
+  if (activators.length === same.length || same.some(one => requested.includes(one) || listed.includes(one))) return uri
+  return activators.find(one => requested.includes(one) || listed.includes(one)) ?? uri
+}
+
+/** Adds the extensions whose policies define what makes them active. */
+function withSignalled (
+  active: readonly string[],
+  policies: readonly PolicyActivity[],
+  signalled: ReadonlySet<string>,
+  asked: readonly string[],
+  listed: readonly string[]
+): readonly string[] {
+  const added = policies
+    .filter(one => one.active && signalled.has(one.policy.uri))
+    .flatMap(({ policy: { uri, same, activators, activation: { signals } } }) => {
+      const named = [...(signals?.has('header') === true ? asked : []), ...(signals?.has('listed') === true ? listed : [])]
+      const others = activators.slice(same.length).filter(other => named.includes(other))
+      return others.length === 0 || same.some(one => named.includes(one)) ? [uri, ...others] : others
+    })
+    .filter(uri => !active.includes(uri))
+  return [...active, ...added]
 }
 
 function distinct (uris: readonly string[]): readonly string[] {

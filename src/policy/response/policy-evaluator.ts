@@ -3,7 +3,7 @@ import { viewResponse } from '../../a2a/message/read-result.js'
 import type { ResponseView, ResultView } from '../../a2a/message/result.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
 import { parseStrict } from '../../wire/json/json.js'
-import { INACTIVE } from '../request/activation.js'
+import { activeUri, INACTIVE } from '../request/activation.js'
 import { Activations } from './activation-report.js'
 import type { ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision } from './evaluator.js'
 import { correlate } from '../task/correlate.js'
@@ -194,7 +194,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
       const { policy } = work.state
       const found = ownedIn(work, subject)
       const evidence = found[0]?.typePath ?? found[0]?.path ?? null
-      if (evidence !== null) this.activations.see(policy.uri)
+      if (evidence !== null) this.activations.see(activeUri(policy, decision.outbound, decision.listed))
       if (work.idle) continue
       if (work.strips) {
         this.strip(work, past === null ? found : [...found, ...ownedIn(work, past)], past === null ? [subject] : [subject, past], outcome)

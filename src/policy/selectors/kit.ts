@@ -4,6 +4,7 @@ import type { InlineSchema } from '../../config/model/model.js'
 import { step as charge } from '../../jsonschema/evaluation.js'
 import { keysOf } from '../../jsonschema/keyword-functions.js'
 import type { JsonPath } from '../../wire/json/edit.js'
+import type { MediaType } from '../../wire/media-type.js'
 import { childOf } from '../../wire/json/pointer.js'
 import type { RequestSubject, Subject } from './subject.js'
 
@@ -42,6 +43,8 @@ export interface SelectContext {
   /** Name of the policy. */
   readonly policy: string
   readonly matcher: (schema: InlineSchema) => Matcher
+  /** Media types, by their text, that the card writes without the quotes that they need (`unquotedModes`). Default: none. */
+  readonly modes?: ReadonlyMap<string, MediaType>
 }
 
 /** Place for selectors that do not report places. */

@@ -7,7 +7,7 @@ import type { PartSelectorConfig } from '../../config/model/model.js'
 import { isObject } from '../../wire/json/object.js'
 import type { JsonPath } from '../../wire/json/edit.js'
 import type { MediaType, MediaTypePattern } from '../../wire/media-type.js'
-import { compileMediaTypePattern, parseMediaType } from '../../wire/media-type.js'
+import { compileMediaTypePattern, looseMediaType, parseMediaType } from '../../wire/media-type.js'
 import { compileGlob, matchingKeys } from '../compile/glob.js'
 import { step } from '../../jsonschema/evaluation.js'
 import type { SelectContext, Selected, Selector } from './kit.js'
@@ -88,7 +88,9 @@ function compileMatch (
   context: SelectContext
 ): (part: PartView) => MatchedPart | null {
   const types =
-    mediaType === undefined ? null : new TypeReader((typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern))
+    mediaType === undefined
+      ? null
+      : new TypeReader((typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern), context.modes)
   const keys = dataKey === undefined ? null : [compileGlob(dataKey)]
   const matches = match === undefined ? null : context.matcher(match)
   return part => {
@@ -129,8 +131,8 @@ function byMediaType (part: PartView, types: TypeReader): Match | null {
   for (const stated of statements) {
     const read = types.read(stated.text)
     if (read === 'other') continue
-    if (read === 'malformed') {
-      ambiguous ??= `${stated.path} is not a well-formed media type`
+    if (read === 'malformed' || read === 'unquoted') {
+      ambiguous ??= `${stated.path} is not a well-formed media type${read === 'unquoted' ? types.howToQuote : ''}`
     } else {
       captures ??= read.captures
       if (read.plain) plainPlaces.push(stated.place)
@@ -139,28 +141,45 @@ function byMediaType (part: PartView, types: TypeReader): Match | null {
     places.push(stated.place)
   }
   if (typePath === null) return null
-  if (ambiguous === null && disagree(statements)) {
+  if (ambiguous === null && disagree(statements, types)) {
     ambiguous = `${statements.map(stated => stated.path).join(' and ')} state different media types`
   }
   return { captures: captures ?? NO_CAPTURES, ambiguous, typePath, places, plainPlaces }
 }
 
-/** Result of a stated media type for the patterns of one selector. `malformed`: some reader may take it for one of the types. */
-type TypeReading = 'other' | 'malformed' | { readonly captures: ReadonlyMap<string, string>, readonly plain: boolean }
+/**
+ * Result of a stated media type for the patterns of one selector. `malformed`: some reader may take it for one of the types. `unquoted`:
+ * the same, and quotes would make it a media type.
+ */
+type TypeReading = 'other' | 'malformed' | 'unquoted' | { readonly captures: ReadonlyMap<string, string>, readonly plain: boolean }
 
 /**
  * Maximum texts that are kept, and maximum characters of one text. Agents use few types, and untrusted clients must not fill the memory.
  */
+const NO_MODES: ReadonlyMap<string, MediaType> = new Map()
 const TYPES_KEPT = 64
 const TYPE_LENGTH = 256
 
 /** Parses each text once, because the clients of an agent state few types. */
 class TypeReader {
+  /** The end of a message about a type that needs quotes. Names the parameter that the patterns capture, and no text of the client. */
+  readonly howToQuote: string
   private readonly patterns: readonly MediaTypePattern[]
+  private readonly modes: ReadonlyMap<string, MediaType>
   private readonly known = new Map<string, TypeReading>()
 
-  constructor (patterns: readonly MediaTypePattern[]) {
+  /** @param modes media types of the card by their text, which count although they are not well-formed */
+  constructor (patterns: readonly MediaTypePattern[], modes: ReadonlyMap<string, MediaType> = NO_MODES) {
     this.patterns = patterns
+    this.modes = modes
+    const [captured] = patterns.flatMap(pattern => pattern.captured)
+    const example = captured === undefined ? '' : `, as in ${patterns[0]?.essence ?? ''};${captured}="a:b"`
+    this.howToQuote = `; a name with special characters needs quotes${example}`
+  }
+
+  /** Reads a media type that is well-formed, or that the card writes in the same way. */
+  parse (text: string): MediaType | null {
+    return parseMediaType(text) ?? this.modes.get(text) ?? null
   }
 
   read (text: string): TypeReading {
@@ -176,8 +195,11 @@ class TypeReader {
 
   private readAnew (text: string): TypeReading {
     const { patterns } = this
-    const type = parseMediaType(text)
-    if (type === null) return patterns.some(pattern => looksLike(text, pattern.essence)) ? 'malformed' : 'other'
+    const type = this.parse(text)
+    if (type === null) {
+      if (!patterns.some(pattern => looksLike(text, pattern.essence))) return 'other'
+      return looseMediaType(text) === null ? 'malformed' : 'unquoted'
+    }
     const captures = firstMatch(type, patterns)
     return captures === null ? 'other' : { captures, plain: isPlain(text, type, captures.size) }
   }
@@ -203,14 +225,14 @@ function looksLike (text: string, essence: string): boolean {
   return text.trimStart().toLowerCase().startsWith(essence)
 }
 
-function disagree (statements: readonly StatedMediaType[]): boolean {
+function disagree (statements: readonly StatedMediaType[], types: TypeReader): boolean {
   if (statements.length < 2) return false
-  const first = normalised(statements[0]?.text ?? '')
-  return statements.some(stated => normalised(stated.text) !== first)
+  const first = normalised(statements[0]?.text ?? '', types)
+  return statements.some(stated => normalised(stated.text, types) !== first)
 }
 
-function normalised (text: string): string {
-  const type = parseMediaType(text)
+function normalised (text: string, types: TypeReader): string {
+  const type = types.parse(text)
   if (type === null) return text
   return JSON.stringify([type.essence, [...type.parameters].sort()])
 }
