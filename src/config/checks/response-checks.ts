@@ -122,9 +122,9 @@ function wholePieces (rule: Mapping, at: Path): PathProblem[] {
 function inactiveProblems ({ inactive, owns, activation }: Mapping, path: Path): PathProblem[] {
   if (mapping(inactive).response !== 'strip') return []
   const at = [...path, 'inactive', 'response']
-  const { metadata, dataKeys, mediaTypes } = mapping(owns)
+  const { metadata, dataKeys, data, mediaTypes } = mapping(owns)
   if (owns === undefined) return [fault(at, `${dotted(at)} has no effect without owns`, 'list the extension\'s own data in owns')]
-  if ([metadata, dataKeys, mediaTypes].every(names => items(names).length === 0)) {
+  if ([metadata, dataKeys, data, mediaTypes].every(names => items(names).length === 0)) {
     return [
       fault(
         at,

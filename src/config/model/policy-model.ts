@@ -26,6 +26,8 @@ export interface PolicyConfig {
   readonly owns?: {
     readonly metadata?: readonly string[]
     readonly dataKeys?: readonly string[]
+    /** Parts whose data has one of these values. */
+    readonly data?: readonly DataValueConfig[]
     readonly mediaTypes?: readonly string[]
     readonly headers?: readonly string[]
   }
@@ -283,9 +285,20 @@ export interface PartSelectorConfig {
   readonly mediaType?: string | readonly string[]
   /** Glob for members of a DataPart's object. Each matching member is a value. */
   readonly dataKey?: string
+  /** Only parts whose data has this value. */
+  readonly where?: DataValueConfig
+  /** JSON Pointer into the data, or into the member that `dataKey` selects. The value there is the selected value. */
+  readonly path?: string
   /** JSON Schema that the normalised part must satisfy. */
   readonly match?: InlineSchema
   readonly take?: 'first' | 'all'
+}
+
+/** A scalar in the data of a part, which identifies the part: `{path: /type, equals: engram/op}`. */
+export interface DataValueConfig {
+  /** JSON Pointer into the data. */
+  readonly path: string
+  readonly equals: string | number | boolean
 }
 
 export interface ConditionConfig {

@@ -81,11 +81,20 @@ export const MEMBER: Readonly<Record<string, Schema>> = {
   equals: { type: ['string', 'number', 'boolean'], description: 'Only values equal to this.' }
 }
 
+/** A scalar that identifies parts. */
+export const dataValue = (description: string): Schema =>
+  mapping(description, ['path', 'equals'], {
+    path: { ...text('JSON Pointer into the data.', 'pointer'), examples: ['/type'] },
+    equals: { type: ['string', 'number', 'boolean'], description: 'The value there.', examples: ['acme/order'] }
+  })
+
 /** Keys of a part selector, without `in`. */
 export const PART: Readonly<Record<string, Schema>> = {
   data: flag('Only parts with data.', false),
   mediaType,
   dataKey: text('Members of the part\'s data object; each is a selected value. `*` matches any characters.', 'data-key'),
+  where: dataValue('Only parts whose data has this value; such as `{path: /type, equals: acme/order}`.'),
+  path: text('JSON Pointer into the data, or into the member that `dataKey` selects; it selects the value it points to.', 'pointer'),
   match: inline('JSON Schema that the part matches, in the shape of `when.match`.'),
   take: choice('All matching parts, or the first. Not with `verdict: strip`.', ['first', 'all'], 'all')
 }

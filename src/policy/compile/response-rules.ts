@@ -74,12 +74,13 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
 }
 
 function owned ({ owns = {} }: PolicyConfig, context: SelectContext, located: boolean): Selector<ResultSubject>[] {
-  const { metadata = [], dataKeys = [], mediaTypes = [] } = owns
+  const { metadata = [], dataKeys = [], data = [], mediaTypes = [] } = owns
   return [
     ...metadata.map(key =>
       compileResponseSelector({ metadata: { in: [...RESPONSE_CONTENTS, 'part', 'task', 'event'], key } }, context, located)
     ),
     ...dataKeys.map(dataKey => compileResponseSelector({ part: { dataKey } }, context, located)),
+    ...data.map(where => compileResponseSelector({ part: { where } }, context, located)),
     ...(mediaTypes.length === 0 ? [] : [compileResponseSelector({ part: { mediaType: mediaTypes } }, context, located)])
   ]
 }
