@@ -323,21 +323,28 @@ export interface ConditionConfig {
  */
 export type SchemaSource = { readonly fromCard: readonly string[] } | { readonly enumFromCard: string } | SchemaRef | InlineSchema
 
-/** A schema from a file. The configuration has `{file: path}` or `{ref: URI}`; this type holds the loaded content. */
+/**
+ * A schema from a file, or an inline schema that refers to files. The configuration has `{file: path}`, `{ref: URI}`, or a schema with a
+ * nested `{file: path}` or with a `$ref` into a bundle; this type holds the loaded content.
+ */
 export interface SchemaRef {
   /** URI in the set, with or without a JSON Pointer as fragment. */
   readonly ref: string
   readonly set: SchemaSet
 }
 
+/** Name of an inline schema in messages, where the names of the files that it refers to stand too. */
+export const INLINE_NAME = 'inline schema'
+
 /** Schemas that are loaded together and may refer to each other. */
 export interface SchemaSet {
   /** Null: the `$schema` of each document decides. */
   readonly draft: '2020-12' | '2019-09' | 'draft-07' | null
-  /** True for a bundle, which may hold schemas of other authors. Their unknown keywords are annotations. */
-  readonly published: boolean
-  /** Documents by URI. `file` is the name in messages. */
-  readonly documents: ReadonlyMap<string, { readonly file: string, readonly schema: unknown }>
+  /**
+   * Documents by URI. `file` is the name in messages. `authored` is false in a bundle, which may hold schemas of other authors: their
+   * unknown keywords are annotations.
+   */
+  readonly documents: ReadonlyMap<string, { readonly file: string, readonly schema: unknown, readonly authored: boolean }>
 }
 
 export type ErrorClass = 'invalid' | 'unsupportedContent' | 'conflict' | 'extensionRequired' | 'forbidden'

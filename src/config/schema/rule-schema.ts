@@ -151,7 +151,8 @@ const alone = (key: string, value: Schema): Schema => ({
 
 const FILE = alone('file', text('A JSON or YAML file with one schema; relative to the configuration file.', 'file'))
 const REF = alone('ref', text('URI of a schema in one of `bundles`; its fragment may be a JSON Pointer.', 'uri'))
-const FROM_DISK = '`{file: path}`, a JSON or YAML file that contains it, or `{ref: URI}`, one of `bundles`'
+const FROM_DISK =
+  '`{file: path}`, a JSON or YAML file that contains it, or `{ref: URI}`, one of `bundles`; an inline schema may contain `{file: path}` in place of a schema, and `$ref` with the URI of a bundle'
 
 export const diskSource = (description: string): Schema => ({
   type: ['object', 'boolean'],

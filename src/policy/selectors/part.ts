@@ -90,8 +90,8 @@ function memberOf (part: PartView, key: SelectedKey): unknown {
 
 const WHOLE: readonly SelectedKey[] = [null]
 /**
- * Steps of a part, of a value that is found, of a step of a pointer, of a media type that is parsed for the first time, and of one character
- * of that type.
+ * Steps of a part, of a value that is found, of a step of a pointer, of a media type that is parsed for the first time, and of one
+ * character of that type.
  */
 const PART = 0.3
 const FOUND = 0.5
