@@ -11,7 +11,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
     'the body is not JSON in UTF-8, a DataPart belongs to no extension (`untaggedData: reject`), or the data names a schema that the card does not declare (with reason `SCHEMA_UNUSABLE`: a schema that the gateway could not compile)',
   EXTENSION_CONFLICT:
     'the data is not allowed in this situation; object-schemas: structured input on an existing task, reason `STRUCTURED_INPUT_TASK_RUNNING`',
-  EXTENSION_DEPENDENCY_MISSING: 'an extension is active without another that it requires',
+  EXTENSION_DEPENDENCY_MISSING: 'an extension is active without others that it requires, directly or through one of them',
   INVALID_AGENT_RESPONSE:
     "with `responses: enforce`, the agent's response breaks a rule or cannot be read; the task itself may have continued",
   VERSION_NOT_SUPPORTED: 'no interface at this address supports the requested version, or a 1.0 method came without `A2A-Version: 1.0`',
@@ -21,6 +21,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
     'gateway and agent could read members differently, a member has another JSON type than A2A gives it, or tenants or versions contradict each other',
   METHOD_NOT_FOUND: 'the JSON-RPC method does not exist in the version',
   ROUTE_NOT_FOUND: "the path is neither an operation of the agent's card nor a route of a policy",
+  HOST_NOT_SERVED: 'the host of the request is not in `server.hosts`',
   METHOD_NOT_ALLOWED: 'the path exists with another HTTP method, which `Allow` names',
   REQUEST_TOO_LARGE: 'the body is larger than `limits.body`',
   REQUEST_TIMEOUT: 'the body did not arrive within `limits.requestTimeout`',

@@ -106,11 +106,12 @@ function partWords ({ data, mediaType, dataKey, where, path, take }: PartSelecto
 
 function condition (begin: string, config: ConditionConfig | undefined, subject: string): string[] {
   if (config === undefined) return []
-  const { taskId, contextId, listed, taskState, requestMatched, match } = config
+  const { taskId, contextId, listed, active, taskState, requestMatched, match } = config
   const parts = [
     ...taskId === undefined ? [] : [`the message names ${taskId === 'present' ? 'a' : 'no'} task`],
     ...contextId === undefined ? [] : [`the message names ${contextId === 'present' ? 'a' : 'no'} context`],
     ...listed === undefined ? [] : [`the message ${listed ? 'lists' : 'does not list'} the extension in ${code('message.extensions')}`],
+    ...active === undefined ? [] : [`the extension ${code(active)} is active`],
     ...taskState === undefined ? [] : [`the task is ${any(taskState)}`],
     ...requestMatched === undefined ? [] : [`the rule ${code(requestMatched)} selected something in the request`],
     ...match === undefined ? [] : [`the ${subject} matches`]

@@ -123,7 +123,7 @@ const SCHEMA: readonly Row[] = [
   [
     'unknown key, far',
     `${AGENT}server: {x: 1}\n`,
-    'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, publicUrl, trustedProxies, drainTimeout, workers, console)'
+    'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, publicUrl, hosts, trustedProxies, drainTimeout, workers, tls, console)'
   ],
   [
     'key of a later version',
@@ -582,7 +582,7 @@ const POLICY: readonly Row[] = [
   [
     'empty condition',
     ruleWith('count: {max: 0}\nwhen: {}'),
-    'g.yaml:13:15: extensions.p.request[0].when must have at least 1 key (known keys: taskId, contextId, listed, match, taskState)'
+    'g.yaml:13:15: extensions.p.request[0].when must have at least 1 key (known keys: taskId, contextId, listed, active, match, taskState)'
   ],
   [
     'a source as condition',
@@ -910,6 +910,41 @@ const CHECKED: readonly Row[] = [
     'ca missing',
     AGENT.replace('{url: "http:', '{tls: {ca: no.pem}, url: "https:'),
     'g.yaml:4:26: agents[0].upstream.tls.ca: cannot read "no.pem": no such file (paths are relative to the configuration file)'
+  ],
+  [
+    'listener: cert alone',
+    `${AGENT}server: {tls: {cert: right.pem}}\n`,
+    'g.yaml:5:22: server.tls.cert also needs key'
+  ],
+  [
+    'listener: key alone',
+    `${AGENT}server: {tls: {key: right.key.pem}}\n`,
+    'g.yaml:5:21: server.tls.key also needs cert'
+  ],
+  [
+    'listener: cert missing',
+    `${AGENT}server: {tls: {cert: no.pem, key: right.key.pem}}\n`,
+    'g.yaml:5:22: server.tls.cert: cannot read "no.pem": no such file (paths are relative to the configuration file)'
+  ],
+  [
+    'listener: no authority',
+    `${AGENT}server: {tls: {cert: right.pem, key: right.key.pem, clientCertificate: require}}\n`,
+    'g.yaml:5:72: server.tls.clientCertificate is require, but clientCa is not set (name the authorities whose certificates are valid)'
+  ],
+  [
+    'listener: authority without request',
+    `${AGENT}server: {tls: {cert: right.pem, key: right.key.pem, clientCa: ca.pem}}\n`,
+    'g.yaml:5:63: server.tls.clientCa has no effect while clientCertificate is none (set clientCertificate to request or require)'
+  ],
+  [
+    'listener: client certificates without TLS',
+    `${AGENT}server: {tls: {clientCa: ca.pem, clientCertificate: request}}\n`,
+    'g.yaml:5:53: server.tls.clientCertificate has no effect without cert and key (set cert and key, or remove this line)'
+  ],
+  [
+    'listener: key of another certificate',
+    `${AGENT}server: {tls: {cert: right.pem, key: wrong.key.pem}}\n`,
+    'g.yaml:5:38: server.tls.key cannot be used: the key does not belong to the certificate (the PEM file of the private key that belongs to cert)'
   ],
   [
     'cert alone',

@@ -306,6 +306,8 @@ export interface ConditionConfig {
   readonly contextId?: 'present' | 'absent'
   /** True when `message.extensions` must name the extension, false when it must not. */
   readonly listed?: boolean
+  /** URI of an extension that must be active in the request. */
+  readonly active?: string
   /** State of the task: the last known state, or the state in the response. */
   readonly taskState?: readonly TaskState[]
   /** For responses: id of a request rule of the same policy that found a violation and let the request pass. */

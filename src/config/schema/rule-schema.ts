@@ -17,10 +17,19 @@ const presence = (what: string): Schema => choice(`Whether the message has a ${w
 
 const inline = (description: string): Schema => ({ type: ['object', 'boolean'], description })
 
+const active = (where: 'request' | 'result'): Schema => ({
+  ...text(
+    `URI of an extension, usually another one, that is active in the request${where === 'request' ? '' : ' that the result responds to'}. Aliases with \`same\` count; the card must declare the extension.`,
+    'extension-uri'
+  ),
+  examples: ['https://example.com/ext/other/v1']
+})
+
 const CONDITIONS = {
   taskId: presence('taskId'),
   contextId: presence('contextId'),
   listed: flag('Whether `message.extensions` names the extension.'),
+  active: active('request'),
   match: inline('JSON Schema that the request matches, in the shape for all versions and bindings that docs/decisions.md describes.')
 }
 
@@ -50,6 +59,7 @@ export const responseCondition = (description: string): Schema => ({
     taskId: choice('Whether the result has a task id.', ['present', 'absent']),
     contextId: choice('Whether the result has a contextId.', ['present', 'absent']),
     listed: flag('Whether `extensions` of its message or artifacts names the extension.'),
+    active: active('result'),
     taskState: taskState('In the result, the task is in one of these states.'),
     requestMatched: text('Name of a rule in `request` of the same policy that selected a value in the request and accepted it.', 'name'),
     match: inline('JSON Schema that the result matches, in the shape that docs/decisions.md describes.')
