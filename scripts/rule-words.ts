@@ -61,7 +61,8 @@ const EVENTS = {
   last: 'the last result of a response'
 }
 
-function answered ({ part, metadata, event }: ResponseSelectorConfig): string {
+function answered ({ part, metadata, event, result }: ResponseSelectorConfig): string {
+  if (result !== undefined) return result === '' ? 'the result' : `${code(result)} in the result`
   if (event !== undefined) return EVENTS[event]
   if (metadata !== undefined) return metadataWords(metadata, ANSWER_HOLDERS)
   const places = part?.in ?? ANSWER_CONTENTS

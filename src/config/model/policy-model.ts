@@ -217,8 +217,8 @@ export interface RuleConfig {
 /** A rule for responses. The gateway evaluates the rule on each result separately, and on each event of a stream. */
 export interface ResponseRuleConfig {
   readonly id: string
-  /** Default: all operations whose responses are messages and tasks. */
-  readonly on?: readonly Operation[]
+  /** Operations, and methods of the policy. Default: all operations whose responses are messages and tasks. */
+  readonly on?: readonly (Operation | string)[]
   readonly select: ResponseSelectorConfig
   readonly when?: ConditionConfig
   readonly unless?: ConditionConfig
@@ -258,6 +258,8 @@ export interface ResponseSelectorConfig {
    * = the last result.
    */
   readonly event?: 'first' | 'terminal' | 'last'
+  /** JSON Pointer into the result of an extension method of `on`; a step may be `*`. '' is the result itself. */
+  readonly result?: string
 }
 
 /** status = the message of a task's status; artifact = new artifacts and additions to artifacts. */
