@@ -61,7 +61,8 @@ const EVENTS = {
   last: 'the last result of a response'
 }
 
-function answered ({ part, metadata, event }: ResponseSelectorConfig): string {
+function answered ({ part, metadata, event, result }: ResponseSelectorConfig): string {
+  if (result !== undefined) return result === '' ? 'the result' : `${code(result)} in the result`
   if (event !== undefined) return EVENTS[event]
   if (metadata !== undefined) return metadataWords(metadata, ANSWER_HOLDERS)
   const places = part?.in ?? ANSWER_CONTENTS
@@ -96,10 +97,12 @@ function metadataWords (
   return `${path === undefined ? '' : `${code(path)} in `}${where}${equals === undefined ? '' : `, if it is ${code(String(equals))}`}`
 }
 
-function partWords ({ data, mediaType, dataKey, take }: PartSelectorConfig): string {
+function partWords ({ data, mediaType, dataKey, where, path, take }: PartSelectorConfig): string {
   const kind = `${take === 'first' ? 'the first of the' : 'the'} ${data === true ? 'data parts' : 'parts'}`
   const typed = mediaType === undefined ? kind : `${kind} of media type ${any(typeof mediaType === 'string' ? [mediaType] : mediaType)}`
-  return dataKey === undefined ? typed : `${code(dataKey)} in the data of ${typed}`
+  const known = where === undefined ? typed : `${typed} whose data has ${code(JSON.stringify(where.equals))} at ${code(where.path)}`
+  const keyed = dataKey === undefined ? known : `${code(dataKey)} in the data of ${known}`
+  return path === undefined ? keyed : `${code(path)} in ${dataKey === undefined ? `the data of ${keyed}` : keyed}`
 }
 
 function condition (begin: string, config: ConditionConfig | undefined, subject: string): string[] {

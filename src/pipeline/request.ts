@@ -157,6 +157,7 @@ export function evaluatorFor (
     decision,
     requested,
     operation: call.operation,
+    method: call.operation === 'Other' ? call.method : null,
     binding: route.binding,
     version: route.version,
     id: call.idValue,

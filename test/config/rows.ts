@@ -362,7 +362,7 @@ const POLICY: readonly Row[] = [
   [
     'empty owns',
     policyWith('owns: {}'),
-    'g.yaml:9:11: extensions.p.owns must have at least 1 key (known keys: metadata, dataKeys, mediaTypes, headers)'
+    'g.yaml:9:11: extensions.p.owns must have at least 1 key (known keys: metadata, dataKeys, data, mediaTypes, headers)'
   ],
   [
     'signal',

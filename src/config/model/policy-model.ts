@@ -26,6 +26,8 @@ export interface PolicyConfig {
   readonly owns?: {
     readonly metadata?: readonly string[]
     readonly dataKeys?: readonly string[]
+    /** Parts whose data has one of these values. */
+    readonly data?: readonly DataValueConfig[]
     readonly mediaTypes?: readonly string[]
     readonly headers?: readonly string[]
   }
@@ -217,8 +219,8 @@ export interface RuleConfig {
 /** A rule for responses. The gateway evaluates the rule on each result separately, and on each event of a stream. */
 export interface ResponseRuleConfig {
   readonly id: string
-  /** Default: all operations whose responses are messages and tasks. */
-  readonly on?: readonly Operation[]
+  /** Operations, and methods of the policy. Default: all operations whose responses are messages and tasks. */
+  readonly on?: readonly (Operation | string)[]
   readonly select: ResponseSelectorConfig
   readonly when?: ConditionConfig
   readonly unless?: ConditionConfig
@@ -258,6 +260,8 @@ export interface ResponseSelectorConfig {
    * = the last result.
    */
   readonly event?: 'first' | 'terminal' | 'last'
+  /** JSON Pointer into the result of an extension method of `on`; a step may be `*`. '' is the result itself. */
+  readonly result?: string
 }
 
 /** status = the message of a task's status; artifact = new artifacts and additions to artifacts. */
@@ -285,9 +289,20 @@ export interface PartSelectorConfig {
   readonly mediaType?: string | readonly string[]
   /** Glob for members of a DataPart's object. Each matching member is a value. */
   readonly dataKey?: string
+  /** Only parts whose data has this value. */
+  readonly where?: DataValueConfig
+  /** JSON Pointer into the data, or into the member that `dataKey` selects. The value there is the selected value. */
+  readonly path?: string
   /** JSON Schema that the normalised part must satisfy. */
   readonly match?: InlineSchema
   readonly take?: 'first' | 'all'
+}
+
+/** A scalar in the data of a part, which identifies the part: `{path: /type, equals: engram/op}`. */
+export interface DataValueConfig {
+  /** JSON Pointer into the data. */
+  readonly path: string
+  readonly equals: string | number | boolean
 }
 
 export interface ConditionConfig {
@@ -314,21 +329,28 @@ export interface ConditionConfig {
  */
 export type SchemaSource = { readonly fromCard: readonly string[] } | { readonly enumFromCard: string } | SchemaRef | InlineSchema
 
-/** A schema from a file. The configuration has `{file: path}` or `{ref: URI}`; this type holds the loaded content. */
+/**
+ * A schema from a file, or an inline schema that refers to files. The configuration has `{file: path}`, `{ref: URI}`, or a schema with a
+ * nested `{file: path}` or with a `$ref` into a bundle; this type holds the loaded content.
+ */
 export interface SchemaRef {
   /** URI in the set, with or without a JSON Pointer as fragment. */
   readonly ref: string
   readonly set: SchemaSet
 }
 
+/** Name of an inline schema in messages, where the names of the files that it refers to stand too. */
+export const INLINE_NAME = 'inline schema'
+
 /** Schemas that are loaded together and may refer to each other. */
 export interface SchemaSet {
   /** Null: the `$schema` of each document decides. */
   readonly draft: '2020-12' | '2019-09' | 'draft-07' | null
-  /** True for a bundle, which may hold schemas of other authors. Their unknown keywords are annotations. */
-  readonly published: boolean
-  /** Documents by URI. `file` is the name in messages. */
-  readonly documents: ReadonlyMap<string, { readonly file: string, readonly schema: unknown }>
+  /**
+   * Documents by URI. `file` is the name in messages. `authored` is false in a bundle, which may hold schemas of other authors: their
+   * unknown keywords are annotations.
+   */
+  readonly documents: ReadonlyMap<string, { readonly file: string, readonly schema: unknown, readonly authored: boolean }>
 }
 
 export type ErrorClass = 'invalid' | 'unsupportedContent' | 'conflict' | 'extensionRequired' | 'forbidden'

@@ -1,6 +1,6 @@
 /** JSON Schema of one policy: the source of truth for its keys, their types, bounds and defaults. */
 import { correlation, observe, responseRule, taskStates } from './response-schema.js'
-import { condition, diskSource, names, rule } from './rule-schema.js'
+import { condition, dataValue, diskSource, names, rule } from './rule-schema.js'
 import { choice, flag, mapping, SECRET_SOURCES, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
@@ -89,6 +89,13 @@ export const policySchema: Schema = mapping(
             'name-pattern'
           ),
           dataKeys: names('Members of the data of parts; as `select.part.dataKey`.', 'data-key'),
+          data: {
+            type: 'array',
+            description: 'Parts whose data has one of these values; as `select.part.where`.',
+            items: dataValue('One value.'),
+            minItems: 1,
+            maxItems: 100
+          },
           mediaTypes: names('Media types of parts; as `select.part.mediaType`.', 'media-type'),
           headers: names('Request headers.', 'header-name')
         }

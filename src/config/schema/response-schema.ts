@@ -6,7 +6,7 @@ import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 /** Operations whose responses are messages and tasks. */
-const RESPONDING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
+export const RESPONDING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
 
 const CONTENTS = ['message', 'status', 'artifact']
 const HOLDERS = [...CONTENTS, 'task', 'event']
@@ -38,6 +38,10 @@ const select: Schema = {
     event: choice(
       'The result itself, in the shape of `when.match`: the `first` of a response; each result that is a message or ends its task (`terminal`); the `last` of a stream, when it ends without an error.',
       ['first', 'terminal', 'last']
+    ),
+    result: text(
+      'JSON Pointer into the JSON-RPC result of a method in `on`; `*` matches any item or member, and an empty text is the result itself.',
+      'result-pointer'
     )
   }),
   minProperties: 1,
@@ -73,10 +77,11 @@ export const responseRule = mapping('One rule; needs `count`, `required: true` o
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['result-is-valid'] },
   on: {
     type: 'array',
-    description: 'Operations whose responses the rule applies to. Default: all that respond with messages or tasks.',
-    items: { type: 'string', enum: RESPONDING },
+    description:
+      'Operations whose responses the rule applies to, and names from `methods` of the policy. Default: all that respond with messages or tasks.',
+    items: { type: 'string', minLength: 1, maxLength: 200 },
     minItems: 1,
-    maxItems: RESPONDING.length,
+    maxItems: 100,
     uniqueItems: true
   },
   select,

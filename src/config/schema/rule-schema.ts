@@ -91,11 +91,20 @@ export const MEMBER: Readonly<Record<string, Schema>> = {
   equals: { type: ['string', 'number', 'boolean'], description: 'Only values equal to this.' }
 }
 
+/** A scalar that identifies parts. */
+export const dataValue = (description: string): Schema =>
+  mapping(description, ['path', 'equals'], {
+    path: { ...text('JSON Pointer into the data.', 'pointer'), examples: ['/type'] },
+    equals: { type: ['string', 'number', 'boolean'], description: 'The value there.', examples: ['acme/order'] }
+  })
+
 /** Keys of a part selector, without `in`. */
 export const PART: Readonly<Record<string, Schema>> = {
   data: flag('Only parts with data.', false),
   mediaType,
   dataKey: text('Members of the part\'s data object; each is a selected value. `*` matches any characters.', 'data-key'),
+  where: dataValue('Only parts whose data has this value; such as `{path: /type, equals: acme/order}`.'),
+  path: text('JSON Pointer into the data, or into the member that `dataKey` selects; it selects the value it points to.', 'pointer'),
   match: inline('JSON Schema that the part matches, in the shape of `when.match`.'),
   take: choice('All matching parts, or the first. Not with `verdict: strip`.', ['first', 'all'], 'all')
 }
@@ -152,7 +161,8 @@ const alone = (key: string, value: Schema): Schema => ({
 
 const FILE = alone('file', text('A JSON or YAML file with one schema; relative to the configuration file.', 'file'))
 const REF = alone('ref', text('URI of a schema in one of `bundles`; its fragment may be a JSON Pointer.', 'uri'))
-const FROM_DISK = '`{file: path}`, a JSON or YAML file that contains it, or `{ref: URI}`, one of `bundles`'
+const FROM_DISK =
+  '`{file: path}`, a JSON or YAML file that contains it, or `{ref: URI}`, one of `bundles`; an inline schema may contain `{file: path}` in place of a schema, and `$ref` with the URI of a bundle'
 
 export const diskSource = (description: string): Schema => ({
   type: ['object', 'boolean'],

@@ -108,7 +108,10 @@ export interface CompiledResponseRule {
   readonly side: 'response'
   readonly errorClass: ErrorClass
   readonly undeclaredClass: ErrorClass
-  readonly on: ReadonlySet<Operation> | null
+  /** Operations and methods of extensions; null for all operations. */
+  readonly on: ReadonlySet<string> | null
+  /** True when the rule selects from the result of a method, whatever its shape, instead of messages and tasks. */
+  readonly ofMethod: boolean
   readonly select: Selector<ResultSubject>
   /** Results that the rule applies to (`select.event`); null for all. */
   readonly event: 'first' | 'terminal' | 'last' | null

@@ -59,7 +59,8 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     side: 'response',
     errorClass: 'invalid',
     undeclaredClass: 'invalid',
-    on: rule.on === undefined ? null : new Set(rule.on),
+    on: rule.on === undefined ? null : new Set<string>(rule.on),
+    ofMethod: rule.select.result !== undefined,
     select: compileResponseSelector(rule.select, context, verdict === 'strip' && rule.select.event === undefined),
     event: rule.select.event ?? null,
     holds: compilePlaces(rule.select),
@@ -74,12 +75,13 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
 }
 
 function owned ({ owns = {} }: PolicyConfig, context: SelectContext, located: boolean): Selector<ResultSubject>[] {
-  const { metadata = [], dataKeys = [], mediaTypes = [] } = owns
+  const { metadata = [], dataKeys = [], data = [], mediaTypes = [] } = owns
   return [
     ...metadata.map(key =>
       compileResponseSelector({ metadata: { in: [...RESPONSE_CONTENTS, 'part', 'task', 'event'], key } }, context, located)
     ),
     ...dataKeys.map(dataKey => compileResponseSelector({ part: { dataKey } }, context, located)),
+    ...data.map(where => compileResponseSelector({ part: { where } }, context, located)),
     ...(mediaTypes.length === 0 ? [] : [compileResponseSelector({ part: { mediaType: mediaTypes } }, context, located)])
   ]
 }

@@ -17,6 +17,8 @@ export interface ResponseContext {
   /** URIs as the client requested them. */
   readonly requested: readonly string[]
   readonly operation: Operation
+  /** JSON-RPC method of the request if it is no operation of A2A; otherwise null. */
+  readonly method: string | null
   readonly binding: Binding
   readonly version: Version
   /** JSON-RPC id of the request as a value; null when there is none. */
