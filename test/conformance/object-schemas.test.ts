@@ -66,6 +66,17 @@ t.test('2: the message of the document triggers validation without any header, o
   t.equal(on.agent.received.length, 1)
 })
 
+t.test('2: a rule limits the media type to the input modes of the card', async t => {
+  const part03 = 'select: {metadata: {in: [part], key: mimeType}}'
+  const on = await fights(t, {
+    agent: ['extensions: [object-schemas, modes]'],
+    root: [`extensions: {modes: {uriPattern: "${URI.replace(/v1$/, '*')}", request: [{id: input, ${part03}, schema: {enumFromCard: "/skills/*/inputModes/*"}, required: false}]}}`]
+  })
+  t.match((await ask(on, part(GOOD))).json(), { result: { id: 't1' } })
+  t.match((await ask(on, part({ winner: 'Lion' }, 'application/json;schema=fightResponse'))).json(), { error: { code: -32602 } })
+  t.match((await ask(await fights(t), part({ winner: 'Lion' }, 'application/json;schema=fightResponse'))).json(), { result: { id: 't1' } }, 'without the rule')
+})
+
 t.test('3: an undeclared name is an error that lists the declared names', async t => {
   const on = await fights(t)
   for (const name of ['nope', 'FightComparison', '__proto__', 'constructor']) {
