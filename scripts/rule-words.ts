@@ -104,11 +104,12 @@ function partWords ({ data, mediaType, dataKey, take }: PartSelectorConfig): str
 
 function condition (begin: string, config: ConditionConfig | undefined, subject: string): string[] {
   if (config === undefined) return []
-  const { taskId, contextId, listed, taskState, requestMatched, match } = config
+  const { taskId, contextId, listed, active, taskState, requestMatched, match } = config
   const parts = [
     ...taskId === undefined ? [] : [`the message names ${taskId === 'present' ? 'a' : 'no'} task`],
     ...contextId === undefined ? [] : [`the message names ${contextId === 'present' ? 'a' : 'no'} context`],
     ...listed === undefined ? [] : [`the message ${listed ? 'lists' : 'does not list'} the extension in ${code('message.extensions')}`],
+    ...active === undefined ? [] : [`the extension ${code(active)} is active`],
     ...taskState === undefined ? [] : [`the task is ${any(taskState)}`],
     ...requestMatched === undefined ? [] : [`the rule ${code(requestMatched)} selected something in the request`],
     ...match === undefined ? [] : [`the ${subject} matches`]
@@ -117,9 +118,9 @@ function condition (begin: string, config: ConditionConfig | undefined, subject:
   return match === undefined ? ['', `${sentence}.`] : ['', `${sentence}:`, '', yamlBlock(match)]
 }
 
-function countWords ({ count }: Pick<RuleConfig, 'count'>): string | null {
-  if (count === undefined) return null
-  const { min, max } = count
+function countWords ({ count, required }: Pick<RuleConfig, 'count' | 'required'>): string | null {
+  if (count === undefined && required !== true) return null
+  const { min = required === true ? 1 : undefined, max } = count ?? {}
   if (max === 0) return 'There must be no such value.'
   if (min === max) return `There must be exactly ${min}.`
   const bounds = [...min === undefined ? [] : [`at least ${min}`], ...max === undefined ? [] : [`at most ${max}`]]

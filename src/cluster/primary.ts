@@ -48,7 +48,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   const inFlight = new InFlight()
   const registry = new AgentRegistry(config, { metrics, log, inFlight, env, onCard: agent => { handOut(agent) } })
   const at: HostPort = { host: config.server.listen.host, port: await freePort(config.server.listen) }
-  const url = urlOf(at)
+  const url = urlOf(at, config.server.tls === null ? 'http' : 'https')
 
   /** The number of the configuration in force. */
   let change = 1
@@ -129,8 +129,9 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     if (workers.serving === 0 && !inFlight.draining) reasons.push('no worker serves')
     return { ready: reasons.length === 0, reasons }
   }
+  const main = { host: local(at.host), port: at.port, tls: config.server.tls !== null }
   const source = config.server.console.enabled
-    ? consoleOfWorkers({ workers, registry, totals, ready: () => ready('all'), agents, main: { host: local(at.host), port: at.port } })
+    ? consoleOfWorkers({ workers, registry, totals, ready: () => ready('all'), agents, main })
     : null
   const admin = new AdminListeners(config, {
     state: { live: () => !workers.hopeless, ready, agents },

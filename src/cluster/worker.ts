@@ -156,7 +156,8 @@ class WorkerProcess {
     serving.apply(serving.registry.config)
     this.cards.forgetAllBut(prepared.cards)
     if (serving.app.server.listening) return
-    await listen(serving.app, { host: prepared.config.server.listen.host, port: this.port })
+    const { listen: at, tls } = prepared.config.server
+    await listen(serving.app, { host: at.host, port: this.port }, tls === null ? 'http' : 'https')
     this.send({ kind: 'serving' })
   }
 

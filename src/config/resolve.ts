@@ -10,6 +10,7 @@ import type {
   Config,
   HostPort,
   Limits,
+  ListenerTlsConfig,
   PolicyConfig,
   ResolvedPolicy,
   SecretHeaders,
@@ -24,7 +25,10 @@ import { items, mapping } from './yaml/values.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
-  readonly server: Texts<Omit<ServerConfig, 'metrics'>, 'listen' | 'admin' | 'drainTimeout'> & { readonly metrics: string | null }
+  readonly server: Texts<Omit<ServerConfig, 'metrics' | 'tls'>, 'listen' | 'admin' | 'drainTimeout'> & {
+    readonly metrics: string | null
+    readonly tls: { readonly [K in keyof ListenerTlsConfig]: K extends 'clientCertificate' ? ListenerTlsConfig[K] : string | null }
+  }
   readonly limits: Texts<
     Limits,
     'headers' | 'body' | 'response' | 'event' | 'card' | 'headersTimeout' | 'requestTimeout' | 'idleTimeout' | 'writeTimeout' | 'memory'
@@ -64,7 +68,8 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       trustedProxies: file.server.trustedProxies,
       drainTimeout: duration(file.server.drainTimeout),
       workers: file.server.workers,
-      console: file.server.console
+      console: file.server.console,
+      tls: listenerTls(file.server.tls, baseDir)
     },
     limits: {
       ...file.limits,
@@ -93,6 +98,16 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     telemetry: file.telemetry
   }
   return freeze({ ...config, hash: digest(config).slice(0, 12) })
+}
+
+function listenerTls ({ cert, key, clientCa, clientCertificate }: ConfigFile['server']['tls'], baseDir: string): ListenerTlsConfig | null {
+  if (cert === null || key === null) return null
+  return {
+    cert: resolvePath(baseDir, cert),
+    key: resolvePath(baseDir, key),
+    clientCa: clientCa === null ? null : resolvePath(baseDir, clientCa),
+    clientCertificate
+  }
 }
 
 function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): AgentConfig {
@@ -190,7 +205,7 @@ function freeze<T> (value: T): T {
 
 /** Returns the absolute path of every file that the configuration names. The value may still be wrong. */
 export function namedFiles (value: unknown, baseDir: string): string[] {
-  const { agents, extensions } = mapping(value)
+  const { agents, extensions, server } = mapping(value)
   const overlays = items(agents).flatMap((agent) => items(mapping(agent).extensions)).flatMap((entry) => Object.values(mapping(entry)))
   const secrets = [...Object.values(mapping(extensions)), ...overlays]
     .flatMap(policy => items(mapping(policy).inject))
@@ -200,7 +215,8 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     const headers = Object.values(mapping(mapping(agent.card).headers)).map(one => mapping(one).file)
     return [ca, cert, key, mapping(agent.card).file, ...headers]
   })
-  return [...secrets, ...others]
+  const { cert, key, clientCa } = mapping(mapping(server).tls)
+  return [...secrets, ...others, cert, key, clientCa]
     .filter(file => typeof file === 'string')
     .filter(file => file !== '' && !file.includes('\0'))
     .map(file => resolvePath(baseDir, file))

@@ -37,6 +37,8 @@ export interface ConsoleSource {
   /** @param cursor position after the last read; empty returns all kept decisions */
   decisions (cursor: Cursor): Promise<Pick<DecisionPage, 'missed' | 'entries'> & { readonly cursor: Cursor }>
   series (): Promise<SeriesPage>
-  /** Address where this machine reaches the gateway over plain HTTP. Null when there is none. */
-  main (): HostPort | null
+  /** Address where this machine reaches the gateway over HTTP/1.1. Null when there is none. */
+  main (): MainAddress | null
 }
+
+export interface MainAddress extends HostPort { readonly tls: boolean }

@@ -1,10 +1,10 @@
 /** Sends one call to an agent through the gateway's own main listener, as a client would, and reports the gateway's decision. */
 import { request } from 'node:http'
+import { request as tlsRequest } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HostPort } from '../config/model/model.js'
 import type { DecisionEntry } from './entry.js'
-import type { ConsoleAgent, ConsoleSource } from './source.js'
+import type { ConsoleAgent, ConsoleSource, MainAddress } from './source.js'
 
 /** The call that the page requests. */
 export interface TryRequest {
@@ -132,7 +132,7 @@ function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation 
 }
 
 function send (
-  main: HostPort,
+  main: MainAddress,
   path: string,
   headers: readonly (readonly [string, string])[],
   body: string
@@ -141,14 +141,16 @@ function send (
     const startedAt = performance.now()
     let port = 0
     let response: TryResponse | null = null
-    const outgoing = request({
+    const outgoing = (main.tls ? tlsRequest : request)({
       host: main.host,
       port: main.port,
       path,
       method: 'POST',
       headers: headers.flat(),
       agent: false,
-      timeout: TIME
+      timeout: TIME,
+      // The gateway calls its own listener, whose certificate names public hosts and not this address.
+      rejectUnauthorized: false
     })
     const timer = setTimeout(() => {
       outgoing.destroy(new Error(`the response was not complete after ${TIME / 1_000} s`))

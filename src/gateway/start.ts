@@ -7,7 +7,9 @@ import { AdminListeners, listen } from '../admin/listeners.js'
 import type { Config } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import { buildApp } from '../front/http/app.js'
+import { ListenerCertificate } from '../front/http/listener-tls.js'
 import { ListenerLimits } from '../front/http/listener.js'
+import type { MainAddress } from '../console/source.js'
 import { aboutGateway } from './about.js'
 import type { Agent } from './agent.js'
 import type { AgentRegistry } from './agent-registry.js'
@@ -48,10 +50,13 @@ export interface Serving extends Runtime {
 export async function buildServing (config: Config, options: RuntimeOptions): Promise<Serving> {
   const runtime = await buildRuntime(config, options)
   const { registry, services } = runtime
-  const app = await buildApp({ services, snapshot: () => registry.snapshot })
+  const app = await buildApp({ services, snapshot: () => registry.snapshot }, config.server.tls)
   const listener = new ListenerLimits(app.server, config.limits)
+  const certificate = new ListenerCertificate(app.server, services.log)
+  certificate.use(config.server.tls)
   const apply = (config: Config): void => {
     listener.set(config.limits)
+    certificate.use(config.server.tls)
     runtime.apply(config)
   }
   return { ...runtime, app, apply, drain: timeout => drain(app, services.inFlight, timeout) }
@@ -63,14 +68,15 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const { app, registry, apply, services: { metrics, log, inFlight } } = serving
   metrics.configInfo(config.hash)
   const state = stateOf(registry, inFlight)
+  const main = (): MainAddress => ({ ...dialled(app, config.server.listen), tls: config.server.tls !== null })
   const source =
     serving.console === null
       ? null
-      : consoleSource(serving.console, { state, registry, metrics, main: () => dialled(app, config.server.listen) })
+      : consoleSource(serving.console, { state, registry, metrics, main })
   const admin = new AdminListeners(config, { state, metrics, log: serving.frameworkLog, console: source })
 
   try {
-    const url = await listen(app, config.server.listen)
+    const url = await listen(app, config.server.listen, config.server.tls === null ? 'http' : 'https')
     const { publicUrl } = config.server
     const { adminUrl, metricsUrl } = await admin.listen()
     await registry.start()

@@ -140,7 +140,7 @@ export function ruleOn (
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 
-export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall'> {
+export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows'> {
   /** Of the task that the request names, as `taskIdOf` reads it. */
   readonly taskId: string | null
   readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
@@ -151,10 +151,10 @@ export function evaluatorFor (
   route: OperationRoute,
   call: Call,
   { policy, decision, requested }: RequestEvaluation,
-  { taskId, limits, tracer, recall }: EvaluatorOptions
+  { taskId, limits, tracer, recall, follows = false }: EvaluatorOptions
 ): ResponseEvaluator | null {
   // The response of an extension's route may have any form.
-  if (policy.mode === 'off' || !policy.reads || route.extensionRoute !== null) return null
+  if (policy.mode === 'off' || (!policy.reads && !follows) || route.extensionRoute !== null) return null
   return evaluatorOf({
     policy,
     decision,
@@ -166,6 +166,7 @@ export function evaluatorFor (
     taskId,
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
     tracer,
+    follows,
     ...(recall === undefined ? {} : { recall })
   })
 }
@@ -198,7 +199,7 @@ export function echoOf ({ decision, policy, headerName, requested }: RequestEval
 /**
  * Returns the version and extension headers of a forwarded request. Null leaves them as the client sent them.
  * @param problem of `versionProblem`
- * @param read true when the gateway must be able to read the response: an extended card, or an evaluator that enforces
+ * @param read true when the gateway must be able to read the response: an extended card, rules that enforce, or audit lines of tasks
  */
 export function negotiated (
   route: OperationRoute,

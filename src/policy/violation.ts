@@ -20,6 +20,8 @@ export interface Violation {
   /** True when `message` is a complete sentence and not a predicate of the path: problems of the call, and a policy's own text. */
   readonly isStandalone: boolean
   readonly metadata: Readonly<Record<string, string>> | null
+  /** URI that the request must name in the extension header to fix the violation, or null. */
+  readonly missing: string | null
 }
 
 /** Replaces the extension when a check is the gateway's own. */
@@ -41,11 +43,11 @@ export function addViolation (violations: Violation[], found: Violation): void {
   if (!isFull(violations, found.mode)) violations.push(found)
 }
 
-type Optional = 'uri' | 'customReason' | 'isStandalone'
+type Optional = 'uri' | 'customReason' | 'isStandalone' | 'missing'
 
 export function violation (found: Omit<Violation, 'metadata' | Optional> & Partial<Pick<Violation, Optional>>): Violation {
-  const { mode, reason, customReason = null, extension, rule, path, message, uri = null, isStandalone = false } = found
-  return { mode, reason, customReason, extension, rule, path, message, uri, isStandalone, metadata: null }
+  const { mode, reason, customReason = null, extension, rule, path, message, uri = null, isStandalone = false, missing = null } = found
+  return { mode, reason, customReason, extension, rule, path, message, uri, isStandalone, metadata: null, missing }
 }
 
 /** Violation for a problem of the call itself, found before any extension was evaluated. */
@@ -61,7 +63,8 @@ export function callViolation (mode: Mode, problem: CallProblem): Violation {
     message,
     uri: null,
     isStandalone: true,
-    metadata: problem.metadata ?? null
+    metadata: problem.metadata ?? null,
+    missing: null
   }
 }
 
@@ -75,17 +78,17 @@ export function rejectionOf (violations: readonly Violation[]): Rejection | null
   const fields: FieldViolation[] = shown.map(found => ({ field: found.path, description: found.message }))
   const metadata: Record<string, string> = { ...first.metadata, rule: first.rule }
   if (first.extension !== GATEWAY) metadata.extension = first.uri ?? first.extension
-  const missing = enforced.filter(isMissing).map(found => found.uri).filter(uri => uri !== null)
-  if (missing.length > 0) metadata.missingExtensions = missing.join(',')
+  const absent = enforced.filter(found => missingUri(found) !== null)
+  if (absent.length > 0) metadata.missingExtensions = urisOf(absent).join(',')
   return {
     reason: first.reason,
     ...(first.customReason === null ? {} : { customReason: first.customReason }),
     message:
       first.isStandalone && first.extension === GATEWAY
         ? first.message
-        : isMissing(first)
-          ? missingMessage(first, enforced.length, missing)
-          : dataMessage(same, enforced.length),
+        : missingUri(first) === null
+          ? dataMessage(same, enforced.length)
+          : missingMessage(first, absent, enforced.length),
     rule: `${first.extension}/${first.rule}`,
     metadata,
     fields,
@@ -98,20 +101,43 @@ const HEADER = 'header '
 const EXTENSION_HEADER = /^header (?:x-)?a2a-extensions$/i
 
 /**
- * True for a missing extension in the extension header. A rule may use this reason for data too, but naming the extension in the header
- * fixes only a problem of that header.
+ * URI that is missing in the extension header. A rule may use the same reason for data too, but naming the extension in the header fixes
+ * only a problem of that header.
  */
-function isMissing (found: Violation): boolean {
-  return found.reason === 'EXTENSION_SUPPORT_REQUIRED' && EXTENSION_HEADER.test(found.path)
+function missingUri ({ missing, reason, path, uri }: Violation): string | null {
+  return missing ?? (reason === 'EXTENSION_SUPPORT_REQUIRED' && EXTENSION_HEADER.test(path) ? uri : null)
 }
 
-function missingMessage (first: Violation, total: number, missing: readonly string[]): string {
+/** The missing URIs, each once. */
+function urisOf (absent: readonly Violation[]): readonly string[] {
+  return [...new Set(absent.map(missingUri).filter(uri => uri !== null))]
+}
+
+function missingMessage (first: Violation, absent: readonly Violation[], total: number): string {
+  const uris = urisOf(absent)
   const header = first.path.slice(HEADER.length)
-  const others = total - missing.length
+  const others = total - absent.length
+  const more = others > 0 ? ` ${others} more ${others === 1 ? 'problem' : 'problems'} in the details.` : ''
+  if (first.reason === 'EXTENSION_DEPENDENCY_MISSING') {
+    return `${first.path} must also name ${absent.filter(isDependency).map(required).join('; ')}.${more}`
+  }
+  const described = uris.map(uri => {
+    const demanded = absent.some(found => !isDependency(found) && missingUri(found) === uri)
+    const by = demanded ? undefined : absent.find(found => found.missing === uri)?.uri
+    return by === undefined ? uri : `${uri} (which ${by} requires)`
+  })
   return (
-    `This agent requires ${missing.length === 1 ? 'an extension' : 'extensions'} that the request does not activate: ${missing.join(', ')}. ` +
-    `Send the header "${header}: ${missing.join(',')}" with the request.${others > 0 ? ` ${others} more ${others === 1 ? 'problem' : 'problems'} in the details.` : ''}`
+    `This agent requires ${uris.length === 1 ? 'an extension' : 'extensions'} that the request does not activate: ${described.join(', ')}. ` +
+    `Send the header "${header}: ${uris.join(',')}" with the request.${more}`
   )
+}
+
+function isDependency ({ reason }: Violation): boolean {
+  return reason === 'EXTENSION_DEPENDENCY_MISSING'
+}
+
+function required ({ missing, uri }: Violation): string {
+  return `${missing ?? ''}, which the extension ${uri ?? ''} requires`
 }
 
 function dataMessage (same: readonly Violation[], total: number): string {

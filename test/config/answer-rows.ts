@@ -16,7 +16,7 @@ const RULES: readonly Row[] = [
   [
     'rule that checks nothing',
     responding('{part: {}}', 'verdict: warn'),
-    'g.yaml:9:16: extensions.p.response[0] needs count or schema (a rule without them checks nothing)'
+    'g.yaml:9:16: extensions.p.response[0] needs count, required or schema (a rule without them checks nothing)'
   ],
   [
     'place of requests',
@@ -120,7 +120,7 @@ const RULES: readonly Row[] = [
   [
     'matched in a request',
     policyWith('request: [{id: r, select: {part: {}}, count: {max: 0}, when: {requestMatched: r}}]'),
-    'g.yaml:9:67: unknown key "requestMatched" in extensions.p.request[0].when (known keys: taskId, contextId, listed, match, taskState)'
+    'g.yaml:9:67: unknown key "requestMatched" in extensions.p.request[0].when (known keys: taskId, contextId, listed, active, match, taskState)'
   ],
   [
     'event of a task that goes on',
@@ -223,7 +223,7 @@ const RULES: readonly Row[] = [
   [
     'state of an injection',
     policyWith('activation: {default: inject}\ninject: [{metadata: a, value: 1, when: {taskState: [working]}}]'),
-    'g.yaml:10:45: unknown key "taskState" in extensions.p.inject[0].when (known keys: taskId, contextId, listed, match)'
+    'g.yaml:10:45: unknown key "taskState" in extensions.p.inject[0].when (known keys: taskId, contextId, listed, active, match)'
   ],
   [
     'warning: answers that are not read',

@@ -182,7 +182,7 @@ export const EDIT_ROWS: readonly Row[] = [
   [
     'a condition that says nothing',
     policyWith('inject: [{metadata: a, value: 1, when: {}}]'),
-    'g.yaml:9:44: extensions.p.inject[0].when must have at least 1 key (known keys: taskId, contextId, listed, match)'
+    'g.yaml:9:44: extensions.p.inject[0].when must have at least 1 key (known keys: taskId, contextId, listed, active, match)'
   ],
   [
     'duties that nobody supplies',
@@ -247,6 +247,12 @@ export const EDIT_ROWS: readonly Row[] = [
   [
     'redact, misspelled',
     policyWith('redact: [$url, $uris#/a]'),
-    'g.yaml:9:20: extensions.p.redact[1] must be a metadata key, or one with "#" and a JSON Pointer (such as "$uri" or "$uri#/tokens/*/secret")'
+    'g.yaml:9:14: extensions.p.redact[0] must be "$uri", "$uri/" and a suffix, or a name without "$" ("$uri" is the extension\'s URI)',
+    'g.yaml:9:20: extensions.p.redact[1] must be "$uri", "$uri/" and a suffix, or a name without "$" ("$uri" is the extension\'s URI)'
+  ],
+  [
+    'redact, empty',
+    policyWith('redact: [""]'),
+    'g.yaml:9:14: extensions.p.redact[0] must be a metadata key, or one with "#" and a JSON Pointer (such as "$uri" or "$uri#/tokens/*/secret")'
   ]
 ]

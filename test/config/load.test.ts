@@ -81,8 +81,8 @@ extensions:
         count: {min: 0, max: 2}
         schema: {type: object, required: [fromCard], properties: {fromCard: {pattern: ^a$}}}
         error: {class: conflict, undeclared: forbidden, message: no, reason: NOT_SO}
-      - {id: card, select: {part: {}}, schema: {fromCard: ["/schemas/{schema}"]}}
-      - {id: never, select: {part: {}}, schema: false}
+      - {id: card, select: {part: {}}, required: false, schema: {fromCard: ["/schemas/{schema}"]}}
+      - {id: never, select: {part: {}}, required: false, schema: false}
     response:
       - {id: total, select: {metadata: {key: $uri}}, schema: true, verdict: annotate, chunked: false}
 state: {store: "rediss://user:secret@redis.internal:6380/2", ttl: 2h, maxTasks: 10, timeout: 1s, prefix: "team:"}
@@ -101,7 +101,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     workers: 1,
     metrics: null,
     adminHosts: [],
-    console: { enabled: true, tryIt: false, decisions: 200, hosts: [] }
+    console: { enabled: true, tryIt: false, decisions: 200, hosts: [] },
+    tls: null
   })
   t.same(result.limits, {
     headers: 16384,
@@ -192,7 +193,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     }
   ])
   t.same(result.state, { store: 'rediss://user:secret@redis.internal:6380/2', ttl: 7200000, maxTasks: 10, timeout: 1000, prefix: 'team:' })
-  t.same(result.telemetry, { logs: { level: 'debug', format: 'pretty' }, traces: { enabled: true }, audit: { enabled: false } })
+  t.same(result.telemetry, { logs: { level: 'debug', format: 'pretty' }, traces: { enabled: true }, audit: { enabled: false, forwarded: false, observedLines: 20 } })
   t.same(loaded.ok && loaded.warnings, [])
   t.match(result.hash, /^[0-9a-f]{12}$/)
   t.end()

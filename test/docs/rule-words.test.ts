@@ -11,7 +11,7 @@ t.test('a rule for requests', async t => {
         id: 'r',
         select: { part: {} },
         when: { taskState: ['working', 'submitted'] },
-        unless: { match: true },
+        unless: { active: 'urn:other', match: true },
         count: { max: 0 },
         onUnknown: 'reject'
       })
@@ -19,7 +19,7 @@ t.test('a rule for requests', async t => {
     [
       'Selects the parts.',
       'Applies if the task is `working` or `submitted`.',
-      'Does not apply if the request matches:',
+      'Does not apply if the extension `urn:other` is active, and the request matches:',
       '```yaml',
       'true',
       '```',

@@ -148,7 +148,7 @@ t.test('requires: rejected, or added', async t => {
   }
   t.equal(
     send(of('reject'), hello, { requested: [U] }).rejection?.message,
-    `header A2A-Extensions must also name ${V}, which the extension ${U} requires.`
+    `header A2A-Extensions must also name ${V}, which the extension ${U} requires; ${W}, which the extension ${V} requires.`
   )
   t.same([...of('add').hidden], [V], 'what expose shows is not hidden')
   const refusal = send(of('reject'), hello, { requested: [U] }).rejection

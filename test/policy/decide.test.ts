@@ -42,7 +42,8 @@ t.test('a missing required extension: named, with the header to send', async t =
       message: `must name the required extension ${uri}`,
       uri,
       isStandalone: false,
-      metadata: null
+      metadata: null,
+      missing: uri
     })),
     declared: [U, V],
     listed: [],

@@ -15,7 +15,7 @@ const subjectOf = (text: string, options: Partial<ResponseOptions> = {}): Result
   const view = viewResponse(JSON.parse(text), { ...OPTIONS, ...options })
   const result = view.results[0]
   if (result === undefined) throw new Error(JSON.stringify(view))
-  return new ResultSubject(result, 'SubscribeToTask', NONE, true)
+  return new ResultSubject(result, 'SubscribeToTask', { matched: NONE, active: [] }, true)
 }
 
 const SECRET = { k: 'secret' }
@@ -142,7 +142,7 @@ t.test('selectors work on results as on requests, and return the paths of values
   const text =
     '{"id":"t","artifacts":[{"parts":[{"text":"x"},{"data":{"data":{"a":"secret"}},"metadata":{"k":"secret","mimeType":"a/b"}}]}]}'
   const old = subjectOf(text, { version: '0.3', binding: 'HTTP+JSON', operation: 'GetTask' })
-  const context = { uris: ['urn:x'], policy: 'p', matcher: () => () => true }
+  const context = { uris: ['urn:x'], policy: 'p', matcher: () => () => true, spell: (uri: string) => uri }
   const found = [
     ...compilePart({ in: ['artifact'], mediaType: 'a/b', dataKey: 'a' }, context, true).select(old),
     ...compileMetadata({ in: ['part'], key: 'k' }, context, true).select(old)

@@ -69,7 +69,7 @@ for (const side of SIDES) {
     t.equal(outcome(ask({ command: 'ls', ticket: 1 }, [U, V])), null)
     t.same(
       ask({}, []).violations.map(one => `${one.extension}/${one.rule}`),
-      ['tool/route', 'tool/route-body', 'audit/route', 'audit/route-body']
+      ['tool/route', 'audit/route', 'tool/route-body', 'audit/route-body']
     )
   })
 

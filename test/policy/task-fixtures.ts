@@ -13,7 +13,12 @@ import { RequestSubject } from '../../src/policy/selectors/subject.js'
 export const URI = 'urn:ext'
 
 const sources = { cards: [], cache: new SchemaCache(), report: () => {} }
-export const context: SelectContext = { uris: [URI], policy: 'p', matcher: schema => compileMatcher(schema, sources) }
+export const context: SelectContext = {
+  uris: [URI],
+  policy: 'p',
+  matcher: schema => compileMatcher(schema, sources),
+  spell: uri => uri
+}
 
 export function compiled (more: Partial<CompiledPolicy>): CompiledPolicy {
   return {
@@ -65,7 +70,7 @@ export function result (result: object, first = true): ResultSubject {
     stream: true
   })
   if (view.results[0] === undefined) throw new Error(JSON.stringify(view))
-  return new ResultSubject(view.results[0], 'SubscribeToTask', new Set(), first)
+  return new ResultSubject(view.results[0], 'SubscribeToTask', { matched: new Set(), active: [] }, first)
 }
 
 /** A status update whose message carries this metadata. */

@@ -1,13 +1,13 @@
-import { accessSync, constants, statSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { describe } from '../describe.js'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { HostPort } from '../model/model.js'
 import { parseHostPort, trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
+import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { listedNames, requiredBy } from '../layers.js'
+import { listenerTls } from './listener-tls.js'
+import { unpaired, unreadable } from './named-files.js'
 import { secretProblems } from './secret-checks.js'
 import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
@@ -34,6 +34,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const agents = items(config.agents)
   const problems = [
     ...listeners(mapping(config.server)),
+    ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -108,13 +109,10 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
     problems.push(fault([...path, 'card', 'file'], `${dotted([...path, 'card'])} has both url and file`, 'keep one', 'key'))
   }
   problems.push(...additions(card, [...path, 'card']), ...cardHeaderProblems(card, [...path, 'card']))
-  problems.push(...unreadable(card.file, [...path, 'card', 'file'], context))
-  for (const key of ['ca', 'cert', 'key']) problems.push(...unreadable(tls[key], [...path, 'upstream', 'tls', key], context))
-  for (const [one, other] of [['cert', 'key'], ['key', 'cert']] as const) {
-    if (typeof tls[one] === 'string' && tls[other] === null) {
-      problems.push(fault([...path, 'upstream', 'tls', one], `${dotted([...path, 'upstream', 'tls', one])} also needs ${other}`))
-    }
-  }
+  problems.push(...unreadable(card.file, [...path, 'card', 'file'], context.baseDir))
+  const tlsPath = [...path, 'upstream', 'tls']
+  for (const key of ['ca', 'cert', 'key']) problems.push(...unreadable(tls[key], [...tlsPath, key], context.baseDir))
+  problems.push(...unpaired(tls, tlsPath))
   items(agent.passthrough).forEach((prefix, index) => {
     const covered = CARD_PATHS.find((known) => known === prefix || known.startsWith(`${String(prefix)}/`))
     if (covered !== undefined && prefix !== '') {
@@ -152,69 +150,6 @@ function additions (card: Mapping, path: Path): PathProblem[] {
       )
     )
   ]
-}
-
-/** Checks `card.headers` and `card.public`. */
-function cardHeaderProblems (card: Mapping, path: Path): PathProblem[] {
-  const headers = Object.entries(mapping(card.headers))
-  const seen = new Set<string>()
-  const problems = headers.flatMap(([name, source]) => {
-    const at: Path = [...path, 'headers', name]
-    const { file, env } = mapping(source)
-    const lower = name.toLowerCase()
-    const twice = seen.has(lower)
-    seen.add(lower)
-    return [
-      ...(file === undefined && env === undefined ? [fault(at, `${dotted(at)} needs file or env`, 'such as "{env: CARD_TOKEN, prefix: \'Bearer \'}"')] : []),
-      ...(file !== undefined && env !== undefined ? [fault(at, `${dotted(at)} has both file and env`, 'keep one', 'key')] : []),
-      ...(OWN_HEADERS.has(lower) ? [fault(at, `${dotted(at)}: the gateway itself sets this header`, 'remove it', 'key')] : []),
-      ...(twice ? [fault(at, `${dotted([...path, 'headers'])} names ${shown(name)} twice`, 'names of headers have no case', 'key')] : [])
-    ]
-  })
-  if (headers.length > 0 && typeof card.file === 'string') {
-    problems.push(fault([...path, 'headers'], `${dotted([...path, 'headers'])} has no effect with card.file`, 'remove one of them', 'key'))
-  }
-  if (card.public === 'minimal' && card.signature === 'verbatim') {
-    problems.push(
-      fault([...path, 'public'], `${dotted([...path, 'public'])}: minimal contradicts signature: verbatim, which serves the card unchanged`, 'write none or full')
-    )
-  }
-  return problems
-}
-
-/** Headers of the requests for cards that only the gateway may set. */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
-  'accept', 'accept-encoding', 'a2a-version', 'connection', 'content-length', 'content-type', 'expect', 'host', 'if-modified-since', 'if-none-match',
-  'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'via'
-])
-
-/** Finds credentials that the gateway would send without encryption. */
-function plainCredentials (agent: Mapping, path: Path): PathProblem[] {
-  const card = mapping(agent.card)
-  const url = card.url ?? mapping(agent.upstream).url
-  if (Object.keys(mapping(card.headers)).length === 0 || typeof url !== 'string' || !URL.canParse(url)) return []
-  const { protocol, hostname } = new URL(url)
-  return protocol !== 'http:' || hostname === 'localhost' || /^(?:127\.|\[::1\]$)/.test(hostname)
-    ? []
-    : [fault([...path, 'card', 'headers'], `${dotted([...path, 'card', 'headers'])} sends credentials over http to ${hostname}`, 'use https', 'key')]
-}
-
-function unreadable (value: unknown, path: Path, context: CheckContext): PathProblem[] {
-  if (typeof value !== 'string' || value === '' || value.includes('\0')) return []
-  const reason = whyUnreadable(resolve(context.baseDir, value))
-  return reason === null
-    ? []
-    : [fault(path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file')]
-}
-
-function whyUnreadable (file: string): string | null {
-  try {
-    if (!statSync(file).isFile()) return 'not a file'
-    accessSync(file, constants.R_OK)
-    return null
-  } catch (error) {
-    return describe(error)
-  }
 }
 
 function openProxies (server: Mapping): PathProblem[] {

@@ -17,10 +17,19 @@ const presence = (what: string): Schema => choice(`Whether the message has a ${w
 
 const inline = (description: string): Schema => ({ type: ['object', 'boolean'], description })
 
+const active = (where: 'request' | 'result'): Schema => ({
+  ...text(
+    `URI of an extension, usually another one, that is active in the request${where === 'request' ? '' : ' that the result responds to'}. Aliases with \`same\` count; the card must declare the extension.`,
+    'extension-uri'
+  ),
+  examples: ['https://example.com/ext/other/v1']
+})
+
 const CONDITIONS = {
   taskId: presence('taskId'),
   contextId: presence('contextId'),
   listed: flag('Whether `message.extensions` names the extension.'),
+  active: active('request'),
   match: inline('JSON Schema that the request matches, in the shape for all versions and bindings that docs/decisions.md describes.')
 }
 
@@ -50,6 +59,7 @@ export const responseCondition = (description: string): Schema => ({
     taskId: choice('Whether the result has a task id.', ['present', 'absent']),
     contextId: choice('Whether the result has a contextId.', ['present', 'absent']),
     listed: flag('Whether `extensions` of its message or artifacts names the extension.'),
+    active: active('result'),
     taskState: taskState('In the result, the task is in one of these states.'),
     requestMatched: text('Name of a rule in `request` of the same policy that selected a value in the request and accepted it.', 'name'),
     match: inline('JSON Schema that the result matches, in the shape that docs/decisions.md describes.')
@@ -85,7 +95,7 @@ export const MEMBER: Readonly<Record<string, Schema>> = {
 export const PART: Readonly<Record<string, Schema>> = {
   data: flag('Only parts with data.', false),
   mediaType,
-  dataKey: text('Members of the part\'s data object; each is a selected value. `*` matches any characters.', 'name-pattern'),
+  dataKey: text('Members of the part\'s data object; each is a selected value. `*` matches any characters.', 'data-key'),
   match: inline('JSON Schema that the part matches, in the shape of `when.match`.'),
   take: choice('All matching parts, or the first. Not with `verdict: strip`.', ['first', 'all'], 'all')
 }
@@ -131,6 +141,8 @@ export const occurrences: Schema = {
   }),
   minProperties: 1
 }
+
+export const required = (description: string): Schema => flag(`${description} Not with \`count.min\`.`)
 
 /** Requires that a key, when present, is the only key. */
 const alone = (key: string, value: Schema): Schema => ({
@@ -179,7 +191,7 @@ export const rejection = mapping('The error of the rejection.', [], {
 
 export const onUnknown = (description: string): Schema => choice(description, ['allow', 'reject'])
 
-export const rule = mapping('One rule; needs `count` or `schema`, or both.', ['id', 'select'], {
+export const rule = mapping('One rule; needs `count`, `required: true` or `schema`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
   on: {
     type: 'array',
@@ -192,6 +204,9 @@ export const rule = mapping('One rule; needs `count` or `schema`, or both.', ['i
   select: selector,
   when: taskCondition('The rule applies only if all of these conditions match.'),
   unless: taskCondition('The rule does not apply if all of these conditions match.'),
+  required: required(
+    'Whether the rule must select at least one value. `schema` applies to selected values only, so without `required` and `count` a request without the value passes.'
+  ),
   count: occurrences,
   schema: source,
   verdict: choice(

@@ -2,7 +2,7 @@
 import type { Call, CallProblem } from '../../a2a/message/call.js'
 import { readCall } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
-import { taskIdOf, tenantOf } from '../../a2a/task-id.js'
+import { namesOf, taskIdOf, tenantOf } from '../../a2a/task-id.js'
 import type { Version } from '../../a2a/versions.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
 import * as rejections from '../../pipeline/rejections.js'
@@ -38,7 +38,7 @@ import { readBody } from './body.js'
 import { publicOriginOf } from './client-address.js'
 import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
-import { recordDecision } from '../../gateway/request-telemetry.js'
+import { recordDecision, startUpstreamSpan } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 
@@ -116,8 +116,8 @@ function guarded (exchange: Exchange, routeTarget: RouteTarget, rejection: Rejec
 /** Body size in bytes from which the id is copied at once, so that the parsed body need not stay in memory until the response is over. */
 const LARGE = 16_384
 
-function always (token: string): () => string {
-  return () => token
+function always<T> (value: T): () => T {
+  return () => value
 }
 
 interface Arrived {
@@ -136,6 +136,8 @@ function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions
   const call = callOf(arrived, exchange.request, options.limits)
   exchange.idToken = arrived.bytes.length < LARGE ? call.id : always(call.id())
   exchange.label = call.operation
+  const path = route.binding === 'HTTP+JSON' ? route.upstreamPath : null
+  exchange.named = arrived.bytes.length < LARGE ? () => namesOf(call, path) : always(namesOf(call, path))
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
   const read: Read = { arrived, call, task, seconds: (performance.now() - startedAt) / 1_000 }
   const record = task === null ? null : exchange.services.tasks.read(task)
@@ -184,16 +186,19 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
   const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
-  const { tasks } = exchange.services
+  const { tasks, audit: { forwarded: follows } } = exchange.services
+  exchange.active = evaluation.decision.active
   const evaluator =
     card === null
       ? evaluatorFor(route, call, evaluation, {
         taskId: task?.taskId ?? null,
         limits,
         tracer: null,
+        follows,
         recall: taskId => tasks.now(keyOf(taskId))
       })
       : null
+  const reads = card !== null || (evaluator !== null && (follows || evaluator.enforces))
   const plan = {
     echo: echoOf(evaluation),
     card,
@@ -201,11 +206,7 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
     anyPage: route.extensionRoute !== null
   }
   const response = new AgentResponse(exchange, plan, (taskId, fields) => tasks.write(keyOf(taskId), fields))
-  span.upstreamStarted({
-    'http.request.method': request.method ?? 'GET',
-    'server.address': agent.upstream.hostname,
-    'url.path': route.upstreamPath
-  })
+  startUpstreamSpan(exchange, agent, route.upstreamPath, call)
   exchange.forwarding = forward(
     {
       dispatcher: agent.pools.main,
@@ -218,7 +219,7 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
         config: agent.config.upstream,
         trusted: options.trusted,
         trace: span.outgoing(),
-        negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, card !== null || evaluator?.enforces === true)
+        negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads)
       }),
       body: body.length === 0 ? null : body
     },
@@ -280,7 +281,7 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
   if (!exchange.enter(agent)) return
   const { request, span } = exchange
   span.name(exchange.label)
-  span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname })
+  startUpstreamSpan(exchange, agent, target, null)
   exchange.forwarding = forward(
     {
       dispatcher: agent.pools.main,

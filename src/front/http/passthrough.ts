@@ -21,6 +21,7 @@ import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import { routeTargetOf } from './route-target.js'
+import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
 
 export interface PassthroughOptions {
   readonly snapshot: () => Snapshot
@@ -112,13 +113,14 @@ export class Passthrough {
       exchange.reject(rejections.tooLarge(limits.body), 'rejected')
     })
     if (body !== null && length !== undefined) headers.push('content-length', length)
-    exchange.span.upstreamStarted({ 'http.request.method': request.method, 'server.address': agent.upstream.hostname })
+    const target = joinPath(agent.upstreamBase, path)
+    startUpstreamSpan(exchange, agent, target, null)
     exchange.forwarding = forward({
       dispatcher: agent.pools.main,
       gate: agent.pools.gate,
       total: agent.config.upstream.timeouts.total,
       method: request.method,
-      path: joinPath(agent.upstreamBase, path) + query,
+      path: target + query,
       headers,
       body
     }, new AgentResponse(exchange, PLAIN))

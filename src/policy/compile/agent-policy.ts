@@ -60,6 +60,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
 
   const modes = unquotedModes(options.otherCard === null ? [card.raw] : [card.raw, options.otherCard.raw])
   const report = reportTo(unusable)
+  const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
   const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
     const { uri, same, also, extension } = identity
     const activators = also.length === 0 ? same : [...same, ...also.map(one => one.uri)]
@@ -127,7 +128,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       policy.integrity !== 'verbatim' &&
       (responses === 'off' || isSilent(policy))
     ) { return }
-    const select: SelectContext = { uris: activators, policy: name, matcher: schema => compileMatcher(schema, context), modes }
+    const select: SelectContext = { uris: activators, policy: name, matcher: schema => compileMatcher(schema, context), modes, spell }
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)

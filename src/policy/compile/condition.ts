@@ -32,12 +32,14 @@ function compileBoth (when: ConditionConfig | undefined, unless: ConditionConfig
 function compileOne (condition: ConditionConfig, context: SelectContext): (subject: Subject) => boolean | null {
   const matches: Matcher | null = condition.match === undefined ? null : context.matcher(condition.match)
   const states = condition.taskState === undefined ? null : new Set<string>(condition.taskState)
+  const active = condition.active ?? null
   const matched = condition.requestMatched === undefined ? null : `${context.policy}/${condition.requestMatched}`
   return subject => {
     step(1 + (condition.listed === undefined ? 0 : context.uris.length * subject.listed.length / 100))
     if (condition.taskId !== undefined && condition.taskId !== subject.taskId) return false
     if (condition.contextId !== undefined && condition.contextId !== subject.contextId) return false
     if (condition.listed !== undefined && condition.listed !== context.uris.some(uri => subject.listed.includes(uri))) return false
+    if (active !== null && !subject.active.includes(context.spell(active))) return false
     if (matched !== null && !subject.matched.has(matched)) return false
     if (states !== null) {
       if (subject.taskState === null) return hasNoTask(subject) ? false : null

@@ -60,10 +60,7 @@ export interface Activity {
   readonly active: readonly string[]
   /** URIs that the gateway requests itself, including dependencies of active extensions. */
   readonly injected: readonly string[]
-  readonly unmet: readonly { readonly policy: CompiledPolicy, readonly missing: Dependency }[]
 }
-
-const NOTHING_UNMET: Activity['unmet'] = []
 
 const NO_URIS: readonly string[] = []
 
@@ -88,14 +85,14 @@ export function activityOf (
   const given = subject.message?.listed ?? NO_URIS
   const listed = given.length === 0 ? NO_URIS : policy.names.canonicalize(given).filter(uri => policy.declared.includes(uri))
   if (policy.idle !== null && requested.length === 0 && injected.length === 0) {
-    return { policies: policy.idle, listed: distinct(listed), evidenced: NO_URIS, active: NO_URIS, injected, unmet: NOTHING_UNMET }
+    return { policies: policy.idle, listed: distinct(listed), evidenced: NO_URIS, active: NO_URIS, injected }
   }
   if (policy.idle !== null) return plainActivity(policy, requested, injected, listed)
   const seen = policy.policies.map(one => ({ one, evidence: evidenceOf(one.activation.owned, subject), listed: isNamedIn(one, listed) }))
   const asked = [...requested, ...injected]
   const isActive = ({ one, evidence, listed: isListed }: (typeof seen)[number]): boolean => {
     const { signals } = one.activation
-    if ((signals === null || signals.has('header')) && isNamedIn(one, asked)) return true
+    if (isActivatedByHeader(one) && isNamedIn(one, asked)) return true
     return (
       signals !== null && (signals.has('always') || (signals.has('listed') && isListed) || (signals.has('evidence') && evidence !== null))
     )
@@ -104,8 +101,7 @@ export function activityOf (
     state.one.activation.requires.length === 0 || !isActive(state)
       ? []
       : state.one.activation.requires.filter(
-        needed =>
-          !needed.counting.some(uri => asked.includes(uri)) && !seen.some(other => other.one.uri === needed.uri && isActive(other))
+        needed => !isRequested(needed, asked) && !seen.some(other => other.one.uri === needed.uri && isActive(other))
       )
   // An added extension may have its own requirements. Each URI is added once.
   const added: string[] = []
@@ -131,9 +127,18 @@ export function activityOf (
     listed: distinct(listed),
     evidenced: policies.filter(one => one.evidence !== null).map(one => one.policy.uri),
     active: withSignalled(active, policies, signalled, asked, listed),
-    injected: added.length === 0 ? injected : [...injected, ...added],
-    unmet: seen.flatMap(state => unmet(state).map(missing => ({ policy: state.one, missing })))
+    injected: added.length === 0 ? injected : [...injected, ...added]
   }
+}
+
+/** True when a request for the extension activates it. */
+export function isActivatedByHeader ({ activation: { signals } }: CompiledPolicy): boolean {
+  return signals === null || signals.has('header')
+}
+
+/** True when a request for these URIs includes the dependency, or an extension that satisfies it. */
+export function isRequested ({ counting }: Dependency, requested: readonly string[]): boolean {
+  return counting.some(uri => requested.includes(uri))
 }
 
 /** Activity of plain policies: an extension is active exactly when it is requested. */
@@ -151,8 +156,7 @@ function plainActivity (
     listed: distinct(listed),
     evidenced: NO_URIS,
     active: policy.names.canonicalize(asked).filter(uri => policy.declared.includes(uri)),
-    injected,
-    unmet: NOTHING_UNMET
+    injected
   }
 }
 

@@ -5,15 +5,16 @@
 import type { RequestView } from '../../a2a/message/message.js'
 import { carriesMessage, inMessageScope } from '../../a2a/operations.js'
 import { taskStateOf } from '../../a2a/task-state.js'
-import type { Activity } from './activation.js'
 import { activityOf, INACTIVE, isEvaluated, stripInactive } from './activation.js'
-import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity } from '../compile/compiled.js'
+import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity, RequiredExtension } from '../compile/compiled.js'
 import { correlate } from '../task/correlate.js'
 import type { Decision, DecisionRequest } from './decision.js'
+import type { Demand } from './dependencies.js'
+import { recordDependencies } from './dependencies.js'
 import { Edits, UNCHANGED } from './edits.js'
 import { evaluate, step, unevaluated } from '../../jsonschema/evaluation.js'
 import { inject } from './inject.js'
-import { checkAddition } from './methods.js'
+import { checkAddition, demandExtension } from './methods.js'
 import { runRules } from '../rules.js'
 import { RequestSubject } from '../selectors/subject.js'
 import { checkTaskState } from '../task/state.js'
@@ -91,12 +92,17 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   if (verbatim !== null) for (const uri of toInject) addViolation(violations, notInjected(request, uri, verbatim, policy))
   const activity = activityOf(subject, requested, verbatim === null ? toInject : NO_URIS, policy, verbatim === null)
   const { listed, evidenced, active, injected } = activity
+  subject.active = active
   const edits = policy.edits ? new Edits(verbatim) : null
-  const missing = missingRequired(request, injected, policy, violations)
+  const required = missingRequired(request, injected, policy, violations)
+  const missing = required.length === 0 ? NO_URIS : required.map(one => one.uri)
   const outbound =
     verbatim === null ? outboundOf(request, injected, policy, violations) : outboundAsSent(request, verbatim, policy, violations)
-  if (activity.unmet.length > 0) dependencies(request, activity, policy, violations)
-  for (const one of added) checkAddition(one, request, activity.policies, missing, violations)
+  // Plain policies require no other extension.
+  const demands: Demand[] | null = policy.idle === null ? [...required] : null
+  for (const one of added) if (demandExtension(one, request, activity.policies, missing, violations)) demands?.push(one)
+  if (demands !== null) recordDependencies(request, activity, demands, { policy, mayAdd: verbatim === null }, violations)
+  for (const one of added) checkAddition(one, request, violations)
   const findings = { violations, edits, matched: policy.noted.size === 0 ? null : new Set<string>() }
   for (const one of activity.policies) {
     if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
@@ -146,6 +152,7 @@ function isOdd (uri: string): boolean {
 
 const NONE: readonly Violation[] = []
 const NO_URIS: readonly string[] = []
+const NONE_REQUIRED: readonly RequiredExtension[] = []
 const NO_ACTIVITY: readonly PolicyActivity[] = []
 const NOTHING_MATCHED: ReadonlySet<string> = new Set()
 const NOTHING_ADDED: readonly CompiledAddition[] = []
@@ -207,13 +214,13 @@ function missingRequired (
   injected: readonly string[],
   policy: AgentPolicy,
   violations: Violation[]
-): readonly string[] {
-  if (policy.required.length === 0) return NO_URIS
-  const missing: string[] = []
+): readonly RequiredExtension[] {
+  if (policy.required.length === 0) return NONE_REQUIRED
+  const missing: RequiredExtension[] = []
   for (const extension of policy.required) {
     if ((extension.scope ?? policy.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
     if (policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)) continue
-    missing.push(extension.uri)
+    missing.push(extension)
     violations.push(
       violation({
         mode: extension.mode,
@@ -222,26 +229,12 @@ function missingRequired (
         uri: extension.uri,
         rule: 'required',
         path: `header ${request.headerName}`,
-        message: `must name the required extension ${extension.uri}`
+        message: `must name the required extension ${extension.uri}`,
+        missing: extension.uri
       })
     )
   }
   return missing
-}
-
-function dependencies (request: DecisionRequest, activity: Activity, agent: AgentPolicy, violations: Violation[]): void {
-  for (const { policy, missing } of activity.unmet) {
-    if ((policy.activation.scope ?? agent.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
-    addViolation(violations, violation({
-      mode: policy.mode,
-      reason: 'EXTENSION_DEPENDENCY_MISSING',
-      extension: policy.name,
-      uri: policy.uri,
-      rule: 'requires',
-      path: `header ${request.headerName}`,
-      message: `must also name ${missing.uri}, which the extension ${policy.uri} requires`
-    }))
-  }
 }
 
 /** Violation for data of an inactive extension. Without the extension, no code that knows this data would check it. */

@@ -12,29 +12,38 @@ export function isOffered (need: MethodConfig['need'], declared: boolean): boole
   return declared || need === 'none'
 }
 
-export function checkAddition (
-  added: CompiledAddition,
-  { call, headerName }: DecisionRequest,
+/**
+ * Checks that the extension of an addition is active.
+ * @param missing required URIs whose absence is already recorded
+ * @returns true if a violation was found
+ */
+export function demandExtension (
+  { kind, policy, uri, mode, needsActive }: CompiledAddition,
+  { headerName }: DecisionRequest,
   activity: readonly PolicyActivity[],
   missing: readonly string[],
   violations: Violation[]
-): void {
+): boolean {
+  if (!needsActive || missing.includes(uri) || activity.some(one => one.policy.uri === uri && one.active)) return false
+  addViolation(
+    violations,
+    violation({
+      mode,
+      reason: 'EXTENSION_SUPPORT_REQUIRED',
+      extension: policy,
+      uri,
+      rule: kind,
+      path: `header ${headerName}`,
+      message: `must name the extension ${uri}, which the ${kind} belongs to`,
+      missing: uri
+    })
+  )
+  return true
+}
+
+/** Checks the params of a method, or the body of a route, against the schema of its policy. */
+export function checkAddition (added: CompiledAddition, { call }: DecisionRequest, violations: Violation[]): void {
   const { kind, policy, uri, mode } = added
-  const active = activity.some(one => one.policy.uri === uri && one.active)
-  if (added.needsActive && !active && !missing.includes(uri)) {
-    addViolation(
-      violations,
-      violation({
-        mode,
-        reason: 'EXTENSION_SUPPORT_REQUIRED',
-        extension: policy,
-        uri,
-        rule: kind,
-        path: `header ${headerName}`,
-        message: `must name the extension ${uri}, which the ${kind} belongs to`
-      })
-    )
-  }
   const found = added.schema?.find(NO_CAPTURES) ?? null
   if (found === null) return
   const { rule, place, value } =

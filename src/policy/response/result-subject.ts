@@ -6,6 +6,7 @@ import type { Operation } from '../../a2a/operations.js'
 import type { ResultView } from '../../a2a/message/result.js'
 import type { TaskState } from '../../a2a/task-state.js'
 import type { ContentPlace, MetadataPlace } from '../../config/model/model.js'
+import type { Decision } from '../request/decision.js'
 import type { Holder } from '../request/metadata.js'
 import { FieldsHolder } from '../request/metadata.js'
 import { partSteps } from '../selectors/part.js'
@@ -15,15 +16,17 @@ export class ResultSubject implements Subject {
   readonly result: ResultView
   readonly operation: Operation
   readonly matched: ReadonlySet<string>
+  readonly active: readonly string[]
   /** True for the first result of its response. */
   readonly first: boolean
   private shape: JsonObject | null = null
   private lists: readonly string[] | null = null
 
-  constructor (result: ResultView, operation: Operation, matched: ReadonlySet<string>, first: boolean) {
+  constructor (result: ResultView, operation: Operation, { matched, active }: Pick<Decision, 'matched' | 'active'>, first: boolean) {
     this.result = result
     this.operation = operation
     this.matched = matched
+    this.active = active
     this.first = first
   }
 

@@ -45,6 +45,8 @@ export interface SelectContext {
   readonly matcher: (schema: InlineSchema) => Matcher
   /** Media types, by their text, that the card writes without the quotes that they need (`unquotedModes`). Default: none. */
   readonly modes?: ReadonlyMap<string, MediaType>
+  /** Returns the card's spelling of any extension's URI. Complete only after all policies of the agent are compiled. */
+  readonly spell: (uri: string) => string
 }
 
 /** Place for selectors that do not report places. */

@@ -17,6 +17,8 @@ export interface Subject {
   readonly contextId: 'present' | 'absent'
   /** Extensions that the message lists. In a response: all extensions that its contents list. */
   readonly listed: readonly string[]
+  /** Extensions that are active in the request, as the card spells them. */
+  readonly active: readonly string[]
   /** State of the task; null when it is unknown. */
   readonly taskState: TaskState | null
   /** `policy/rule` of the request rules that found something and accepted it; empty for a request. */
@@ -36,6 +38,8 @@ export class RequestSubject implements Subject {
   readonly rawHeaders: readonly string[]
   readonly taskState: TaskState | null
   readonly matched: ReadonlySet<string> = NONE
+  /** Set once, before any rule runs: the activity follows from the data of the request. */
+  active: readonly string[] = NOTHING
   private envelope: JsonObject | null = null
 
   /** @param taskState the last known state of the task that the message names */

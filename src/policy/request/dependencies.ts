@@ -1,0 +1,67 @@
+/** Finds the extensions that a request must also activate because other extensions require them, transitively. */
+import { inMessageScope } from '../../a2a/operations.js'
+import type { AgentPolicy, CompiledPolicy, Dependency, RequiredExtension } from '../compile/compiled.js'
+import type { Activity } from './activation.js'
+import { isActivatedByHeader, isRequested } from './activation.js'
+import type { DecisionRequest } from './decision.js'
+import type { Violation } from '../violation.js'
+import { violation } from '../violation.js'
+
+/** An extension that the request must activate, but does not: the card requires it, or the called method belongs to it. */
+export type Demand = Pick<RequiredExtension, 'uri' | 'mode'>
+
+/**
+ * Records every missing dependency of the extensions that are active, or that the request is told to activate. A client that adds what one
+ * rejection names therefore gets no second rejection for a dependency.
+ * @param mayAdd true if the gateway itself requests the dependencies of policies with `onMissing: add`
+ */
+export function recordDependencies (
+  request: DecisionRequest,
+  activity: Activity,
+  demands: readonly Demand[],
+  { policy: agent, mayAdd }: { readonly policy: AgentPolicy; readonly mayAdd: boolean },
+  violations: Violation[]
+): void {
+  const { requested, call, headerName } = request
+  const asked = [...requested, ...activity.injected]
+  const done = new Set<CompiledPolicy>()
+  const wanted = new Set<string>()
+  const added = new Set<string>()
+  const found: { readonly policy: CompiledPolicy, readonly needed: Dependency, readonly enforced: boolean }[] = []
+  // A dependency that follows from an observed rule is only observed, so that everything that follows from enforced rules is found first.
+  for (const enforced of [true, false]) {
+    for (const one of demands) if (!enforced || one.mode === 'enforce') wanted.add(one.uri)
+    for (let before = -1; before < done.size;) {
+      before = done.size
+      for (const { policy, active } of activity.policies) {
+        const { requires, addsMissing, scope } = policy.activation
+        if (requires.length === 0 || done.has(policy) || (enforced && policy.mode !== 'enforce')) continue
+        if (!active && !(isActivatedByHeader(policy) && policy.same.some(uri => wanted.has(uri)))) continue
+        if ((scope ?? agent.enforceOn) === 'messages' && !inMessageScope(call.operation)) continue
+        done.add(policy)
+        for (const needed of requires) {
+          if (isRequested(needed, asked) || activity.policies.some(other => other.policy.uri === needed.uri && other.active)) continue
+          wanted.add(needed.uri)
+          if (addsMissing && mayAdd) added.add(needed.uri)
+          else found.push({ policy, needed, enforced })
+        }
+      }
+    }
+  }
+  for (const { policy, needed, enforced } of found) {
+    if (!added.has(needed.uri)) violations.push(missingDependency(policy, needed, enforced, headerName))
+  }
+}
+
+function missingDependency (policy: CompiledPolicy, needed: Dependency, enforced: boolean, headerName: string): Violation {
+  return violation({
+    mode: enforced ? 'enforce' : 'observe',
+    reason: 'EXTENSION_DEPENDENCY_MISSING',
+    extension: policy.name,
+    uri: policy.uri,
+    rule: 'requires',
+    path: `header ${headerName}`,
+    message: `must also name ${needed.uri}, which the extension ${policy.uri} requires`,
+    missing: needed.uri
+  })
+}
