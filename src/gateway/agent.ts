@@ -52,6 +52,8 @@ export function identityOf (options: AgentOptions): string {
 export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
 
 const KEPT_REJECTIONS = 5
+/** Largest number of versions that are logged. Clients may send any. */
+const KEPT_MINORS = 8
 
 /** Schemas that were compiled for cards before the cards are used. */
 interface Compiled {
@@ -80,6 +82,7 @@ export class Agent {
   private readonly options: AgentOptions
   private readonly source: CardKeeper
   private readonly rejections: PastRejection[] = []
+  private readonly minors = new Set<string>()
   /** Survives expiry, so that a card that comes back need not be compiled again. */
   private lastState: AgentState | null = null
   /** Findings that policies last reported about a card. */
@@ -220,6 +223,18 @@ export class Agent {
     const { state, problem } = this.source.status
     if (problem !== null) return problem
     return state === 'expired' ? 'its card has become too old' : 'its card has not been loaded yet'
+  }
+
+  /** Warns, once for each version, of requests for a minor version that the gateway does not know. */
+  sawMinor (version: string): void {
+    const { unknownMinor } = this.config.protocol
+    if (this.minors.has(version) || this.minors.size >= KEPT_MINORS) return
+    this.minors.add(version)
+    const what = unknownMinor === 'carry' ? 'the gateway carries them with the rules of 1.0' : 'the gateway rejects them'
+    this.options.log.warn(
+      { agent: this.name },
+      `agent ${this.name}: clients request A2A ${version}, which the gateway does not know; ${what} (protocol.unknownMinor)`
+    )
   }
 
   rejected (rejection: PastRejection): void {

@@ -34,6 +34,8 @@ export interface AgentState {
   readonly loaded: LoadedCards
   readonly router: Router
   readonly interfaces: readonly MappedInterface[]
+  /** What to do with requests for later minor versions of 1. */
+  readonly unknownMinor: 'carry' | 'reject'
   readonly policy: Readonly<Record<Version, AgentPolicy>>
   readonly served: Readonly<Record<Version, ServedCard>>
   /** The cards for callers without credentials under `card.public: minimal`; null otherwise. */
@@ -110,13 +112,21 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const additions = additionsOf(agent)
   const documents = loaded.byVersion
   const cards = amendedCards(loaded, additions)
-  const { mapped, conflicts } = mapInterfaces(distinct([...cards['1.0'].interfaces, ...cards['0.3'].interfaces]), scope)
+  const carries = (one: { readonly unknownMinor?: string }): boolean =>
+    agent.protocol.unknownMinor === 'carry' || one.unknownMinor === undefined
+  const listed = [...cards['1.0'].interfaces, ...cards['0.3'].interfaces]
+  const { mapped, conflicts } = mapInterfaces(distinct(listed.filter(carries)), scope)
+  conflicts.push(
+    ...listed
+      .filter(one => !carries(one))
+      .map(one => `${one.binding} ${one.unknownMinor ?? ''} ${one.url.origin}${one.url.pathname} is not served: protocol.unknownMinor is reject`)
+  )
   if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
   const routed = new Set(mapped.map(routeKey))
   const rewrite: CardRewrite = {
     scope,
     signature: agent.card.signature,
-    routed: one => routed.has(routeKey(one)),
+    routed: one => carries(one) && routed.has(routeKey(one)),
     additions
   }
   const cache = new SchemaCache({
@@ -141,6 +151,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     loaded,
     router,
     interfaces: mapped,
+    unknownMinor: agent.protocol.unknownMinor,
     policy,
     served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
     minimal: publicCard(agent.card) === 'minimal' ? { 0.3: serveMinimal('0.3'), '1.0': serveMinimal('1.0') } : null,

@@ -134,7 +134,7 @@ export function dryRunRequest (
   if (unread !== null) return { ...found, rejection: unread }
 
   const body = method === 'GET' ? EMPTY : (request.body ?? EMPTY)
-  const problem = versionProblem(route, asked)
+  const problem = versionProblem(route, asked, state)
   const call = callOf({ route, problem, query, bytes: body }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
   const evaluation = ruleOn(state, { route, call, head, record: taskId === null ? null : recall(taskId) }, tracer)

@@ -151,6 +151,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       schemas: {}
     },
     concurrency: { requests: 4, streams: 3 },
+    protocol: { unknownMinor: 'carry' },
     mode: 'observe',
     enforceOn: 'all',
     unlistedExtensions: 'strip',

@@ -61,6 +61,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       schemas: {}
     },
     concurrency: { requests: 1, streams: 1 },
+    protocol: { unknownMinor: 'carry' },
     mode: 'enforce',
     enforceOn: 'messages',
     unlistedExtensions: 'forward',

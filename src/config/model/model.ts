@@ -130,6 +130,8 @@ export interface AgentConfig {
   readonly card: CardConfig
   /** Largest number of calls in flight: of streaming operations (`streams`), and of all others (`requests`). */
   readonly concurrency: { readonly requests: number, readonly streams: number }
+  /** `unknownMinor`: treatment of minor versions of A2A 1 after 1.0, in cards and requests. */
+  readonly protocol: { readonly unknownMinor: 'carry' | 'reject' }
   readonly mode: Mode
   readonly enforceOn: 'messages' | 'all'
   readonly unlistedExtensions: 'forward' | 'strip' | 'reject'

@@ -218,6 +218,13 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     requests: count('Calls in flight, without streams.', 1024, 1, 1000000),
     streams: count('Calls of streaming operations in flight.', 1024, 1, 1000000)
   }),
+  protocol: section('Versions of the protocol.', {
+    unknownMinor: choice(
+      'Interfaces of the card, and requests, with a minor version of A2A 1 that the gateway does not know, such as 1.1: `carry` them with the rules of 1.0, or `reject` them.',
+      ['carry', 'reject'],
+      'carry'
+    )
+  }),
   mode: choice(
     '`enforce` rejects violations, `observe` only records them, `off` evaluates no rules.',
     ['enforce', 'observe', 'off'],

@@ -84,7 +84,8 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   if (route.operation !== null) exchange.label = route.operation
   if (route.extensionRoute !== null) exchange.addition = additionName(state.policy[route.version], null, route.extensionRoute)
   if (shed(exchange)) return
-  const problem = versionProblem(route, asked)
+  if (asked.minor !== undefined) agent.sawMinor(asked.minor)
+  const problem = versionProblem(route, asked, state)
   const { query } = routeTarget
   if (verb === 'GET') {
     return withoutBody(exchange, options, () => {

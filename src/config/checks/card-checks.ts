@@ -1,0 +1,56 @@
+/** Checks the credentials for an agent's card, and for whom the card is. */
+import { dotted, shown } from '../diagnostics.js'
+import type { Path, PathProblem } from '../diagnostics.js'
+import { fault, mapping } from '../yaml/values.js'
+import type { Mapping } from '../yaml/values.js'
+
+const EXAMPLE = 'such as "{env: CARD_TOKEN, prefix: \'Bearer \'}"'
+
+/** Checks `card.headers` and `card.public`. */
+export function cardHeaderProblems (card: Mapping, path: Path): PathProblem[] {
+  const headers = Object.entries(mapping(card.headers))
+  const seen = new Set<string>()
+  const problems = headers.flatMap(([name, source]) => {
+    const at: Path = [...path, 'headers', name]
+    const { file, env } = mapping(source)
+    const lower = name.toLowerCase()
+    const twice = seen.has(lower)
+    seen.add(lower)
+    return [
+      ...(file === undefined && env === undefined ? [fault(at, `${dotted(at)} needs file or env`, EXAMPLE)] : []),
+      ...(file !== undefined && env !== undefined ? [fault(at, `${dotted(at)} has both file and env`, 'keep one', 'key')] : []),
+      ...(OWN_HEADERS.has(lower) ? [fault(at, `${dotted(at)}: the gateway itself sets this header`, 'remove it', 'key')] : []),
+      ...(twice ? [fault(at, `${dotted([...path, 'headers'])} names ${shown(name)} twice`, 'names of headers have no case', 'key')] : [])
+    ]
+  })
+  if (headers.length > 0 && typeof card.file === 'string') {
+    problems.push(fault([...path, 'headers'], `${dotted([...path, 'headers'])} has no effect with card.file`, 'remove one of them', 'key'))
+  }
+  if (card.public === 'minimal' && card.signature === 'verbatim') {
+    problems.push(
+      fault(
+        [...path, 'public'],
+        `${dotted([...path, 'public'])}: minimal contradicts signature: verbatim, which serves the card unchanged`,
+        'write none or full'
+      )
+    )
+  }
+  return problems
+}
+
+/** Headers of the requests for cards that only the gateway may set. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'accept', 'accept-encoding', 'a2a-version', 'connection', 'content-length', 'content-type', 'expect', 'host', 'if-modified-since', 'if-none-match',
+  'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'via'
+])
+
+/** Finds credentials that the gateway would send without encryption. */
+export function plainCredentials (agent: Mapping, path: Path): PathProblem[] {
+  const card = mapping(agent.card)
+  const url = card.url ?? mapping(agent.upstream).url
+  if (Object.keys(mapping(card.headers)).length === 0 || typeof url !== 'string' || !URL.canParse(url)) return []
+  const { protocol, hostname } = new URL(url)
+  return protocol !== 'http:' || hostname === 'localhost' || /^(?:127\.|\[::1\]$)/.test(hostname)
+    ? []
+    : [fault([...path, 'card', 'headers'], `${dotted([...path, 'card', 'headers'])} sends credentials over http to ${hostname}`, 'use https', 'key')]
+}
