@@ -7,6 +7,7 @@ import { schemaText } from '../src/config/schema/schema.js'
 import { writeCatalogue } from './catalogue.js'
 import { catalogueGenerators } from './catalogue-pages.js'
 import { chartAlerts, chartSchema, prometheusRule } from './chart-schema.js'
+import { conformancePage } from './conformance-page.js'
 import { copyPage } from './console-page.js'
 import { configurationPage } from './configuration-page.js'
 import { dashboard } from './dashboard.js'
@@ -25,6 +26,7 @@ export const GENERATORS: readonly Generator[] = [
   { file: 'docs/configuration.md', render: configurationPage },
   { file: 'docs/policy-reference.md', render: policyPage },
   { file: 'docs/rejections.md', render: refusalsPage },
+  { file: 'docs/conformance.md', render: conformancePage },
   ...OBSERVABILITY_PAGES,
   { file: 'deploy/grafana/dashboards/a2a-gateway.json', render: dashboard },
   { file: 'bench/RESULTS.md', render: resultsPage },

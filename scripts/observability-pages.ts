@@ -110,7 +110,8 @@ Lines of the framework, from level \`warn\` on, may also have \`reqId\`, \`req\`
 
 ## Audit
 
-One line for each request, response or event that breaks a rule. \`telemetry.audit.enabled: false\` switches audit lines off.
+One line for each request, response or event that breaks a rule; with \`telemetry.audit.forwarded: true\`, also one for each forwarded call and each change of a task's state.
+\`telemetry.audit.enabled: false\` switches audit lines off.
 
 ${fields(AUDIT_FIELDS)}
 
@@ -140,9 +141,11 @@ ${Object.entries(SPAN_NAMES)
   .map(([name, of]) => row(name.includes(' ') ? name : code(name), of))
   .join('\n')}
 
-Each request has one span of kind SERVER, and a CLIENT span below it for the call to the agent. Spans have no events and no links. The status is \`ERROR\` on a SERVER
-span whose outcome is \`upstream_error\` or \`gateway_error\`, and on a CLIENT span without a response or with a status of 400 or more. Otherwise it is unset: a rejected
-request is not an error of the gateway.
+Each request has one span of kind SERVER, and a CLIENT span below it for the call to the agent. Spans have no events and no links.
+
+The status is \`ERROR\` on a SERVER span whose outcome is \`upstream_error\` or \`gateway_error\`, whose response is a JSON-RPC error, or whose HTTP status is 500 or more; and on
+a CLIENT span without a response, with a JSON-RPC error of the agent, or with a status of 400 or more. Otherwise it is unset. To tell errors of the gateway and the agent from
+rejected requests, use \`a2a_gateway.outcome\`. The CLIENT span ends with the head of the agent's response.
 
 ## Attributes
 

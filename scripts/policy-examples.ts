@@ -63,18 +63,19 @@ request:
     error: {class: conflict, message: the window of a running task cannot be changed}
   - id: orders
     select: {part: {data: true, mediaType: application/json;schema=*}}
+    required: false                           # a message without structured parts satisfies the rule
     schema: {fromCard: ["/schemas/{schema}"]}
     error: {undeclared: unsupportedContent}
   - id: client-is-named
     select: {header: acme-client}
-    count: {min: 1}
+    required: true                            # as count: {min: 1}
     verdict: warn
   - id: no-change-on-the-way
     select: {metadata: {key: $uri}}
     when: {taskState: [working]}              # the last substate state that the gateway saw; onUnknown decides about unknown tasks
     count: {max: 0}`,
   response: `
-request: [{id: window, select: {metadata: {key: $uri}}, schema: {type: object}}]
+request: [{id: window, select: {metadata: {key: $uri}}, required: false, schema: {type: object}}]
 response:
   - id: slots                                 # in every result that has a status or an artifact
     select: {metadata: {in: [status, artifact], key: $uri/slots}}

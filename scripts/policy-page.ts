@@ -17,6 +17,7 @@ extensions:
     request:
       - id: window
         select: {metadata: {key: $uri}}
+        required: true
         schema: {type: object, required: [from, to]}
 \`\`\`
 

@@ -21,6 +21,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
     'gateway and agent could read members differently, a member has another JSON type than A2A gives it, or tenants or versions contradict each other',
   METHOD_NOT_FOUND: 'the JSON-RPC method does not exist in the version',
   ROUTE_NOT_FOUND: "the path is neither an operation of the agent's card nor a route of a policy",
+  HOST_NOT_SERVED: 'the host of the request is not in `server.hosts`',
   METHOD_NOT_ALLOWED: 'the path exists with another HTTP method, which `Allow` names',
   REQUEST_TOO_LARGE: 'the body is larger than `limits.body`',
   REQUEST_TIMEOUT: 'the body did not arrive within `limits.requestTimeout`',

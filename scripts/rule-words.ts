@@ -118,9 +118,9 @@ function condition (begin: string, config: ConditionConfig | undefined, subject:
   return match === undefined ? ['', `${sentence}.`] : ['', `${sentence}:`, '', yamlBlock(match)]
 }
 
-function countWords ({ count }: Pick<RuleConfig, 'count'>): string | null {
-  if (count === undefined) return null
-  const { min, max } = count
+function countWords ({ count, required }: Pick<RuleConfig, 'count' | 'required'>): string | null {
+  if (count === undefined && required !== true) return null
+  const { min = required === true ? 1 : undefined, max } = count ?? {}
   if (max === 0) return 'There must be no such value.'
   if (min === max) return `There must be exactly ${min}.`
   const bounds = [...min === undefined ? [] : [`at least ${min}`], ...max === undefined ? [] : [`at most ${max}`]]

@@ -8,6 +8,8 @@ import type { Operation } from './operations.js'
 /** `members.ts` defines the types, and `named.ts` checks them; this set only serves lookups. */
 const REQUEST = new FieldSet({ id: ANY, taskId: ANY, name: ANY, parent: ANY, tenant: ANY })
 
+const CONTEXT = new FieldSet({ contextId: ANY })
+
 /**
  * Number of segments of an HTTP+JSON path after the task's id (spec 0.3.0 §3.5.6, 1.0.1 §5.3). The paths of other operations name no task.
  */
@@ -37,6 +39,22 @@ export function taskIdOf (call: Call, path: string | null): string | null {
   if (after === undefined) return null
   const fromPath = path === null ? null : taskIdOfPath(operation, path)
   return fromPath ?? (request === null ? null : idOfParams(call, request.object, after === 0))
+}
+
+/** The task and the context that a request or a response names. */
+export interface TaskNames { readonly taskId: string | null, readonly contextId: string | null }
+
+export const NO_NAMES: TaskNames = { taskId: null, contextId: null }
+
+/** Returns the task of `taskIdOf`, and the context of the message or of the tasks to list. */
+export function namesOf (call: Call, path: string | null): TaskNames {
+  const message = call.view?.message ?? null
+  const contextId = message !== null
+    ? idText(message.fields.get('contextId'))
+    : call.operation === 'ListTasks' && call.request !== null
+      ? idText(Fields.read(call.request.object, CONTEXT, '', []).get('contextId'))
+      : null
+  return { taskId: taskIdOf(call, path), contextId }
 }
 
 /** @param path percent-encoded, without query */

@@ -29,10 +29,10 @@ export class AdminListeners {
 }
 
 /** @returns the URL of the listener; localhost replaces a wildcard address, because not every client can connect to a wildcard address */
-export async function listen (app: FastifyInstance, at: HostPort): Promise<string> {
+export async function listen (app: FastifyInstance, at: HostPort, scheme: 'http' | 'https' = 'http'): Promise<string> {
   await app.listen({ host: at.host, port: at.port })
   const { port } = app.server.address() as AddressInfo
-  return urlOf({ host: at.host, port })
+  return urlOf({ host: at.host, port }, scheme)
 }
 
 export function urlOf (at: HostPort, scheme: 'http' | 'https' = 'http'): string {

@@ -160,12 +160,10 @@ async function cardsOf (
 
 async function knownAgent (agent: AgentConfig, config: Config, card: string | null): Promise<KnownAgent> {
   const cards = await cardsOf(agent, config.limits)
-  const { listen, publicUrl } = config.server
   try {
     const options: AgentStateOptions = {
       agent,
       maxExtensions: config.limits.extensions,
-      publicBase: (publicUrl ?? `http://${listen.host}:${listen.port}`) + agent.path,
       previous: null,
       secretOf: SECRET_HIDDEN
     }

@@ -58,7 +58,6 @@ async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
       const options: AgentStateOptions = {
         agent,
         maxExtensions: config.limits.extensions,
-        publicBase: '',
         previous: null,
         secretOf: SECRET_HIDDEN
       }

@@ -101,6 +101,7 @@ function skeleton ({ uri }: CardExtension, name: string): string[] {
     '    request:',
     '      - id: data-is-valid',
     '        select: {metadata: {key: "$uri"}}',
+    '        required: false    # true: requests without the value break the rule',
     '        schema: {type: object}'
   ]
 }

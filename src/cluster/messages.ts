@@ -46,7 +46,6 @@ export type ToWorker =
     readonly change: number
     readonly config: Config
     readonly cards: readonly Handout[]
-    readonly url: string
     readonly port: number
   }
   | { readonly kind: 'commit' | 'discard'; readonly change: number }

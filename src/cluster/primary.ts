@@ -14,6 +14,7 @@ import { local } from '../gateway/console.js'
 import type { PreparedChange } from '../gateway/agent-registry.js'
 import { AgentRegistry } from '../gateway/agent-registry.js'
 import { InFlight } from '../gateway/in-flight.js'
+import { publicAddressLine } from '../gateway/public-address.js'
 import { Reloads } from '../gateway/reload.js'
 import type { Gateway } from '../gateway/start.js'
 import { quietened } from '../gateway/runtime.js'
@@ -47,12 +48,12 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   const inFlight = new InFlight()
   const registry = new AgentRegistry(config, { metrics, log, inFlight, env, onCard: agent => { handOut(agent) } })
   const at: HostPort = { host: config.server.listen.host, port: await freePort(config.server.listen) }
-  const url = urlOf(at)
+  const url = urlOf(at, config.server.tls === null ? 'http' : 'https')
 
   /** The number of the configuration in force. */
   let change = 1
   const preparation = (number: number, wanted: Config, agents: readonly Agent[]): ToWorker & { readonly kind: 'prepare' } =>
-    ({ kind: 'prepare', change: number, config: wanted, cards: agents.map(handoutOf), url, port: at.port })
+    ({ kind: 'prepare', change: number, config: wanted, cards: agents.map(handoutOf), port: at.port })
   const workers: WorkerPool = new WorkerPool({
     size,
     log,
@@ -128,8 +129,9 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     if (workers.serving === 0 && !inFlight.draining) reasons.push('no worker serves')
     return { ready: reasons.length === 0, reasons }
   }
+  const main = { host: local(at.host), port: at.port, tls: config.server.tls !== null }
   const source = config.server.console.enabled
-    ? consoleOfWorkers({ workers, registry, totals, ready: () => ready('all'), agents, main: { host: local(at.host), port: at.port } })
+    ? consoleOfWorkers({ workers, registry, totals, ready: () => ready('all'), agents, main })
     : null
   const admin = new AdminListeners(config, {
     state: { live: () => !workers.hopeless, ready, agents },
@@ -139,13 +141,14 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   })
 
   try {
+    const { publicUrl } = config.server
     const { adminUrl, metricsUrl } = await admin.listen()
-    await registry.start(url)
+    await registry.start()
     await workers.start()
     log.info(
       {
         url,
-        publicUrl: config.server.publicUrl ?? url,
+        ...(publicUrl === null ? {} : { publicUrl }),
         admin: adminUrl,
         ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
         agents: config.agents.map(agent => agent.name),
@@ -154,6 +157,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
       },
       'listening'
     )
+    log.info({}, publicAddressLine(config, url))
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
       inFlight.draining = true

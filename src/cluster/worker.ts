@@ -128,12 +128,12 @@ class WorkerProcess {
     this.last = this.last.then(what).catch((error: unknown) => this.fault(error))
   }
 
-  private async prepare ({ change, config, cards, url, port }: ToWorker & { readonly kind: 'prepare' }): Promise<void> {
+  private async prepare ({ change, config, cards, port }: ToWorker & { readonly kind: 'prepare' }): Promise<void> {
     this.port = port
     await this.discard()
     try {
       const how = this.serving === null ? null : await this.serving.registry.prepareChange(config)
-      if (this.serving === null) await this.start(config, url)
+      if (this.serving === null) await this.start(config)
       this.prepared = { change, config, cards, how }
       this.send({ kind: 'prepared', change, problems: null })
     } catch (error) {
@@ -141,10 +141,10 @@ class WorkerProcess {
     }
   }
 
-  private async start (config: Config, url: string): Promise<void> {
+  private async start (config: Config): Promise<void> {
     const memory = (_config: StateStoreConfig): RemoteTasks => this.tasks
     const serving = await buildServing(config, { env: this.env, worker: this.id, keeper: this.cards.keeper, memory })
-    await serving.registry.start(url)
+    await serving.registry.start()
     this.serving = serving
   }
 
@@ -156,7 +156,8 @@ class WorkerProcess {
     serving.apply(serving.registry.config)
     this.cards.forgetAllBut(prepared.cards)
     if (serving.app.server.listening) return
-    await listen(serving.app, { host: prepared.config.server.listen.host, port: this.port })
+    const { listen: at, tls } = prepared.config.server
+    await listen(serving.app, { host: at.host, port: this.port }, tls === null ? 'http' : 'https')
     this.send({ kind: 'serving' })
   }
 

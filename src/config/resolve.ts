@@ -10,6 +10,7 @@ import type {
   Config,
   HostPort,
   Limits,
+  ListenerTlsConfig,
   PolicyConfig,
   ResolvedPolicy,
   ServerConfig,
@@ -23,7 +24,10 @@ import { items, mapping } from './yaml/values.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
-  readonly server: Texts<Omit<ServerConfig, 'metrics'>, 'listen' | 'admin' | 'drainTimeout'> & { readonly metrics: string | null }
+  readonly server: Texts<Omit<ServerConfig, 'metrics' | 'tls'>, 'listen' | 'admin' | 'drainTimeout'> & {
+    readonly metrics: string | null
+    readonly tls: { readonly [K in keyof ListenerTlsConfig]: K extends 'clientCertificate' ? ListenerTlsConfig[K] : string | null }
+  }
   readonly limits: Texts<
     Limits,
     'headers' | 'body' | 'response' | 'event' | 'card' | 'headersTimeout' | 'requestTimeout' | 'idleTimeout' | 'writeTimeout' | 'memory'
@@ -59,10 +63,12 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       metrics: file.server.metrics === null ? null : hostPort(file.server.metrics),
       adminHosts: file.server.adminHosts,
       publicUrl: file.server.publicUrl === null ? null : new URL(file.server.publicUrl).href.replace(/\/+$/, ''),
+      hosts: file.server.hosts,
       trustedProxies: file.server.trustedProxies,
       drainTimeout: duration(file.server.drainTimeout),
       workers: file.server.workers,
-      console: file.server.console
+      console: file.server.console,
+      tls: listenerTls(file.server.tls, baseDir)
     },
     limits: {
       ...file.limits,
@@ -91,6 +97,16 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     telemetry: file.telemetry
   }
   return freeze({ ...config, hash: digest(config).slice(0, 12) })
+}
+
+function listenerTls ({ cert, key, clientCa, clientCertificate }: ConfigFile['server']['tls'], baseDir: string): ListenerTlsConfig | null {
+  if (cert === null || key === null) return null
+  return {
+    cert: resolvePath(baseDir, cert),
+    key: resolvePath(baseDir, key),
+    clientCa: clientCa === null ? null : resolvePath(baseDir, clientCa),
+    clientCertificate
+  }
 }
 
 function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): AgentConfig {
@@ -175,7 +191,7 @@ function freeze<T> (value: T): T {
 
 /** Returns the absolute path of every file that the configuration names. The value may still be wrong. */
 export function namedFiles (value: unknown, baseDir: string): string[] {
-  const { agents, extensions } = mapping(value)
+  const { agents, extensions, server } = mapping(value)
   const overlays = items(agents).flatMap((agent) => items(mapping(agent).extensions)).flatMap((entry) => Object.values(mapping(entry)))
   const secrets = [...Object.values(mapping(extensions)), ...overlays]
     .flatMap(policy => items(mapping(policy).inject))
@@ -184,7 +200,8 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     const { ca, cert, key } = mapping(mapping(agent.upstream).tls)
     return [ca, cert, key, mapping(agent.card).file]
   })
-  return [...secrets, ...others]
+  const { cert, key, clientCa } = mapping(mapping(server).tls)
+  return [...secrets, ...others, cert, key, clientCa]
     .filter(file => typeof file === 'string')
     .filter(file => file !== '' && !file.includes('\0'))
     .map(file => resolvePath(baseDir, file))

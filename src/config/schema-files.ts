@@ -25,11 +25,13 @@ type Documents = Map<string, { readonly file: string, readonly schema: unknown }
 class ReadSet implements SchemaSet {
   readonly draft: SchemaSet['draft']
   readonly documents: SchemaSet['documents']
+  readonly published: boolean
   private readonly fingerprint: string
 
-  constructor (draft: SchemaSet['draft'], documents: Documents) {
+  constructor (draft: SchemaSet['draft'], documents: Documents, published: boolean) {
     this.draft = draft
     this.documents = documents
+    this.published = published
     this.fingerprint = createHash('sha256').update(JSON.stringify([draft, [...documents]])).digest('hex')
   }
 
@@ -77,7 +79,7 @@ export class SchemaFiles {
           )
         )
       }
-      this.sets.set(name, new ReadSet((draft ?? null) as SchemaSet['draft'], documents))
+      this.sets.set(name, new ReadSet((draft ?? null) as SchemaSet['draft'], documents, true))
     }
     return Object.fromEntries(this.sets)
   }
@@ -126,7 +128,7 @@ export class SchemaFiles {
       this.files.push(path)
       const read = readSchema(path, file)
       const ref = `schema-file:/${encodeURIComponent(file)}`
-      found = 'message' in read ? read : { ref, set: new ReadSet(null, new Map([[ref, { file, schema: read.schema }]])) }
+      found = 'message' in read ? read : { ref, set: new ReadSet(null, new Map([[ref, { file, schema: read.schema }]]), false) }
       this.single.set(file, found)
     }
     if (!('message' in found)) return found

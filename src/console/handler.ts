@@ -53,17 +53,18 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
       return (await source.described()).find(one => one.name === name) ?? null
     },
     card: query => {
-      const { state, config } = agent(query.get('name') ?? '')
+      const { state, config, publicBase } = agent(query.get('name') ?? '')
       const version = query.get('version') === '0.3' ? '0.3' : '1.0'
       if (state === null) return { version, same: false, origin: null, signature: config.card.signature, diff: null }
       const { byVersion, origin } = state.loaded
+      const served = state.served[version].at(publicBase ?? config.path)
       return {
         version,
         same: byVersion['0.3'] === byVersion['1.0'],
         origin,
         signature: config.card.signature,
-        etag: state.served[version].etag,
-        diff: diffOf(byVersion[version].card.raw, JSON.parse(state.served[version].bytes.toString()))
+        ...(publicBase === null ? {} : { etag: served.etag }),
+        diff: diffOf(byVersion[version].card.raw, JSON.parse(served.bytes.toString()))
       }
     },
     policy: query => {

@@ -15,8 +15,8 @@ export interface ConsoleAgent {
   readonly config: AgentConfig
   /** Null without a usable card. */
   readonly state: AgentState | null
-  /** Base URL for clients, without trailing slash. */
-  readonly publicBase: string
+  /** Base URL for clients, without trailing slash. Null: it follows the Host of each request. */
+  readonly publicBase: string | null
 }
 
 /** Description of an agent, as in `/agents`. */
@@ -37,6 +37,8 @@ export interface ConsoleSource {
   /** @param cursor position after the last read; empty returns all kept decisions */
   decisions (cursor: Cursor): Promise<Pick<DecisionPage, 'missed' | 'entries'> & { readonly cursor: Cursor }>
   series (): Promise<SeriesPage>
-  /** Address where this machine reaches the gateway over plain HTTP. Null when there is none. */
-  main (): HostPort | null
+  /** Address where this machine reaches the gateway over HTTP/1.1. Null when there is none. */
+  main (): MainAddress | null
 }
+
+export interface MainAddress extends HostPort { readonly tls: boolean }

@@ -1,10 +1,10 @@
 /** Sends one call to an agent through the gateway's own main listener, as a client would, and reports the gateway's decision. */
 import { request } from 'node:http'
+import { request as tlsRequest } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HostPort } from '../config/model/model.js'
 import type { DecisionEntry } from './entry.js'
-import type { ConsoleAgent, ConsoleSource } from './source.js'
+import type { ConsoleAgent, ConsoleSource, MainAddress } from './source.js'
 
 /** The call that the page requests. */
 export interface TryRequest {
@@ -105,7 +105,7 @@ export async function tryCall (source: ConsoleSource, wanted: TryRequest): Promi
   const main = source.main()
   if (main === null) return 'calls cannot be sent from here: the application does not listen on plain HTTP'
   const sent: [string, string][] = [
-    ['Host', agent.config.host ?? `${main.host.includes(':') ? `[${main.host}]` : main.host}:${main.port}`],
+    ['Host', agent.config.host ?? source.config().server.hosts[0] ?? `${main.host.includes(':') ? `[${main.host}]` : main.host}:${main.port}`],
     ['Content-Type', 'application/json'],
     ['Accept', wanted.operation === 'stream' ? 'text/event-stream' : 'application/json'],
     ...(wanted.version === '1.0' ? [['A2A-Version', '1.0'] as [string, string]] : []),
@@ -132,7 +132,7 @@ function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation 
 }
 
 function send (
-  main: HostPort,
+  main: MainAddress,
   path: string,
   headers: readonly (readonly [string, string])[],
   body: string
@@ -141,14 +141,16 @@ function send (
     const startedAt = performance.now()
     let port = 0
     let response: TryResponse | null = null
-    const outgoing = request({
+    const outgoing = (main.tls ? tlsRequest : request)({
       host: main.host,
       port: main.port,
       path,
       method: 'POST',
       headers: headers.flat(),
       agent: false,
-      timeout: TIME
+      timeout: TIME,
+      // The gateway calls its own listener, whose certificate names public hosts and not this address.
+      rejectUnauthorized: false
     })
     const timer = setTimeout(() => {
       outgoing.destroy(new Error(`the response was not complete after ${TIME / 1_000} s`))

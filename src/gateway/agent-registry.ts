@@ -9,6 +9,7 @@ import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { TrustedProxies } from '../wire/forwarded.js'
+import { servedHosts } from './public-address.js'
 import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
 import type { Changes } from './changes.js'
@@ -19,6 +20,8 @@ import type { InFlight } from './in-flight.js'
 export interface Snapshot {
   readonly limits: Config['limits']
   readonly trusted: TrustedProxies
+  /** Host names that the gateway serves, in lower case and without port. Null: all. */
+  readonly hosts: ReadonlySet<string> | null
   readonly agents: Agents<Agent>
 }
 
@@ -48,8 +51,6 @@ export class AgentRegistry {
   snapshot: Snapshot
   config: Config
   private readonly options: AgentRegistryOptions
-  /** URL where the gateway listens. It is the public URL, unless the configuration names one. */
-  private url = ''
   /** Agents that are no longer in force, and still have exchanges in flight. */
   private readonly retired = new Set<Agent>()
 
@@ -60,20 +61,11 @@ export class AgentRegistry {
   }
 
   /** @throws Error with a readable message when the start fails, for example because of an unusable TLS file */
-  async start (url: string): Promise<void> {
-    this.url = url
+  async start (): Promise<void> {
     const agents = this.prepare(this.config)
     this.snapshot = snapshotOf(this.config, agents)
     this.updateMetrics()
     await firstCards(agents)
-  }
-
-  /** Changes the URL where the gateway listens. No configuration may be prepared until then. @throws Error as `prepareChange` */
-  async relocate (url: string): Promise<void> {
-    if (url === this.url) return
-    this.url = url
-    const change = await this.prepareChange(this.config)
-    change.commit()
   }
 
   /**
@@ -126,7 +118,6 @@ export class AgentRegistry {
   /** Returns one agent per entry: the current agent if nothing about it has changed, otherwise a new agent. */
   private prepare (config: Config): Agent[] {
     const { metrics, log, env, onCard, keeper } = this.options
-    const publicUrl = config.server.publicUrl ?? this.url
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     // All files are read before any agent is created, because any file may be unusable.
     const entries = config.agents.map(entry => ({
@@ -134,7 +125,7 @@ export class AgentRegistry {
       limits: config.limits,
       metrics,
       log,
-      publicUrl,
+      publicUrl: config.server.publicUrl,
       tls: tlsFilesOf(entry),
       secrets: readSecrets(entry.policies, env),
       onCard,
@@ -179,7 +170,12 @@ export class AgentRegistry {
 }
 
 function snapshotOf (config: Config, agents: readonly Agent[]): Snapshot {
-  return { limits: config.limits, trusted: new TrustedProxies(config.server.trustedProxies), agents: new Agents(agents) }
+  return {
+    limits: config.limits,
+    trusted: new TrustedProxies(config.server.trustedProxies),
+    hosts: servedHosts(config),
+    agents: new Agents(agents)
+  }
 }
 
 function tlsFilesOf (agent: AgentConfig): TlsFiles {

@@ -1,6 +1,7 @@
 /** One configured agent while the gateway runs: its connections, its card and the state built from the card. */
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
 import type { Router } from '../a2a/route.js'
+import type { Version } from '../a2a/versions.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
 import { buildAgentState, CardRejected, COMPILED_HERE, schemasToCompile } from '../pipeline/agent-snapshot.js'
 import { digest } from '../config/digest.js'
@@ -26,8 +27,8 @@ export interface AgentOptions {
   readonly limits: Config['limits']
   readonly metrics: Metrics
   readonly log: Log
-  /** The gateway's public URL, known once it listens. */
-  readonly publicUrl: string
+  /** `server.publicUrl`. */
+  readonly publicUrl: string | null
   /** Contents of the files of `upstream.tls`. */
   readonly tls: TlsFiles
   /** Secrets that the agent's policies inject. */
@@ -66,7 +67,8 @@ export class Agent {
   readonly upstream: URL
   /** Path of `upstream.url` without trailing slash. */
   readonly upstreamBase: string
-  readonly publicBase: string
+  /** The gateway's public URL with the agent's path, without trailing slash. Null: it follows the Host of each request. */
+  readonly publicBase: string | null
   readonly identity: string
   /** Calls of the agent in flight. */
   concurrency = new ConcurrencyLimit()
@@ -91,7 +93,7 @@ export class Agent {
     this.pools = new AgentPools(config.upstream, options.tls)
     this.upstream = new URL(config.upstream.url)
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
-    this.publicBase = options.publicUrl + config.path
+    this.publicBase = options.publicUrl === null ? null : options.publicUrl + config.path
     this.identity = identityOf(options)
     const sourceOptions: CardSourceOptions = {
       agent: config.name,
@@ -207,7 +209,7 @@ export class Agent {
 
   private stateOptions (previous: AgentState | null): AgentStateOptions {
     const { config, limits, secrets } = this.options
-    return { agent: config, maxExtensions: limits.extensions, publicBase: this.publicBase, previous, secretOf: secrets.of }
+    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of }
   }
 
   /**
@@ -269,12 +271,12 @@ export class Agent {
 
   /** Description for `/agents`. */
   describe (): object {
-    const { config } = this
+    const { config, publicBase } = this
     const status = this.source.status
     const state = this.state
     return {
       name: config.name,
-      url: this.publicBase === '' ? '/' : this.publicBase,
+      url: publicBase ?? (config.path === '' ? '/' : config.path),
       host: config.host,
       upstream: this.upstream.origin + this.upstream.pathname,
       mode: config.mode,
@@ -284,7 +286,7 @@ export class Agent {
         state: status.state,
         origin: status.origin,
         ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
-        etag: state === null ? null : { 0.3: state.served['0.3'].etag, '1.0': state.served['1.0'].etag },
+        etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),
         problem: status.problem,
         changes: state?.changes ?? [],
         warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
@@ -310,6 +312,10 @@ export class Agent {
 
 function writtenIn ({ cache }: AgentState, written: WrittenSchemas): WrittenSchemas {
   return written.size === 0 ? NOTHING_WRITTEN : new Map([...written].filter(([key]) => cache.has(key)))
+}
+
+function etagsOf ({ served }: AgentState, publicBase: string): Readonly<Record<Version, string>> {
+  return { 0.3: served['0.3'].at(publicBase).etag, '1.0': served['1.0'].at(publicBase).etag }
 }
 
 function sameSource (a: AgentConfig, b: AgentConfig): boolean {

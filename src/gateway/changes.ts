@@ -26,9 +26,20 @@ export type ReloadReport =
 export function inEffect (before: Config, after: Config): Config {
   const { listen, admin, metrics, adminHosts, drainTimeout, workers, console } = before.server
   const { telemetry } = before
+  const [tls, wanted] = [before.server.tls, after.server.tls]
   return {
     ...after,
-    server: { ...after.server, listen, admin, metrics, adminHosts, drainTimeout, workers, console },
+    server: {
+      ...after.server,
+      listen,
+      admin,
+      metrics,
+      adminHosts,
+      drainTimeout,
+      workers,
+      console,
+      tls: tls === null || wanted === null ? tls : { ...wanted, clientCertificate: tls.clientCertificate }
+    },
     telemetry: { ...telemetry, logs: { ...telemetry.logs, level: after.telemetry.logs.level } }
   }
 }
@@ -91,7 +102,7 @@ function shortened (list: readonly string[]): string {
 
 function differences (a: Config, b: Config): string[] {
   const pairs: [string, unknown, unknown][] = [
-    ...(['listen', 'admin', 'metrics', 'adminHosts', 'publicUrl', 'trustedProxies', 'drainTimeout', 'workers', 'console'] as const).map(
+    ...(['listen', 'admin', 'metrics', 'adminHosts', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls'] as const).map(
       (key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]
     ),
     ...(Object.keys(a.limits) as (keyof Config['limits'])[]).map((key): [string, unknown, unknown] => [

@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { dotted } from '../config/diagnostics.js'
-import type { PathProblem } from '../config/diagnostics.js'
+import type { Path, PathProblem } from '../config/diagnostics.js'
 import { defaultConfig, loadConfig } from '../config/load.js'
 import type { Check, LoadResult, Overrides } from '../config/load.js'
 import { fault, items, mapping } from '../config/yaml/values.js'
@@ -27,7 +27,7 @@ export function readConfiguration (options: {
   return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, secrets, checks: CHECKS })
 }
 
-export const CHECKS: readonly Check[] = [unusableSchemas, unusableCertificates]
+export const CHECKS: readonly Check[] = [unusableSchemas, unusableUpstreamTls, unusableListenerTls]
 
 /** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */
 function unusableSchemas (value: unknown): PathProblem[] {
@@ -43,26 +43,44 @@ function unusableSchemas (value: unknown): PathProblem[] {
     ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
     ...overlays
   ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
-  return [...written, ...added].map(({ path, pointer, message }) => {
-    return fault([...path, ...parsePointer(pointer)], `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`)
+  return [...written, ...added].map(({ path, pointer, message, hint }) =>
+    fault(
+      [...path, ...parsePointer(pointer)],
+      `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,
+      hint,
+      hint === undefined ? 'value' : 'key'
+    )
+  )
+}
+
+function unusableUpstreamTls (value: unknown, baseDir: string): PathProblem[] {
+  return items(mapping(value).agents).flatMap((agent, index) => {
+    const { ca, cert, key } = mapping(mapping(mapping(agent).upstream).tls)
+    return unusable({ ca, cert, key }, baseDir, setting => ['agents', index, 'upstream', 'tls', setting])
   })
 }
 
-function unusableCertificates (value: unknown, baseDir: string): PathProblem[] {
-  return items(mapping(value).agents).flatMap((agent, index) => {
-    const tls = mapping(mapping(mapping(agent).upstream).tls)
-    const file = (name: unknown): string | null =>
-      typeof name === 'string' && name !== '' && !name.includes('\0') ? resolve(baseDir, name) : null
-    try {
-      readTlsFiles({ ca: file(tls.ca), cert: file(tls.cert), key: file(tls.key), serverName: null })
-      return []
-    } catch (error) {
-      // Another check has already reported a file that cannot be read.
-      if (!(error instanceof TlsFileError) || error.unreadable) return []
-      const place = ['agents', index, 'upstream', 'tls', error.setting]
-      return [fault(place, `${dotted(place)} cannot be used: ${error.message}`, HINTS[error.setting])]
-    }
-  })
+function unusableListenerTls (value: unknown, baseDir: string): PathProblem[] {
+  const { clientCa, cert, key } = mapping(mapping(mapping(value).server).tls)
+  return unusable({ ca: clientCa, cert, key }, baseDir, setting => ['server', 'tls', setting === 'ca' ? 'clientCa' : setting])
+}
+
+function unusable (
+  files: Readonly<Record<TlsFileError['setting'], unknown>>,
+  baseDir: string,
+  placeOf: (setting: TlsFileError['setting']) => Path
+): PathProblem[] {
+  const file = (name: unknown): string | null =>
+    typeof name === 'string' && name !== '' && !name.includes('\0') ? resolve(baseDir, name) : null
+  try {
+    readTlsFiles({ ca: file(files.ca), cert: file(files.cert), key: file(files.key) })
+    return []
+  } catch (error) {
+    // Another check has already reported a file that cannot be read.
+    if (!(error instanceof TlsFileError) || error.unreadable) return []
+    const place = placeOf(error.setting)
+    return [fault(place, `${dotted(place)} cannot be used: ${error.message}`, HINTS[error.setting])]
+  }
 }
 
 const HINTS: Readonly<Record<TlsFileError['setting'], string>> = {

@@ -13,7 +13,7 @@ interface Seen {
   readonly state: AdminState
   readonly registry: AgentRegistry
   readonly metrics: Pick<Metrics, 'snapshot'>
-  readonly main: () => HostPort | null
+  readonly main: ConsoleSource['main']
 }
 
 /** Id of the single process, among the processes that decisions come from. */

@@ -51,5 +51,7 @@ export class FollowedConfiguration {
 /** Returns the files that a running gateway has read. Card files are missing, because the gateway re-reads them itself. */
 function filesRead (config: Config): string[] {
   const tls = config.agents.flatMap(({ upstream }) => [upstream.tls.ca, upstream.tls.cert, upstream.tls.key]).filter(name => name !== null)
-  return [...tls, ...secretFiles(config.agents.flatMap(({ policies }) => policies))]
+  const { tls: own } = config.server
+  const listener = own === null ? [] : [own.cert, own.key, own.clientCa].filter(name => name !== null)
+  return [...tls, ...listener, ...secretFiles(config.agents.flatMap(({ policies }) => policies))]
 }

@@ -1,25 +1,16 @@
 /** Reports the decision about a request to span, metrics and audit. Reports URIs and paths only, never data. */
 import type { Call } from '../a2a/message/call.js'
+import type { ResultView } from '../a2a/message/result.js'
 import type { Decision } from '../policy/request/decision.js'
 import type { Violation } from '../policy/violation.js'
 import type { AuditEntry } from '../telemetry/audit.js'
+import type { Outcome } from '../telemetry/metrics/metrics.js'
+import type { SpanAttribute } from '../telemetry/traces/span-attributes.js'
 import type { Exchange } from '../front/http/exchange.js'
+import type { Agent } from './agent.js'
 
 export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
-  const { span } = exchange
-  span.name(call.operation)
-  span.set('a2a.method.name', call.operation)
-  span.set('a2a_gateway.agent', exchange.agentName)
-  if (exchange.binding === 'JSONRPC') {
-    span.set('rpc.system', 'jsonrpc')
-    if (call.idValue !== null) span.set('jsonrpc.request.id', String(call.idValue))
-  }
-  if (requested.length > 0) span.set('a2a.extension.requested', requested as string[])
-  if (requested.length > 0 || decision.active.length > 0) span.set('a2a.extension.active', decision.active as string[])
-  if (decision.injected.length > 0) span.set('a2a.extension.injected', decision.injected as string[])
-  if (decision.missing.length > 0) span.set('a2a.extension.missing', decision.missing as string[])
-  if (decision.rejection === null) span.set('a2a_gateway.decision', decision.violations.length === 0 ? 'forward' : 'observe')
-  if (decision.rejection === null && decision.edited.length > 0) span.set('a2a_gateway.edited', decision.edited as string[])
+  if (exchange.span.recording) describe(exchange, call, requested, decision)
   // A decision without violations, for example one that only injects, is the normal case. The span records it; an audit line per call would
   // hide the other lines.
   if (decision.violations.length === 0) return
@@ -35,6 +26,57 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
       decision.violations
     )
   )
+}
+
+/** Sets the attributes of the request on its span. */
+function describe (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
+  const { span } = exchange
+  span.name(call.operation)
+  span.set('a2a.method.name', call.operation)
+  span.set('a2a_gateway.agent', exchange.agentName)
+  const { taskId, contextId } = exchange.task
+  if (taskId !== null) span.set('a2a.task.id', taskId)
+  if (contextId !== null) span.set('a2a.context.id', contextId)
+  if (exchange.binding === 'JSONRPC') {
+    for (const [name, value] of Object.entries(rpcAttributes(call))) span.set(name as SpanAttribute, value)
+    if (call.idValue !== null) span.set('jsonrpc.request.id', String(call.idValue))
+  }
+  if (requested.length > 0) span.set('a2a.extension.requested', requested as string[])
+  if (requested.length > 0 || decision.active.length > 0) span.set('a2a.extension.active', decision.active as string[])
+  if (decision.injected.length > 0) span.set('a2a.extension.injected', decision.injected as string[])
+  if (decision.missing.length > 0) span.set('a2a.extension.missing', decision.missing as string[])
+  if (decision.rejection === null) span.set('a2a_gateway.decision', decision.violations.length === 0 ? 'forward' : 'observe')
+  if (decision.rejection === null && decision.edited.length > 0) span.set('a2a_gateway.edited', decision.edited as string[])
+}
+
+/**
+ * Opens the span of the call to the agent.
+ * @param path at the agent, with or without query
+ * @param call null when the gateway did not read the request
+ */
+export function startUpstreamSpan (exchange: Exchange, { upstream }: Pick<Agent, 'upstream'>, path: string, call: Call | null): void {
+  const { request, span } = exchange
+  if (!span.recording) return
+  const scheme = upstream.protocol.slice(0, -1)
+  const query = path.indexOf('?')
+  span.upstreamStarted({
+    'http.request.method': request.method ?? 'GET',
+    'server.address': upstream.hostname,
+    'server.port': upstream.port === '' ? (scheme === 'https' ? 443 : 80) : Number(upstream.port),
+    'url.scheme': scheme,
+    'url.path': query < 0 ? path : path.slice(0, query),
+    ...(call === null || exchange.binding !== 'JSONRPC' ? {} : rpcAttributes(call))
+  })
+}
+
+/** Attributes of a JSON-RPC call on both of its spans. */
+function rpcAttributes (call: Call): Readonly<Partial<Record<SpanAttribute, string>>> {
+  return {
+    'rpc.system.name': 'jsonrpc',
+    'jsonrpc.protocol.version': '2.0',
+    // Any other method is text that a client made up.
+    ...(call.method === null ? {} : { 'rpc.method': call.operation === 'Other' ? '_OTHER' : call.method })
+  }
 }
 
 export function countViolations (exchange: Exchange, phase: 'request' | 'response', violations: readonly Violation[]): void {
@@ -59,12 +101,7 @@ export function auditEntry (
 ): AuditEntry {
   const deciding = violations.find(found => found.mode === 'enforce') ?? (violations[0] as Violation)
   return {
-    phase,
-    agent: exchange.agentName,
-    operation: exchange.label,
-    binding: exchange.binding,
-    version: exchange.version,
-    decision,
+    ...plainEntry(exchange, phase, decision),
     reason: deciding.customReason ?? deciding.reason,
     extension: deciding.extension,
     rule: deciding.rule,
@@ -76,8 +113,56 @@ export function auditEntry (
       path: found.path,
       message: found.message
     })),
+    ...namesIn(exchange)
+  }
+}
+
+/** The audit line of a call that went to the agent. */
+export function callEntry (exchange: Exchange, outcome: Outcome, extensions: readonly string[]): AuditEntry {
+  return {
+    ...plainEntry(exchange, 'call', 'forwarded'),
+    outcome,
+    status: exchange.response.statusCode,
+    ...(extensions.length === 0 ? {} : { extensions }),
+    ...namesIn(exchange)
+  }
+}
+
+/** The audit line of a task that changed its state. */
+export function taskEntry (exchange: Exchange, { taskId, contextId, state }: ResultView, before: string | null): AuditEntry {
+  return {
+    ...plainEntry(exchange, 'task', 'changed'),
+    task_state: state ?? '',
+    previous_state: before,
+    task_id: taskId,
+    context_id: contextId
+  }
+}
+
+function plainEntry (
+  exchange: Exchange,
+  phase: AuditEntry['phase'],
+  decision: AuditEntry['decision']
+): Omit<AuditEntry, 'task_id' | 'context_id'> {
+  return {
+    phase,
+    agent: exchange.agentName,
+    operation: exchange.label,
+    binding: exchange.binding,
+    version: exchange.version,
+    decision,
+    reason: null,
+    extension: null,
+    rule: null,
+    edited: [],
+    violations: [],
     trace_id: exchange.span.traceId,
     client: exchange.request.socket.remoteAddress ?? null,
     request_id: exchange.id
   }
+}
+
+function namesIn (exchange: Exchange): Pick<AuditEntry, 'task_id' | 'context_id'> {
+  const { taskId, contextId } = exchange.task
+  return { task_id: taskId, context_id: contextId }
 }

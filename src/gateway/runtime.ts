@@ -72,6 +72,8 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   const inFlight = new InFlight()
   const audit = createAudit({
     enabled: config.telemetry.audit.enabled,
+    forwarded: config.telemetry.audit.forwarded,
+    observedLines: config.telemetry.audit.observedLines,
     stream: options.audit ?? process.stdout,
     onLost: () => {
       metrics.vitals.auditLineLost()
@@ -102,6 +104,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     await registry.close()
     await tasks.close()
     await tracing.shutdown()
+    audit.close()
     metrics.close()
   }
   return { registry, services, console: recorded, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, apply, close }

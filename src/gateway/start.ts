@@ -7,13 +7,16 @@ import { AdminListeners, listen } from '../admin/listeners.js'
 import type { Config } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import { buildApp } from '../front/http/app.js'
+import { ListenerCertificate } from '../front/http/listener-tls.js'
 import { ListenerLimits } from '../front/http/listener.js'
+import type { MainAddress } from '../console/source.js'
 import { aboutGateway } from './about.js'
 import type { Agent } from './agent.js'
 import type { AgentRegistry } from './agent-registry.js'
 import type { ReloadReport } from './changes.js'
 import { consoleSource, dialled } from './console.js'
 import type { InFlight } from './in-flight.js'
+import { publicAddressLine } from './public-address.js'
 import { Reloads } from './reload.js'
 import type { Runtime, RuntimeOptions, StartOptions } from './runtime.js'
 import { buildRuntime } from './runtime.js'
@@ -47,10 +50,13 @@ export interface Serving extends Runtime {
 export async function buildServing (config: Config, options: RuntimeOptions): Promise<Serving> {
   const runtime = await buildRuntime(config, options)
   const { registry, services } = runtime
-  const app = await buildApp({ services, snapshot: () => registry.snapshot })
+  const app = await buildApp({ services, snapshot: () => registry.snapshot }, config.server.tls)
   const listener = new ListenerLimits(app.server, config.limits)
+  const certificate = new ListenerCertificate(app.server, services.log)
+  certificate.use(config.server.tls)
   const apply = (config: Config): void => {
     listener.set(config.limits)
+    certificate.use(config.server.tls)
     runtime.apply(config)
   }
   return { ...runtime, app, apply, drain: timeout => drain(app, services.inFlight, timeout) }
@@ -62,21 +68,22 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const { app, registry, apply, services: { metrics, log, inFlight } } = serving
   metrics.configInfo(config.hash)
   const state = stateOf(registry, inFlight)
+  const main = (): MainAddress => ({ ...dialled(app, config.server.listen), tls: config.server.tls !== null })
   const source =
     serving.console === null
       ? null
-      : consoleSource(serving.console, { state, registry, metrics, main: () => dialled(app, config.server.listen) })
+      : consoleSource(serving.console, { state, registry, metrics, main })
   const admin = new AdminListeners(config, { state, metrics, log: serving.frameworkLog, console: source })
 
   try {
-    const url = await listen(app, config.server.listen)
-    const publicUrl = config.server.publicUrl ?? url
+    const url = await listen(app, config.server.listen, config.server.tls === null ? 'http' : 'https')
+    const { publicUrl } = config.server
     const { adminUrl, metricsUrl } = await admin.listen()
-    await registry.start(url)
+    await registry.start()
     log.info(
       {
         url,
-        publicUrl,
+        ...(publicUrl === null ? {} : { publicUrl }),
         admin: adminUrl,
         ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
         agents: config.agents.map(agent => agent.name),
@@ -84,6 +91,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       },
       'listening'
     )
+    log.info({}, publicAddressLine(config, url))
     const reloads = new Reloads({ registry, metrics, log, apply })
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {

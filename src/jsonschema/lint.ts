@@ -59,7 +59,7 @@ const META_SCHEMAS = [
 ]
 
 /** Meaning of a value. It depends on the path to the value, because a property may have the name `pattern` or `$ref`. */
-type Role = 'schema' | 'schemas' | 'map' | 'patterns' | 'constant' | 'other'
+export type Role = 'schema' | 'schemas' | 'map' | 'patterns' | 'constant' | 'other'
 
 interface Walk {
   readonly patterns: Patterns
@@ -179,7 +179,8 @@ function visit (value: unknown, role: Role, { pointer, base, depth }: SchemaPlac
   }
 }
 
-function roleOf (key: string, child: unknown): Role {
+/** Meaning of the value of a keyword. */
+export function roleOf (key: string, child: unknown): Role {
   if (MANY.has(key) && Array.isArray(child)) return 'schemas'
   if (ONE.has(key)) return 'schema'
   if (key === 'patternProperties') return 'patterns'

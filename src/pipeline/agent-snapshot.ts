@@ -9,8 +9,9 @@ import { replacedByAdditions, withAdditions } from '../a2a/card/additions.js'
 import type { MappedInterface } from '../a2a/card/map.js'
 import { interfacePath, mapInterfaces } from '../a2a/card/map.js'
 import type { PathScope } from '../a2a/card/path-scope.js'
-import type { RenderedCard, RewriteOptions } from '../a2a/card/rewrite.js'
-import { changesOf, isSigned, renderCard } from '../a2a/card/rewrite.js'
+import type { CardRewrite } from '../a2a/card/rewrite.js'
+import { changesOf, isSigned } from '../a2a/card/rewrite.js'
+import { ServedCard } from '../a2a/card/served-card.js'
 import type { ExtensionRoute } from '../a2a/extension-routes.js'
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
 import { Router } from '../a2a/route.js'
@@ -32,12 +33,12 @@ export interface AgentState {
   readonly router: Router
   readonly interfaces: readonly MappedInterface[]
   readonly policy: Readonly<Record<Version, AgentPolicy>>
-  readonly served: Readonly<Record<Version, RenderedCard>>
+  readonly served: Readonly<Record<Version, ServedCard>>
   /** Differences between the agent's cards and the served cards, besides URLs and interfaces. */
   readonly changes: readonly CardChange[]
   /** Time at which the gateway first served these bytes, for `Last-Modified`. */
   readonly since: Date
-  readonly rewrite: RewriteOptions
+  readonly rewrite: CardRewrite
   /** Unusual findings about the cards themselves. The card source has logged them. */
   readonly cardWarnings: readonly string[]
   /** Parts of the cards that the gateway cannot route or use. */
@@ -63,8 +64,6 @@ export class CardRejected extends Error {
 export interface AgentStateOptions {
   readonly agent: AgentConfig
   readonly maxExtensions: number
-  /** The gateway's public URL with the agent's path, no trailing slash. */
-  readonly publicBase: string
   readonly previous: AgentState | null
   /** Returns the JSON text of a secret that a policy injects. */
   readonly secretOf: (injection: InjectionConfig) => string
@@ -102,7 +101,7 @@ export function schemasToCompile (loaded: LoadedCards, options: AgentStateOption
 export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions): AgentState {
   // Destructured on purpose. A closure that outlives this call and refers to `options` would keep the previous snapshot, and with it the
   // one before.
-  const { agent, publicBase, previous, ready } = options
+  const { agent, previous, ready } = options
   const scope = scopeOf(agent)
   const additions = additionsOf(agent)
   const documents = loaded.byVersion
@@ -110,8 +109,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const { mapped, conflicts } = mapInterfaces(distinct([...cards['1.0'].interfaces, ...cards['0.3'].interfaces]), scope)
   if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
   const routed = new Set(mapped.map(routeKey))
-  const rewrite: RewriteOptions = {
-    publicBase,
+  const rewrite: CardRewrite = {
     scope,
     signature: agent.card.signature,
     routed: one => routed.has(routeKey(one)),
@@ -125,8 +123,8 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   })
   const findings = checkCards(agent, [...new Set([cards['1.0'], cards['0.3']])], cache)
   if (findings.some(finding => finding.rejects)) throw new CardRejected(findings)
-  const serve = (version: Version): RenderedCard =>
-    renderCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
+  const serve = (version: Version): ServedCard =>
+    new ServedCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
   const policy = policiesOf(cards, options, cache)
   const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
   const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), { scope, uncarried })

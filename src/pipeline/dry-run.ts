@@ -27,6 +27,7 @@ import {
   extendedCardOf,
   negotiated,
   evaluatorFor,
+  rewritesResponse,
   ruleOn,
   versionProblem
 } from './request.js'
@@ -81,12 +82,19 @@ export type Recall = (taskId: string) => TaskRecord | null
 
 const NOTHING: Recall = () => null
 
+export interface DryRunAgent {
+  readonly config: AgentConfig
+  readonly state: AgentState
+  /** `server.publicUrl`. Without it, the URLs of an extended card follow the Host of the request. */
+  readonly publicUrl?: string | null
+}
+
 /**
  * Evaluates one request.
  * @param tracer is notified of each rule's decision, for the request and for the response that `evaluator` evaluates
  */
 export function dryRunRequest (
-  agent: { readonly config: AgentConfig; readonly state: AgentState },
+  agent: DryRunAgent,
   request: PlainRequest,
   limits: Limits,
   tracer: Tracer | null = null,
@@ -132,7 +140,8 @@ export function dryRunRequest (
   const { rejection } = evaluation.decision
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }
-  const card = extendedCardOf(state, route, call, limits)
+  const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
+  const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
   const evaluator = card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer }) : null
   const forwarded = forwardedOf(
     config,

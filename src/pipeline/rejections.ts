@@ -40,6 +40,13 @@ export const badHost: Rejection = {
   rule: 'gateway/host'
 }
 
+/** The message names no host: `server.hosts` may be internal. */
+export const hostNotServed: Rejection = {
+  reason: 'HOST_NOT_SERVED',
+  message: 'The gateway does not serve the host that the request names; use the URL that you were given for the agent.',
+  rule: 'gateway/host-not-served'
+}
+
 export const chunksInHttp10: Rejection = {
   reason: 'BAD_REQUEST_HEADER',
   message: 'HTTP/1.0 has no Transfer-Encoding; send Content-Length, or HTTP/1.1.',

@@ -137,7 +137,7 @@ export function ruleOn (
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 
-export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall'> {
+export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows'> {
   /** Of the task that the request names, as `taskIdOf` reads it. */
   readonly taskId: string | null
   readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
@@ -148,10 +148,10 @@ export function evaluatorFor (
   route: OperationRoute,
   call: Call,
   { policy, decision, requested }: RequestEvaluation,
-  { taskId, limits, tracer, recall }: EvaluatorOptions
+  { taskId, limits, tracer, recall, follows = false }: EvaluatorOptions
 ): ResponseEvaluator | null {
   // The response of an extension's route may have any form.
-  if (policy.mode === 'off' || !policy.reads || route.extensionRoute !== null) return null
+  if (policy.mode === 'off' || (!policy.reads && !follows) || route.extensionRoute !== null) return null
   return evaluatorOf({
     policy,
     decision,
@@ -163,15 +163,23 @@ export function evaluatorFor (
     taskId,
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
     tracer,
+    follows,
     ...(recall === undefined ? {} : { recall })
   })
 }
 
-/** The work on a response that is an extended card; null for other responses, and where cards keep their bytes. */
-export function extendedCardOf (state: AgentState, route: OperationRoute, call: Call, limits: Limits): ExtendedCardPlan | null {
-  if (call.operation !== 'GetExtendedAgentCard' || state.rewrite.signature !== 'strip') return null
+/** True when the response is an extended card that the gateway rewrites. */
+export function rewritesResponse (state: AgentState, call: Call): boolean {
+  return call.operation === 'GetExtendedAgentCard' && state.rewrite.signature === 'strip'
+}
+
+/**
+ * The work on a response that is an extended card.
+ * @param publicBase the gateway's public URL with the agent's path, without trailing slash
+ */
+export function extendedCardOf (state: AgentState, route: OperationRoute, limits: Limits, publicBase: string): ExtendedCardPlan {
   return {
-    rewrite: state.rewrite,
+    rewrite: { ...state.rewrite, publicBase },
     binding: route.binding,
     size: limits.response,
     json: { depth: limits.jsonDepth, members: limits.jsonMembers }
@@ -188,7 +196,7 @@ export function echoOf ({ decision, policy, headerName, requested }: RequestEval
 /**
  * Returns the version and extension headers of a forwarded request. Null leaves them as the client sent them.
  * @param problem of `versionProblem`
- * @param read true when the gateway must be able to read the response: an extended card, or an evaluator that enforces
+ * @param read true when the gateway must be able to read the response: an extended card, rules that enforce, or audit lines of tasks
  */
 export function negotiated (
   route: OperationRoute,

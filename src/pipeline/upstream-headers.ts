@@ -73,7 +73,7 @@ export function upstreamHeaders (head: RequestHead, { peer, config, trusted, tra
   else if (negotiated !== null) pushNegotiated(negotiated, config, head.headers[VERSION_HEADER], out)
   forwardedHeaders(
     head.rawHeaders,
-    { peer, trusted: trusted.trusts(peer), scheme: isEncrypted(head.socket) ? 'https' : 'http', host: head.headers.host },
+    { peer, trusted: trusted.trusts(peer), scheme: schemeOf(head.socket), host: head.headers.host },
     out
   )
   if (negotiated?.read === true) out.push('accept-encoding', 'identity')
@@ -84,8 +84,9 @@ export function upstreamHeaders (head: RequestHead, { peer, config, trusted, tra
   return out
 }
 
-function isEncrypted (socket: object | undefined): boolean {
-  return socket !== undefined && 'encrypted' in socket && socket.encrypted === true
+/** Scheme of a client's connection. */
+export function schemeOf (socket: object | undefined): 'http' | 'https' {
+  return socket !== undefined && 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
 }
 
 function pushAsSent (rawHeaders: readonly string[], out: string[]): void {

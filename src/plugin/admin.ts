@@ -1,4 +1,5 @@
 /** `a2aGatewayAdmin`: probes, metrics, `/agents` and the console of an application's gateway, as routes of the application. */
+import type { MainAddress } from '../console/source.js'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { adminNames } from '../admin/host-guard.js'
 import { adminRoutes } from '../admin/server.js'
@@ -20,9 +21,9 @@ export async function a2aGatewayAdmin (app: FastifyInstance, { probesOnly = fals
   if (runtime === null) throw new Error('a2aGatewayAdmin: the application has no gateway; register a2aGateway first')
   const { registry, services: { metrics, inFlight } } = runtime
   const state = stateOf(registry, inFlight)
-  const main = (): ReturnType<typeof addressOf> => {
+  const main = (): MainAddress | null => {
     const at = isTls(app) ? null : addressOf(app)
-    return at === null ? null : { host: local(at.host), port: at.port }
+    return at === null ? null : { host: local(at.host), port: at.port, tls: false }
   }
   const source = runtime.console === null ? null : consoleSource(runtime.console, { state, registry, metrics, main })
   await app.register(adminRoutes, {

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
 import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
-import { urlOf } from '../admin/listeners.js'
 import type { LoadResult } from '../config/load.js'
 import { formatDiagnostic, parseConfig } from '../config/load.js'
 import type { HostPort } from '../config/model/model.js'
@@ -85,24 +84,13 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
       }
     }
   }
-  const follow = (): void => {
+  app.addHook('onReady', async () => {
+    await registry.start()
     followed?.follow(now => {
       reload(now).catch((error: unknown) => {
         log.error({ err: error }, 'the configuration could not be reloaded')
       })
     })
-  }
-
-  app.addHook('onReady', async () => {
-    await registry.start(config.server.publicUrl ?? urlOf(config.server.listen))
-    if (config.server.publicUrl !== null) follow()
-  })
-  // Without server.publicUrl, the cards name the address of the application, which is known only now.
-  app.addHook('onListen', async () => {
-    if (config.server.publicUrl !== null) return
-    const at = addressOf(app)
-    if (at !== null) await registry.relocate(urlOf(at, isTls(app) ? 'https' : 'http'))
-    follow()
   })
   app.addHook('preClose', async () => {
     followed?.close()

@@ -7,13 +7,13 @@ type Member = keyof AuditEntry | 'audit' | 'time' | 'violations_omitted'
 export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   audit: { type: 'boolean', meaning: 'always true; distinguishes the line from log lines' },
   time: { type: 'string', meaning: 'ISO 8601, UTC' },
-  phase: { type: 'string', meaning: 'what was evaluated: `request` or `response`' },
+  phase: { type: 'string', meaning: 'what the line is about: `request` or `response`, a `call`, or the state of a `task`' },
   agent: { type: 'string', meaning: 'its name in the configuration' },
   operation: { type: 'string', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', meaning: '`JSONRPC` or `HTTP+JSON`' },
   version: { type: 'string', meaning: 'A2A version' },
-  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded' },
-  reason: { type: 'string', meaning: '[reason](rejections.md#reasons) of the violation that decided' },
+  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`' },
+  reason: { type: 'string or null', meaning: '[reason](rejections.md#reasons) of the violation that decided' },
   extension: { type: 'string or null', meaning: "the policy's name, or the URI if there is no policy" },
   rule: { type: 'string or null', meaning: 'id of the rule' },
   edited: { type: 'list', when: 'something was removed', meaning: '`policy/rule` that removed it, never the removed data' },
@@ -21,9 +21,16 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   violations_omitted: { type: 'number', when: 'more than 20 violations', meaning: 'how many more' },
   lines_omitted: {
     type: 'number',
-    when: 'the last line of a stream with more than 20',
-    meaning: 'number of events whose lines were omitted'
+    when: 'the last line of a stream with more than 20; a rule that was observed more than `observedLines` times in a second',
+    meaning: 'number of omitted lines'
   },
+  outcome: { type: 'string', when: 'phase `call`', meaning: 'as in `requests_total`' },
+  status: { type: 'number', when: 'phase `call`', meaning: 'HTTP status of the response' },
+  extensions: { type: 'list', when: 'phase `call`, if any are active', meaning: 'URIs of the extensions that are active, at most 64' },
+  task_state: { type: 'string', when: 'phase `task`', meaning: 'state of the task, in the words of A2A 0.3: `input-required`' },
+  previous_state: { type: 'string or null', when: 'phase `task`', meaning: 'the last state that this process saw before' },
+  task_id: { type: 'string or null', meaning: 'id of the task in the request, or else in the response, if it was read' },
+  context_id: { type: 'string or null', meaning: 'id of the context, likewise' },
   trace_id: { type: 'string or null', meaning: 'trace id of the gateway, or else of the client' },
   client: { type: 'string or null', meaning: 'address of the client connection' },
   request_id: { type: 'string or null', meaning: 'as in the log' }

@@ -1,5 +1,7 @@
 import type { Writable } from 'node:stream'
 import type { AuditLine } from './audit-fields.js'
+import { Repeats } from './repeats.js'
+import { TaskStates } from './task-states.js'
 
 /** One violation of a rule. `message` and `path` describe the problem and its place, never the value that was found. */
 export interface AuditViolation {
@@ -11,25 +13,37 @@ export interface AuditViolation {
   readonly message: string
 }
 
-/** One request or response with violations, under the names of the audit line. */
+/** A request or response with violations, a forwarded call, or a change of a task's state, under the names of the audit line. */
 export interface AuditEntry {
-  /** The evaluated message. Each event of a stream is evaluated by itself. */
-  readonly phase: 'request' | 'response'
+  /** request, response = the evaluated message (each event of a stream is evaluated by itself); call = the whole call; task = its task. */
+  readonly phase: 'request' | 'response' | 'call' | 'task'
   readonly agent: string
   readonly operation: string
   readonly binding: string
   readonly version: string
-  /** rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged. */
-  readonly decision: 'rejected' | 'edited' | 'observed'
-  /** Reason of the violation that decided. */
-  readonly reason: string
+  /**
+   * rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged, despite violations;
+   * forwarded = of the phase call; changed = of the phase task.
+   */
+  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed'
+  /** Reason of the violation that decided; null without violations. */
+  readonly reason: string | null
   readonly extension: string | null
   readonly rule: string | null
   /** `policy/rule` of each change, never the changed data. */
   readonly edited: readonly string[]
   readonly violations: readonly AuditViolation[]
-  /** At the end of a response with more lines than one response may have: the number of lines that were not written. */
+  /** Number of lines that were not written: of a response with more lines than one response may have, or of a rule in one second. */
   readonly lines_omitted?: number
+  /** Phase call: the outcome, as in `requests_total`, the HTTP status, and the URIs of the active extensions. */
+  readonly outcome?: string
+  readonly status?: number
+  readonly extensions?: readonly string[]
+  /** Phase task: the state, and the state that this process saw before, or null. */
+  readonly task_state?: string
+  readonly previous_state?: string | null
+  readonly task_id: string | null
+  readonly context_id: string | null
   readonly trace_id: string | null
   /** The client's address. */
   readonly client: string | null
@@ -37,12 +51,21 @@ export interface AuditEntry {
 }
 
 export interface Audit {
+  /** True when forwarded calls and changes of task states have lines. */
+  readonly forwarded: boolean
+  /** Notices changes, where `forwarded` is true. */
+  readonly states: TaskStates
   /** Writes the entry as one line. Never throws: an audit that cannot be written does not stop a call. */
   record (entry: AuditEntry): void
+  /** Writes the counts of omitted lines. */
+  close (): void
 }
 
 export interface AuditOptions {
   readonly enabled: boolean
+  readonly forwarded?: boolean
+  /** Lines a second for each rule in observe mode; the rest is counted. Default: no limit. */
+  readonly observedLines?: number
   /** Destination of the lines: stdout in production. */
   readonly stream: Writable
   /** Called when a line was dropped. */
@@ -50,24 +73,30 @@ export interface AuditOptions {
 }
 
 const VIOLATIONS = 20
+const EXTENSIONS = 64
 const TEXT_LENGTH = 512
 /** Bytes that may wait for a slow reader before lines are dropped and counted. */
 const BACKLOG = 4 * 1024 * 1024
 
 /**
  * Creates the audit trail: one JSON line for each request or response that was rejected, would have been rejected, or had something
- * removed.
+ * removed; with `forwarded`, also for each forwarded call and each change of a task's state.
  */
 export function createAudit (options: AuditOptions): Audit {
-  return options.enabled ? new AuditTrail(options) : { record () {} }
+  return options.enabled ? new AuditTrail(options) : { forwarded: false, states: new TaskStates(), record () {}, close () {} }
 }
 
 class AuditTrail implements Audit {
+  readonly forwarded: boolean
+  readonly states = new TaskStates()
+  private readonly repeats: Repeats
   private readonly stream: Writable
   private readonly onLost: () => void
   private dropped: number
 
-  constructor ({ stream, onLost = () => {} }: AuditOptions) {
+  constructor ({ stream, forwarded = false, observedLines = Infinity, onLost = () => {} }: AuditOptions) {
+    this.forwarded = forwarded
+    this.repeats = new Repeats(observedLines, entry => { this.write(entry) })
     this.stream = stream
     this.onLost = onLost
     this.dropped = 0
@@ -76,6 +105,14 @@ class AuditTrail implements Audit {
   }
 
   record (entry: AuditEntry): void {
+    if (entry.decision !== 'observed' || this.repeats.admits(entry)) this.write(entry)
+  }
+
+  close (): void {
+    this.repeats.flush()
+  }
+
+  private write (entry: AuditEntry): void {
     try {
       if (!this.stream.writable) return this.onLost()
       if (this.stream.writableLength > BACKLOG) return this.drop()
@@ -123,6 +160,13 @@ function formatLine (entry: AuditEntry, time: string): string {
     })),
     violations_omitted: omitted > 0 ? omitted : undefined,
     lines_omitted: entry.lines_omitted,
+    outcome: entry.outcome,
+    status: entry.status,
+    extensions: entry.extensions?.slice(0, EXTENSIONS).map(uri => clip(uri)),
+    task_state: entry.task_state,
+    previous_state: entry.previous_state,
+    task_id: clip(entry.task_id),
+    context_id: clip(entry.context_id),
     trace_id: entry.trace_id,
     client: clip(entry.client),
     request_id: clip(entry.request_id)

@@ -11,6 +11,12 @@ export const LOG_FIELDS = {
   },
   agent: { type: 'string', when: 'about one agent', meaning: 'its name in the configuration; `other` for a request to no agent' },
   trace_id: { type: 'string', when: '`request`, of a traced request', meaning: '32 hex digits' },
+  task_id: {
+    type: 'string',
+    when: '`request`, if it is known',
+    meaning: 'id of the task in the request, or else in the response, if it was read; at most 256 characters'
+  },
+  context_id: { type: 'string', when: '`request`, if it is known', meaning: 'id of the context, likewise' },
   operation: { type: 'string', when: '`request`', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', when: '`request`', meaning: '`JSONRPC` or `HTTP+JSON`' },
   version: { type: 'string', when: '`request`, `listening`', meaning: 'A2A version; in `listening`, version of the gateway' },
@@ -30,7 +36,9 @@ export const LOG_FIELDS = {
   code: { type: 'string', when: 'a connection without a request', meaning: 'error code of Node' },
   client: { type: 'string', when: 'a connection without a request', meaning: 'address of the client' },
   url: { type: 'string', when: '`listening`', meaning: 'URL of the main listener' },
-  publicUrl: { type: 'string', when: '`listening`', meaning: 'URL in the served cards' },
+  publicUrl: { type: 'string', when: '`listening`, with `server.publicUrl`', meaning: 'URL in the served cards' },
+  certificate: { type: 'string', when: 'a certificate of `server.tls` is in use', meaning: 'its subject alternative names' },
+  validTo: { type: 'string', when: 'a certificate of `server.tls` is in use', meaning: 'end of its validity' },
   admin: { type: 'string', when: '`listening`', meaning: 'URL of the admin listener' },
   metrics: { type: 'string', when: '`listening`, with `server.metrics`', meaning: 'URL of the listener for metrics and probes' },
   agents: {

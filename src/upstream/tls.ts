@@ -1,8 +1,7 @@
-/** The PEM files of one agent, read once, so that later connections never mix an old certificate with a new key. */
+/** PEM files that the configuration names, read once, so that later connections never mix an old certificate with a new key. */
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import type { UpstreamConfig } from '../config/model/model.js'
 
 export interface TlsFiles {
   readonly ca: Buffer | null
@@ -14,7 +13,7 @@ export interface TlsFiles {
 
 /** A file that cannot be read or used. The message is the reason, without the file's name. */
 export class TlsFileError extends Error {
-  /** Key of `upstream.tls`. */
+  /** Which of the files. */
   readonly setting: 'ca' | 'cert' | 'key'
   /** True when the file could not be read. */
   readonly unreadable: boolean
@@ -27,7 +26,7 @@ export class TlsFileError extends Error {
 }
 
 /** @throws TlsFileError when a file cannot be read or used, or when key and certificate do not match */
-export function readTlsFiles (tls: UpstreamConfig['tls']): TlsFiles {
+export function readTlsFiles (tls: Readonly<Record<TlsFileError['setting'], string | null>>): TlsFiles {
   const [ca, cert, key] = [read(tls.ca, 'ca'), read(tls.cert, 'cert'), read(tls.key, 'key')]
   // OpenSSL treats a file without any certificate as an empty list, and then trusts no server.
   if (ca !== null) usable('ca', () => new X509Certificate(ca))

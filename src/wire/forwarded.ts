@@ -80,3 +80,22 @@ export function forwardedHeaders (rawHeaders: readonly string[], hop: Hop, out: 
   if (!proto) out.push('x-forwarded-proto', hop.scheme)
   if (!host && hop.host !== undefined) out.push('x-forwarded-host', hop.host)
 }
+
+/** Scheme and host, with an optional port, that the client used. */
+export interface ClientAddress { readonly scheme: 'http' | 'https', readonly host: string | undefined }
+
+/**
+ * Returns the address that the client used. Of several values, the last counts: the nearest proxy wrote that value, and the client may have
+ * written the others.
+ * @param headers by lower-case name, with repeated lines joined by commas
+ */
+export function clientAddress (headers: Readonly<Record<string, string | readonly string[] | undefined>>, hop: Hop): ClientAddress {
+  if (!hop.trusted) return hop
+  const scheme = lastOf(headers['x-forwarded-proto']).toLowerCase()
+  const host = lastOf(headers['x-forwarded-host'])
+  return { scheme: scheme === 'http' || scheme === 'https' ? scheme : hop.scheme, host: host === '' ? hop.host : host }
+}
+
+function lastOf (header: string | readonly string[] | undefined): string {
+  return typeof header === 'string' ? header.slice(header.lastIndexOf(',') + 1).trim() : ''
+}

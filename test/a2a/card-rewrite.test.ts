@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { readCard } from '../../src/a2a/card/card.js'
-import { rewriteCard, renderCard } from '../../src/a2a/card/rewrite.js'
+import { rewriteCard } from '../../src/a2a/card/rewrite.js'
 import type { RewriteOptions } from '../../src/a2a/card/rewrite.js'
+import { ServedCard } from '../../src/a2a/card/served-card.js'
 import { check } from '../helpers/seed.js'
 import { PathScope } from '../../src/a2a/card/path-scope.js'
 
@@ -127,15 +128,19 @@ t.test('verbatim', async (t) => {
   const bytes = Buffer.from('{ "url": "http://up.test:9/base", "n": 1.0, "signatures": [1] }')
   const raw = JSON.parse(bytes.toString())
   t.equal(rewriteCard(raw, { ...options, signature: 'verbatim' }), raw)
-  t.equal(renderCard({ bytes, raw }, { ...options, signature: 'verbatim' }).bytes, bytes, 'the agent\'s own bytes')
+  const served = new ServedCard({ bytes, raw }, { ...options, signature: 'verbatim' })
+  t.equal(served.at(gate).bytes, bytes, 'the agent\'s own bytes')
+  t.same(served.at('http://x'), served.at(gate), 'at any address')
 })
 
 t.test('ETag', async (t) => {
-  const card = (name: string) => renderCard({ bytes: Buffer.alloc(0), raw: { name, url: up } }, options)
+  const card = (name: string, base = gate) => new ServedCard({ bytes: Buffer.alloc(0), raw: { name, url: up } }, options).at(base)
   t.match(card('a').etag, /^"[\w-]{27}"$/)
   t.equal(card('a').etag, card('a').etag)
   t.not(card('a').etag, card('b').etag)
   t.same(JSON.parse(card('a').bytes.toString()), { name: 'a', url: gate })
+  t.not(card('a', 'http://x').etag, card('a').etag, 'of each address')
+  t.same(JSON.parse(card('a', 'http://x').bytes.toString()), { name: 'a', url: 'http://x' })
 })
 
 t.test('__proto__ is a key like any other', async (t) => {

@@ -78,6 +78,7 @@ const BROKEN: Readonly<Record<string, readonly { readonly params?: unknown; read
     { params: { agent_role: 'gateway', supported_agp_versions: [] }, message: /supported_agp_versions must/ }
   ],
   ap2: [{ message: /roles is required/ }, { params: { roles: ['merchant', 'buyer'] }, message: /roles\[1\] must be one of/ }],
+  'atom-offline-delivery': [{ message: /mode is required/ }, { params: { mode: 'always_on' }, message: /mode must be one of/ }],
   'fhir-context': [{ params: { scopes: [{ required: true }] }, message: /scopes\[0\]\.name is required/ }],
   latency: [{ params: { skillLatency: 200 }, message: /skillLatency must be object/ }],
   'object-schemas': [

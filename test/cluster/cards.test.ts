@@ -32,7 +32,7 @@ t.test('a worker uses the code that the primary hands out, and starts no thread;
       ...more
     })
     t.teardown(() => made.close())
-    await made.start('http://127.0.0.1:1')
+    await made.start()
     return made
   }
   t.teardown(() => cardCompiler.close())

@@ -16,7 +16,7 @@ t.test('valid files produce no problems', async t => {
     'response: [{id: r, select: {event: terminal}, schema: {type: object}, when: {taskState: [working, failed]}, unless: {taskState: [failed]}, verdict: reject}]',
     'response: [{id: r, select: {part: {data: true, mediaType: application/json;schema=*}}, schema: {fromCard: ["/schemas/{schema}"]}, chunked: false, verdict: strip, on: [GetTask]}]',
     'response: [{id: r, select: {metadata: {in: [message, status], key: a}}, schema: true, on: [GetTask], error: {message: no, reason: NO}}]',
-    'request: [{id: a, select: {part: {}}, schema: true, when: {taskState: [input-required]}, onUnknown: reject}]\nresponse: [{id: b, select: {part: {take: first}}, count: {min: 1}, when: {requestMatched: a}, verdict: annotate}]',
+    'request: [{id: a, select: {part: {}}, schema: true, required: false, when: {taskState: [input-required]}, onUnknown: reject}]\nresponse: [{id: b, select: {part: {take: first}}, count: {min: 1}, when: {requestMatched: a}, verdict: annotate}]',
     'owns: {metadata: [a]}\nactivation: {signals: [evidence]}\ninactive: {request: forward, response: strip}',
     // After "b", which is not listed, anything may follow; where none is said to be the first, any may be.
     'state: {from: {metadata: {in: [message, status], key: s}}, transitions: {"": [a], a: [b], c: []}, onViolation: reject, onUnknown: allow, error: {class: conflict}}',

@@ -247,6 +247,12 @@ export const EDIT_ROWS: readonly Row[] = [
   [
     'redact, misspelled',
     policyWith('redact: [$url, $uris#/a]'),
-    'g.yaml:9:20: extensions.p.redact[1] must be a metadata key, or one with "#" and a JSON Pointer (such as "$uri" or "$uri#/tokens/*/secret")'
+    'g.yaml:9:14: extensions.p.redact[0] must be "$uri", "$uri/" and a suffix, or a name without "$" ("$uri" is the extension\'s URI)',
+    'g.yaml:9:20: extensions.p.redact[1] must be "$uri", "$uri/" and a suffix, or a name without "$" ("$uri" is the extension\'s URI)'
+  ],
+  [
+    'redact, empty',
+    policyWith('redact: [""]'),
+    'g.yaml:9:14: extensions.p.redact[0] must be a metadata key, or one with "#" and a JSON Pointer (such as "$uri" or "$uri#/tokens/*/secret")'
   ]
 ]

@@ -81,8 +81,8 @@ extensions:
         count: {min: 0, max: 2}
         schema: {type: object, required: [fromCard], properties: {fromCard: {pattern: ^a$}}}
         error: {class: conflict, undeclared: forbidden, message: no, reason: NOT_SO}
-      - {id: card, select: {part: {}}, schema: {fromCard: ["/schemas/{schema}"]}}
-      - {id: never, select: {part: {}}, schema: false}
+      - {id: card, select: {part: {}}, required: false, schema: {fromCard: ["/schemas/{schema}"]}}
+      - {id: never, select: {part: {}}, required: false, schema: false}
     response:
       - {id: total, select: {metadata: {key: $uri}}, schema: true, verdict: annotate, chunked: false}
 state: {store: "rediss://user:secret@redis.internal:6380/2", ttl: 2h, maxTasks: 10, timeout: 1s, prefix: "team:"}
@@ -95,12 +95,14 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     listen: { host: '0.0.0.0', port: 8000 },
     admin: { host: '::1', port: 0 },
     publicUrl: 'https://agents.example.com/a',
+    hosts: [],
     trustedProxies: ['10.0.0.0/8', 'fd00::/8', '192.0.2.1'],
     drainTimeout: 1500,
     workers: 1,
     metrics: null,
     adminHosts: [],
-    console: { enabled: true, tryIt: false, decisions: 200, hosts: [] }
+    console: { enabled: true, tryIt: false, decisions: 200, hosts: [] },
+    tls: null
   })
   t.same(result.limits, {
     headers: 16384,
@@ -189,7 +191,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     }
   ])
   t.same(result.state, { store: 'rediss://user:secret@redis.internal:6380/2', ttl: 7200000, maxTasks: 10, timeout: 1000, prefix: 'team:' })
-  t.same(result.telemetry, { logs: { level: 'debug', format: 'pretty' }, traces: { enabled: true }, audit: { enabled: false } })
+  t.same(result.telemetry, { logs: { level: 'debug', format: 'pretty' }, traces: { enabled: true }, audit: { enabled: false, forwarded: false, observedLines: 20 } })
   t.same(loaded.ok && loaded.warnings, [])
   t.match(result.hash, /^[0-9a-f]{12}$/)
   t.end()

@@ -27,6 +27,7 @@ const SOURCES = [
   'src/jsonschema/schema.ts',
   'src/jsonschema/meta-schema.ts',
   'src/jsonschema/lint.ts',
+  'src/jsonschema/mistakes.ts',
   'src/jsonschema/regexp.ts',
   'src/upstream/tls.ts',
   'src/gateway/configuration.ts'

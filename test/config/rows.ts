@@ -123,7 +123,7 @@ const SCHEMA: readonly Row[] = [
   [
     'unknown key, far',
     `${AGENT}server: {x: 1}\n`,
-    'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, publicUrl, trustedProxies, drainTimeout, workers, console)'
+    'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, publicUrl, hosts, trustedProxies, drainTimeout, workers, tls, console)'
   ],
   [
     'key of a later version',
@@ -504,7 +504,60 @@ const POLICY: readonly Row[] = [
   [
     'misspelled $uri',
     policyWith('request: [{id: r, select: {metadata: {key: $uris}}, count: {max: 0}}]'),
-    'g.yaml:9:48: extensions.p.request[0].select.metadata.key must be "$uri", or "$uri/" and a suffix ("$uri" is the extension\'s URI)'
+    'g.yaml:9:48: extensions.p.request[0].select.metadata.key must be "$uri", "$uri/" and a suffix, or a name without "$" ("$uri" is the extension\'s URI)'
+  ],
+  [
+    'names with $ that are not $uri',
+    policyWith('owns: {metadata: [$url]}\nredact: [$url/x]'),
+    'g.yaml:9:23: extensions.p.owns.metadata[0] must be "$uri", "$uri/" and a suffix, or a name without "$" ("$uri" is the extension\'s URI)',
+    'g.yaml:10:14: extensions.p.redact[0] must be "$uri", "$uri/" and a suffix, or a name without "$" ("$uri" is the extension\'s URI)'
+  ],
+  [
+    '$uri in data',
+    policyWith('request: [{id: r, select: {part: {dataKey: $uri}}, count: {max: 0}}]'),
+    'g.yaml:9:48: extensions.p.request[0].select.part.dataKey must be the name of a member of the data; "$uri" is not replaced here (select metadata, or write the name itself)'
+  ],
+  [
+    'misspelt keyword',
+    ruleWith('schema: {type: object, requird: [a]}\nrequired: true'),
+    'g.yaml:12:32: extensions.p.request[0].schema cannot be used: /requird: "requird" is not a keyword of JSON Schema 2020-12 (did you mean "required"?)'
+  ],
+  [
+    'unknown keyword and format',
+    ruleWith('schema: {optional: true, nothing: 1, format: price}\nrequired: true'),
+    'g.yaml:12:18: extensions.p.request[0].schema cannot be used: /optional: "optional" is not a keyword of JSON Schema 2020-12 (a property is optional unless required lists its name)',
+    'g.yaml:12:34: extensions.p.request[0].schema cannot be used: /nothing: "nothing" is not a keyword of JSON Schema 2020-12 (remove it; an annotation begins with "x-")',
+    'g.yaml:12:46: extensions.p.request[0].schema cannot be used: /format: "price" is not a format that the gateway knows (write pattern instead)'
+  ],
+  [
+    'keywords of OpenAPI and of another draft',
+    ruleWith('schema: {nullable: true, type: string, example: 1, discriminator: {}, additionalItems: false, $recursiveRef: "#"}\nrequired: true'),
+    'g.yaml:12:18: extensions.p.request[0].schema cannot be used: /nullable: "nullable" is not a keyword of JSON Schema 2020-12 (write type: [string, "null"])',
+    'g.yaml:12:48: extensions.p.request[0].schema cannot be used: /example: "example" is not a keyword of JSON Schema 2020-12 (write examples, a list)',
+    'g.yaml:12:60: extensions.p.request[0].schema cannot be used: /discriminator: "discriminator" is not a keyword of JSON Schema 2020-12 (write oneOf with a const in each branch)',
+    'g.yaml:12:79: extensions.p.request[0].schema cannot be used: /additionalItems: "additionalItems" is not a keyword of JSON Schema 2020-12 (with prefixItems, items applies to the other items)',
+    'g.yaml:12:103: extensions.p.request[0].schema cannot be used: /$recursiveRef: "$recursiveRef" is not a keyword of JSON Schema 2020-12 (it belongs to 2019-09: set "$schema")'
+  ],
+  [
+    'warning: absence passes',
+    ruleWith('schema: {type: object}'),
+    'g.yaml:12:9: extensions.p.request[0].schema applies to selected values only: a request without the value satisfies the rule (write required: true to require the value, or required: false if absence is intended)'
+  ],
+  ['absence is intended', ruleWith('schema: {type: object}\nrequired: false')],
+  [
+    'required twice',
+    ruleWith('schema: true\nrequired: true\ncount: {min: 2}'),
+    'g.yaml:13:9: extensions.p.request[0] has both required and count.min (keep one)'
+  ],
+  [
+    'required and forbidden',
+    ruleWith('required: true\ncount: {max: 0}'),
+    'g.yaml:12:9: extensions.p.request[0] requires a value, but count.max is 0 (keep one)'
+  ],
+  [
+    'required and removed',
+    ruleWith('required: true\nverdict: strip'),
+    'g.yaml:12:9: extensions.p.request[0].required: verdict strip cannot satisfy a lower bound, because it only removes values (put the lower bound into a rule of its own)'
   ],
   [
     'empty name',
@@ -642,7 +695,7 @@ const POLICY: readonly Row[] = [
   [
     'rule without effect',
     policyWith('request: [{id: r, select: {part: {}}}]'),
-    'g.yaml:9:15: extensions.p.request[0] needs count or schema (a rule without them checks nothing)'
+    'g.yaml:9:15: extensions.p.request[0] needs count, required or schema (a rule without them checks nothing)'
   ],
   [
     'same rule id',
@@ -857,6 +910,41 @@ const CHECKED: readonly Row[] = [
     'ca missing',
     AGENT.replace('{url: "http:', '{tls: {ca: no.pem}, url: "https:'),
     'g.yaml:4:26: agents[0].upstream.tls.ca: cannot read "no.pem": no such file (paths are relative to the configuration file)'
+  ],
+  [
+    'listener: cert alone',
+    `${AGENT}server: {tls: {cert: right.pem}}\n`,
+    'g.yaml:5:22: server.tls.cert also needs key'
+  ],
+  [
+    'listener: key alone',
+    `${AGENT}server: {tls: {key: right.key.pem}}\n`,
+    'g.yaml:5:21: server.tls.key also needs cert'
+  ],
+  [
+    'listener: cert missing',
+    `${AGENT}server: {tls: {cert: no.pem, key: right.key.pem}}\n`,
+    'g.yaml:5:22: server.tls.cert: cannot read "no.pem": no such file (paths are relative to the configuration file)'
+  ],
+  [
+    'listener: no authority',
+    `${AGENT}server: {tls: {cert: right.pem, key: right.key.pem, clientCertificate: require}}\n`,
+    'g.yaml:5:72: server.tls.clientCertificate is require, but clientCa is not set (name the authorities whose certificates are valid)'
+  ],
+  [
+    'listener: authority without request',
+    `${AGENT}server: {tls: {cert: right.pem, key: right.key.pem, clientCa: ca.pem}}\n`,
+    'g.yaml:5:63: server.tls.clientCa has no effect while clientCertificate is none (set clientCertificate to request or require)'
+  ],
+  [
+    'listener: client certificates without TLS',
+    `${AGENT}server: {tls: {clientCa: ca.pem, clientCertificate: request}}\n`,
+    'g.yaml:5:53: server.tls.clientCertificate has no effect without cert and key (set cert and key, or remove this line)'
+  ],
+  [
+    'listener: key of another certificate',
+    `${AGENT}server: {tls: {cert: right.pem, key: wrong.key.pem}}\n`,
+    'g.yaml:5:38: server.tls.key cannot be used: the key does not belong to the certificate (the PEM file of the private key that belongs to cert)'
   ],
   [
     'cert alone',

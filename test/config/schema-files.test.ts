@@ -14,7 +14,7 @@ import type { SchemaRef } from '../../src/config/model/model.js'
 
 const HEAD = 'version: 1\nagents: [{name: a, upstream: {url: "http://h"}, extensions: [p]}]\n'
 const rule = (schema: string): string =>
-  `${HEAD}extensions:\n  p:\n    uri: urn:p\n    request: [{id: r, select: {part: {}}, schema: ${schema}}]\n`
+  `${HEAD}extensions:\n  p:\n    uri: urn:p\n    request: [{id: r, select: {part: {}}, schema: ${schema}, required: true}]\n`
 const bundle = (more = '', ref = 'https://x.test/s/order.json'): string =>
   `${rule(`{ref: "${ref}"}`)}bundles:\n  b: {base: "https://x.test/s/", dir: set${more}}\n`
 
@@ -162,6 +162,14 @@ t.test('a bundle: each file by base and name, whatever its $id; references betwe
   const before = hash(bundle(), directory)
   writeFileSync(join(directory, 'set/common.json'), json({ $defs: { id: { type: 'number' } } }))
   t.not(hash(bundle(), directory), before)
+})
+
+t.test('mistakes of the author are errors in a file, and annotations in a bundle, which others may have written', async t => {
+  const directory = t.testdir({ 'own.json': json({ properties: { a: { formt: 'uri' } } }), set: { 'order.json': json({ formt: 'uri' }) } })
+  t.same(lines(rule('{file: own.json}'), directory), [
+    'g.yaml:6:43: extensions.p.request[0].schema cannot be used: own.json#/properties/a/formt: "formt" is not a keyword of JSON Schema 2020-12 (did you mean "format"?)'
+  ])
+  t.same(lines(bundle(), directory), [])
 })
 
 t.test('problems of a bundle', async t => {

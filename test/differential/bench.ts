@@ -40,7 +40,6 @@ export async function benchFor (t: Test, kind: AgentKind): Promise<Bench> {
   const state = buildAgentState(await loadedCards(oracle.agent.cardUrl), {
     agent: config,
     maxExtensions: limits.extensions,
-    publicBase: gateway.url,
     previous: null,
     secretOf: SECRET_HIDDEN
   })

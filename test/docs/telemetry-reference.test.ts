@@ -12,8 +12,10 @@ import type { Test } from 'tap'
 import ts from 'typescript'
 import { FORMATS } from '../../src/config/schema/formats.js'
 import { packageRoot } from '../../src/config/paths.js'
+import type { Described } from '../../src/telemetry/described.js'
 import { AUDIT_FIELDS, VIOLATION_FIELDS } from '../../src/telemetry/audit-fields.js'
 import { LOG_FIELDS } from '../../src/telemetry/log-fields.js'
+import type { DescribedAttribute } from '../../src/telemetry/traces/span-attributes.js'
 import { SPAN_ATTRIBUTES } from '../../src/telemetry/traces/span-attributes.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
@@ -139,7 +141,7 @@ async function traffic (t: Test): Promise<TestGateway> {
     `  - {name: ${name}, path: /${name}, upstream: {url: "${url}", timeouts: {connect: 500ms, total: 10s}}, card: {refresh: 10ms, maxStale: 100ms}, responses: enforce, extensions: [injected, ruled, stripped, tool]${more}}`
   const yaml = [
     'limits: {response: 50KiB, headers: 4KiB}',
-    'telemetry: {logs: {level: trace}, traces: {enabled: true}}',
+    'telemetry: {logs: {level: trace}, traces: {enabled: true}, audit: {forwarded: true}}',
     'agents:',
     entry('agent', agent.url, ', passthrough: [/docs]'),
     entry('watching', agent.url, ', passthrough: [/docs]')
@@ -216,7 +218,7 @@ async function trouble (t: Test): Promise<TestGateway> {
     answer
   })
   const gateway = await gatewayFor(t, {
-    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [ruled]}]\n${EXTENSIONS}\nstate: {store: "redis://127.0.0.1:1"}\ntelemetry: {logs: {level: trace}, traces: {enabled: true}}`,
+    yaml: `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", publicUrl: "https://agents.example.com"}\nagents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [ruled]}]\n${EXTENSIONS}\nstate: {store: "redis://127.0.0.1:1"}\ntelemetry: {logs: {level: trace}, traces: {enabled: true}}`,
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
       OTEL_EXPORTER_OTLP_TIMEOUT: '500',
@@ -254,6 +256,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'client_errors_total kind timeout': 'test/limits/connections.test.ts',
   'client_errors_total kind other': 'test/limits/connections.test.ts',
   'client_errors_total kind dropped': 'test/limits/connections.test.ts',
+  'client_errors_total kind tls_handshake': 'test/front/listener-tls.test.ts',
   'client_errors_total kind write_timeout': 'test/limits/slow-readers.test.ts',
   'answers_unread_total reason no_memory': 'test/limits/memory.test.ts',
   // Faults of agents have a table of their own.
@@ -273,6 +276,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   // Lines of several processes, whose fields test/cluster/workers.test.ts holds to the table.
   'log worker': 'test/cluster/workers.test.ts',
   'log metrics': 'test/admin/hosts.test.ts',
+  'log certificate': 'test/front/listener-tls.test.ts',
+  'log validTo': 'test/front/listener-tls.test.ts',
   'log workers': 'test/cluster/workers.test.ts',
   'log of': 'test/cluster/workers.test.ts',
   'log pid': 'test/cluster/workers.test.ts',
@@ -405,9 +410,13 @@ t.test('telemetry of gateways under every kind of traffic', async t => {
     const statusOf = (span: Told): number => (span.attributes as Record<string, number>)['http.response.status_code'] ?? 0
     for (const span of spans) {
       const outcome = (span.attributes as Told)['a2a_gateway.outcome']
+      const failure = 'error.type' in (span.attributes as Told)
       const expected =
-        span.kind === 'SERVER' ? outcome === 'upstream_error' || outcome === 'gateway_error' : 'error.type' in (span.attributes as Told)
-      if (failed(span) !== expected || (span.kind === 'CLIENT' && statusOf(span) >= 400 && !failed(span))) {
+        span.kind === 'SERVER'
+          ? outcome === 'upstream_error' || outcome === 'gateway_error' || statusOf(span) >= 500 ||
+            'rpc.response.status_code' in (span.attributes as Told)
+          : failure
+      if (failure !== expected || failed(span) !== expected || (span.kind === 'CLIENT' && statusOf(span) >= 400 && !failed(span))) {
         t.fail(`status of ${JSON.stringify(span)}`)
       }
     }
@@ -432,15 +441,19 @@ t.test('exceptions are reported elsewhere', async t => {
 })
 
 t.test('a policy cannot name an attribute of the gateway\'s own SERVER spans', async t => {
-  for (const [name, { on }] of Object.entries(SPAN_ATTRIBUTES)) {
+  for (const [name, { on }] of Object.entries<DescribedAttribute>(SPAN_ATTRIBUTES)) {
     if (on !== 'CLIENT') t.match(FORMATS['attribute-name'](name), { message: /is reserved for the gateway's own attributes/ }, name)
   }
 })
 
-t.test('the audit line in docs/observability.md', async t => {
-  const example = JSON.parse(/^\{"audit".*\}$/m.exec(page('observability.md'))?.[0] ?? '{}') as { violations: Told[] }
-  t.same(Object.keys(example), Object.keys(AUDIT_FIELDS).filter(name => !/edited|omitted/.test(name)))
-  t.same(Object.keys(example.violations[0] ?? {}), Object.keys(VIOLATION_FIELDS))
+t.test('the audit lines in docs/observability.md', async t => {
+  const examples = [...page('observability.md').matchAll(/^\{"audit".*\}$/gm)].map(([line]) => JSON.parse(line) as { phase: string, violations: Told[] })
+  t.same(examples.map(({ phase }) => phase), ['response', 'task'])
+  for (const example of examples) {
+    const present = ([, { when }]: [string, Described]): boolean => when === undefined || when === `phase \`${example.phase}\``
+    t.same(Object.keys(example), Object.entries<Described>(AUDIT_FIELDS).filter(present).map(([name]) => name), example.phase)
+  }
+  t.same(Object.keys(examples[0]?.violations[0] ?? {}), Object.keys(VIOLATION_FIELDS))
 })
 
 t.test(

@@ -34,7 +34,6 @@ const [agent] = configOf({ yaml: oneAgent('http://agent.test') }).agents
 const options = (previous: AgentState | null = null): AgentStateOptions => ({
   agent: agent as never,
   maxExtensions: 8,
-  publicBase: '',
   previous,
   secretOf: SECRET_HIDDEN
 })

@@ -1,6 +1,7 @@
 /** The telemetry of a running gateway: metrics, spans, logs and audit lines, and the data that none of them may ever contain. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
@@ -8,6 +9,7 @@ import { gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, open, rpc, rpcBody, until, V1 } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
+import type { RawRequest } from '../helpers/raw.js'
 
 const REQUIRED = 'https://example.com/ext/required/v1'
 const OBSERVED = 'https://example.com/ext/observed/v1'
@@ -37,6 +39,8 @@ interface Span {
   readonly name: string
   readonly kind: number
   readonly attributes: Record<string, unknown>
+  /** 0 unset, 2 error */
+  readonly status: number
 }
 
 const SERVER = 2
@@ -71,6 +75,7 @@ async function collector (t: Test): Promise<Collector> {
           parent: span.parentSpanId ?? '',
           name: span.name,
           kind: span.kind,
+          status: span.status.code,
           attributes: Object.fromEntries(span.attributes.map(one => [one.key, value(one.value)]))
         }))
   }
@@ -202,15 +207,38 @@ t.test('a call is a SERVER and a CLIENT span in the caller\'s trace, and the age
   t.match(forwarded, { name: 'SendMessage', parent: PARENT })
   t.match(forwarded?.attributes, {
     'a2a.method.name': 'SendMessage',
-    'rpc.system': 'jsonrpc',
+    'rpc.system.name': 'jsonrpc',
+    'rpc.method': 'SendMessage',
+    'jsonrpc.protocol.version': '2.0',
+    'http.request.method': 'POST',
+    'url.path': '/rpc',
+    'url.scheme': 'http',
+    'server.address': '127.0.0.1',
+    'server.port': new URL(gateway.url).port,
     'jsonrpc.request.id': 'id-7',
     'a2a_gateway.agent': 'agent',
     'a2a.extension.requested': [REQUIRED, 'urn:unknown'],
     'a2a.extension.active': [REQUIRED],
     'a2a.extension.injected': [OBSERVED]
   })
-  t.match(rejected?.attributes, { 'a2a.extension.missing': [REQUIRED], 'a2a_gateway.rule': `${REQUIRED}/required` })
+  t.match(rejected?.attributes, {
+    'a2a.extension.missing': [REQUIRED],
+    'a2a_gateway.rule': `${REQUIRED}/required`,
+    'rpc.response.status_code': '-32008',
+    'error.type': '-32008'
+  })
+  t.equal(rejected?.status, 2, 'an error object is an error, by the semantic conventions of JSON-RPC')
+  t.equal(forwarded?.status, 0)
   const clients = spans.filter(span => span.kind === CLIENT)
+  t.match(clients[0]?.attributes, {
+    'rpc.system.name': 'jsonrpc',
+    'rpc.method': 'SendMessage',
+    'http.request.method': 'POST',
+    'url.path': '/rpc',
+    'url.scheme': 'http',
+    'server.address': '127.0.0.1',
+    'server.port': new URL(agent.url).port
+  })
   t.equal(clients.length, 1, 'nothing was dialled for the refused one')
   t.equal(clients[0]?.parent, forwarded?.spanId)
   t.equal(agent.received.length, 1)
@@ -382,4 +410,86 @@ t.test('an unreachable collector changes nothing for callers', async t => {
   })
   for (let i = 0; i < 20; i++) t.equal((await rpc(`${gateway.url}/rpc`)).status, 200)
   await gateway.close()
+})
+
+/** Responds with a task in the next of some states: to a call with one, to a stream with all. */
+function working (states: readonly string[]): (request: RawRequest, response: ServerResponse) => void {
+  let at = 0
+  return (request, response) => {
+    const id = /"id":("[^"]*"|\d+)/.exec(request.body.toString())?.[1] ?? '1'
+    const result = (state: string): string =>
+      `{"jsonrpc":"2.0","id":${id},"result":{"task":{"id":"t-1","contextId":"c-1","status":{"state":"${state}"},"metadata":{"odd":1}}}}`
+    if (!request.url.startsWith('/rpc')) {
+      response.setHeader('content-type', 'application/json').end('{"id":"t-7","status":{"state":"TASK_STATE_WORKING"}}')
+      return
+    }
+    if (!request.body.includes('SendStreamingMessage')) {
+      response.setHeader('content-type', 'application/json').end(result(states[at++ % states.length] ?? '').replace('{"task":', '').replace(/}$/, ''))
+      return
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const state of states) response.write(`data: ${result(state)}\n\n`)
+    response.end()
+  }
+}
+
+t.test('spans, log lines and audit lines have the ids of task and context, from the request or the response', async t => {
+  const agent = await fakeAgent(t, {
+    answer: working(['TASK_STATE_WORKING']),
+    card: url => plainCard(url, { capabilities: { extensions: [{ uri: SCHEMAS }] } })
+  })
+  const policies = `extensions:
+  data: {uri: "${SCHEMAS}", request: [{id: shape, select: {part: {data: true}}, schema: {type: object, required: [total]}}], response: [{id: odd, select: {metadata: {in: [task], key: odd}}, count: {max: 0}}]}`
+  const gateway = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, responses: observe, upstream: {url: "${agent.url}"}, extensions: [data]}]\n${policies}\ntelemetry: {logs: {level: debug}}`,
+    env: { OTEL_TRACES_EXPORTER: 'console' }
+  })
+  const on = ['a2a-extensions', SCHEMAS]
+  await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: { ...MESSAGE, taskId: 't-9', contextId: 'c-9', parts: [{ data: {} }] } }, on)
+  await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't-8' }, on)
+  await call(`${gateway.url}/rest/tasks/t-7`, { headers: V1 })
+  await rpc(`${gateway.url}/rpc`, 'ListTasks', { contextId: 'c-6' })
+  await rpc(`${gateway.url}/rpc`, 'SendStreamingMessage', { message: MESSAGE }, on)
+  const expected = [['t-9', 'c-9'], ['t-8', 'c-1'], ['t-7', undefined], [undefined, 'c-6'], ['t-1', 'c-1']]
+  const lines = (): Record<string, unknown>[] => gateway.logs().filter(line => line.msg === 'request')
+  await until(() => lines().length >= expected.length && gateway.spans().length >= 9, 'all lines and spans')
+  t.same(lines().map(line => [line.task_id, line.context_id]), expected, 'log')
+  const servers = gateway.spans().filter(span => span.kind === 'SERVER').map(span => span.attributes as Record<string, unknown>)
+  t.same(servers.map(span => [span['a2a.task.id'], span['a2a.context.id']]), expected, 'spans')
+  t.match(gateway.audits(), [
+    { phase: 'request', decision: 'rejected', task_id: 't-9', context_id: 'c-9' },
+    { phase: 'response', decision: 'observed', task_id: 't-8', context_id: 'c-1' },
+    { phase: 'response', decision: 'observed', task_id: 't-1', context_id: 'c-1' }
+  ])
+})
+
+t.test('telemetry.audit.forwarded: a line for each forwarded call and for each change of a task\'s state', async t => {
+  const agent = await fakeAgent(t, { answer: working(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING', 'TASK_STATE_WORKING', 'TASK_STATE_COMPLETED']) })
+  const start = async (audit: string): Promise<TestGateway> =>
+    gatewayFor(t, { yaml: `agents: [{name: agent, responses: off, upstream: {url: "${agent.url}"}}]\ntelemetry: {audit: ${audit}}` })
+  const gateway = await start('{forwarded: true}')
+  const direct = await call(`${agent.url}/rpc`, { headers: [...JSON_TYPE, ...V1], body: rpcBody('SendStreamingMessage', { message: MESSAGE }) })
+  const through = await rpc(`${gateway.url}/rpc`, 'SendStreamingMessage', { message: MESSAGE }, ['accept', 'text/event-stream'])
+  t.equal(through.text, direct.text, 'the same bytes')
+  await rpc(`${gateway.url}/rpc`, 'nonsense')
+  for (let i = 0; i < 2; i++) await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't-1' })
+  await call(`${gateway.url}/.well-known/agent-card.json`)
+  await until(() => gateway.audits().filter(line => line.phase === 'call').length === 3, 'a line for each call')
+  const pick = (line: Record<string, unknown>): unknown[] =>
+    [line.phase, line.decision, line.operation, line.task_state ?? line.outcome, line.previous_state ?? line.status ?? null, line.task_id]
+  t.same(gateway.audits().filter(line => line.decision !== 'rejected').map(pick), [
+    ['task', 'changed', 'SendStreamingMessage', 'submitted', null, 't-1'],
+    ['task', 'changed', 'SendStreamingMessage', 'working', 'submitted', 't-1'],
+    ['task', 'changed', 'SendStreamingMessage', 'completed', 'working', 't-1'],
+    ['call', 'forwarded', 'SendStreamingMessage', 'forwarded', 200, 't-1'],
+    ['task', 'changed', 'GetTask', 'submitted', 'completed', 't-1'],
+    ['call', 'forwarded', 'GetTask', 'forwarded', 200, 't-1'],
+    ['task', 'changed', 'GetTask', 'working', 'submitted', 't-1'],
+    ['call', 'forwarded', 'GetTask', 'forwarded', 200, 't-1']
+  ])
+  const plain = await start('{enabled: true}')
+  await rpc(`${plain.url}/rpc`, 'GetTask', { id: 't-1' })
+  await rpc(`${plain.url}/rpc`, 'nonsense')
+  await until(() => plain.audits().length > 0, 'the rejection')
+  t.same(plain.audits().map(line => line.phase), ['request'], 'off by default')
 })

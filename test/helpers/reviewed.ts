@@ -36,6 +36,7 @@ export const FORWARD: ResponseDecision = {
   annotations: [],
   attributes: [],
   measures: [],
+  results: [],
   remember: null
 }
 

@@ -31,6 +31,8 @@ export interface Confines {
   readonly console?: string
   /** `server.metrics`: HOST:PORT. */
   readonly metrics?: string
+  /** The settings of `server.tls`, in one line. */
+  readonly tls?: string
 }
 
 export interface ServedGateway {
@@ -54,7 +56,7 @@ export async function serve (
   t: Test,
   yaml: string,
   env: NodeJS.ProcessEnv = {},
-  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', metrics }: Confines = {}
+  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', metrics, tls = '{}' }: Confines = {}
 ): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
@@ -62,7 +64,7 @@ export async function serve (
   const rewrite = (text: string): void => {
     writeFileSync(
       `${file}.new`,
-      `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}${metrics === undefined ? '' : `, metrics: "${metrics}"`}}\n${text}`
+      `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}, tls: ${tls}${metrics === undefined ? '' : `, metrics: "${metrics}"`}}\n${text}`
     )
     renameSync(`${file}.new`, file)
   }

@@ -208,7 +208,6 @@ async function bodyOffline (options: GatewayOptions, recorded: Recorded): Promis
   const state = buildAgentState(loaded.cards, {
     agent: place.config,
     maxExtensions: limits.extensions,
-    publicBase: 'http://gw',
     previous: null,
     secretOf: SECRET_HIDDEN
   })

@@ -90,7 +90,6 @@ export function explaining (options: GatewayOptions): (recorded: Recorded, answe
       state: buildAgentState(loaded.cards, {
         agent,
         maxExtensions: config.limits.extensions,
-        publicBase: 'http://gw',
         previous: null,
         secretOf: SECRET_HIDDEN
       }),

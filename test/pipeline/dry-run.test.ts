@@ -129,7 +129,7 @@ t.test('every kind of request', async t => {
   const document = { bytes: Buffer.from(JSON.stringify(value)), value, card: read.card }
   const state = buildAgentState(
     { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'test' },
-    { agent: config, maxExtensions: limits.extensions, publicBase: gateway.url, previous: null, secretOf: SECRET_HIDDEN }
+    { agent: config, maxExtensions: limits.extensions, previous: null, secretOf: SECRET_HIDDEN }
   )
 
   for (const request of REQUESTS) {

@@ -33,7 +33,7 @@ t.test('of a hundred states in a row, the last one stays', async t => {
   for (let i = 0; i < 100; i++) {
     state = buildAgentState(
       { byVersion: { 0.3: document, '1.0': document }, fetchedAt: i, origin: 'test' },
-      { agent, maxExtensions: limits.extensions, publicBase: 'http://gw', previous: state, secretOf: SECRET_HIDDEN }
+      { agent, maxExtensions: limits.extensions, previous: state, secretOf: SECRET_HIDDEN }
     )
     earlier.push(new WeakRef(state))
   }

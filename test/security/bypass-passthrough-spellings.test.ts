@@ -97,7 +97,7 @@ function stateOf (
   >[0]
   return {
     config,
-    state: buildAgentState(loaded, { agent: config, maxExtensions: 8, publicBase: 'http://gw', previous: null, secretOf: SECRET_HIDDEN })
+    state: buildAgentState(loaded, { agent: config, maxExtensions: 8, previous: null, secretOf: SECRET_HIDDEN })
   }
 }
 

@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process'
 import { Writable } from 'node:stream'
 import { createAudit } from '../../src/telemetry/audit.js'
 import type { AuditEntry } from '../../src/telemetry/audit.js'
+import { TaskStates } from '../../src/telemetry/task-states.js'
+import { until } from '../helpers/http.js'
 
 const ENTRY: AuditEntry = {
   phase: 'request',
@@ -24,6 +26,8 @@ const ENTRY: AuditEntry = {
       message: 'must be integer'
     }
   ],
+  task_id: 'task-1',
+  context_id: null,
   trace_id: '0af7651916cd43dd8448eb211c80319c',
   client: '192.0.2.7',
   request_id: 'req-1'
@@ -53,6 +57,41 @@ t.test('one line per entry, with every field', async t => {
   t.ok(stream.text.endsWith('}\n'))
   t.match(line?.time, /^\d{4}-.*Z$/)
   t.same(line, { audit: true, time: line?.time, ...ENTRY })
+})
+
+t.test('a rule that is observed again and again has a bounded number of lines a second, and the rest is counted', async t => {
+  const stream = new Sink()
+  const audit = createAudit({ enabled: true, stream, observedLines: 3 })
+  const observed = { ...ENTRY, decision: 'observed' } as const
+  for (let i = 0; i < 10; i++) audit.record({ ...observed, request_id: `a-${i}` })
+  for (let i = 0; i < 3; i++) audit.record({ ...observed, rule: 'other' })
+  for (let i = 0; i < 2; i++) audit.record({ ...observed, phase: 'response' })
+  for (let i = 0; i < 5; i++) audit.record(ENTRY)
+  audit.record({ ...observed, lines_omitted: 30 })
+  t.equal(stream.lines().length, 3 + 3 + 2 + 5, 'rejections always have their line')
+  await until(() => stream.lines().length > 13, 'the second to end')
+  t.match(stream.lines().slice(13), [{ decision: 'observed', rule: 'payload', phase: 'request', violations: [], lines_omitted: 37 }])
+  t.equal(stream.lines().length, 14)
+  for (let i = 0; i < 4; i++) audit.record({ ...observed, request_id: `b-${i}` })
+  t.equal(stream.lines().length, 17, 'the next second has lines again')
+  audit.close()
+  t.match(stream.lines().slice(17), [{ lines_omitted: 1, request_id: 'b-3' }], 'a stop writes what was counted')
+  audit.close()
+  t.equal(stream.lines().length, 18)
+  const silent = createAudit({ enabled: true, stream, observedLines: 0 })
+  for (let i = 0; i < 4; i++) silent.record(observed)
+  silent.close()
+  t.match(stream.lines().slice(18), [{ lines_omitted: 4 }])
+})
+
+t.test('states of tasks: only changes, of a bounded number of tasks', async t => {
+  const states = new TaskStates()
+  t.equal(states.change('a', '1', 'submitted'), null)
+  t.equal(states.change('a', '1', 'submitted'), undefined)
+  t.equal(states.change('a', '1', 'working'), 'submitted')
+  t.equal(states.change('b', '1', 'working'), null, 'tasks of other agents are others')
+  for (let i = 0; i < 10_000; i++) states.change('c', String(i), 'working')
+  t.equal(states.change('a', '1', 'working'), null, 'the least recently changed is forgotten')
 })
 
 t.test('disabled writes nothing', async t => {

@@ -6,12 +6,15 @@ import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
 import { createTracing } from '../../src/telemetry/traces/tracing.js'
-import type { Tracing } from '../../src/telemetry/traces/tracing.js'
+import type { RequestSpan, Tracing } from '../../src/telemetry/traces/tracing.js'
+import type { TracedRequest } from '../../src/telemetry/traces/span.js'
 import type { Log, LogMethod } from '../../src/telemetry/log.js'
 import { until } from '../helpers/http.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
+/** A request without a trace. */
+const HEAD = { headers: {} }
 
 interface OtlpValue {
   stringValue?: string
@@ -113,12 +116,20 @@ t.test('exports a request over OTLP http/json, field by field', async t => {
   })
   const before = Date.now()
   const span = tracing.startRequest(
-    { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'rojo=00f067aa0ba902b7, congo=t61rcWkgMzE' },
+    {
+      method: 'POST',
+      url: '/rpc?key=SECRET',
+      headers: {
+        host: 'gateway.example:8080',
+        traceparent: `00-${TRACE}-${SPAN}-01`,
+        tracestate: 'rojo=00f067aa0ba902b7, congo=t61rcWkgMzE'
+      }
+    },
     performance.now() - 20
   )
   t.equal(span.traceId, TRACE)
   span.name('SendMessage')
-  span.set('rpc.system', 'jsonrpc')
+  span.set('rpc.system.name', 'jsonrpc')
   span.set('a2a.method.name', 'SendMessage')
   span.set('jsonrpc.request.id', 7)
   span.set('a2a.extension.requested', ['https://a.example/ext', 'urn:b'])
@@ -158,7 +169,12 @@ t.test('exports a request over OTLP http/json, field by field', async t => {
   t.match(server.spanId, /^[0-9a-f]{16}$/)
   t.equal(server.traceState, 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE')
   t.same(plain(server.attributes), {
-    'rpc.system': 'jsonrpc',
+    'http.request.method': 'POST',
+    'url.scheme': 'http',
+    'url.path': '/rpc',
+    'server.address': 'gateway.example',
+    'server.port': '8080',
+    'rpc.system.name': 'jsonrpc',
     'a2a.method.name': 'SendMessage',
     'jsonrpc.request.id': 7,
     'a2a.extension.requested': ['https://a.example/ext', 'urn:b'],
@@ -191,7 +207,7 @@ t.test('exports a request over OTLP http/json, field by field', async t => {
 t.test('exports http/protobuf by default', async t => {
   const { url, posts } = await collector(t)
   const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/custom`, OTEL_SERVICE_NAME: 'edge' })
-  const span = tracing.startRequest({}, performance.now())
+  const span = tracing.startRequest(HEAD, performance.now())
   span.name('GetTask')
   span.end('forwarded', 200)
   await tracing.shutdown()
@@ -206,17 +222,17 @@ t.test('exports http/protobuf by default', async t => {
 t.test('a failed call is an error without the text of the error', async t => {
   const { url, posts } = await collector(t)
   const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' })
-  const span = tracing.startRequest({}, performance.now())
+  const span = tracing.startRequest(HEAD, performance.now())
   span.name('SendMessage')
   span.upstreamStarted({})
   span.upstreamEnded(null, Object.assign(new Error('SECRET in a message'), { code: 'ECONNREFUSED' }))
   span.end('upstream_error', 502)
-  const refused = tracing.startRequest({}, performance.now())
+  const refused = tracing.startRequest(HEAD, performance.now())
   refused.name('Refused')
   refused.upstreamStarted({})
   refused.upstreamEnded(404)
   refused.end('rejected', 400)
-  const aborted = tracing.startRequest({}, performance.now())
+  const aborted = tracing.startRequest(HEAD, performance.now())
   aborted.name('Aborted')
   aborted.upstreamStarted({})
   aborted.end('client_aborted', 499)
@@ -234,11 +250,84 @@ t.test('a failed call is an error without the text of the error', async t => {
   t.notOk(posts.some(post => post.body.includes('SECRET')))
 })
 
+t.test('the status of spans follows the semantic conventions of HTTP and JSON-RPC', async t => {
+  const { url, posts } = await collector(t)
+  const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
+  const trace = (name: string, then: (span: RequestSpan) => void): void => {
+    const span = tracing.startRequest(HEAD, performance.now())
+    span.name(name)
+    span.upstreamStarted({})
+    span.upstreamEnded(name === 'http 404' ? 404 : name === 'http 503' ? 503 : 200)
+    then(span)
+  }
+  trace('rpc error of the agent', span => { span.rpcError(-32001, 'agent'); span.end('forwarded', 200) })
+  trace('rpc error of the gateway', span => { span.rpcError(-32006, 'gateway'); span.end('rejected', 200) })
+  trace('http 404', span => { span.end('forwarded', 404) })
+  trace('http 503', span => { span.end('forwarded', 503) })
+  trace('fine', span => { span.end('forwarded', 200); span.rpcError(-1, 'agent') })
+  await tracing.shutdown()
+  const seen = (name: string, kind: number): unknown[] => {
+    const span = spansOf(posts).find(one => one.name === name && one.kind === kind) as OtlpSpan
+    const { 'error.type': type, 'rpc.response.status_code': code } = plain(span.attributes)
+    return [span.status.code, type, code]
+  }
+  const rows = ['rpc error of the agent', 'rpc error of the gateway', 'http 404', 'http 503', 'fine']
+  t.same(rows.map(name => [name, seen(name, 2), seen(name, 3)]), [
+    ['rpc error of the agent', [2, '-32001', '-32001'], [2, '-32001', '-32001']],
+    ['rpc error of the gateway', [2, '-32006', '-32006'], [0, undefined, undefined]],
+    ['http 404', [0, undefined, undefined], [2, '404', undefined]],
+    ['http 503', [2, '503', undefined], [2, '503', undefined]],
+    ['fine', [0, undefined, undefined], [0, undefined, undefined]]
+  ])
+})
+
+t.test('the head of a request is on its span, whatever the Host header says', async t => {
+  const { url, posts } = await collector(t)
+  const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
+  const socket = { localAddress: '192.0.2.1', localPort: 8443 }
+  const rows: [TracedRequest, Record<string, unknown>][] = [
+    [{ method: 'GET', url: '/a?b', headers: { host: 'h' }, socket }, { 'server.address': 'h', 'server.port': 80, 'url.path': '/a' }],
+    [{ headers: { host: '[2001:db8::1]:99' }, socket }, { 'server.address': '2001:db8::1', 'server.port': 99, 'url.scheme': 'http' }],
+    [{ headers: { host: 'h' }, socket: { ...socket, encrypted: true } }, { 'server.port': 443, 'url.scheme': 'https' }],
+    [{ headers: { host: 'a:b:c' }, socket }, { 'server.address': '192.0.2.1', 'server.port': 8443 }],
+    [{ headers: {}, socket }, { 'server.address': '192.0.2.1', 'server.port': 8443 }],
+    [{ method: 'BREW', headers: {} }, { 'http.request.method': '_OTHER', 'server.address': undefined }]
+  ]
+  for (const [request] of rows) tracing.startRequest(request, performance.now()).end('forwarded', 200)
+  await tracing.shutdown()
+  const spans = spansOf(posts).map(span => plain(span.attributes))
+  for (const [i, [, expected]] of rows.entries()) {
+    for (const [name, value] of Object.entries(expected)) t.equal(String(spans[i]?.[name]), String(value), `${i} ${name}`)
+  }
+})
+
+t.test('the environment switches tracing on, unless the configuration decides', async t => {
+  const rows: [boolean | undefined, NodeJS.ProcessEnv, boolean, string[]][] = [
+    [undefined, {}, false, []],
+    [undefined, { OTEL_TRACES_EXPORTER: 'console' }, true, []],
+    [undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }, true, []],
+    [undefined, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:1' }, true, []],
+    [undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: ' ' }, false, []],
+    [undefined, { OTEL_SERVICE_NAME: 'x' }, false, []],
+    [undefined, { OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }, false, ['info']],
+    [undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, false, ['warn']],
+    [undefined, { OTEL_TRACES_EXPORTER: 'zipkin' }, false, ['warn']],
+    [false, { OTEL_TRACES_EXPORTER: 'console' }, false, []],
+    [true, { OTEL_TRACES_EXPORTER: 'console' }, true, []]
+  ]
+  for (const [enabled, env, on, levels] of rows) {
+    const { log, lines } = memoryLog()
+    const tracing = await createTracing({ enabled, version: '1', env, log, stream: new PassThrough() })
+    t.equal(tracing.startRequest(HEAD, 0).recording, on, JSON.stringify([enabled, env]))
+    t.same(lines.map(({ level }) => level), levels, JSON.stringify([enabled, env]))
+  }
+})
+
 t.test('a new trace starts if the client sent none or an invalid one', async t => {
   const { url, posts } = await collector(t)
   const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
   for (const headers of [{}, { traceparent: `ff-${TRACE}-${SPAN}-01`, tracestate: 'a=b' }]) {
-    const span = tracing.startRequest(headers, performance.now())
+    const span = tracing.startRequest({ headers }, performance.now())
     t.match(span.traceId, /^[0-9a-f]{32}$/)
     t.not(span.traceId, TRACE)
     t.equal(span.outgoing()?.tracestate, null, 'a tracestate without its traceparent is dropped')
@@ -252,14 +341,14 @@ t.test('samplers: the client decides, and OTEL_TRACES_SAMPLER', async t => {
   const { url, posts } = await collector(t)
   const base = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }
   const parentBased = await tracingTo(base)
-  const unsampled = parentBased.startRequest({ traceparent: `00-${TRACE}-${SPAN}-00` }, performance.now())
+  const unsampled = parentBased.startRequest({ headers: { traceparent: `00-${TRACE}-${SPAN}-00` } }, performance.now())
   unsampled.upstreamStarted({})
   t.equal(unsampled.traceId, TRACE)
   t.match(unsampled.outgoing()?.traceparent, new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`), 'the decision travels on')
   unsampled.end('forwarded', 200)
   await parentBased.shutdown()
   const off = await tracingTo({ ...base, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' })
-  const span = off.startRequest({ traceparent: `00-${TRACE}-${SPAN}-01` }, performance.now())
+  const span = off.startRequest({ headers: { traceparent: `00-${TRACE}-${SPAN}-01` } }, performance.now())
   span.end('forwarded', 200)
   await off.shutdown()
   t.same(posts, [])
@@ -284,7 +373,7 @@ t.test('OTEL_BSP_* is honoured', async t => {
     OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2',
     OTEL_BSP_SCHEDULE_DELAY: '10'
   })
-  for (let i = 0; i < 4; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  for (let i = 0; i < 4; i++) tracing.startRequest(HEAD, performance.now()).end('forwarded', 200)
   for (let i = 0; i < 100 && posts.length < 2; i++) await new Promise(resolve => setTimeout(resolve, 20))
   t.ok(posts.length >= 2, 'sent in batches, without a shutdown')
   t.equal(spansOf(posts).length, 4)
@@ -294,7 +383,7 @@ t.test('OTEL_BSP_* is honoured', async t => {
 t.test('spans are sent in small batches: calls wait while a batch is serialized', async t => {
   const { url, posts } = await collector(t)
   const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
-  for (let i = 0; i < 300; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  for (let i = 0; i < 300; i++) tracing.startRequest(HEAD, performance.now()).end('forwarded', 200)
   await tracing.shutdown()
   const sizes = posts.map(
     ({ body }) =>
@@ -317,7 +406,7 @@ t.test('a collector that rejects spans is reported once, and a stop does not wai
       lost += spans
     }
   })
-  for (let i = 0; i < 3; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  for (let i = 0; i < 3; i++) tracing.startRequest(HEAD, performance.now()).end('forwarded', 200)
   const started = Date.now()
   await tracing.shutdown()
   t.ok(Date.now() - started < 6000)
@@ -339,7 +428,7 @@ t.test('spans that do not fit into the queue are counted and reported once, and 
     OTEL_BSP_MAX_QUEUE_SIZE: '5'
   }
   const tracing = await createTracing({ enabled: true, version: '1', env, log, onLost: spans => { lost += spans } })
-  const make = (n: number): void => { for (let i = 0; i < n; i++) tracing.startRequest({}, performance.now()).end('forwarded', 200) }
+  const make = (n: number): void => { for (let i = 0; i < n; i++) tracing.startRequest(HEAD, performance.now()).end('forwarded', 200) }
   make(2)
   await until(() => held.length === 1, 'the first batch to be with the collector')
   make(20)
@@ -374,7 +463,7 @@ t.test('a stop waits at most 5 seconds for a collector that does not respond', a
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
     log
   })
-  tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  tracing.startRequest(HEAD, performance.now()).end('forwarded', 200)
   const started = performance.now()
   await tracing.shutdown()
   const waited = performance.now() - started
@@ -395,7 +484,7 @@ t.test('OTEL_TRACES_EXPORTER: spans as lines, none, or an unknown name', async t
   const { log, lines } = memoryLog()
   const env = { OTEL_TRACES_EXPORTER: 'console', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }
   const tracing = await createTracing({ enabled: true, version: '1', env, log, stream })
-  const span = tracing.startRequest({ traceparent: `00-${TRACE}-${SPAN}-01` }, performance.now())
+  const span = tracing.startRequest({ headers: { traceparent: `00-${TRACE}-${SPAN}-01` } }, performance.now())
   span.name('SendMessage')
   span.upstreamStarted({ 'url.path': '/rpc' })
   span.upstreamEnded(null, new Error('no'))
@@ -425,8 +514,8 @@ t.test('OTEL_TRACES_EXPORTER: spans as lines, none, or an unknown name', async t
   })
 
   const none = await createTracing({ enabled: true, version: '1', env: { OTEL_TRACES_EXPORTER: 'none' }, log, stream })
-  none.startRequest({}, 0).end('forwarded', 200)
-  t.equal(none.startRequest({}, 0).outgoing(), null)
+  none.startRequest(HEAD, 0).end('forwarded', 200)
+  t.equal(none.startRequest(HEAD, 0).outgoing(), null)
   t.same(lines.map(({ message }) => message), ['Tracing is off: OTEL_TRACES_EXPORTER=none.'])
   t.equal(stream.read(), null)
   await t.rejects(tracingTo({ OTEL_TRACES_EXPORTER: 'zipkin' }), {
@@ -447,10 +536,10 @@ t.test('spans as lines without a reader are counted', async t => {
       lost += spans
     }
   })
-  tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  tracing.startRequest(HEAD, performance.now()).end('forwarded', 200)
   t.equal(lost, 0)
   stream.end()
-  tracing.startRequest({}, performance.now()).end('forwarded', 200)
+  tracing.startRequest(HEAD, performance.now()).end('forwarded', 200)
   await tracing.shutdown()
   t.equal(lost, 1)
 })
@@ -459,7 +548,7 @@ t.test('off: the client\'s trace id is known, its headers are unchanged', async 
   const { log } = memoryLog()
   for (const env of [{}, { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }]) {
     const tracing = await createTracing({ enabled: 'OTEL_SDK_DISABLED' in env, version: '1', env, log })
-    const span = tracing.startRequest({ traceparent: `00-${TRACE}-${SPAN}-01` }, performance.now())
+    const span = tracing.startRequest({ headers: { traceparent: `00-${TRACE}-${SPAN}-01` } }, performance.now())
     t.equal(span.traceId, TRACE)
     span.name('SendMessage')
     span.observed('a', 'b')
@@ -467,9 +556,10 @@ t.test('off: the client\'s trace id is known, its headers are unchanged', async 
     t.equal(span.outgoing(), null)
     span.upstreamEnded(200)
     span.end('forwarded', 200)
-    t.equal(tracing.startRequest({}, 0).traceId, null)
-    t.equal(tracing.startRequest({ traceparent: 'nonsense' }, 0).traceId, null)
-    t.equal(tracing.startRequest({}, 0), tracing.startRequest({}, 0), 'nothing is allocated')
+    t.equal(tracing.startRequest(HEAD, 0).traceId, null)
+    t.equal(tracing.startRequest(HEAD, 0).recording, false)
+    t.equal(tracing.startRequest({ headers: { traceparent: 'nonsense' } }, 0).traceId, null)
+    t.equal(tracing.startRequest(HEAD, 0), tracing.startRequest(HEAD, 0), 'nothing is allocated')
     await tracing.shutdown()
   }
 })
@@ -481,7 +571,7 @@ t.test('off: no OpenTelemetry module is loaded; on: nothing is registered global
     const loaded = () => Object.keys(createRequire(process.argv[1].slice(7)).cache).filter(file => file.includes('@opentelemetry')).length
     const log = { info () {}, warn () {} }
     const off = await createTracing({ enabled: false, version: '1', env: {}, log })
-    off.startRequest({}, 0).end('forwarded', 200)
+    off.startRequest({ headers: {} }, 0).end('forwarded', 200)
     const before = loaded()
     const on = await createTracing({ enabled: true, version: '1', env: {}, log })
     const globals = Object.getOwnPropertySymbols(globalThis).filter(symbol => String(symbol).includes('opentelemetry')).flatMap(symbol => Object.keys(globalThis[symbol]))

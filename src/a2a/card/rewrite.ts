@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { CardAdditions, CardChange } from './additions.js'
 import { amendCard } from './additions.js'
 import { placeInterfaces, TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from './interfaces.js'
@@ -9,9 +8,8 @@ import { mapEach, publicUrlOf } from './map.js'
 import type { MappedInterface } from './map.js'
 import type { PathScope } from './path-scope.js'
 
-export interface RewriteOptions {
-  /** The gateway's public URL with the agent's path, without trailing slash. */
-  readonly publicBase: string
+/** The changes to an agent's card that do not depend on the request. */
+export interface CardRewrite {
   /** Interfaces at paths outside the scope are not served. */
   readonly scope: PathScope
   /** `strip` removes the signatures, because rewriting makes them invalid; `verbatim` serves the card unchanged. */
@@ -25,10 +23,9 @@ export interface RewriteOptions {
   readonly additions?: CardAdditions
 }
 
-export interface RenderedCard {
-  readonly bytes: Buffer
-  /** Strong, quoted ETag of these bytes. */
-  readonly etag: string
+export interface RewriteOptions extends CardRewrite {
+  /** The gateway's public URL with the agent's path, without trailing slash. */
+  readonly publicBase: string
 }
 
 /**
@@ -78,19 +75,6 @@ export function changesOf (agents: JsonObject, { signature, additions }: Pick<Re
 /** True when a card has signatures, whether or not they are valid. */
 export function isSigned ({ signatures }: JsonObject): boolean {
   return Array.isArray(signatures) ? signatures.length > 0 : signatures !== undefined && signatures !== null
-}
-
-/** Returns the bytes to serve and their ETag. With `verbatim` the bytes are the agent's own. */
-export function renderCard (source: { readonly bytes: Buffer, readonly raw: JsonObject }, options: RewriteOptions): RenderedCard {
-  const bytes = options.signature === 'verbatim'
-    ? source.bytes
-    : Buffer.from(JSON.stringify(rewriteCard(source.raw, options)))
-  return { bytes, etag: etagOf(bytes) }
-}
-
-/** Computes a strong ETag. 160 bits of SHA-256 are enough to distinguish cards. */
-function etagOf (bytes: Uint8Array): string {
-  return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`
 }
 
 /** The content of one place in the served card. `transport` is set when another interface has moved to this place. */

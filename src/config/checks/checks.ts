@@ -1,6 +1,3 @@
-import { accessSync, constants, statSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { describe } from '../describe.js'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { HostPort } from '../model/model.js'
@@ -8,6 +5,8 @@ import { parseHostPort, trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
 import { listedNames, requiredBy } from '../layers.js'
+import { listenerTls } from './listener-tls.js'
+import { unpaired, unreadable } from './named-files.js'
 import { secretProblems } from './secret-checks.js'
 import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
@@ -34,6 +33,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const agents = items(config.agents)
   const problems = [
     ...listeners(mapping(config.server)),
+    ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -107,13 +107,10 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
     problems.push(fault([...path, 'card', 'file'], `${dotted([...path, 'card'])} has both url and file`, 'keep one', 'key'))
   }
   problems.push(...additions(card, [...path, 'card']))
-  problems.push(...unreadable(card.file, [...path, 'card', 'file'], context))
-  for (const key of ['ca', 'cert', 'key']) problems.push(...unreadable(tls[key], [...path, 'upstream', 'tls', key], context))
-  for (const [one, other] of [['cert', 'key'], ['key', 'cert']] as const) {
-    if (typeof tls[one] === 'string' && tls[other] === null) {
-      problems.push(fault([...path, 'upstream', 'tls', one], `${dotted([...path, 'upstream', 'tls', one])} also needs ${other}`))
-    }
-  }
+  problems.push(...unreadable(card.file, [...path, 'card', 'file'], context.baseDir))
+  const tlsPath = [...path, 'upstream', 'tls']
+  for (const key of ['ca', 'cert', 'key']) problems.push(...unreadable(tls[key], [...tlsPath, key], context.baseDir))
+  problems.push(...unpaired(tls, tlsPath))
   items(agent.passthrough).forEach((prefix, index) => {
     const covered = CARD_PATHS.find((known) => known === prefix || known.startsWith(`${String(prefix)}/`))
     if (covered !== undefined && prefix !== '') {
@@ -151,24 +148,6 @@ function additions (card: Mapping, path: Path): PathProblem[] {
       )
     )
   ]
-}
-
-function unreadable (value: unknown, path: Path, context: CheckContext): PathProblem[] {
-  if (typeof value !== 'string' || value === '' || value.includes('\0')) return []
-  const reason = whyUnreadable(resolve(context.baseDir, value))
-  return reason === null
-    ? []
-    : [fault(path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file')]
-}
-
-function whyUnreadable (file: string): string | null {
-  try {
-    if (!statSync(file).isFile()) return 'not a file'
-    accessSync(file, constants.R_OK)
-    return null
-  } catch (error) {
-    return describe(error)
-  }
 }
 
 function openProxies (server: Mapping): PathProblem[] {

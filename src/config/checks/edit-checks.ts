@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
-import { matchProblems } from './rule-checks.js'
+import { lowerBound, matchProblems } from './rule-checks.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
@@ -31,11 +31,12 @@ const LAST_INDEX = /\/\d+$/
 function stripProblems (rule: Mapping, at: Path): PathProblem[] {
   const { header, pointer, part, metadata, event } = mapping(rule.select)
   const problems = headerProblems(header, [...at, 'select', 'header'])
-  if (mapping(rule.count).min !== undefined) {
+  if (lowerBound(rule) !== undefined) {
+    const place = rule.required === true ? [...at, 'required'] : [...at, 'count', 'min']
     problems.push(
       fault(
-        [...at, 'count', 'min'],
-        `${dotted([...at, 'count', 'min'])}: verdict strip cannot satisfy a lower bound, because it only removes values`,
+        place,
+        `${dotted(place)}: verdict strip cannot satisfy a lower bound, because it only removes values`,
         'put the lower bound into a rule of its own',
         'key'
       )
@@ -157,7 +158,7 @@ function samePlace (one: Mapping, other: Mapping): boolean {
 export function isSupplied (rule: Mapping, injections: readonly Mapping[]): boolean {
   const { key, in: places, path, equals } = mapping(mapping(rule.select).metadata)
   const [place = 'message', ...more] = items(places)
-  if (key === undefined || more.length > 0 || path !== undefined || equals !== undefined || Number(mapping(rule.count).min) > 1) {
+  if (key === undefined || more.length > 0 || path !== undefined || equals !== undefined || Number(lowerBound(rule)) > 1) {
     return false
   }
   return injections.some(

@@ -5,8 +5,9 @@ import type { Path, PathProblem } from '../diagnostics.js'
 import type { LayeredPolicy, ListItem, PolicyLayers } from '../layers.js'
 import { listItem, partOf, requiredBy } from '../layers.js'
 import { ownUris, policyProblems, policyWarnings, satisfyingUris } from './policy-checks.js'
-import type { Mapping } from '../yaml/values.js'
+import { absenceWarnings } from './rule-checks.js'
 import { fault, items, mapping } from '../yaml/values.js'
+import type { Mapping } from '../yaml/values.js'
 
 interface Listed { readonly item: ListItem, readonly path: Path, readonly policy: LayeredPolicy | null }
 
@@ -36,9 +37,15 @@ export function layeredWarnings (layers: PolicyLayers, agents: readonly unknown[
   ]
   return once([
     ...policies.flatMap((policy) => policy === null ? [] : located(policy, (path) => policyWarnings(policy.value, path))),
+    ...policies.flatMap(policy => policy?.parts ?? []).flatMap(writtenRules).flatMap(([rule, path]) => absenceWarnings(rule, path)),
     ...lists.flatMap(sharedAliases),
     ...lists.flatMap((list, index) => responsesWarnings(mapping(agents[index]), list.map(({ policy }) => policy), ['agents', index]))
   ])
+}
+
+/** Returns the request rules that a layer of the file writes, with their places. Rules of the catalogue say in words what they accept. */
+function writtenRules ({ value, path }: LayeredPolicy['parts'][number]): [Mapping, Path][] {
+  return path === null ? [] : items(value.request).map((rule, index) => [mapping(rule), [...path, 'request', index]])
 }
 
 function once (problems: readonly PathProblem[]): PathProblem[] {

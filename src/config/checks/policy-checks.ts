@@ -7,7 +7,7 @@ import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { editProblems, editWarnings, isSupplied } from './edit-checks.js'
 import { reachWarnings } from './reach-checks.js'
-import { contradictions, ruleProblems, ruleWarnings, stateWarnings } from './rule-checks.js'
+import { contradictions, lowerBound, ruleProblems, ruleWarnings, stateWarnings } from './rule-checks.js'
 import { taskProblems, unreached } from './task-checks.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
@@ -186,7 +186,7 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
     const duty = items(policy.request)
       .map(mapping)
       .find(
-        rule => Number(mapping(rule.count).min ?? 0) >= 1 && rule.verdict !== 'warn' && !isSupplied(rule, items(policy.inject).map(mapping))
+        rule => Number(lowerBound(rule) ?? 0) >= 1 && rule.verdict !== 'warn' && !isSupplied(rule, items(policy.inject).map(mapping))
       )
     if (duty !== undefined) {
       problems.push(

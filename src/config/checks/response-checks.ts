@@ -4,7 +4,7 @@ import { isTerminal } from '../../a2a/task-state.js'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { LayeredPolicy } from '../layers.js'
-import { contradictions, countProblems, exclusions, matchProblems, NEVER } from './rule-checks.js'
+import { contradictions, countProblems, exclusions, lowerBound, matchProblems, NEVER } from './rule-checks.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
@@ -51,7 +51,8 @@ export function matchedProblems (rule: Mapping, at: Path, known: readonly string
 
 /** Finds counts that are always met: `event` always selects exactly one value. */
 function alwaysMet (rule: Mapping, at: Path): PathProblem[] {
-  const { min, max } = mapping(rule.count)
+  const { max } = mapping(rule.count)
+  const min = lowerBound(rule)
   if (
     mapping(rule.select).event === undefined ||
     rule.schema !== undefined ||
@@ -59,10 +60,11 @@ function alwaysMet (rule: Mapping, at: Path): PathProblem[] {
     typeof (min ?? max) !== 'number' ||
     Number(min ?? 0) > 1
   ) { return [] }
+  const place = [...at, rule.required === true ? 'required' : 'count']
   return [
     fault(
-      [...at, 'count'],
-      `${dotted([...at, 'count'])} is always satisfied: event selects exactly one result`,
+      place,
+      `${dotted(place)} is always satisfied: event selects exactly one result`,
       'use schema to validate the result, or write max: 0',
       'key'
     )

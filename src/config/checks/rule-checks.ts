@@ -55,6 +55,24 @@ function sourceProblems (schema: unknown, at: Path): PathProblem[] {
   return [fault([...at, only], `${dotted(at)} needs an inline schema, not ${only}`, 'write the schema itself', 'key')]
 }
 
+/** Smallest number of values that a rule accepts, as written. */
+export function lowerBound ({ count, required }: Mapping): unknown {
+  return mapping(count).min ?? (required === true ? 1 : undefined)
+}
+
+/** Warns about a request rule that accepts a request without the value, although its schema looks like a requirement. */
+export function absenceWarnings (rule: Mapping, at: Path): PathProblem[] {
+  if (rule.schema === undefined || rule.count !== undefined || rule.required !== undefined || rule.verdict === 'strip') return []
+  return [
+    fault(
+      [...at, 'schema'],
+      `${dotted([...at, 'schema'])} applies to selected values only: a request without the value satisfies the rule`,
+      'write required: true to require the value, or required: false if absence is intended',
+      'key'
+    )
+  ]
+}
+
 /** Warns about a harmless combination of keys that is probably not intended. */
 export function ruleWarnings (rule: Mapping, at: Path): PathProblem[] {
   if (mapping(rule.count).max !== 0 || rule.schema === undefined) return []
@@ -95,14 +113,21 @@ export function stateWarnings ({ when, unless, on }: Mapping, at: Path): PathPro
 
 export function countProblems (rule: Mapping, at: Path): PathProblem[] {
   const problems: PathProblem[] = []
-  const { min, max } = mapping(rule.count)
-  if (Object.keys(rule).length > 0 && rule.count === undefined && rule.schema === undefined) {
-    problems.push(fault(at, `${dotted(at)} needs count or schema`, 'a rule without them checks nothing'))
+  const { max } = mapping(rule.count)
+  const min = lowerBound(rule)
+  if (Object.keys(rule).length > 0 && rule.count === undefined && rule.schema === undefined && rule.required !== true) {
+    problems.push(fault(at, `${dotted(at)} needs count, required or schema`, 'a rule without them checks nothing'))
+  }
+  if (rule.required !== undefined && mapping(rule.count).min !== undefined) {
+    problems.push(fault([...at, 'required'], `${dotted(at)} has both required and count.min`, 'keep one', 'key'))
+  }
+  if (rule.required === true && max === 0) {
+    problems.push(fault([...at, 'required'], `${dotted(at)} requires a value, but count.max is 0`, 'keep one', 'key'))
   }
   if (min === 0 && max === undefined && rule.schema === undefined) {
     problems.push(fault([...at, 'count', 'min'], `${dotted(at)}: at least 0 is always satisfied`, 'the rule checks nothing'))
   }
-  if (typeof min === 'number' && typeof max === 'number' && min > max) {
+  if (rule.required !== true && typeof min === 'number' && typeof max === 'number' && min > max) {
     problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} must not be above max, ${max}`))
   }
   const { part, pointer, event } = mapping(rule.select)
@@ -221,7 +246,7 @@ export function contradictions (rules: readonly Mapping[], at: Path, subject: 'r
     )
     if (twin < 0) return []
     const [demand, bound] = exceeds(rule, rules[twin] as Mapping) ? [rule, rules[twin] as Mapping] : [rules[twin] as Mapping, rule]
-    const what = `rule ${shown(demand.id)} requires at least ${String(mapping(demand.count).min)}, rule ${shown(bound.id)} allows at most ${String(mapping(bound.count).max)} of the same`
+    const what = `rule ${shown(demand.id)} requires at least ${String(lowerBound(demand))}, rule ${shown(bound.id)} allows at most ${String(mapping(bound.count).max)} of the same`
     return [
       fault(
         [...at, index, 'count'],
@@ -242,7 +267,7 @@ function isAboutTheSame (a: Mapping, b: Mapping): boolean {
 }
 
 function exceeds (a: Mapping, b: Mapping): boolean {
-  const { min } = mapping(a.count)
+  const min = lowerBound(a)
   const { max } = mapping(b.count)
   return typeof min === 'number' && typeof max === 'number' && min > max
 }

@@ -33,8 +33,10 @@ export interface ServerConfig {
   readonly metrics: HostPort | null
   /** Host names that are allowed in requests for agents and console. IP addresses, localhost and the host of `admin` are always allowed. */
   readonly adminHosts: readonly string[]
-  /** Absolute http(s) URL without trailing slash. Null: `http://<listen>`. */
+  /** Absolute http(s) URL without trailing slash. Null: the URLs of served cards follow the Host of each request. */
   readonly publicUrl: string | null
+  /** Host names, without port, by which clients reach the main listener. Empty: any. */
+  readonly hosts: readonly string[]
   /** IP addresses and CIDRs of proxies whose X-Forwarded-* headers are trusted. */
   readonly trustedProxies: readonly string[]
   /** Time that a stop waits for calls and streams in flight, ms. */
@@ -42,6 +44,19 @@ export interface ServerConfig {
   /** Number of processes that serve the main listener. `auto` is the number of available processors. */
   readonly workers: number | 'auto'
   readonly console: ConsoleConfig
+  /** TLS of the main listener. Null: plain HTTP. */
+  readonly tls: ListenerTlsConfig | null
+}
+
+/** TLS of the main listener. Files are PEM, with absolute paths. */
+export interface ListenerTlsConfig {
+  /** File of the certificate and its issuers. */
+  readonly cert: string
+  readonly key: string
+  /** File of the authorities that issue client certificates. Not null unless `clientCertificate` is `none`. */
+  readonly clientCa: string | null
+  /** `request`: a client may present no certificate, but not an invalid one. `require`: no connection without a valid certificate. */
+  readonly clientCertificate: 'none' | 'request' | 'require'
 }
 
 /** Settings of the console page on the admin listener. */
@@ -197,6 +212,13 @@ export interface JsonSchemaConfig {
 
 export interface TelemetryConfig {
   readonly logs: { readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent', readonly format: 'json' | 'pretty' }
-  readonly traces: { readonly enabled: boolean }
-  readonly audit: { readonly enabled: boolean }
+  /** `enabled` is undefined where the environment decides. */
+  readonly traces: { readonly enabled?: boolean }
+  readonly audit: {
+    readonly enabled: boolean
+    /** Whether forwarded calls and changes of task states have lines. */
+    readonly forwarded: boolean
+    /** Lines a second for each rule in observe mode, in each process. */
+    readonly observedLines: number
+  }
 }

@@ -200,6 +200,8 @@ export interface RuleConfig {
   readonly select: SelectorConfig
   readonly when?: ConditionConfig
   readonly unless?: ConditionConfig
+  /** True: at least one value, like `count: {min: 1}`. False: the author accepts absence. */
+  readonly required?: boolean
   readonly count?: { readonly min?: number, readonly max?: number }
   /** JSON Schema that every selected value must satisfy, or the location of the schema in the card. */
   readonly schema?: SchemaSource
@@ -218,6 +220,8 @@ export interface ResponseRuleConfig {
   readonly select: ResponseSelectorConfig
   readonly when?: ConditionConfig
   readonly unless?: ConditionConfig
+  /** True: at least one value, like `count: {min: 1}`. */
+  readonly required?: boolean
   /** Number of selected values. Applies to results that have at least one of the selected places. */
   readonly count?: { readonly min?: number, readonly max?: number }
   readonly schema?: SchemaSource
@@ -319,6 +323,8 @@ export interface SchemaRef {
 export interface SchemaSet {
   /** Null: the `$schema` of each document decides. */
   readonly draft: '2020-12' | '2019-09' | 'draft-07' | null
+  /** True for a bundle, which may hold schemas of other authors. Their unknown keywords are annotations. */
+  readonly published: boolean
   /** Documents by URI. `file` is the name in messages. */
   readonly documents: ReadonlyMap<string, { readonly file: string, readonly schema: unknown }>
 }

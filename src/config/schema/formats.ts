@@ -46,15 +46,15 @@ export const FORMATS = {
       : { message: 'must be a JSON Pointer into the card', hint: 'it starts with "/"; "~" is written "~0"' },
   pointer: (text: string) =>
     /^(\/([^~]|~[01])*)$/.test(text) ? null : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "~" is written "~0"' },
-  'name-pattern': (text: string) =>
-    text === '' || text.length > 512
-      ? { message: 'must have from 1 to 512 characters' }
-      : text.startsWith('$uri') && text !== '$uri' && !text.startsWith('$uri/')
-        ? { message: 'must be "$uri", or "$uri/" and a suffix', hint: '"$uri" is the extension\'s URI' }
-        : null,
+  'name-pattern': (text: string) => (namePatternFault(text) ?? (/^\$(?!uri(?:\/|$))/.test(text) ? NO_SUCH_NAME : null)),
+  'data-key': (text: string) =>
+    namePatternFault(text) ??
+    (/^\$uri(?:\/|$)/.test(text)
+      ? { message: 'must be the name of a member of the data; "$uri" is not replaced here', hint: 'select metadata, or write the name itself' }
+      : null),
   redaction: (text: string) =>
-    /^[^#/][^#]{0,511}(#(\/([^~]|~[01])*)+)?$/s.test(text) && !(text.startsWith('$uri') && !/^\$uri([/#]|$)/.test(text))
-      ? null
+    /^[^#/][^#]{0,511}(#(\/([^~]|~[01])*)+)?$/s.test(text)
+      ? (/^\$(?!uri(?:[/#]|$))/.test(text) ? NO_SUCH_NAME : null)
       : { message: 'must be a metadata key, or one with "#" and a JSON Pointer', hint: 'such as "$uri" or "$uri#/tokens/*/secret"' },
   variable: (text: string) =>
     /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? null : { message: 'must be the name of an environment variable', hint: 'without "$"' },
@@ -90,6 +90,13 @@ export const FORMATS = {
 } satisfies Record<string, (text: string) => Fault | null>
 
 export type Format = keyof typeof FORMATS
+
+/** The vocabulary has one variable. Any other name with `$` is a misspelling, which would select nothing. */
+const NO_SUCH_NAME: Fault = { message: 'must be "$uri", "$uri/" and a suffix, or a name without "$"', hint: '"$uri" is the extension\'s URI' }
+
+function namePatternFault (text: string): Fault | null {
+  return text === '' || text.length > 512 ? { message: 'must have from 1 to 512 characters' } : null
+}
 
 /**
  * Parses `host:port`, `:port` (every IPv4 interface) or `[v6]:port`. Port 0 lets the system choose.
@@ -204,7 +211,7 @@ function hasBlankOrControl (text: string): boolean {
 }
 
 /** Attribute names of the gateway's own SERVER spans, docs/traces.md. */
-const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|error|http|jsonrpc|rpc)\./
+const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|error|http|jsonrpc|rpc|server|url)\./
 
 function attributeFault (text: string): Fault | null {
   if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(text)) return { message: 'must be 1 to 100 of a-z, 0-9, "_", "." and "-", and begin with a letter' }

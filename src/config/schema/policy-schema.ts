@@ -91,7 +91,7 @@ export const policySchema: Schema = mapping(
             'Members of the metadata of message, request or parts, and of any metadata in a response; as `select.metadata.key`.',
             'name-pattern'
           ),
-          dataKeys: names('Members of the data of parts; as `select.part.dataKey`.', 'name-pattern'),
+          dataKeys: names('Members of the data of parts; as `select.part.dataKey`.', 'data-key'),
           mediaTypes: names('Media types of parts; as `select.part.mediaType`.', 'media-type'),
           headers: names('Request headers.', 'header-name')
         }

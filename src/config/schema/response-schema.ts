@@ -1,7 +1,7 @@
 /** JSON Schema of the response rules of a policy, and of its rules across the messages of one task. */
 import { TASK_STATES } from '../../a2a/task-state.js'
 import type { Format } from './formats.js'
-import { responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, source } from './rule-schema.js'
+import { responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
 import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
@@ -69,7 +69,7 @@ const either: Schema = {
   maxProperties: 1
 }
 
-export const responseRule = mapping('One rule; needs `count` or `schema`, or both.', ['id', 'select'], {
+export const responseRule = mapping('One rule; needs `count`, `required: true` or `schema`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['result-is-valid'] },
   on: {
     type: 'array',
@@ -82,6 +82,7 @@ export const responseRule = mapping('One rule; needs `count` or `schema`, or bot
   select,
   when: responseCondition('The rule applies only if all of these conditions match.'),
   unless: responseCondition('The rule does not apply if all of these conditions match.'),
+  required: required('Whether the rule must select at least one value from a result that has one of the selected places.'),
   count: { ...occurrences, description: 'How many values the rule may select from a result that has one of the selected places.' },
   schema: source,
   verdict: choice(
@@ -89,7 +90,7 @@ export const responseRule = mapping('One rule; needs `count` or `schema`, or bot
     ['reject', 'warn', 'strip', 'annotate']
   ),
   chunked: flag(
-    'Whether data that a stream appends to an artifact may be a chunk that breaks the rule alone. Violations of such chunks are then only recorded. Default: true for rules on parts and rules with `count.min`, else false.'
+    'Whether data that a stream appends to an artifact may be a chunk that breaks the rule alone. Violations of such chunks are then only recorded. Default: true for rules on parts and rules with `count.min` or `required`, else false.'
   ),
   error: mapping('The error of the rejection.', [], {
     message: rejection.properties?.message ?? {},

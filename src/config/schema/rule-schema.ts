@@ -95,7 +95,7 @@ export const MEMBER: Readonly<Record<string, Schema>> = {
 export const PART: Readonly<Record<string, Schema>> = {
   data: flag('Only parts with data.', false),
   mediaType,
-  dataKey: text('Members of the part\'s data object; each is a selected value. `*` matches any characters.', 'name-pattern'),
+  dataKey: text('Members of the part\'s data object; each is a selected value. `*` matches any characters.', 'data-key'),
   match: inline('JSON Schema that the part matches, in the shape of `when.match`.'),
   take: choice('All matching parts, or the first. Not with `verdict: strip`.', ['first', 'all'], 'all')
 }
@@ -141,6 +141,8 @@ export const occurrences: Schema = {
   }),
   minProperties: 1
 }
+
+export const required = (description: string): Schema => flag(`${description} Not with \`count.min\`.`)
 
 /** Requires that a key, when present, is the only key. */
 const alone = (key: string, value: Schema): Schema => ({
@@ -189,7 +191,7 @@ export const rejection = mapping('The error of the rejection.', [], {
 
 export const onUnknown = (description: string): Schema => choice(description, ['allow', 'reject'])
 
-export const rule = mapping('One rule; needs `count` or `schema`, or both.', ['id', 'select'], {
+export const rule = mapping('One rule; needs `count`, `required: true` or `schema`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
   on: {
     type: 'array',
@@ -202,6 +204,9 @@ export const rule = mapping('One rule; needs `count` or `schema`, or both.', ['i
   select: selector,
   when: taskCondition('The rule applies only if all of these conditions match.'),
   unless: taskCondition('The rule does not apply if all of these conditions match.'),
+  required: required(
+    'Whether the rule must select at least one value. `schema` applies to selected values only, so without `required` and `count` a request without the value passes.'
+  ),
   count: occurrences,
   schema: source,
   verdict: choice(

@@ -25,11 +25,16 @@ const server = section('Where the gateway listens.', {
     []
   ),
   publicUrl: nullable(
-    'URL at which clients reach the main listener; the gateway writes it into the cards it serves. `null`: `http://` and `listen`. Absolute, http or https, without query and fragment.',
+    'URL at which clients reach the main listener; the gateway writes it into the cards it serves. `null`: the scheme and the Host of each request for a card, or X-Forwarded-Proto and X-Forwarded-Host of trusted proxies. Absolute, http or https, without query and fragment.',
     'base-url'
   ),
+  hosts: list(
+    'Host names, without port, by which clients reach the main listener. The gateway rejects requests for other hosts with 421; hosts of agents and of `publicUrl` are always served. Empty: any host.',
+    { type: 'string', 'x-format': 'host' },
+    []
+  ),
   trustedProxies: list(
-    'IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts.',
+    'IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts. Of several values of X-Forwarded-Host and X-Forwarded-Proto, the last counts.',
     { type: 'string', 'x-format': 'proxy' },
     []
   ),
@@ -43,6 +48,19 @@ const server = section('Where the gateway listens.', {
     maximum: 64,
     'x-format': 'workers'
   },
+  tls: section(
+    'TLS of the main listener, 1.2 or later. The gateway reads the files again when they change; `clientCertificate`, and switching TLS on or off, need a restart. Paths are relative to the configuration file.',
+    {
+      cert: nullable('PEM file of the certificate, followed by its issuers; needs `key`. `null`: plain HTTP.', 'file'),
+      key: nullable("PEM file of the certificate's private key; needs `cert`.", 'file'),
+      clientCa: nullable('PEM file of the authorities that issue client certificates; needs `clientCertificate`.', 'file'),
+      clientCertificate: choice(
+        'Whether clients present a certificate. `none`: the gateway asks for none; `request`: clients without one are accepted, clients with an invalid one are not; `require`: only clients with a valid certificate can connect.',
+        ['none', 'request', 'require'],
+        'none'
+      )
+    }
+  ),
   console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
     enabled: flag('Whether the console is served.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
@@ -246,10 +264,22 @@ const telemetry = section('Logs, traces and audit lines.', {
     format: choice('`json` for machines, `pretty` for people.', ['json', 'pretty'], 'json')
   }),
   traces: section('OpenTelemetry traces, set up by the OTEL_* variables.', {
-    enabled: flag('Whether to send traces.', false)
+    enabled: flag(
+      'Whether to send traces. Default: when `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set.'
+    )
   }),
   audit: section('The audit log, on stdout.', {
-    enabled: flag('Whether to write one line for each request or response that was rejected, broke an observed rule or was changed.', true)
+    enabled: flag('Whether to write one line for each request or response that was rejected, broke an observed rule or was changed.', true),
+    forwarded: flag(
+      'Whether to write also one line for each call that was forwarded, and one for each change of a task\'s state. The gateway then reads every response.',
+      false
+    ),
+    observedLines: count(
+      'Lines a second for each rule in observe mode, in each process. Further lines are counted, and one line at the end of the second has their number.',
+      20,
+      0,
+      100000
+    )
   })
 })
 

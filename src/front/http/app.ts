@@ -1,15 +1,23 @@
-/** The main listener of `serve`: a Fastify app with the gateway's plugin and nothing else. */
+/** The main listener of `serve`, plain or TLS: a Fastify app with the gateway's plugin and nothing else. */
 import { createServer, METHODS } from 'node:http'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { FastifyInstance } from 'fastify'
+import type { ListenerTlsConfig } from '../../config/model/model.js'
 import { fastify, LogController, NO_SCHEMAS } from '../../framework.js'
-import { clientErrorHandler, countDropped } from './client-errors.js'
+import { clientErrorHandler, countDropped, handshakeFailed } from './client-errors.js'
 import { listenerOptions } from './listener.js'
+import { requireCertificates, tlsOptions } from './listener-tls.js'
 import type { FrontOptions } from './plugin.js'
 import { HttpFront, soleFront } from './plugin.js'
 
-export async function buildApp (options: FrontOptions): Promise<FastifyInstance> {
+/**
+ * @param tls TLS of the listener; null: plain HTTP
+ * @throws Error with a readable message when a file of `tls` cannot be used
+ */
+export async function buildApp (options: FrontOptions, tls: ListenerTlsConfig | null): Promise<FastifyInstance> {
   const { services, snapshot } = options
+  const { limits } = snapshot()
   const front = await HttpFront.create(options)
 
   const app: FastifyInstance = fastify({
@@ -22,11 +30,17 @@ export async function buildApp (options: FrontOptions): Promise<FastifyInstance>
     forceCloseConnections: true,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 65_536 },
-    serverFactory: (listener: RequestListener) => createServer(listenerOptions(snapshot().limits), (request, response) => {
-      // Fastify has no route for a target that is not a path, such as `*`. The gateway rejects such a target.
-      if (request.url?.startsWith('/') === true) listener(request, response as Parameters<RequestListener>[1])
-      else front.handle(request, response)
-    }),
+    serverFactory: (listener: RequestListener): Server => {
+      const routed: RequestListener = (request, response) => {
+        // Fastify has no route for a target that is not a path, such as `*`. The gateway rejects such a target.
+        if (request.url?.startsWith('/') === true) listener(request, response)
+        else front.handle(request, response)
+      }
+      if (tls === null) return createServer(listenerOptions(limits), routed)
+      const server = createTlsServer({ ...listenerOptions(limits), ...tlsOptions(tls, limits.headersTimeout) }, routed)
+      requireCertificates(server, tls.clientCertificate, (reason, client) => { handshakeFailed(services, reason, client) })
+      return server
+    },
     // Fastify's router cannot read every path, such as `/%zz`. The gateway rejects such a path in the caller's binding.
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()

@@ -52,6 +52,12 @@ const BY_CODE: ReadonlyMap<string, Found> = new Map<string, Found>([
 const LEFT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED'])
 
 /**
+ * Error codes of a TLS connection, such as a plain HTTP request (ERR_SSL_HTTP_REQUEST) or a missing client certificate. The client cannot
+ * receive a response.
+ */
+const TLS = /^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/
+
+/**
  * Milliseconds that a client has to read the response and to stop sending. Closing at once would reset the connection, and the client might
  * never see the response.
  */
@@ -74,6 +80,11 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
       socket.destroy()
       return
     }
+    if (TLS.test(code)) {
+      handshakeFailed({ metrics, log }, error.message, socket.remoteAddress)
+      socket.destroy()
+      return
+    }
     const found = BY_CODE.get(code) ?? (code.startsWith('HPE_') ? MALFORMED : { ...MALFORMED, kind: 'other' })
     metrics.clientError(found.kind)
     log.info({ kind: found.kind, code, client: socket.remoteAddress }, 'a connection without a request')
@@ -88,6 +99,12 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
     const timer = setTimeout(() => { socket.destroy() }, LINGER).unref()
     socket.once('close', () => { clearTimeout(timer) })
   }
+}
+
+/** Counts and logs a TLS connection that ends before any request. @param client address of the client */
+export function handshakeFailed ({ metrics, log }: Options, reason: string, client: string | undefined): void {
+  metrics.clientError('tls_handshake')
+  log.info({ kind: 'tls_handshake', reason, client }, 'a TLS connection without a request')
 }
 
 /** Counts connections that Node closes before any request, because the number of connections has reached `limits.connections`. */

@@ -2,7 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller, Rejection } from '../../a2a/errors.js'
+import { REASONS } from '../../a2a/errors.js'
 import type { Operation } from '../../a2a/operations.js'
+import type { TaskNames } from '../../a2a/task-id.js'
+import { NO_NAMES } from '../../a2a/task-id.js'
 import type { Binding, Version } from '../../a2a/versions.js'
 import { awaitsEventStream, NO_ID } from '../../pipeline/caller.js'
 import { rejectionResponse, rejectionEvent } from '../../pipeline/rejection-response.js'
@@ -23,6 +26,7 @@ import type { ConcurrencyLimit } from '../../gateway/concurrency-limit.js'
 import { isStreaming } from '../../gateway/concurrency-limit.js'
 import type { Overload } from '../../gateway/overload.js'
 import type { Tasks } from '../../gateway/tasks.js'
+import { callEntry } from '../../gateway/request-telemetry.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 import type { Forwarding } from '../../upstream/forward.js'
 
@@ -66,6 +70,12 @@ export class Exchange {
   statedVersion = false
   /** Raw JSON token of the JSON-RPC id. */
   idToken: () => string = NO_ID
+  /** URIs of the extensions that are active in the request. */
+  active: readonly string[] = []
+  /** Task and context that the request names. Computed on demand, because most requests have no line. */
+  named: () => TaskNames = NO_TASK
+  /** Task and context of the first result in the agent's response, if the response was read. */
+  private result: TaskNames | null = null
   /** Media type of the request. It decides the media type of a rejection. */
   mediaType: string | null = null
   forwarding: Forwarding | null = null
@@ -95,7 +105,7 @@ export class Exchange {
     this.services = services
     this.startedAt = performance.now()
     this.number = ++lastId
-    this.span = services.tracing.startRequest(request.headers, this.startedAt)
+    this.span = services.tracing.startRequest(request, this.startedAt)
     services.inFlight.add(this)
     response.on('close', () => { this.leave() })
   }
@@ -103,6 +113,18 @@ export class Exchange {
   /** Id for logs and audit lines. Computed on demand, because most requests have no such line. */
   get id (): string {
     return `${PROCESS}-${this.number.toString(36)}`
+  }
+
+  /** Task and context of the call, as known so far. Names in the request take precedence. */
+  get task (): TaskNames {
+    const named = this.named()
+    const { result } = this
+    return result === null ? named : { taskId: named.taskId ?? result.taskId, contextId: named.contextId ?? result.contextId }
+  }
+
+  /** Keeps task and context of the agent's response. The first result wins: it is the request's own. */
+  sawTask ({ taskId, contextId }: TaskNames): void {
+    this.result ??= { taskId, contextId }
   }
 
   get agentName (): string {
@@ -176,8 +198,10 @@ export class Exchange {
     this.span.set('a2a_gateway.rule', rejection.rule)
     this.tellAgent(rejection)
     if (!response.headersSent) this.respondRejection(rejection)
-    else if (this.stream?.atBoundary === true) response.end(rejectionEvent(rejection, this.caller))
-    else this.breakOff()
+    else if (this.stream?.atBoundary === true) {
+      this.tracedError(rejection)
+      response.end(rejectionEvent(rejection, this.caller))
+    } else this.breakOff()
   }
 
   /** Handles a fault of the gateway. */
@@ -202,8 +226,13 @@ export class Exchange {
     this.agent?.rejected({ at: new Date().toISOString(), rule, reason: customReason ?? reason, message })
   }
 
+  private tracedError (rejection: Rejection): void {
+    if (this.binding === 'JSONRPC') this.span.rpcError(REASONS[rejection.reason].rpc, 'gateway')
+  }
+
   private respondRejection (rejection: Rejection, httpStatus?: number, more: readonly string[] = []): void {
     const { response } = this
+    this.tracedError(rejection)
     const { status, phrase, headers, body } = rejectionResponse(rejection, this.caller, httpStatus, more)
     if (this.request.complete) {
       this.respond(status, headers, body, phrase)
@@ -282,12 +311,17 @@ export class Exchange {
       { agent: this.agentName, operation: this.label, binding: this.binding, version: this.version, outcome },
       seconds
     )
+    if (this.span.recording) this.describeResult()
     this.span.end(outcome, response.statusCode)
     services.inFlight.delete(this)
     const { decisions } = services
+    if (services.audit.forwarded && this.forwarding !== null && this.label !== 'Preflight') {
+      services.audit.record(callEntry(this, outcome, this.active))
+    }
     if (decisions !== null && decisions.wants(outcome, this.found)) this.keep(decisions, outcome, seconds)
     const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' && response.statusCode === 500 ? 'error' : 'info'
     if (!services.log.isLevelEnabled(level)) return
+    const { taskId, contextId } = this.task
     services.log[level]({
       agent: this.agentName,
       operation: this.label,
@@ -297,8 +331,19 @@ export class Exchange {
       outcome,
       duration_ms: Math.round(seconds * 1e6) / 1e3,
       request_id: this.id,
+      ...(taskId === null ? {} : { task_id: shortened(taskId) }),
+      ...(contextId === null ? {} : { context_id: shortened(contextId) }),
       ...(this.span.traceId === null ? {} : { trace_id: this.span.traceId })
     }, 'request')
+  }
+
+  /** Sets the names that only the response has. The span has those of the request. */
+  private describeResult (): void {
+    const { result, span } = this
+    if (result === null) return
+    const named = this.named()
+    if (named.taskId === null && result.taskId !== null) span.set('a2a.task.id', result.taskId)
+    if (named.contextId === null && result.contextId !== null) span.set('a2a.context.id', result.contextId)
   }
 
   private keep (decisions: Decisions, outcome: Outcome, seconds: number): void {
@@ -320,7 +365,16 @@ export class Exchange {
   }
 }
 
+const NO_TASK = (): TaskNames => NO_NAMES
+
 const NOTHING_FOUND: readonly Found[] = []
+
+/** Longest id in a log line, in UTF-16 code units. */
+const ID_LENGTH = 256
+
+function shortened (id: string): string {
+  return id.length <= ID_LENGTH ? id : id.slice(0, ID_LENGTH)
+}
 
 const READ_OFF_BYTES = 16 * 1024 * 1024
 const READ_OFF_MS = 5_000

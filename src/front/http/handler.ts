@@ -2,7 +2,7 @@
 import type { Call, CallProblem } from '../../a2a/message/call.js'
 import { readCall } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
-import { taskIdOf, tenantOf } from '../../a2a/task-id.js'
+import { namesOf, taskIdOf, tenantOf } from '../../a2a/task-id.js'
 import type { Version } from '../../a2a/versions.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
 import * as rejections from '../../pipeline/rejections.js'
@@ -18,6 +18,7 @@ import {
   extendedCardOf,
   negotiated,
   evaluatorFor,
+  rewritesResponse,
   ruleOn,
   versionProblem
 } from '../../pipeline/request.js'
@@ -34,9 +35,10 @@ import type { Agent } from '../../gateway/agent.js'
 import { AgentResponse } from './agent-response.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { readBody } from './body.js'
-import { serveCard } from '../../gateway/card.js'
+import { publicOriginOf } from './client-address.js'
+import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
-import { recordDecision } from '../../gateway/request-telemetry.js'
+import { recordDecision, startUpstreamSpan } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 
@@ -67,7 +69,7 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   const verb = request.method ?? 'GET'
   const route = state.router.match(verb, routeTarget.path, version)
   if (route === null) return exchange.reject(rejections.unknownRoute, 'rejected')
-  if (route.kind === 'card') return serveCard(exchange, agent, state, version)
+  if (route.kind === 'card') return serveCard(exchange, agent, state, version, options.trusted)
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
     if (shed(exchange)) return
@@ -113,8 +115,8 @@ function guarded (exchange: Exchange, routeTarget: RouteTarget, rejection: Rejec
 /** Body size in bytes from which the id is copied at once, so that the parsed body need not stay in memory until the response is over. */
 const LARGE = 16_384
 
-function always (token: string): () => string {
-  return () => token
+function always<T> (value: T): () => T {
+  return () => value
 }
 
 interface Arrived {
@@ -133,6 +135,8 @@ function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions
   const call = callOf(arrived, exchange.request, options.limits)
   exchange.idToken = arrived.bytes.length < LARGE ? call.id : always(call.id())
   exchange.label = call.operation
+  const path = route.binding === 'HTTP+JSON' ? route.upstreamPath : null
+  exchange.named = arrived.bytes.length < LARGE ? () => namesOf(call, path) : always(namesOf(call, path))
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
   const read: Read = { arrived, call, task, seconds: (performance.now() - startedAt) / 1_000 }
   const record = task === null ? null : exchange.services.tasks.read(task)
@@ -171,24 +175,29 @@ function decide (exchange: Exchange, read: Read, record: TaskRecord | null, opti
 function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): void {
   const { arrived, call, task } = read
   const { agent, state, route } = arrived
-  if (!exchange.enter(agent)) return
   const { request, span } = exchange
+  const publicBase = rewritesResponse(state, call) ? publicBaseOf(exchange, agent, options) : null
+  if (publicBase === undefined) return exchange.reject(rejections.badHost, 'rejected')
+  if (!exchange.enter(agent)) return
   const { policy } = evaluation
   const { limits } = options
   const body = bodyOf(evaluation, arrived.bytes)
-  const card = extendedCardOf(state, route, call, limits)
+  const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
-  const { tasks } = exchange.services
+  const { tasks, audit: { forwarded: follows } } = exchange.services
+  exchange.active = evaluation.decision.active
   const evaluator =
     card === null
       ? evaluatorFor(route, call, evaluation, {
         taskId: task?.taskId ?? null,
         limits,
         tracer: null,
+        follows,
         recall: taskId => tasks.now(keyOf(taskId))
       })
       : null
+  const reads = card !== null || (evaluator !== null && (follows || evaluator.enforces))
   const plan = {
     echo: echoOf(evaluation),
     card,
@@ -196,11 +205,7 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
     anyPage: route.extensionRoute !== null
   }
   const response = new AgentResponse(exchange, plan, (taskId, fields) => tasks.write(keyOf(taskId), fields))
-  span.upstreamStarted({
-    'http.request.method': request.method ?? 'GET',
-    'server.address': agent.upstream.hostname,
-    'url.path': route.upstreamPath
-  })
+  startUpstreamSpan(exchange, agent, route.upstreamPath, call)
   exchange.forwarding = forward(
     {
       dispatcher: agent.pools.main,
@@ -213,12 +218,19 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
         config: agent.config.upstream,
         trusted: options.trusted,
         trace: span.outgoing(),
-        negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, card !== null || evaluator?.enforces === true)
+        negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads)
       }),
       body: body.length === 0 ? null : body
     },
     response
   )
+}
+
+/** @returns the agent's URL at the gateway, or undefined when the client's host cannot be part of a URL */
+function publicBaseOf ({ request }: Exchange, { publicBase, config }: Agent, { trusted }: HandlerOptions): string | undefined {
+  if (publicBase !== null) return publicBase
+  const origin = publicOriginOf(request, trusted)
+  return origin === null ? undefined : origin.url + config.path
 }
 
 /**
@@ -268,7 +280,7 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
   if (!exchange.enter(agent)) return
   const { request, span } = exchange
   span.name(exchange.label)
-  span.upstreamStarted({ 'http.request.method': request.method ?? 'GET', 'server.address': agent.upstream.hostname })
+  startUpstreamSpan(exchange, agent, target, null)
   exchange.forwarding = forward(
     {
       dispatcher: agent.pools.main,

@@ -21,6 +21,7 @@ import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import { routeTargetOf } from './route-target.js'
+import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
 
 export interface PassthroughOptions {
   readonly snapshot: () => Snapshot
@@ -83,7 +84,7 @@ export class Passthrough {
     reply.hijack()
     const exchange = new Exchange(request.raw, reply.raw, this.options.services)
     exchange.label = 'Passthrough'
-    exchange.agent = routeTargetOf(request.raw, this.options.snapshot().agents).agent
+    exchange.agent = routeTargetOf(request.raw, this.options.snapshot()).agent
     exchange.span.name('Passthrough')
     return exchange
   }
@@ -91,8 +92,9 @@ export class Passthrough {
   private pass (request: FastifyRequest, reply: FastifyReply): void {
     const { services, snapshot } = this.options
     const exchange = this.begin(request, reply)
-    const { agents, limits, trusted } = snapshot()
-    const { agent, path, query } = routeTargetOf(request.raw, agents)
+    const now = snapshot()
+    const { limits, trusted } = now
+    const { agent, path, query } = routeTargetOf(request.raw, now)
     if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
     const { overload } = services
     if (overload.shedding) return exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
@@ -111,13 +113,14 @@ export class Passthrough {
       exchange.reject(rejections.tooLarge(limits.body), 'rejected')
     })
     if (body !== null && length !== undefined) headers.push('content-length', length)
-    exchange.span.upstreamStarted({ 'http.request.method': request.method, 'server.address': agent.upstream.hostname })
+    const target = joinPath(agent.upstreamBase, path)
+    startUpstreamSpan(exchange, agent, target, null)
     exchange.forwarding = forward({
       dispatcher: agent.pools.main,
       gate: agent.pools.gate,
       total: agent.config.upstream.timeouts.total,
       method: request.method,
-      path: joinPath(agent.upstreamBase, path) + query,
+      path: target + query,
       headers,
       body
     }, new AgentResponse(exchange, PLAIN))

@@ -39,7 +39,7 @@ export class HttpFront {
 
   /** True when the request's host and path belong to an agent, or when its target cannot be read. */
   serves (request: IncomingMessage): boolean {
-    const { agent, rejection } = routeTargetOf(request, this.options.snapshot().agents)
+    const { agent, rejection } = routeTargetOf(request, this.options.snapshot())
     return agent !== null || rejection !== null
   }
 
@@ -47,7 +47,7 @@ export class HttpFront {
   handle (request: IncomingMessage, response: ServerResponse, rejection: Rejection | null = null): void {
     const { services, snapshot } = this.options
     const now = snapshot()
-    const routeTarget = routeTargetOf(request, now.agents)
+    const routeTarget = routeTargetOf(request, now)
     if (routeTarget.kind === 'passthrough' && rejection === null) return this.passthrough.handle(request, response)
     const exchange = new Exchange(request, response, services)
     try {

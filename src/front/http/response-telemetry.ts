@@ -5,7 +5,7 @@ import type { EchoPlan } from '../../pipeline/echo.js'
 import type { ActivationReport, ResponseDecision } from '../../policy/response/evaluator.js'
 import type { AuditEntry } from '../../telemetry/audit.js'
 import type { Exchange } from './exchange.js'
-import { auditEntry, countViolations } from '../../gateway/request-telemetry.js'
+import { auditEntry, countViolations, taskEntry } from '../../gateway/request-telemetry.js'
 
 /** Maximum audit lines of one response. Each event of a stream may cause a line. */
 const LINES = 20
@@ -34,6 +34,7 @@ export class ResponseTelemetry {
     for (const name of edited) this.edited.add(name)
     const becomes = decision.rejection !== null ? 3 : edited.length > 0 ? 2 : violations.length > 0 ? 1 : 0
     this.becomes = Math.max(this.becomes, becomes)
+    if (decision.results.length > 0) this.results(decision)
     if (violations.length === 0) return
     countViolations(exchange, 'response', violations)
     exchange.saw('response', violations, edited)
@@ -50,6 +51,19 @@ export class ResponseTelemetry {
     } else {
       this.omitted++
       this.lastOmitted = entry
+    }
+  }
+
+  private results ({ results, rejection }: ResponseDecision): void {
+    const { exchange, exchange: { services: { audit } } } = this
+    // Of a list, no task is the call's own.
+    const [first] = results
+    if (first !== undefined && results.length === 1) exchange.sawTask(first)
+    if (!audit.forwarded || rejection !== null) return
+    for (const result of results) {
+      if (result.taskId === null || result.state === null) continue
+      const before = audit.states.change(exchange.agentName, result.taskId, result.state)
+      if (before !== undefined) audit.record(taskEntry(exchange, result, before))
     }
   }
 

@@ -2,13 +2,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Rejection } from '../../a2a/errors.js'
-import type { Agents } from '../../pipeline/agents.js'
 import { hostName } from '../../pipeline/agents.js'
 import { framingFault, guard, isPassthrough, isUpgrade } from '../../pipeline/guard.js'
-import { afterFramingFault, badTarget, loop } from '../../pipeline/rejections.js'
+import { afterFramingFault, badTarget, hostNotServed, loop } from '../../pipeline/rejections.js'
 import { hasPassedHere } from '../../upstream/via.js'
 import { checkTarget, splitTarget } from '../../wire/target.js'
 import type { Agent } from '../../gateway/agent.js'
+import type { Snapshot } from '../../gateway/agent-registry.js'
+import { isServed } from './client-address.js'
 
 export interface RouteTarget {
   readonly kind: 'a2a' | 'passthrough'
@@ -26,15 +27,15 @@ export interface RouteTarget {
 const KEY = Symbol('a2a-gateway.surface')
 
 /** The route target of the request. Every call returns the same object. */
-export function routeTargetOf (request: IncomingMessage & { [KEY]?: RouteTarget }, agents: Agents<Agent>): RouteTarget {
-  request[KEY] ??= find(request, agents)
+export function routeTargetOf (request: IncomingMessage & { [KEY]?: RouteTarget }, snapshot: Snapshot): RouteTarget {
+  request[KEY] ??= find(request, snapshot)
   return request[KEY]
 }
 
 /** Connections where the start of the next request is unknown. Their requests may have come in the same packet. */
 const unframed = new WeakSet<Socket>()
 
-function find (request: IncomingMessage, agents: Agents<Agent>): RouteTarget {
+function find (request: IncomingMessage, { agents, hosts, trusted }: Snapshot): RouteTarget {
   const target = request.url ?? ''
   const { path, query } = splitTarget(target)
   const framing = unframed.has(request.socket) ? afterFramingFault : framingFault(request, request.httpVersion)
@@ -43,7 +44,8 @@ function find (request: IncomingMessage, agents: Agents<Agent>): RouteTarget {
   const last = framing !== null || isUpgrade(request.headers)
   const reason = checkTarget(target)
   if (reason !== null) return { kind: 'a2a', agent: null, path, query, rejection: badTarget(reason), last }
-  const rejection = framing ?? guard(request) ?? (hasPassedHere(request.headers.via) ? loop : null)
+  const guarded = framing ?? guard(request) ?? (hasPassedHere(request.headers.via) ? loop : null)
+  const rejection = guarded === null && hosts !== null && !isServed(request, hosts, trusted) ? hostNotServed : guarded
   const found = agents.find(hostName(request.headers.host), path)
   if (found === null) return { kind: 'a2a', agent: null, path, query, rejection, last }
   const { agent, rest } = found

@@ -72,7 +72,7 @@ export async function explainRequest (
   const upstream = new URL(config.upstream.url)
   const plain = plainRequest(request, found.path, state)
   const traces = new ExchangeTraces()
-  const dryRun = dryRunRequest({ config, state }, plain, options.config.limits, traces)
+  const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl }, plain, options.config.limits, traces)
   const { route, call, evaluation, caller, rejection } = dryRun
   const decision = evaluation?.decision ?? null
   const edited = rejection === null ? (decision?.edited ?? []) : []

@@ -20,6 +20,7 @@ export interface TestAgent {
   readonly config: AgentConfig
   readonly state: AgentState
   readonly limits: Limits
+  readonly publicUrl: string
 }
 
 export type TestAgentResult =
@@ -27,6 +28,9 @@ export type TestAgentResult =
 
 /** Upstream URL of an inline agent, and base URL of an inline card's interfaces. The tests never connect to it. */
 const UPSTREAM = 'http://agent.test'
+
+/** Address of the gateway in extended cards. */
+const PUBLIC_URL = 'http://gateway.test'
 
 /** Builds the agents of one file. Each pair of card and agent is built once. */
 export class TestAgents {
@@ -75,9 +79,9 @@ export class TestAgents {
     try {
       const state = buildAgentState(
         { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' },
-        { agent: config, maxExtensions: limits.extensions, publicBase: 'http://gateway.test', previous: null, secretOf: SECRET_HIDDEN }
+        { agent: config, maxExtensions: limits.extensions, previous: null, secretOf: SECRET_HIDDEN }
       )
-      return { ok: true, agent: { config, state, limits } }
+      return { ok: true, agent: { config, state, limits, publicUrl: PUBLIC_URL } }
     } catch (error) {
       return fail((error as Error).message)
     }

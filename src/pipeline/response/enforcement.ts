@@ -21,6 +21,7 @@ const FORWARD: ResponseDecision = {
   annotations: [],
   attributes: [],
   measures: [],
+  results: [],
   remember: null
 }
 

@@ -3,6 +3,7 @@ import { memberPath } from '../../a2a/fields.js'
 import { isObject } from '../../wire/json/object.js'
 import { childOf, resolveSteps } from '../../wire/json/pointer.js'
 import type { Config, ResolvedPolicy, SchemaSource } from '../../config/model/model.js'
+import { mistakesIn } from '../../jsonschema/mistakes.js'
 import { compileSchema } from '../../jsonschema/schema.js'
 import { compileRef } from '../../jsonschema/schema-set.js'
 import { isEnumFromCard, isFromCard, isSchemaRef } from './schema-source.js'
@@ -14,6 +15,8 @@ export interface SchemaFault {
   /** JSON Pointer into the schema, '' for all of it. */
   readonly pointer: string
   readonly message: string
+  /** How to fix the schema. */
+  readonly hint?: string
 }
 
 /** @param policy as read: any part of it may have a wrong shape */
@@ -56,14 +59,26 @@ export function schemaFaults (path: SchemaFault['path'], schema: unknown): Schem
   if (typeof schema !== 'boolean' && !isObject(schema)) return []
   if (isSchemaRef(schema)) {
     const result = compileRef(schema)
-    return result.ok ? [] : [{ path, pointer: '', message: `${result.problem.pointer}: ${result.problem.message}` }]
+    if (!result.ok) return [{ path, pointer: '', message: `${result.problem.pointer}: ${result.problem.message}` }]
+    const document = schema.set.published ? undefined : schema.set.documents.get(schema.ref)
+    return mistakesIn(document?.schema).map(({ pointer, message, ...hint }) => ({
+      path,
+      pointer: '',
+      message: `${document?.file ?? ''}#${pointer}: ${message}`,
+      ...hint
+    }))
   }
   if (isFromCard(schema as SchemaSource) || isEnumFromCard(schema as SchemaSource)) return []
   const result = compileSchema(schema)
-  if (result.ok) return []
-  const { problem } = result
-  return [problem, ...problem.others ?? []].map(({ pointer, message }) => ({ path, pointer, message }))
+  if (!result.ok) {
+    const { problem } = result
+    return [problem, ...problem.others ?? []].map(({ pointer, message }) => ({ path, pointer, message }))
+  }
+  // The checks of rules report a source that is written wrongly.
+  return isObject(schema) && SOURCES.some(key => key in schema) ? [] : mistakesIn(schema).map(mistake => ({ path, ...mistake }))
 }
+
+const SOURCES: readonly string[] = ['file', 'ref', 'fromCard', 'enumFromCard']
 
 /** @returns one sentence per schema that cannot be used, with the place in it */
 export function inlineSchemaProblems ({
@@ -96,9 +111,9 @@ function overlaid ({ policy, from }: ResolvedPolicy): object {
 }
 
 function sentences (root: string, faults: readonly SchemaFault[]): string[] {
-  return faults.map(({ path, pointer, message }) => {
+  return faults.map(({ path, pointer, message, hint }) => {
     const place = path.reduce<string>((text, step) => typeof step === 'number' ? `${text}[${step}]` : memberPath(text, step), root)
-    return `${place} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`
+    return `${place} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}${hint === undefined ? '' : ` (${hint})`}`
   })
 }
 

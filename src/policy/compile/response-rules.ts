@@ -6,6 +6,7 @@ import type { CompiledResponses, CompiledPolicy, CompiledRedaction, CompiledResp
 import { compileCorrelation } from '../task/correlate.js'
 import { compileName } from './glob.js'
 import { compileObserve } from '../observe.js'
+import { atLeast } from './rule.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import type { CompiledSource } from './schema-source.js'
 import { RESPONSE_CONTENTS, compileResponseSelector, compilePlaces } from '../selectors/response.js'
@@ -62,9 +63,9 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     select: compileResponseSelector(rule.select, context, verdict === 'strip' && rule.select.event === undefined),
     event: rule.select.event ?? null,
     holds: compilePlaces(rule.select),
-    chunked: rule.chunked ?? (rule.select.part !== undefined || rule.count?.min !== undefined),
+    chunked: rule.chunked ?? (rule.select.part !== undefined || rule.count?.min !== undefined || rule.required === true),
     condition: compileCondition(rule.when, rule.unless, context),
-    min: rule.count?.min ?? 0,
+    min: atLeast(rule),
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),
     message: rule.error?.message ?? null,

@@ -25,6 +25,11 @@ export function supplyOf (
 
 const NO_SUPPLY: readonly CompiledInjection[] = []
 
+/** Smallest number of values that a rule accepts. */
+export function atLeast ({ required, count }: Pick<RuleConfig, 'required' | 'count'>): number {
+  return count?.min ?? (required === true ? 1 : 0)
+}
+
 export function compileRule (
   rule: RuleConfig,
   mode: Mode,
@@ -42,7 +47,7 @@ export function compileRule (
     strips: !strip ? null : rule.select.header === undefined ? 'body' : 'headers',
     supply,
     condition: compileCondition(rule.when, rule.unless, context, rule.onUnknown),
-    min: rule.count?.min ?? 0,
+    min: atLeast(rule),
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),
     errorClass: rule.error?.class ?? 'invalid',

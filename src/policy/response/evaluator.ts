@@ -1,5 +1,6 @@
 /** Input and output of the response evaluator. Pure: the same bytes give the same decision, in the proxy and in every offline tool. */
 import type { Rejection } from '../../a2a/errors.js'
+import type { ResultView } from '../../a2a/message/result.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { Binding, Version } from '../../a2a/versions.js'
 import type { JsonEdit } from '../../wire/json/edit.js'
@@ -26,6 +27,8 @@ export interface ResponseContext {
   readonly tracer: Tracer | null
   /** Returns the current record of a task if it is available immediately; otherwise null. */
   readonly recall?: (taskId: string) => TaskRecord | null
+  /** True to read every result, for {@link ResponseDecision.results}, also when no policy needs it. */
+  readonly follows?: boolean
 }
 
 /** Decision on one whole response, or on one event. */
@@ -41,6 +44,8 @@ export interface ResponseDecision {
   readonly annotations: readonly string[]
   readonly attributes: readonly ObservedAttribute[]
   readonly measures: readonly Measure[]
+  /** The results that were read, in order; also of a rejected response. */
+  readonly results: readonly ResultView[]
   /** Fields of the request's task that must be remembered before anyone sees the response; null for none. */
   readonly remember: { readonly taskId: string, readonly fields: TaskRecord } | null
 }

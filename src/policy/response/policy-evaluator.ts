@@ -28,12 +28,14 @@ import { addViolation, violation } from '../violation.js'
 /** @returns null when nothing applies to this response: then no byte of it is read */
 export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null {
   const { policy, decision, operation, requested } = context
-  if (!policy.reads || (!policy.evaluates && decision.outbound.length === 0) || !hasResults(operation)) return null
+  const { follows = false } = context
+  if (!hasResults(operation)) return null
+  if (!follows && (!policy.reads || (!policy.evaluates && decision.outbound.length === 0))) return null
   const activations = new Activations(policy, decision, requested)
   const works = workOf(context, activations.sought)
   const says =
     works.some(one => !one.idle) || activations.sought || policy.echoes.size > 0 || (decision.memory !== null && remembersOf(operation))
-  return says ? new PolicyResponseEvaluator(context, works, activations) : null
+  return says || follows ? new PolicyResponseEvaluator(context, works, activations, !says) : null
 }
 
 const NONE: readonly never[] = []
@@ -45,6 +47,7 @@ const FORWARD: ResponseDecision = {
   annotations: NONE,
   attributes: NONE,
   measures: NONE,
+  results: NONE,
   remember: null
 }
 
@@ -64,6 +67,9 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private readonly annotates: boolean
   private readonly strips: boolean
   private readonly idle: boolean
+  private readonly follows: boolean
+  /** True when no policy reads the response: faults of the response are then not reported. */
+  private readonly quiet: boolean
   /** True when the evaluator looks only for the URIs that a response lists. */
   private readonly listsOnly: boolean
   private taskId: string | null
@@ -76,7 +82,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   /** True when the memory is bound to its task. */
   private recalls = false
 
-  constructor (context: ResponseContext, works: readonly Work[], activations: Activations) {
+  constructor (context: ResponseContext, works: readonly Work[], activations: Activations, quiet: boolean) {
     this.context = context
     this.works = works
     this.activations = activations
@@ -86,7 +92,9 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     this.strips = works.some(one => one.strips)
     this.evaluatesLast = works.some(one => one.evaluatesLast)
     this.idle = works.every(one => one.idle)
-    this.listsOnly = works.length === 0 && this.memory === null && !activations.holdsHead
+    this.quiet = quiet
+    this.follows = context.follows ?? false
+    this.listsOnly = works.length === 0 && this.memory === null && !activations.holdsHead && !this.follows
     this.taskId = context.taskId
   }
 
@@ -99,7 +107,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   }
 
   get reads (): boolean {
-    return !this.idle || this.memory !== null || this.activations.sought
+    return !this.idle || this.memory !== null || this.activations.sought || this.follows
   }
 
   echoed (uris: readonly string[]): void {
@@ -119,8 +127,10 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     if (!this.reads || bytes.length === 0 || (stream && this.showsNothing(bytes))) return FORWARD
     const outcome = new EvaluationOutcome(new ResponseEdits())
     const read = this.read(bytes, stream, outcome.violations)
+    if (this.quiet) return read === null ? FORWARD : { ...FORWARD, results: read.view.results }
     if (read === null) return outcome.decision(null)
     const { results } = read.view
+    outcome.results = results
     const done = this.withinSteps(read.inexact, outcome, () => {
       for (let i = 0; i < results.length; i++) {
         this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', read.inexact, outcome)
@@ -299,6 +309,7 @@ class EvaluationOutcome implements Findings {
   readonly measures: Measure[] = []
   /** The request's task, when this response contains it. */
   taskId: string | null = null
+  results: readonly ResultView[] = NONE
 
   constructor (edits: ResponseEdits | null) {
     this.edits = edits
@@ -308,9 +319,9 @@ class EvaluationOutcome implements Findings {
    * @param memory supplies the new fields to remember with the response. Nothing is remembered of a rejected response, which nobody sees
    */
   decision (memory: TaskMemory | null): ResponseDecision {
-    const { violations, edits, attributes, measures, taskId } = this
+    const { violations, edits, attributes, measures, results, taskId } = this
     const rejection = responseRejection(violations)
-    if (rejection !== null) return { ...FORWARD, rejection, violations, attributes }
+    if (rejection !== null) return { ...FORWARD, rejection, violations, attributes, results }
     const fields: TaskRecord | null = taskId === null ? null : memory?.take() ?? null
     return {
       rejection: null,
@@ -320,6 +331,7 @@ class EvaluationOutcome implements Findings {
       annotations: this.annotations.size === 0 ? NONE : [...this.annotations],
       attributes,
       measures,
+      results,
       remember: taskId === null || fields === null ? null : { taskId, fields }
     }
   }

@@ -24,7 +24,7 @@ export interface MetricDefinition {
 /** How a request ended. */
 export const OUTCOMES = ['forwarded', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
 /** Reason why a connection of a client brought no request, or was closed. */
-export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout'] as const
+export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const
 export const PHASES = ['request', 'response', 'card'] as const
 export const VIOLATION_MODES = ['enforce', 'observe'] as const
 export const SOURCES = ['client', 'gateway'] as const
@@ -123,7 +123,7 @@ export const METRICS = {
   client_errors_total: {
     type: 'counter',
     help: 'Client connections without a valid request, and connections that the gateway closed, by reason.',
-    more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`. Clients that disconnect are not counted',
+    more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`; `tls_handshake`: a connection to `server.tls` without TLS, or without a valid client certificate. Clients that disconnect are not counted',
     labels: { kind: CLIENT_ERRORS }
   },
   requests_active: {

@@ -29,7 +29,7 @@ export async function createRecorder (options: TracingOptions, protocol: Exporte
   const provider = withEnvironment(env, () => new BasicTracerProvider({ resource: resource(options), spanProcessors: [processor()] }))
   const tracer = provider.getTracer(SERVICE_NAME, options.version)
   return {
-    startRequest: (headers, at) => new RecordedSpan(tracer, headers, at),
+    startRequest: (request, at) => new RecordedSpan(tracer, request, at),
     shutdown: () => stop(provider, log)
   }
 }

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Outcome } from '../metrics/metrics.js'
 import { formatTraceParent, parseTraceParent } from './trace-context.js'
 import type { SpanAttribute } from './span-attributes.js'
-import type { Attribute, Attributes, RequestSpan, TraceHeaders } from './span.js'
+import type { Attribute, Attributes, RequestSpan, TracedRequest, TraceHeaders } from './span.js'
 
 const STRING_LENGTH = 256
 const ARRAY_LENGTH = 64
@@ -23,18 +23,29 @@ export class RecordedSpan implements RequestSpan {
   private readonly offset: number
   private client: Span | null
   private clientOpen: boolean
+  /** End of the call to the agent, once its response has a head. The CLIENT span stays open for an error in the body. */
+  private clientEnd: number | null
+  /** Code of the JSON-RPC error in the response to the client. */
+  private code: number | null
   private operation: string
   private ended: boolean
 
-  constructor (tracer: Tracer, headers: IncomingHttpHeaders, at: number) {
+  constructor (tracer: Tracer, request: TracedRequest, at: number) {
     this.tracer = tracer
     this.offset = Date.now() - performance.now()
-    this.server = tracer.startSpan(UNNAMED, { kind: SpanKind.SERVER, startTime: this.offset + at }, callerContext(headers))
+    const options: SpanOptions = { kind: SpanKind.SERVER, startTime: this.offset + at, attributes: boundAll(attributesOf(request)) }
+    this.server = tracer.startSpan(UNNAMED, options, callerContext(request.headers))
     this.traceId = this.server.spanContext().traceId
     this.client = null
     this.clientOpen = false
+    this.clientEnd = null
+    this.code = null
     this.operation = UNNAMED
     this.ended = false
+  }
+
+  get recording (): boolean {
+    return !this.ended && this.server.isRecording()
   }
 
   name (operation: string): void {
@@ -53,21 +64,31 @@ export class RecordedSpan implements RequestSpan {
 
   upstreamStarted (attributes: Attributes): void {
     if (this.ended) return
-    if (this.clientOpen) this.upstreamEnded(null)
+    this.closeClient()
     const options: SpanOptions = { kind: SpanKind.CLIENT, startTime: this.now(), attributes: boundAll(attributes) }
     this.client = this.tracer.startSpan(this.operation, options, trace.setSpan(ROOT_CONTEXT, this.server))
     this.clientOpen = true
+    this.clientEnd = null
   }
 
   upstreamEnded (statusCode: number | null, error?: Error): void {
-    if (this.client === null || !this.clientOpen) return
-    this.clientOpen = false
+    if (this.client === null || !this.clientOpen || this.clientEnd !== null) return
+    this.clientEnd = this.now()
     // Only the kind of the error: messages may quote text of the agent or the client.
     const kind = error === undefined ? null : errorKind(error)
     if (statusCode !== null) this.client.setAttribute('http.response.status_code', statusCode)
     if (kind !== null) fail(this.client, kind)
     else if (statusCode !== null && statusCode >= 400) fail(this.client, String(statusCode))
-    this.client.end(this.now())
+  }
+
+  rpcError (code: number, by: 'agent' | 'gateway'): void {
+    if (this.ended) return
+    this.code = code
+    this.server.setAttribute('rpc.system.name', 'jsonrpc')
+    this.server.setAttribute('rpc.response.status_code', String(code))
+    if (by === 'gateway' || this.client === null || !this.clientOpen) return
+    this.client.setAttribute('rpc.response.status_code', String(code))
+    fail(this.client, String(code))
   }
 
   outgoing (): TraceHeaders {
@@ -78,17 +99,57 @@ export class RecordedSpan implements RequestSpan {
 
   end (outcome: Outcome, statusCode: number): void {
     if (this.ended) return
-    this.upstreamEnded(null)
+    this.closeClient()
     this.ended = true
     this.server.setAttribute('http.response.status_code', statusCode)
     this.server.setAttribute('a2a_gateway.outcome', outcome)
     if (outcome === 'gateway_error' || outcome === 'upstream_error') fail(this.server, outcome)
+    // Semantic conventions: every error object of JSON-RPC is an error; of HTTP statuses, only 5xx is an error of a server.
+    else if (this.code !== null) fail(this.server, String(this.code))
+    else if (statusCode >= 500) fail(this.server, String(statusCode))
     this.server.end(this.now())
+  }
+
+  private closeClient (): void {
+    if (this.client === null || !this.clientOpen) return
+    this.clientOpen = false
+    this.client.end(this.clientEnd ?? this.now())
   }
 
   private now (): number {
     return this.offset + performance.now()
   }
+}
+
+/** Methods that semantic conventions know (RFC 9110, PATCH, QUERY). Any other is `_OTHER`. */
+const METHODS: ReadonlySet<string> = new Set(
+  ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY']
+)
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 }
+
+/** Attributes of the request's head, which samplers may read. */
+function attributesOf ({ method = 'GET', url = '/', headers, socket }: TracedRequest): Attributes {
+  const scheme = socket?.encrypted === true ? 'https' : 'http'
+  const query = url.indexOf('?')
+  return {
+    'http.request.method': METHODS.has(method) ? method : '_OTHER',
+    'url.path': query < 0 ? url : url.slice(0, query),
+    'url.scheme': scheme,
+    ...serverOf(headers.host, scheme, socket)
+  }
+}
+
+const HOST = /^(\[[0-9a-fA-F:.]+\]|[^:]*)(?::(\d{1,5}))?$/
+
+/** Address and port as the client names them; without a readable Host header, those of the socket. */
+function serverOf (host: string | undefined, scheme: string, socket: TracedRequest['socket']): Attributes {
+  const [, name = '', port] = HOST.exec(host ?? '') ?? []
+  if (name !== '') {
+    const address = name.startsWith('[') ? name.slice(1, -1) : name
+    return { 'server.address': address, 'server.port': port === undefined ? (DEFAULT_PORTS[scheme] ?? 0) : Number(port) }
+  }
+  if (socket?.localAddress === undefined || socket.localPort === undefined) return {}
+  return { 'server.address': socket.localAddress, 'server.port': socket.localPort }
 }
 
 /** Returns the context with the caller's span as parent, or the root when the caller sent no valid one. */

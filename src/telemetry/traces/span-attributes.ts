@@ -11,7 +11,27 @@ export interface DescribedAttribute extends Described {
 export const SPAN_ATTRIBUTES = {
   'a2a_gateway.agent': { on: 'SERVER', type: 'string', when: 'operations', meaning: 'name of the agent in the configuration' },
   'a2a.method.name': { on: 'SERVER', type: 'string', when: 'operations', meaning: 'the operation' },
-  'rpc.system': { on: 'SERVER', type: 'string', when: 'JSON-RPC', meaning: 'always `jsonrpc`' },
+  'a2a.task.id': {
+    on: 'SERVER',
+    type: 'string',
+    when: 'the request names a task, or a response that was read has one',
+    meaning: 'id of the task; the id in the request takes precedence'
+  },
+  'a2a.context.id': { on: 'SERVER', type: 'string', when: 'as `a2a.task.id`', meaning: 'id of the context' },
+  'rpc.system.name': { on: 'both', type: 'string', when: 'JSON-RPC', meaning: 'always `jsonrpc`' },
+  'jsonrpc.protocol.version': { on: 'both', type: 'string', when: 'JSON-RPC', meaning: 'always `2.0`' },
+  'rpc.method': {
+    on: 'both',
+    type: 'string',
+    when: 'JSON-RPC, with a method',
+    meaning: 'the method as the client wrote it; `_OTHER` if it is no operation'
+  },
+  'rpc.response.status_code': {
+    on: 'both',
+    type: 'string',
+    when: 'the response is a JSON-RPC error',
+    meaning: '`error.code` of the response: of the gateway or the agent on SERVER, of the agent on CLIENT'
+  },
   'jsonrpc.request.id': { on: 'SERVER', type: 'string', when: 'JSON-RPC, with an id', meaning: "the client's id" },
   'a2a.extension.requested': { on: 'SERVER', type: 'list', when: 'the client requested some', meaning: 'URIs that the client requested' },
   'a2a.extension.active': {
@@ -76,16 +96,18 @@ export const SPAN_ATTRIBUTES = {
     meaning: '`policy/rule` of each removal from the response, never the data'
   },
   'a2a_gateway.outcome': { on: 'SERVER', type: 'string', meaning: 'as in `requests_total`' },
-  'http.request.method': { on: 'CLIENT', type: 'string', meaning: 'method of the call to the agent' },
-  'server.address': { on: 'CLIENT', type: 'string', meaning: 'host of the agent' },
-  'url.path': { on: 'CLIENT', type: 'string', when: 'operations', meaning: 'path at the agent' },
+  'http.request.method': { on: 'both', type: 'string', meaning: 'method of the request, or of the call to the agent; `_OTHER` if unknown' },
+  'url.scheme': { on: 'both', type: 'string', meaning: '`http` or `https`, of the connection itself' },
+  'url.path': { on: 'both', type: 'string', meaning: 'path of the request, or path at the agent, without query' },
+  'server.address': { on: 'both', type: 'string', meaning: 'host in the `Host` header, or host of the agent' },
+  'server.port': { on: 'both', type: 'number', meaning: 'port in the `Host` header, or port of the agent' },
   'http.response.status_code': {
     on: 'both',
     type: 'number',
     when: 'there is a response',
     meaning: 'status of the response to the client, or from the agent'
   },
-  'error.type': { on: 'both', type: 'string', when: 'failed spans', meaning: 'the outcome, an error code or a status, never an error text' }
+  'error.type': { on: 'both', type: 'string', when: 'failed spans', meaning: 'the outcome, a code or a status, never an error text' }
 } as const satisfies Readonly<Record<string, DescribedAttribute>>
 
 export type SpanAttribute = keyof typeof SPAN_ATTRIBUTES

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { Log } from '../log.js'
 import type { Outcome } from '../metrics/metrics.js'
@@ -7,6 +8,15 @@ import type { SpanAttribute } from './span-attributes.js'
 /** A span attribute. Strings are cut at 256 characters and arrays at 64 elements. */
 export type Attribute = string | number | boolean | string[]
 export type Attributes = Readonly<Partial<Record<SpanAttribute, Attribute>>>
+
+/** The parts of a request that its span reads. */
+export interface TracedRequest {
+  readonly headers: IncomingHttpHeaders
+  readonly method?: string | undefined
+  /** Request target. The span gets its path, never its query. */
+  readonly url?: string | undefined
+  readonly socket?: Pick<Socket, 'localPort' | 'localAddress'> & { readonly encrypted?: boolean }
+}
 
 /** Trace headers for the agent. A null `tracestate` means: send none, even if the client sent one. */
 export interface TraceHeaders { readonly traceparent: string, readonly tracestate: string | null }
@@ -18,6 +28,8 @@ export interface TraceHeaders { readonly traceparent: string, readonly tracestat
 export interface RequestSpan {
   /** The trace id of this request, for logs: the gateway's when tracing is on, else the client's, else null. */
   readonly traceId: string | null
+  /** False when the span records nothing: no value then needs to be computed for it. */
+  readonly recording: boolean
   /** Names the span after the operation, e.g. `SendMessage`. */
   name (operation: string): void
   set (key: SpanAttribute, value: Attribute): void
@@ -25,8 +37,14 @@ export interface RequestSpan {
   observed (key: string, value: Attribute): void
   /** Opens the CLIENT span. Called when the gateway dials the agent. */
   upstreamStarted (attributes: Attributes): void
-  /** Closes the CLIENT span. Called with the status of the agent's response, or with null and the error that prevented a response. */
+  /** Ends the CLIENT span. Called with the status of the agent's response, or with null and the error that prevented a response. */
   upstreamEnded (statusCode: number | null, error?: Error): void
+  /**
+   * Records the error of a JSON-RPC response.
+   * @param code `error.code`
+   * @param by `agent`: the agent sent the error, so the CLIENT span has it too
+   */
+  rpcError (code: number, by: 'agent' | 'gateway'): void
   /** Returns headers to send to the agent, or null: the client's own headers pass through unchanged. */
   outgoing (): TraceHeaders | null
   /** Closes all spans. Calls after the first do nothing. */
@@ -35,13 +53,14 @@ export interface RequestSpan {
 
 export interface Tracing {
   /** `at`: time when the request head arrived, in milliseconds on the clock of `performance.now()`. */
-  startRequest (headers: IncomingHttpHeaders, at: number): RequestSpan
+  startRequest (request: TracedRequest, at: number): RequestSpan
   /** Sends the remaining spans, for at most 5 seconds. Never rejects. */
   shutdown (): Promise<void>
 }
 
 export interface TracingOptions {
-  readonly enabled: boolean
+  /** Undefined: the environment decides, see `createTracing`. */
+  readonly enabled: boolean | undefined
   /** The gateway's version, for `service.version`. */
   readonly version: string
   /** Environment with the standard `OTEL_*` variables. */

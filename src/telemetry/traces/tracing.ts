@@ -3,12 +3,27 @@ import { parseTraceParent } from './trace-context.js'
 
 export type { RequestSpan, Tracing } from './span.js'
 
+/** Variables of which each switches tracing on, unless the configuration decides. */
+export const SWITCHES = ['OTEL_TRACES_EXPORTER', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] as const
+
 /**
- * Creates tracing as configured. The OpenTelemetry packages are loaded only when tracing is on; `OTEL_SDK_DISABLED=true` turns it off.
- * Throws an Error that names the legal values when the environment selects an unsupported exporter.
+ * Creates tracing as configured. Without a configured value, a variable of {@link SWITCHES} turns tracing on. The OpenTelemetry packages
+ * are loaded only when tracing is on; `OTEL_SDK_DISABLED=true` turns it off.
+ * @throws Error that names the legal values when the configuration enables tracing and the environment selects an unsupported exporter.
+ *   When only the environment asks for traces, its variables may be meant for other programs: the problem is then a warning.
  */
 export async function createTracing (options: TracingOptions): Promise<Tracing> {
-  if (!options.enabled) return SILENT
+  if (options.enabled !== undefined) return options.enabled ? enabledTracing(options) : SILENT
+  if (!SWITCHES.some(name => (options.env[name]?.trim() ?? '') !== '')) return SILENT
+  try {
+    return await enabledTracing(options)
+  } catch (err) {
+    options.log.warn({ err }, 'Tracing is off, because the OTEL_* variables cannot be used. Fix them, or set telemetry.traces.enabled: false.')
+    return SILENT
+  }
+}
+
+async function enabledTracing (options: TracingOptions): Promise<Tracing> {
   if (options.env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') {
     options.log.info({}, 'Tracing is off: OTEL_SDK_DISABLED=true.')
     return SILENT
@@ -38,6 +53,7 @@ function exporterProtocol (env: NodeJS.ProcessEnv): ExporterProtocol {
 /** Records nothing; knows only the client's trace id. */
 class SilentSpan implements RequestSpan {
   readonly traceId: string | null
+  readonly recording = false
 
   constructor (traceId: string | null) {
     this.traceId = traceId
@@ -48,6 +64,7 @@ class SilentSpan implements RequestSpan {
   observed (): void {}
   upstreamStarted (): void {}
   upstreamEnded (): void {}
+  rpcError (): void {}
   outgoing (): null { return null }
   end (): void {}
 }
@@ -55,7 +72,7 @@ class SilentSpan implements RequestSpan {
 const UNTRACED = new SilentSpan(null)
 
 const SILENT: Tracing = {
-  startRequest (headers) {
+  startRequest ({ headers }) {
     const header = headers.traceparent
     if (header === undefined) return UNTRACED
     const parent = parseTraceParent(header)

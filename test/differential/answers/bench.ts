@@ -82,7 +82,6 @@ export async function answerBench (t: Test): Promise<AnswerBench> {
   const state = buildAgentState(await loadedCards(agent.url + cardUrl), {
     agent: config,
     maxExtensions: limits.extensions,
-    publicBase: gateway.url,
     previous: null,
     secretOf: SECRET_HIDDEN
   })

@@ -138,7 +138,7 @@ function stateOf (document: CardDocument): AgentState | null {
   try {
     return buildAgentState(
       { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' },
-      { agent: configured(), maxExtensions: 32, publicBase: BASE, previous: null, secretOf: SECRET_HIDDEN }
+      { agent: configured(), maxExtensions: 32, previous: null, secretOf: SECRET_HIDDEN }
     )
   } catch (error) {
     ok(
@@ -151,7 +151,7 @@ function stateOf (document: CardDocument): AgentState | null {
 }
 
 function served (state: AgentState): void {
-  const { bytes } = state.served['1.0']
+  const { bytes } = state.served['1.0'].at(BASE)
   const value = JSON.parse(bytes.toString()) as Record<string, unknown>
   const again = readCard(value)
   ok(again.ok, 'a served card is a card')

@@ -92,7 +92,7 @@ ${OWN}`
       own: i === 0,
       state: buildAgentState(
         { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' },
-        { agent: config, maxExtensions: limits.extensions, publicBase: 'http://g', previous: null, secretOf: SECRET_HIDDEN }
+        { agent: config, maxExtensions: limits.extensions, previous: null, secretOf: SECRET_HIDDEN }
       )
     }
   })

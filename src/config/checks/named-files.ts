@@ -1,0 +1,34 @@
+/** Checks of files that the configuration names. */
+import { accessSync, constants, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { describe } from '../describe.js'
+import { dotted, shown } from '../diagnostics.js'
+import type { Path, PathProblem } from '../diagnostics.js'
+import { fault } from '../yaml/values.js'
+import type { Mapping } from '../yaml/values.js'
+
+/** Checks that a file can be read. @param baseDir directory that the path is relative to */
+export function unreadable (value: unknown, path: Path, baseDir: string): PathProblem[] {
+  if (typeof value !== 'string' || value === '' || value.includes('\0')) return []
+  const reason = whyUnreadable(resolve(baseDir, value))
+  return reason === null
+    ? []
+    : [fault(path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file')]
+}
+
+function whyUnreadable (file: string): string | null {
+  try {
+    if (!statSync(file).isFile()) return 'not a file'
+    accessSync(file, constants.R_OK)
+    return null
+  } catch (error) {
+    return describe(error)
+  }
+}
+
+/** Checks that a certificate has its key, and a key its certificate. @param tls mapping with `cert` and `key` */
+export function unpaired (tls: Mapping, path: Path): PathProblem[] {
+  return ([['cert', 'key'], ['key', 'cert']] as const)
+    .filter(([one, other]) => typeof tls[one] === 'string' && tls[other] === null)
+    .map(([one, other]) => fault([...path, one], `${dotted([...path, one])} also needs ${other}`))
+}
