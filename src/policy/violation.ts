@@ -132,6 +132,10 @@ function missingMessage (first: Violation, absent: readonly Violation[], total: 
   )
 }
 
+/** Ends a message of a policy, which may be a sentence. An ellipsis stays. */
+const FULL_STOP = /(?<!\.)\.\s*$/
+const ENDS = /[.!?…]$/
+
 function isDependency ({ reason }: Violation): boolean {
   return reason === 'EXTENSION_DEPENDENCY_MISSING'
 }
@@ -139,9 +143,6 @@ function isDependency ({ reason }: Violation): boolean {
 function required ({ missing, uri }: Violation): string {
   return `${missing ?? ''}, which the extension ${uri ?? ''} requires`
 }
-/** Ends a message of a policy, which may be a sentence. An ellipsis stays. */
-const FULL_STOP = /(?<!\.)\.\s*$/
-const ENDS = /[.!?…]$/
 
 function dataMessage (same: readonly Violation[], total: number): string {
   const shown = same.slice(0, 3).map(found => `${found.path}${found.isStandalone ? ':' : ''} ${found.message.replace(FULL_STOP, '')}`)
