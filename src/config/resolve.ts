@@ -142,7 +142,8 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
       file: onDisk(card.file),
       refresh: duration(card.refresh),
       maxStale: duration(card.maxStale),
-      headers: headersOf(card.headers, baseDir)
+      headers: headersOf(card.headers, baseDir),
+      extended: card.extended === null ? null : { headers: headersOf(card.extended.headers, baseDir) }
     },
     extensions: listed.map(({ name }) => name),
     policies: policies.map(policy => resolved(policy, baseDir)),
@@ -212,7 +213,8 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     .map(one => mapping(mapping(one).fromSecret).file)
   const others = items(agents).map(mapping).flatMap((agent) => {
     const { ca, cert, key } = mapping(mapping(agent.upstream).tls)
-    const headers = Object.values(mapping(mapping(agent.card).headers)).map(one => mapping(one).file)
+    const { headers: own, extended } = mapping(agent.card)
+    const headers = [own, mapping(extended).headers].flatMap(one => Object.values(mapping(one))).map(one => mapping(one).file)
     return [ca, cert, key, mapping(agent.card).file, ...headers]
   })
   const { cert, key, clientCa } = mapping(mapping(server).tls)

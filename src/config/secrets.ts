@@ -27,12 +27,14 @@ export interface Secrets {
   of (injection: InjectionConfig): string
   /** `card.headers` */
   readonly card: Headers
+  /** `card.extended.headers` */
+  readonly extended: Headers
   /** Changes when the content of a secret changes. */
   readonly fingerprint: string
 }
 
 /** The parts of an agent's configuration that name secrets. */
-type SecretUser = Pick<AgentConfig, 'policies'> & { readonly card: Pick<CardConfig, 'headers'> }
+type SecretUser = Pick<AgentConfig, 'policies'> & { readonly card: Pick<CardConfig, 'headers' | 'extended'> }
 
 type As = 'text' | 'json'
 
@@ -57,9 +59,11 @@ export function readSecrets ({ policies, card }: SecretUser, env: Environment): 
     }
   }
   const headers = readHeaders(card.headers, env)
-  hash.update(JSON.stringify(headers))
+  const extended = readHeaders(card.extended?.headers ?? {}, env, 'card.extended.headers')
+  hash.update(JSON.stringify([headers, extended]))
   return {
     card: headers,
+    extended,
     of: injection => {
       const json = values.get(keyOf(injection))
       if (json === undefined) throw new Error('a secret was not read')
@@ -71,20 +75,22 @@ export function readSecrets ({ policies, card }: SecretUser, env: Environment): 
 
 /** Returns the absolute paths of all secret files that an agent uses. */
 export function secretFiles ({ policies, card }: SecretUser): string[] {
-  return [...policies.flatMap(({ policy }) => policy.inject ?? []).map(({ fromSecret }) => fromSecret), ...Object.values(card.headers)]
+  const headers = [card.headers, card.extended?.headers ?? {}].flatMap(one => Object.values(one))
+  return [...policies.flatMap(({ policy }) => policy.inject ?? []).map(({ fromSecret }) => fromSecret), ...headers]
     .map(source => source?.file)
     .filter(file => file !== undefined)
 }
 
 /**
  * Reads the values of headers.
+ * @param key of the configuration, for messages
  * @throws Error in plain words when a secret cannot be read; the message has the secret's name and not its content
  */
-export function readHeaders (headers: SecretHeaders, env: Environment): Headers {
+export function readHeaders (headers: SecretHeaders, env: Environment, key = 'card.headers'): Headers {
   return Object.fromEntries(
     Object.entries(headers).map(([name, source]) => {
       const read = readHeader(source, env)
-      if ('problem' in read) throw new Error(`card.headers.${name}: ${read.problem}`)
+      if ('problem' in read) throw new Error(`${key}.${name}: ${read.problem}`)
       return [name.toLowerCase(), read.value]
     })
   )

@@ -5,6 +5,7 @@ import type { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
 import { buildAgentState, CardRejected, COMPILED_HERE, schemasToCompile } from '../pipeline/agent-snapshot.js'
+import { scopeOf } from '../pipeline/scope.js'
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model/model.js'
 import type { CardFinding } from '../policy/card/checks.js'
@@ -105,6 +106,7 @@ export class Agent {
       agent: config.name,
       config: config.card,
       headers: options.secrets.card,
+      extended: config.card.extended === null ? null : { headers: options.secrets.extended, scope: scopeOf(config) },
       upstream: this.upstream,
       limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
       dispatcher: origin => this.pools.for(origin),
@@ -320,6 +322,7 @@ export class Agent {
       card: {
         state: status.state,
         public: publicCard(config.card),
+        extended: state === null || config.card.extended === null ? null : state.loaded.extended != null,
         origin: status.origin,
         ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
         etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),
@@ -355,7 +358,13 @@ function etagsOf ({ served }: AgentState, publicBase: string): Readonly<Record<V
 }
 
 function sameSource (a: AgentConfig, b: AgentConfig): boolean {
-  return a.upstream.url === b.upstream.url && a.card.url === b.card.url && a.card.file === b.card.file
+  const [one, other] = [a.card, b.card]
+  return (
+    a.upstream.url === b.upstream.url &&
+    one.url === other.url &&
+    one.file === other.file &&
+    (one.extended === null) === (other.extended === null)
+  )
 }
 
 function describeLayers ({ name, policy, layers }: ResolvedPolicy, agentMode: Mode): object {

@@ -13,6 +13,8 @@ import type { PathScope } from '../a2a/card/path-scope.js'
 import type { CardRewrite } from '../a2a/card/rewrite.js'
 import { changesOf, isSigned } from '../a2a/card/rewrite.js'
 import { ServedCard } from '../a2a/card/served-card.js'
+import { SeenNames } from '../a2a/card/seen-names.js'
+import { schemasThatDiffer, unionCard } from '../a2a/card/union.js'
 import type { ExtensionRoute } from '../a2a/extension-routes.js'
 import { routeOfKey } from '../a2a/extension-routes.js'
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
@@ -28,12 +30,15 @@ import { requirementsOf } from '../policy/card/requirements.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
 import { compileAgentPolicy } from '../policy/compile/agent-policy.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
+import type { JsonObject } from '../wire/json/object.js'
 import { SchemaCache, SchemaCollector } from '../policy/compile/schema-source.js'
 
 export interface AgentState {
   readonly loaded: LoadedCards
   readonly router: Router
   readonly interfaces: readonly MappedInterface[]
+  /** Names in extended cards that callers got. Null when the gateway loads the extended card itself. */
+  readonly seen: SeenNames | null
   /** What to do with requests for later minor versions of 1. */
   readonly unknownMinor: 'carry' | 'reject'
   readonly policy: Readonly<Record<Version, AgentPolicy>>
@@ -93,7 +98,7 @@ export function schemasToCompile (loaded: LoadedCards, options: AgentStateOption
   try {
     const cards = amendedCards(loaded, additionsOf(options.agent))
     checkCards(options.agent, [...new Set([cards['1.0'], cards['0.3']])], collector)
-    policiesOf(cards, options, collector)
+    policiesOf(cards, options, collector, null)
   } catch {
     return new Map()
   }
@@ -144,13 +149,15 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     const { bytes, card } = documents[version]
     return new ServedCard({ bytes, raw: minimalCard(withAdditions(card.raw, additions)) }, plain)
   }
-  const policy = policiesOf(cards, options, cache)
+  const seen = agent.card.extended === null ? previous?.seen ?? new SeenNames() : null
+  const policy = policiesOf(cards, options, cache, seen)
   const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
   const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), { scope, uncarried })
   return {
     loaded,
     router,
     interfaces: mapped,
+    seen,
     unknownMinor: agent.protocol.unknownMinor,
     policy,
     served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
@@ -168,6 +175,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
       ...unservedRoutes(mapped, policy),
       ...[documents['1.0'], documents['0.3']].flatMap(({ card }) => replacedByAdditions(card.raw, additions)),
       ...(agent.card.signature === 'strip' && [documents['1.0'], documents['0.3']].some(({ card }) => isSigned(card.raw)) ? [UNSIGNED] : []),
+      ...extendedWarnings(loaded, agent),
       ...findings.map(finding => finding.message),
       ...policy['1.0'].warnings,
       ...policy['0.3'].warnings,
@@ -226,7 +234,8 @@ function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>
 function policiesOf (
   cards: Readonly<Record<Version, AgentCard>>,
   { agent, maxExtensions, secretOf }: AgentStateOptions,
-  cache: SchemaCache
+  cache: SchemaCache,
+  seen: SeenNames | null
 ): Record<Version, AgentPolicy> {
   const policyOf = (version: Version): AgentPolicy =>
     compileAgentPolicy({
@@ -235,7 +244,8 @@ function policiesOf (
       card: cardFor(version, cards),
       otherCard: otherCard(version, cards),
       cache,
-      secretOf
+      secretOf,
+      seen
     })
   return { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
 }
@@ -245,21 +255,28 @@ function additionsOf (agent: AgentConfig): CardAdditions {
   return { advertise, schemas, requirements: requirementsOf(agent) }
 }
 
+function extendedWarnings ({ byVersion, extended = null }: LoadedCards, agent: AgentConfig): string[] {
+  if (agent.card.extended === null) return []
+  if (extended === null) return ['card.extended has no effect: the card does not say that the agent has an extended card']
+  return [byVersion['1.0'], byVersion['0.3']].flatMap(({ card }) => schemasThatDiffer(card.raw, extended.raw))
+}
+
 function distinctChanges (changes: readonly CardChange[]): CardChange[] {
   return [...new Map(changes.map(one => [`${one.part} ${one.change} ${one.name}`, one])).values()]
 }
 
-function amendedCards ({ byVersion }: LoadedCards, additions: CardAdditions): Record<Version, AgentCard> {
-  const plain = amended(byVersion['0.3'].card, additions)
-  return { 0.3: plain, '1.0': byVersion['1.0'] === byVersion['0.3'] ? plain : amended(byVersion['1.0'].card, additions) }
+function amendedCards ({ byVersion, extended = null }: LoadedCards, additions: CardAdditions): Record<Version, AgentCard> {
+  const more = extended?.raw ?? null
+  const plain = amended(byVersion['0.3'].card, more, additions)
+  return { 0.3: plain, '1.0': byVersion['1.0'] === byVersion['0.3'] ? plain : amended(byVersion['1.0'].card, more, additions) }
 }
 
-/** The card as clients see it. The gateway validates requests against this card. */
-function amended (card: AgentCard, additions: CardAdditions): AgentCard {
-  const raw = withAdditions(card.raw, additions)
+/** The card as clients see it, with the extended card if the gateway has it. The gateway validates requests against this card. */
+function amended (card: AgentCard, extended: JsonObject | null, additions: CardAdditions): AgentCard {
+  const raw = withAdditions(extended === null ? card.raw : unionCard(card.raw, extended), additions)
   if (raw === card.raw) return card
   const read = readCard(raw)
-  if (!read.ok) throw new Error(`with the additions of the configuration, ${read.problem}`)
+  if (!read.ok) throw new Error(`with the ${extended === null ? '' : 'extended card and the '}additions of the configuration, ${read.problem}`)
   return read.card
 }
 

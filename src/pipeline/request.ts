@@ -185,6 +185,7 @@ export function extendedCardOf (state: AgentState, route: OperationRoute, limits
   return {
     rewrite: { ...state.rewrite, publicBase },
     binding: route.binding,
+    seen: state.seen,
     size: limits.response,
     json: { depth: limits.jsonDepth, members: limits.jsonMembers }
   }

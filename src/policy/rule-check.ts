@@ -36,6 +36,11 @@ export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode,
   }
   if (rule.schema === null) return true
   const found = rule.schema.find(one.captures)
+  if (found === null && rule.schema.isSeen?.(one.captures) === true) {
+    const message = "names a schema of the agent's extended card, which the gateway has not loaded (card.extended); the data is not validated"
+    fault({ policy, rule, mode: 'observe', errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
+    return true
+  }
   if (found === null) {
     const message = `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`
     return fault({ policy, rule, mode, errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)

@@ -143,6 +143,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       refresh: 5000,
       maxStale: 7200000,
       headers: {},
+      extended: null,
       public: null,
       onUnavailable: 'forward',
       signature: 'verbatim',

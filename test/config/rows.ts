@@ -896,6 +896,19 @@ const CHECKED: readonly Row[] = [
     'g.yaml:5:27: agents[0].card.headers has no effect with card.file (remove one of them)'
   ],
   [
+    'headers of the extended card',
+    agentWith('card: {extended: {headers: {via: {}, x: {env: X}}}}'),
+    'g.yaml:5:33: agents[0].card.extended.headers.via: the gateway itself sets this header (remove it)',
+    'g.yaml:5:38: agents[0].card.extended.headers.via needs file or env (such as "{env: CARD_TOKEN, prefix: \'Bearer \'}")',
+    'g.yaml:5:51: agents[0].card.extended.headers.x.env: environment variable X is not set'
+  ],
+  [
+    'warning: credentials for the extended card over http',
+    agentWith('card: {url: "https://cards.example/", extended: {headers: {x: {file: card-token.txt}}}}')
+      .replace('127.0.0.1:1', 'agent.example'),
+    'g.yaml:5:54: agents[0].card.extended.headers sends credentials over http to agent.example (use https)'
+  ],
+  [
     'warning: credentials over http',
     agentWith('card: {headers: {x: {file: card-token.txt}}}').replace('127.0.0.1:1', 'agent.example'),
     'g.yaml:5:12: agents[0].card.headers sends credentials over http to agent.example (use https)'

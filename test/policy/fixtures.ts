@@ -53,6 +53,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       refresh: 1,
       maxStale: 1,
       headers: {},
+      extended: null,
       public: null,
       onUnavailable: 'reject',
       signature: 'strip',

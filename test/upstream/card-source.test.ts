@@ -89,6 +89,7 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
       refresh: 60_000,
       maxStale: 3_600_000,
       headers: {},
+      extended: null,
       public: null,
       onUnavailable: 'reject',
       signature: 'strip',
@@ -98,6 +99,7 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
       ...config
     },
     headers: {},
+    extended: null,
     upstream: new URL(upstream),
     limits: { card: 10_000, jsonDepth: 64, jsonMembers: 1000 },
     dispatcher: () => agent,

@@ -27,6 +27,14 @@ export interface MappedInterface {
 /** The paths at which the gateway serves the card itself. */
 export const CARD_PATHS: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 
+/** 0.2: path of the extended card, beside the main interface. */
+export const LEGACY_EXTENDED_CARD = '/agent/authenticatedExtendedCard'
+
+/** Returns a path without its last segment. */
+export function parentPath (path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf('/'), 0))
+}
+
 const AUTHORITY = /^https?:\/\/[^/?#]*/i
 /**
  * Maps each interface to its public path. The public path is the path relative to the path of `upstream.url` when the interface lies below

@@ -23,7 +23,14 @@ export function secretProblems (policies: Mapping, agents: readonly unknown[], {
         )
       )
     ),
-    ...agents.flatMap((agent, index) => headerProblems(mapping(mapping(agent).card).headers, ['agents', index, 'card', 'headers'], context))
+    ...agents.flatMap((agent, index) => {
+      const { headers, extended } = mapping(mapping(agent).card)
+      const path: Path = ['agents', index, 'card']
+      return [
+        ...headerProblems(headers, [...path, 'headers'], context),
+        ...headerProblems(mapping(extended).headers, [...path, 'extended', 'headers'], context)
+      ]
+    })
   ]
 }
 

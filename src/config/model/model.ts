@@ -206,6 +206,8 @@ export interface CardConfig {
   readonly maxStale: number
   /** Sent with every request for the card. */
   readonly headers: SecretHeaders
+  /** Null: the gateway does not load the extended card. `headers` are sent with the request for the extended card. */
+  readonly extended: { readonly headers: SecretHeaders } | null
   /** The card for callers without credentials. Null: `none` with `headers`, otherwise `full`. */
   readonly public: PublicCard | null
   readonly onUnavailable: 'reject' | 'forward'

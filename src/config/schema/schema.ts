@@ -171,6 +171,16 @@ const card = section("The agent's AgentCard.", {
     ...secretHeaders,
     description: 'Headers with credentials, sent with every request for the card, by name. The gateway sends them to the address of the card only.'
   },
+  extended: {
+    type: ['object', 'null'],
+    description:
+      'Load the authenticated extended card too, with the credentials in `headers`, and enforce both cards together. `null`: the gateway does not load it.',
+    default: null,
+    properties: {
+      headers: { ...secretHeaders, description: 'Headers with credentials, sent with the request for the extended card, by name.' }
+    },
+    additionalProperties: false
+  },
   public: {
     type: ['string', 'null'],
     description:

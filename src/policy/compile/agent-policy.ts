@@ -1,5 +1,6 @@
 /** Compiles policies and a card once into the tables that a request uses. One result per agent and protocol version. */
 import type { AgentCard } from '../../a2a/card/card.js'
+import type { SeenNames } from '../../a2a/card/seen-names.js'
 import { unquotedModes } from '../../a2a/card/modes.js'
 import { routeKey } from '../../a2a/extension-routes.js'
 import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, PolicyConfig, ResolvedPolicy, SchemaRef } from '../../config/model/model.js'
@@ -26,6 +27,8 @@ export interface CompileOptions {
    */
   readonly otherCard: AgentCard | null
   readonly cache: SchemaCache
+  /** Names in extended cards that callers got. Default: none. */
+  readonly seen?: SeenNames | null
   /** Returns an injected secret as JSON text. */
   readonly secretOf: (injection: InjectionConfig) => string
 }
@@ -60,6 +63,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
 
   const modes = unquotedModes(options.otherCard === null ? [card.raw] : [card.raw, options.otherCard.raw])
   const report = reportTo(unusable)
+  const seen = options.seen ?? null
   /** For conditions on other extensions: the URIs under which an extension may be active, by each of its URIs. */
   const activeUris = new Map<string, readonly string[]>()
   const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
@@ -75,7 +79,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     for (const known of new Set([...spellingsOf(policy), ...same])) {
       activeUris.set(known, [...(activeUris.get(known) ?? []), ...activators])
     }
-    const context = { cards: cardsToSearch(activators, card, options.otherCard), cache: options.cache, report }
+    const context = { cards: cardsToSearch(activators, card, options.otherCard), cache: options.cache, report, seen }
     const add = (
       added: Map<string, readonly CompiledAddition[]>,
       { kind, name: shown }: Pick<CompiledAddition, 'kind' | 'name'>,
@@ -204,6 +208,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     injected,
     hidden,
     labels,
+    seen,
     names,
     methods,
     routes,

@@ -1,4 +1,5 @@
 /** The compiled form of policies and a card, which requests use. Immutable. */
+import type { SeenNames } from '../../a2a/card/seen-names.js'
 import type { PartView } from '../../a2a/message/message.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { ErrorClass, Mode, OnUnknown, Signal } from '../../config/model/model.js'
@@ -231,6 +232,8 @@ export interface AgentPolicy {
   readonly hidden: ReadonlySet<string>
   /** Every URI of card or policy, with its label for metrics: the policy's name, or the URI. */
   readonly labels: ReadonlyMap<string, string>
+  /** Names in extended cards that callers got; null for none. Changes while requests run. */
+  readonly seen: SeenNames | null
   /** Other URIs of the same extensions. */
   readonly names: ExtensionAliases
   /** JSON-RPC methods besides those of A2A, by name. */
