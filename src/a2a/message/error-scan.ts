@@ -9,9 +9,12 @@ const WINDOW = 4_096
 /** Characters of a line that are kept when a chunk ends within the line. */
 const LINE = 4_096
 
-const WORD = Buffer.from('"error"')
-/** The JavaScript SDK names error events; without a space after the colon, no known agent writes them. */
-const EVENT = Buffer.from('event: error')
+/** In `"error":` and in `event: error`. */
+const WORD = Buffer.from('error')
+const RESULT = Buffer.from('"result":')
+/** Bytes of a usual JSON-RPC response within which its result begins. */
+const USUAL = 96
+const QUOTE = 0x22
 const OPEN_BRACE = 0x7b
 
 /** Members that may come before `error`. Serialisers that write every member write null for the unused `result`. */
@@ -21,6 +24,7 @@ const OBJECT = `\\{\\s*${BEFORE}"error"\\s*:\\s*\\{`
 const CODE = '(?:\\s*(?:"message"\\s*:\\s*"(?:[^"\\\\]|\\\\.)*"\\s*,\\s*)?"code"\\s*:\\s*(-?\\d{1,9})(?!\\d))?'
 /** A byte order mark, in latin1, and blanks may come before. */
 const BODY = new RegExp(`^(?:\\u00ef\\u00bb\\u00bf)?\\s*${OBJECT}${CODE}`)
+/** The JavaScript SDK names error events; without a space after the colon, no known agent writes them. */
 const EVENT_LINE = /(?:^|[\r\n])event: error[\r\n]/
 const DATA_LINE = new RegExp(`(?:^|[\\r\\n])data: ?\\s*${OBJECT}${CODE}`)
 
@@ -51,8 +55,8 @@ export class ErrorScan {
     if (this.done) return null
     this.stream ??= kindOf(bytes)
     if (this.stream === true) return this.events(bytes)
-    if (!this.json && this.stream === false) {
-      this.done = true
+    if (!this.json || (this.size === 0 && hasResult(bytes))) {
+      this.done = this.stream === false
       return null
     }
     this.head.push(bytes)
@@ -69,12 +73,12 @@ export class ErrorScan {
     const first = head[0] as Buffer
     const whole = head.length === 1 ? first : Buffer.concat(head)
     const start = whole.length <= WINDOW ? whole : whole.subarray(0, WINDOW)
-    return start.includes(WORD) ? errorIn(BODY, start.toString('latin1')) : null
+    return start.indexOf(WORD) >= 0 ? errorIn(BODY, start.toString('latin1')) : null
   }
 
   private events (bytes: Buffer): AgentError | null {
     const { line } = this
-    const found = line !== '' || bytes.includes(WORD) || bytes.includes(EVENT) ? eventIn(line + bytes.toString('latin1')) : null
+    const found = line !== '' || bytes.indexOf(WORD) >= 0 ? eventIn(line + bytes.toString('latin1')) : null
     if (found !== null) {
       this.done = true
       return found
@@ -99,6 +103,22 @@ function kindOf (bytes: Buffer): boolean | null {
     return byte !== OPEN_BRACE
   }
   return null
+}
+
+/**
+ * True for most responses: their result is an object, and begins within the first bytes. A response with a result and an error is no valid
+ * one. Quotation marks within strings are escaped, so `"result":{` is a member.
+ */
+function hasResult (bytes: Buffer): boolean {
+  if (bytes[0] !== OPEN_BRACE) return false
+  const end = Math.min(USUAL, bytes.length - RESULT.length - 1)
+  for (let i = 1; i < end; i++) {
+    if (bytes[i] !== QUOTE) continue
+    let same = 1
+    while (same < RESULT.length && bytes[i + same] === RESULT[same]) same++
+    if (same === RESULT.length) return bytes[i + same] === OPEN_BRACE
+  }
+  return false
 }
 
 function eventIn (text: string): AgentError | null {

@@ -40,8 +40,8 @@ export const FAILURE_KINDS = [
 ] as const
 
 /**
- * Operations of A2A, and other purposes of a request. An operation without an entry does not compile. `Extension` has none: each route of an
- * extension has the name that a policy gives it.
+ * Operations of A2A, and other purposes of a request. An operation without an entry does not compile. `Extension` has none: each route of
+ * an extension has the name that a policy gives it.
  */
 const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'AgentCard' | 'Passthrough' | 'Preflight', true>> = {
   SendMessage: true,
