@@ -235,7 +235,9 @@ for (const style of STYLES) {
         { id: 't', status: 'ok' },
         { id: 't', status: { state: 'on' } }
       ]) {
-        t.same(answer(style, operation, result), { results: [], isError: false, fault: null, problems: [] }, JSON.stringify(result))
+        const { methodResult, ...read } = answer(style, operation, result)
+        t.same(read, { results: [], isError: false, fault: null, problems: [] }, JSON.stringify(result))
+        t.same(methodResult?.value, operation === 'Other' ? result : undefined, 'rules read the result of a method, whatever its shape')
       }
       t.equal(answer(style, operation, { tasks: [task(style)] }).results[0]?.path, under(style, 'tasks[0]'))
     }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Mode, TaskStateConfig } from '../../src/config/model/model.js'
 import type { CompiledPolicy } from '../../src/policy/compile/compiled.js'
-import { checkTaskState, compileTaskState } from '../../src/policy/task/state.js'
+import { checkTaskState, compileTaskState, MAX_KEYS } from '../../src/policy/task/state.js'
 import type { TaskRecord } from '../../src/policy/task/memory.js'
 import { TaskMemory } from '../../src/policy/task/memory.js'
 import type { Violation } from '../../src/policy/violation.js'
@@ -308,4 +308,31 @@ t.test('messages contain only names of the policy', async t => {
 t.test('places that a side does not have are skipped', async t => {
   const policy = policyOf({ from: { metadata: { in: ['status'], key: 's' } }, transitions: { '': [] } })
   t.same(broken(policy, [['client', 'a'], ['agent', 'a']]), [1])
+})
+
+t.test('a state for each key', async t => {
+  const select = (path: string) => ({ metadata: { in: ['message', 'status', 'artifact'], key: 's', path } }) as const
+  const policy = policyOf({
+    from: select('/phase'),
+    key: select('/id'),
+    transitions: { '': ['started'], started: ['completed', 'failed'], completed: [], failed: [] },
+    monotonic: select('/step'),
+    maxVisits: { failed: 1 }
+  })
+  const call = (id: unknown, phase: string, step = 0): Move => ['agent', { id, phase, step }]
+  t.same(broken(policy, [call('a', 'started'), call('b', 'started'), call('b', 'failed'), call('a', 'completed')]), [])
+  t.same(broken(policy, [call('a', 'started'), call('b', 'completed'), call('a', 'completed'), call('a', 'failed')]), [1, 3], 'each begins by itself')
+  t.same(broken(policy, [call('1', 'started'), call(1, 'started'), call(1, 'completed'), call('1', 'completed')]), [], 'a number is another key')
+  t.same(broken(policy, [call('a', 'started', 5), call('b', 'started', 1), call('a', 'started', 4)]), [2], 'numbers too')
+  t.same(broken(policy, [['client', { id: 'a', phase: 'started' }], call('a', 'started'), call('a', 'completed')], null), [], 'unknown tasks')
+  for (const id of [null, {}, [], true]) t.match(play(policy, [call(id, 'started')]).found[0]?.[0], { message: 'must be a string or a number' })
+  t.match(play(policy, [['agent', { phase: 'started' }]]).found[0]?.[0], { message: /has 0 keys for 1 values/ })
+  t.same(broken(policy, [['agent', { id: 'a' }]]), [], 'a key without a state')
+
+  const memory = new TaskMemory(null, ['p'])
+  const found: Violation[] = []
+  for (let i = 0; i <= MAX_KEYS; i++) checkTaskState(policy, status({ s: { id: i, phase: 'started', step: 0 } }), 'response', memory, found)
+  t.match(found, [{ message: /^is one too many: the gateway follows at most 1000/ }])
+  checkTaskState(policy, status({ s: { id: 7, phase: 'completed', step: 0 } }), 'response', memory, found)
+  t.equal(found.length, 1, 'known keys go on')
 })

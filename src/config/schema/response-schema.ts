@@ -124,6 +124,9 @@ export const taskStates = mapping(
   ['from'],
   {
     from: eitherScalar('Where a message or a result contains the substate, a string.'),
+    key: eitherScalar(
+      'Where it contains the key of the substate, a string or a number, such as the id of a tool call: each key has a state, numbers and visits of its own. Selects as many values as `from`, in the same order. At most 1,000 keys in one task.'
+    ),
     taskStates: bySubstate(
       'By substate, the A2A states that the task may have with it. Substates that are not listed allow every state.',
       'substate',
@@ -258,7 +261,11 @@ export const ABBREVIATED: ReadonlySet<Schema> = new Set([
   reported,
   either,
   taskRejection,
-  ...[taskStates.properties?.from, taskStates.properties?.monotonic, correlation.properties?.when, correlation.properties?.unless].filter(
-    schema => schema !== undefined
-  )
+  ...[
+    taskStates.properties?.from,
+    taskStates.properties?.key,
+    taskStates.properties?.monotonic,
+    correlation.properties?.when,
+    correlation.properties?.unless
+  ].filter(schema => schema !== undefined)
 ])

@@ -142,6 +142,8 @@ export interface BothSides { readonly request: Selector, readonly response: Sele
 
 export interface CompiledTaskState {
   readonly from: BothSides
+  /** Null: the task has one state. */
+  readonly key: BothSides | null
   readonly taskStates: ReadonlyMap<string, ReadonlySet<string>>
   readonly transitions: ReadonlyMap<string, ReadonlySet<string>> | null
   readonly monotonic: BothSides | null

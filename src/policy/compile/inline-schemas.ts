@@ -127,7 +127,7 @@ const CONDITIONS: readonly (readonly string[])[] = [['when', 'match'], ['unless'
 const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
 
 const MATCH: readonly string[] = ['part', 'match']
-const STATE_SELECTORS: readonly string[] = ['from', 'monotonic']
+const STATE_SELECTORS: readonly string[] = ['from', 'key', 'monotonic']
 const CORRELATION_PLACES: readonly (readonly string[])[] = [['remember', 'select', ...MATCH], ['check', 'select', ...MATCH], ...CONDITIONS]
 const METRIC_PLACES: readonly (readonly string[])[] = [['from', ...MATCH], ['by', 'from', ...MATCH]]
 

@@ -9,17 +9,27 @@ export const FIELDS = {
   begun: 'b',
   /** The last TaskState. */
   state: 'state',
-  /** The last substate, as `stored` writes it. */
-  substate: (policy: string): string => `s:${policy}`,
+  /** The last substate, as `stored` writes it. `scope` is the name of the policy, or `scopeOf` a key. */
+  substate: (scope: string): string => `s:${scope}`,
   /** Number of times that a substate was entered. */
-  visits: (policy: string, substate: string): string => `v:${policy}:${substate}`,
+  visits: (scope: string, substate: string): string => `v:${scope}:${substate}`,
   /** The greatest number sent. */
-  monotonic: (policy: string): string => `m:${policy}`,
+  monotonic: (scope: string): string => `m:${scope}`,
+  /** Number of keys with a state of their own. */
+  keys: (policy: string): string => `k:${policy}`,
   /** The values of a correlation, as `remembered-values.ts` writes them. */
   correlation: (policy: string, id: string): string => `c:${policy}/${id}`,
   /** The amount that a metric has counted. */
   counted: (policy: string, metric: string): string => `o:${policy}/${metric}`
 } as const
+
+/**
+ * Scope of the fields of one key.
+ * @param digest of the key
+ */
+export function scopeOf (policy: string, digest: string): string {
+  return `${policy}/${digest}`
+}
 
 export class TaskMemory {
   /** Null: the store does not know the task, or is not available. */
