@@ -122,6 +122,7 @@ export class Router {
     const rpc = this.rpc.get(trimmed)
     if (rpc !== undefined && verb === 'POST') return rpcRoute(rpc, version)
     if (CARD_PATHS.includes(path)) {
+      if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath: this.scope.base + path }
       return verb === 'GET' || verb === 'HEAD' ? { kind: 'card' } : { kind: 'verb', binding: 'HTTP+JSON', version, allow: 'GET, HEAD' }
     }
     const rest = this.matchRest(verb, path, written, version)

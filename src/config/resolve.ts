@@ -8,6 +8,7 @@ import type {
   AgentConfig,
   CardConfig,
   Config,
+  CorsConfig,
   HostPort,
   Limits,
   ListenerTlsConfig,
@@ -41,9 +42,10 @@ interface ConfigFile {
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
+interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
   readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts'> & { readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>> }
+  readonly cors: Texts<CorsConfig, 'maxAge'>
   readonly card: Texts<CardConfig, 'refresh' | 'maxStale'>
 }
 
@@ -120,6 +122,7 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
     ...agent,
     path: agent.path === '/' ? '' : agent.path,
     host: agent.host?.toLowerCase() ?? null,
+    cors: { origins: agent.cors.origins.map(origin => origin.toLowerCase()), maxAge: duration(agent.cors.maxAge) },
     upstream: {
       ...upstream,
       url: new URL(upstream.url).href,

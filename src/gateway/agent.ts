@@ -19,6 +19,7 @@ import type { CardAccess } from '../upstream/card-access.js'
 import { requestAccess } from '../upstream/card-access.js'
 import type { CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
 import { CardSource } from '../upstream/card-source.js'
+import { CorsSource } from '../upstream/cors-source.js'
 import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import type { WrittenSchemas } from './card-compiler.js'
@@ -76,6 +77,7 @@ export class Agent {
   /** The gateway's public URL with the agent's path, without trailing slash. Null: it follows the Host of each request. */
   readonly publicBase: string | null
   readonly identity: string
+  private readonly cors: CorsSource
   /** Calls of the agent in flight. */
   concurrency = new ConcurrencyLimit()
   /** Null until a card is loaded, and again when the card has expired. */
@@ -99,6 +101,7 @@ export class Agent {
     this.name = config.name
     this.pools = new AgentPools(config.upstream, options.tls)
     this.upstream = new URL(config.upstream.url)
+    this.cors = new CorsSource(() => this.pools.for(this.upstream.origin))
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
     this.publicBase = options.publicUrl === null ? null : options.publicUrl + config.path
     this.identity = identityOf(options)
@@ -204,6 +207,24 @@ export class Agent {
   async close (): Promise<void> {
     await this.source.close()
     await this.pools.close()
+  }
+
+  /**
+   * Returns the cross-origin headers that the agent sends to an origin.
+   * @param card true for its card, false for its operations
+   */
+  corsHeaders (origin: string, card: boolean): readonly string[] | Promise<readonly string[]> {
+    if (card) return this.cors.headersFor({ origin, path: this.cardPath, method: 'GET' })
+    const rpc = this.state?.interfaces.find(one => one.binding === 'JSONRPC')
+    const path = rpc?.dialPath ?? `${this.state?.interfaces[0]?.dialPath ?? this.upstreamBase}/message:send`.replace('//', '/')
+    return this.cors.headersFor({ origin, path, method: 'OPTIONS' })
+  }
+
+  /** Path of the card at the agent. A card from elsewhere has the policy that the agent's own card would have. */
+  private get cardPath (): string {
+    const { origin } = this.source.status
+    const from = origin !== null && URL.canParse(origin) ? new URL(origin) : null
+    return from?.origin === this.upstream.origin ? from.pathname + from.search : `${this.upstreamBase}/.well-known/agent-card.json`
   }
 
   /** Called for each request that found no usable card. @returns seconds until the card may be there, at least 1 */

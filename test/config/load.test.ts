@@ -153,6 +153,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     },
     concurrency: { requests: 4, streams: 3 },
     protocol: { unknownMinor: 'carry' },
+    cors: { origins: [], maxAge: 600_000 },
     mode: 'observe',
     enforceOn: 'all',
     unlistedExtensions: 'strip',

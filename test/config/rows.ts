@@ -128,7 +128,7 @@ const SCHEMA: readonly Row[] = [
   [
     'key of a later version',
     agentWith('identity: observe'),
-    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, card, concurrency, protocol, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, responses, jsonSchema, extensions, passthrough)'
+    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, card, concurrency, protocol, cors, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, responses, jsonSchema, extensions, passthrough)'
   ],
   [
     'null section',
@@ -294,6 +294,11 @@ const FORMATS: readonly Row[] = [
     'g.yaml:5:11: agents[0].host must be a host name or IP address (without scheme or port; IPv6 in brackets)'
   ],
   ['host', agentWith('host: a_b'), 'g.yaml:5:11: agents[0].host must be a host name or IP address (such as "agents.example.com")'],
+  [
+    'origin with a path',
+    agentWith('cors: {origins: ["https://app.example.com/"]}'),
+    'g.yaml:5:22: agents[0].cors.origins[0] must be an origin or "*" (such as "https://app.example.com", without a path and without the default port)'
+  ],
   [
     'proxy',
     `${AGENT}server: {trustedProxies: [10.0.0.0/33]}\n`,

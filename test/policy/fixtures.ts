@@ -47,6 +47,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       tls: { ca: null, cert: null, key: null, serverName: null },
       extensionHeader: { spelling: 'auto', form: 'repeated' }
     },
+    cors: { origins: [], maxAge: 0 },
     card: {
       url: null,
       file: null,

@@ -132,6 +132,7 @@ export interface AgentConfig {
   readonly concurrency: { readonly requests: number, readonly streams: number }
   /** `unknownMinor`: treatment of minor versions of A2A 1 after 1.0, in cards and requests. */
   readonly protocol: { readonly unknownMinor: 'carry' | 'reject' }
+  readonly cors: CorsConfig
   readonly mode: Mode
   readonly enforceOn: 'messages' | 'all'
   readonly unlistedExtensions: 'forward' | 'strip' | 'reject'
@@ -167,6 +168,14 @@ export interface ResolvedPolicy {
   readonly layers: readonly Layer[]
   /** The layer that gave each key. Keys that are merged member by member are listed by member, such as `activation.scope`. */
   readonly from: Readonly<Record<string, Layer>>
+}
+
+/** Cross-origin requests of browsers. */
+export interface CorsConfig {
+  /** Allowed origins in lower case, or `*`. Empty: the policy of the agent. */
+  readonly origins: readonly string[]
+  /** Time that browsers may keep a response to a preflight, ms. */
+  readonly maxAge: number
 }
 
 export interface UpstreamConfig {

@@ -235,6 +235,14 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
       'carry'
     )
   }),
+  cors: section('Calls from pages of other origins (CORS).', {
+    origins: list(
+      'Origins whose pages may call the agent, such as `https://app.example.com`; `*` is every origin. The gateway then responds to preflights itself, and replaces the `Access-Control-*` headers of the agent. Empty: the policy of the agent, which the gateway also applies to the card and to its own responses.',
+      { type: 'string', 'x-format': 'origin' },
+      []
+    ),
+    maxAge: duration('How long browsers may keep the response to a preflight, with `origins`.', '10m', '0s', '24h')
+  }),
   mode: choice(
     '`enforce` rejects violations, `observe` only records them, `off` evaluates no rules.',
     ['enforce', 'observe', 'off'],

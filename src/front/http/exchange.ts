@@ -19,6 +19,8 @@ import type { Metrics, Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan, Tracing } from '../../telemetry/traces/tracing.js'
 import type { Agent } from '../../gateway/agent.js'
 import { withAppHeaders } from './app-headers.js'
+import type { Cors } from './cors.js'
+import { withCors } from './cors.js'
 import type { StreamOut } from './stream-out.js'
 import type { MemoryBudget } from '../../gateway/memory-budget.js'
 import type { InFlight } from '../../gateway/in-flight.js'
@@ -81,6 +83,8 @@ export class Exchange {
   /** Media type of the request. It decides the media type of a rejection. */
   mediaType: string | null = null
   forwarding: Forwarding | null = null
+  /** Cross-origin headers of the response; null for none of the gateway's own. */
+  cors: Cors | null = null
   /** Neighbours in the list of exchanges in flight. Only `InFlight` uses them. */
   previousLive: Exchange | null = null
   nextLive: Exchange | null = null
@@ -253,6 +257,7 @@ export class Exchange {
     const { response } = this
     this.tracedError(rejection)
     const { status, phrase, headers, body } = rejectionResponse(rejection, this.caller, httpStatus, more)
+    if (this.cors?.replaces === false) headers.push(...this.cors.headers)
     if (this.request.complete) {
       this.respond(status, headers, body, phrase)
     } else {
@@ -290,7 +295,7 @@ export class Exchange {
 
   begin (status: number, headers: string[], phrase = ''): void {
     if (this.services.inFlight.draining && !headers.includes('connection')) headers.push('connection', 'close')
-    const all = withAppHeaders(this.response, headers)
+    const all = withAppHeaders(this.response, this.cors?.replaces === true ? withCors(headers, this.cors) : headers)
     if (phrase === '') this.response.writeHead(status, all)
     else this.response.writeHead(status, phrase, all)
   }

@@ -37,6 +37,7 @@ import { AgentResponse } from './agent-response.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { readBody } from './body.js'
 import { publicOriginOf } from './client-address.js'
+import { corsOf, corsWithoutOrigin, preflightCors } from './cors.js'
 import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
 import { recordDecision, startUpstreamSpan } from '../../gateway/request-telemetry.js'
@@ -55,6 +56,26 @@ const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', '
 export function handle (exchange: Exchange, routeTarget: RouteTarget, options: HandlerOptions): void {
   const { agent } = routeTarget
   exchange.agent = agent
+  const { origin } = exchange.request.headers
+  if (agent === null || routeTarget.rejection !== null) return respond(exchange, routeTarget, options)
+  if (origin === undefined) {
+    exchange.cors = corsWithoutOrigin(agent.config.cors)
+    return respond(exchange, routeTarget, options)
+  }
+  const cors = corsOf(agent, exchange.request, origin, routeTarget.path)
+  if (!(cors instanceof Promise)) {
+    exchange.cors = cors
+    return respond(exchange, routeTarget, options)
+  }
+  cors.then(cors => {
+    exchange.cors = cors
+    // The client may have disconnected.
+    if (!exchange.response.destroyed) respond(exchange, routeTarget, options)
+  }).catch((error: unknown) => { exchange.failed(error) })
+}
+
+function respond (exchange: Exchange, routeTarget: RouteTarget, options: HandlerOptions): void {
+  const { agent } = routeTarget
   const { request } = exchange
   exchange.mediaType = mediaTypeOf(request.headers['content-type'])
   const asked = askedVersion(request, routeTarget.query)
@@ -63,6 +84,12 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   exchange.statedVersion = asked.stated
   if (routeTarget.rejection !== null) return guarded(exchange, routeTarget, routeTarget.rejection, version)
   if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
+  const preflight = preflightCors(request, exchange.cors, agent.config.cors)
+  if (preflight !== null) {
+    exchange.label = 'Preflight'
+    exchange.cors = preflight
+    return exchange.respond(204, [], null)
+  }
   const { state } = agent
   exchange.state = state
   if (state === null) return withoutCard(exchange, agent, routeTarget, options)

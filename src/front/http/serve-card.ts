@@ -70,8 +70,9 @@ function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, 
     // The agent decides about each caller anew.
     'cache-control', shared ? `public, max-age=${age}` : 'private, no-cache',
     // Host is part of the key of every cache (RFC 9111 §2).
-    'vary', ['A2A-Version', ...vary, ...(origin?.proxied === true ? ['X-Forwarded-Host', 'X-Forwarded-Proto'] : [])].join(', ')
+    'vary', ['A2A-Version', 'Origin', ...vary, ...(origin?.proxied === true ? ['X-Forwarded-Host', 'X-Forwarded-Proto'] : [])].join(', ')
   ]
+  if (exchange.cors?.replaces === false) headers.push(...exchange.cors.headers)
   if (matches(exchange.request.headers['if-none-match'], etag)) return exchange.respond(304, headers, null)
   headers.push('content-type', 'application/json', 'content-length', String(bytes.length))
   exchange.respond(200, headers, bytes)
