@@ -133,7 +133,7 @@ export type OnUnknown = 'allow' | 'reject'
 export interface TaskStateConfig {
   /** Selects from requests and from responses. Skips places that one of them does not have. `event` is not allowed. */
   readonly from: ResponseSelectorConfig
-  /** Value that each substate belongs to, such as the id of a tool call: each key has a state of its own. Pairs with the values of `from`. */
+  /** Value that each substate belongs to, such as the id of a tool call: each has a state of its own. Pairs with the values of `from`. */
   readonly key?: ResponseSelectorConfig
   /** Task states that each substate may occur with. Substates that are not listed may occur with any task state. */
   readonly taskStates?: Readonly<Record<string, readonly TaskState[]>>
