@@ -68,8 +68,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private readonly strips: boolean
   private readonly idle: boolean
   private readonly follows: boolean
-  /** True when no policy reads the response: faults of the response are then not reported. */
-  private readonly quiet: boolean
+  readonly quiet: boolean
   /** True when the evaluator looks only for the URIs that a response lists. */
   private readonly listsOnly: boolean
   /** True when a rule selects from the result of a method. */
