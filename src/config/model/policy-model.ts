@@ -228,8 +228,8 @@ export interface ResponseRuleConfig {
   /** annotate = the gateway forwards the result and notifies the caller. Default warn. */
   readonly verdict?: 'reject' | 'warn' | 'strip' | 'annotate'
   /**
-   * True when parts that are appended to an artifact may be fragments. Violations in such parts are only observed. Default true for rules
-   * on parts and for rules with a lower bound.
+   * True when values that a stream appends to an artifact may be fragments. Violations of such values are only observed. Default: only
+   * parts without data may be fragments, and a lower bound may be met by other updates.
    */
   readonly chunked?: boolean
   readonly error?: Pick<RuleErrorConfig, 'message' | 'reason'>

@@ -39,13 +39,22 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
         for (const value of values) {
           found.push(
             value === null
-              ? { path: part.isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, at }
+              ? {
+                  path: part.isData ? part.dataPath : part.path,
+                  typePath,
+                  value: part.data,
+                  captures,
+                  ambiguous,
+                  fragment: !part.isData,
+                  at
+                }
               : {
                   path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined),
                   typePath,
                   value: (part.data as Readonly<Record<string, unknown>>)[value.key],
                   captures,
                   ambiguous,
+                  fragment: false,
                   at: located ? [...at, ...part.dataSteps, value.key] : NOWHERE
                 }
           )
