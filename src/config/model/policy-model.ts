@@ -265,7 +265,7 @@ export type ContentPlace = 'message' | 'status' | 'artifact'
 export type MetadataPlace = ContentPlace | 'params' | 'part' | 'task' | 'event'
 
 export interface MetadataSelectorConfig {
-  /** Default message; for responses message, status, artifact, task and event. */
+  /** Default message and params; for responses message, status, artifact, task and event. */
   readonly in?: readonly MetadataPlace[]
   /** Glob, `$uri` or `$uri/...`. */
   readonly key: string
