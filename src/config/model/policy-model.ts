@@ -234,8 +234,8 @@ export interface ResponseRuleConfig {
   /** annotate = the gateway forwards the result and notifies the caller. Default warn. */
   readonly verdict?: 'reject' | 'warn' | 'strip' | 'annotate'
   /**
-   * True when parts that are appended to an artifact may be fragments. Violations in such parts are only observed. Default true for rules
-   * on parts and for rules with a lower bound.
+   * True when values that a stream appends to an artifact may be fragments. Violations of such values are only observed. Default: only
+   * parts without data may be fragments, and a lower bound may be met by other updates.
    */
   readonly chunked?: boolean
   readonly error?: Pick<RuleErrorConfig, 'message' | 'reason'>
@@ -273,7 +273,7 @@ export type ContentPlace = 'message' | 'status' | 'artifact'
 export type MetadataPlace = ContentPlace | 'params' | 'part' | 'task' | 'event'
 
 export interface MetadataSelectorConfig {
-  /** Default message; for responses message, status, artifact, task and event. */
+  /** Default message and params; for responses message, status, artifact, task and event. */
   readonly in?: readonly MetadataPlace[]
   /** Glob, `$uri` or `$uri/...`. */
   readonly key: string

@@ -190,6 +190,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     const view = viewResponse(parsed.value, { binding, version, operation, id, stream })
     if (view.fault !== null) noteFault('answer-envelope', mode, view.fault, violations)
     for (const problem of view.problems) noteFault('answer-fields', mode, problem, violations)
+    if (view.unwrapped !== null) noteFault('answer-unwrapped', 'observe', view.unwrapped, violations)
     return view.isError && view.fault === null ? null : { view, inexact: parsed.inexact ?? null }
   }
 
@@ -211,6 +212,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     const { listed } = subject
     step(RESULT_STEPS + listed.length)
     for (const uri of listed) this.activations.see(uri)
+    for (const problem of view.unknown) noteFault('answer-unknown', 'observe', problem, outcome.violations)
     const past = this.strips && view.kind === 'task' ? new PastSubject(view, operation, decision, false) : null
     const memory = this.memoryOf(view)
     const evaluated: Work[] = []
