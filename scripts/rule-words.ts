@@ -91,7 +91,7 @@ const PLACES = {
 
 function metadataWords (
   { in: places, key, path, equals }: MetadataSelectorConfig,
-  initial: NonNullable<MetadataSelectorConfig['in']> = ['message']
+  initial: NonNullable<MetadataSelectorConfig['in']> = ['message', 'params']
 ): string {
   const where = `${code(key)} in the metadata of ${(places ?? initial).map(place => PLACES[place]).join(' or ')}`
   return `${path === undefined ? '' : `${code(path)} in `}${where}${equals === undefined ? '' : `, if it is ${code(String(equals))}`}`

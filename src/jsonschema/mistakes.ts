@@ -16,7 +16,10 @@ export interface SchemaMistake {
   readonly hint: string
 }
 
-/** Keywords of all drafts. `definitions`, `dependencies`, `$defs` and `deprecated` work in each draft. ajv-formats adds `formatMinimum` and the like. */
+/**
+ * Keywords of all drafts. `definitions`, `dependencies`, `$defs` and `deprecated` work in each draft. ajv-formats adds `formatMinimum` and
+ * the like.
+ */
 const COMMON = [
   '$comment', '$defs', '$id', '$ref', '$schema', 'additionalProperties', 'allOf', 'anyOf', 'const', 'contains', 'contentEncoding',
   'contentMediaType', 'default', 'definitions', 'dependencies', 'deprecated', 'description', 'else', 'enum', 'examples',

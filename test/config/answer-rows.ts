@@ -26,7 +26,7 @@ const RULES: readonly Row[] = [
   [
     'header of an answer',
     responding('{header: x}'),
-    'g.yaml:9:33: unknown key "header" in extensions.p.response[0].select (known keys: part, metadata, event)'
+    'g.yaml:9:33: unknown key "header" in extensions.p.response[0].select (known keys: part, metadata, event, result)'
   ],
   [
     'place of answers in a request',
@@ -61,19 +61,19 @@ const RULES: readonly Row[] = [
   [
     'a method that the policy does not have',
     policyWith('methods: {"x/get": {}}\nresponse: [{id: r, on: [x/gett], select: {result: ""}, schema: true}]'),
-    'g.yaml:10:25: extensions.p.response[0].on[0] must be one of SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, SubscribeToTask, x/get, not "x/gett" (did you mean "x/get"?)'
+    'g.yaml:10:29: extensions.p.response[0].on[0] must be one of SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, SubscribeToTask, x/get, not "x/gett" (did you mean "x/get"?)'
   ],
   [
     'result of operations',
     policyWith('response: [{id: r, on: [GetTask], select: {result: a}, schema: true}, {id: s, select: {result: /a}, schema: true}]'),
-    'g.yaml:9:25: extensions.p.response[0].on[0]: result selects from the results of extension methods, not of operations (select a part, metadata or event)',
-    'g.yaml:9:52: extensions.p.response[0].select.result must be a JSON Pointer (it starts with "/"; "" is the result itself)',
-    'g.yaml:9:93: extensions.p.response[1].select.result needs on (name methods of the policy)'
+    'g.yaml:9:29: extensions.p.response[0].on[0]: result selects from the results of extension methods, not of operations (select a part, metadata or event)',
+    'g.yaml:9:56: extensions.p.response[0].select.result must be a JSON Pointer (it starts with "/"; "" is the result itself)',
+    'g.yaml:9:92: extensions.p.response[1].select.result needs on (name methods of the policy)'
   ],
   [
     'conditions of a result',
     policyWith('methods: {"x/get": {}}\nresponse: [{id: r, on: [x/get], select: {result: /a}, when: {taskState: [working]}, schema: true}]'),
-    'g.yaml:10:62: extensions.p.response[0].when.taskState: the result of a method is neither a task nor a message (use requestMatched or active)'
+    'g.yaml:10:66: extensions.p.response[0].when.taskState: the result of a method is neither a task nor a message (use requestMatched or active)'
   ],
   [
     'event',

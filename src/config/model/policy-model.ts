@@ -133,7 +133,7 @@ export type OnUnknown = 'allow' | 'reject'
 export interface TaskStateConfig {
   /** Selects from requests and from responses. Skips places that one of them does not have. `event` is not allowed. */
   readonly from: ResponseSelectorConfig
-  /** Value that each substate belongs to, such as the id of a tool call: each key has a state of its own. Pairs with the values of `from`. */
+  /** Value that each substate belongs to, such as the id of a tool call: each has a state of its own. Pairs with the values of `from`. */
   readonly key?: ResponseSelectorConfig
   /** Task states that each substate may occur with. Substates that are not listed may occur with any task state. */
   readonly taskStates?: Readonly<Record<string, readonly TaskState[]>>
@@ -234,8 +234,8 @@ export interface ResponseRuleConfig {
   /** annotate = the gateway forwards the result and notifies the caller. Default warn. */
   readonly verdict?: 'reject' | 'warn' | 'strip' | 'annotate'
   /**
-   * True when parts that are appended to an artifact may be fragments. Violations in such parts are only observed. Default true for rules
-   * on parts and for rules with a lower bound.
+   * True when values that a stream appends to an artifact may be fragments. Violations of such values are only observed. Default: only
+   * parts without data may be fragments, and a lower bound may be met by other updates.
    */
   readonly chunked?: boolean
   readonly error?: Pick<RuleErrorConfig, 'message' | 'reason'>
@@ -273,7 +273,7 @@ export type ContentPlace = 'message' | 'status' | 'artifact'
 export type MetadataPlace = ContentPlace | 'params' | 'part' | 'task' | 'event'
 
 export interface MetadataSelectorConfig {
-  /** Default message; for responses message, status, artifact, task and event. */
+  /** Default message and params; for responses message, status, artifact, task and event. */
   readonly in?: readonly MetadataPlace[]
   /** Glob, `$uri` or `$uri/...`. */
   readonly key: string

@@ -95,7 +95,7 @@ export const responseRule = mapping('One rule; needs `count`, `required: true` o
     ['reject', 'warn', 'strip', 'annotate']
   ),
   chunked: flag(
-    'Whether data that a stream appends to an artifact may be a chunk that breaks the rule alone. Violations of such chunks are then only recorded. Default: true for rules on parts and rules with `count.min` or `required`, else false.'
+    'Whether what a stream appends to an artifact may be a chunk that breaks the rule alone. Violations of such chunks are then only recorded. Default: text and files may be chunks, each DataPart is whole, and `count.min` or `required` may be met by another update.'
   ),
   error: mapping('The error of the rejection.', [], {
     message: rejection.properties?.message ?? {},

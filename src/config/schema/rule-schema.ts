@@ -114,7 +114,7 @@ const metadataSelector = mapping('Values in metadata.', ['key'], {
     ...list(
       "Whose metadata: the message's, the request's own (`params`), or each part's.",
       { type: 'string', enum: ['message', 'params', 'part'] },
-      ['message']
+      ['message', 'params']
     ),
     minItems: 1
   },

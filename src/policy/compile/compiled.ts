@@ -118,7 +118,8 @@ export interface CompiledResponseRule {
   readonly event: 'first' | 'terminal' | 'last' | null
   /** False for a result that holds none of the selected places. The rule does not count values in that result. */
   readonly holds: (subject: ResultSubject) => boolean
-  readonly chunked: boolean
+  /** True when parts that are appended to an artifact may be fragments, false when they may not. Null: only parts without data may. */
+  readonly chunked: boolean | null
   readonly condition: Condition<ResultSubject> | null
   readonly min: number
   readonly max: number

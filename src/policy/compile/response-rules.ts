@@ -64,7 +64,7 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     select: compileResponseSelector(rule.select, context, verdict === 'strip' && rule.select.event === undefined),
     event: rule.select.event ?? null,
     holds: compilePlaces(rule.select),
-    chunked: rule.chunked ?? (rule.select.part !== undefined || rule.count?.min !== undefined || rule.required === true),
+    chunked: rule.chunked ?? null,
     condition: compileCondition(rule.when, rule.unless, context),
     min: atLeast(rule),
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,

@@ -92,6 +92,8 @@ export interface ResponseEvaluator {
    * True when the body can contain relevant data. False when only the activation of extensions is open and the header has already shown it.
    */
   readonly reads: boolean
+  /** True when no policy needs the response, and faults of the response are therefore not reported. */
+  readonly quiet: boolean
   /** Takes the URIs of the agent's extension header, in either spelling. Called once, before any other method. */
   echoed (uris: readonly string[]): void
   /** The extensions for the client's header, in the client's spelling, as known now. */

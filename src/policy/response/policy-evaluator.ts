@@ -68,8 +68,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private readonly strips: boolean
   private readonly idle: boolean
   private readonly follows: boolean
-  /** True when no policy reads the response: faults of the response are then not reported. */
-  private readonly quiet: boolean
+  readonly quiet: boolean
   /** True when the evaluator looks only for the URIs that a response lists. */
   private readonly listsOnly: boolean
   /** True when a rule selects from the result of a method. */
@@ -191,6 +190,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     const view = viewResponse(parsed.value, { binding, version, operation, id, stream })
     if (view.fault !== null) noteFault('answer-envelope', mode, view.fault, violations)
     for (const problem of view.problems) noteFault('answer-fields', mode, problem, violations)
+    if (view.unwrapped !== null) noteFault('answer-unwrapped', 'observe', view.unwrapped, violations)
     return view.isError && view.fault === null ? null : { view, inexact: parsed.inexact ?? null }
   }
 
@@ -212,6 +212,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     const { listed } = subject
     step(RESULT_STEPS + listed.length)
     for (const uri of listed) this.activations.see(uri)
+    for (const problem of view.unknown) noteFault('answer-unknown', 'observe', problem, outcome.violations)
     const past = this.strips && view.kind === 'task' ? new PastSubject(view, operation, decision, false) : null
     const memory = this.memoryOf(view)
     const evaluated: Work[] = []

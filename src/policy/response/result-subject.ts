@@ -116,7 +116,8 @@ const NO_RESULT: Omit<ResultView, 'path' | 'steps'> = {
   append: false,
   history: [],
   past: [],
-  pastProblems: []
+  pastProblems: [],
+  unknown: []
 }
 
 /** The union of the extensions that the contents list. */

@@ -18,6 +18,8 @@ export interface Selected {
   readonly captures: ReadonlyMap<string, string>
   /** Set when different readers would select different values: the reason, as text for the caller. */
   readonly ambiguous: string | null
+  /** True for a part without data: a stream may append text in fragments, but appends each value of JSON as a whole. */
+  readonly fragment: boolean
   /**
    * Place of the value: keys from the root of the body to the value, or to the part when parts are selected. For a header, the position of
    * its line. Empty unless the selector was compiled with `located`.
@@ -56,7 +58,7 @@ export const NO_CAPTURES: ReadonlyMap<string, string> = new Map()
 export const NAME_LIMIT = 512
 
 export function plain (path: string, value: unknown, at: JsonPath, ambiguous: string | null = null): Selected {
-  return { path, typePath: null, value, captures: NO_CAPTURES, ambiguous, at }
+  return { path, typePath: null, value, captures: NO_CAPTURES, ambiguous, fragment: false, at }
 }
 
 const INDEX = /^(?:0|[1-9]\d{0,8})$/

@@ -41,7 +41,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
         const at = located ? partSteps(content, part) : NOWHERE
         for (const value of values) {
           if (value === null && steps.length === 0) {
-            found.push({ path: part.isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, at })
+            found.push({ path: part.isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, fragment: !part.isData, at })
             continue
           }
           const inside: Steps | null = located ? [] : null
@@ -52,6 +52,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
             value: descend(memberOf(part, value), steps, inside),
             captures,
             ambiguous,
+            fragment: false,
             at: inside === null ? NOWHERE : [...at, ...part.dataSteps, ...(value === null ? [] : [value.key]), ...inside]
           })
         }
