@@ -112,7 +112,7 @@ t.test('a card that needs credentials is served only to callers whom the agent a
     t.equal((await cardOf(gateway, [header, 'Bearer mine'])).status, 403, 'credentials that the agent does not accept')
     agent.accepted.add('Bearer mine')
     const granted = await cardOf(gateway, [header, 'Bearer mine'])
-    t.same([granted.status, granted.headers['cache-control'], granted.headers['vary']], [200, 'private, no-cache', `A2A-Version, ${header.toLowerCase()}`])
+    t.same([granted.status, granted.headers['cache-control'], granted.headers['vary']], [200, 'private, no-cache', `A2A-Version, Origin, ${header.toLowerCase()}`])
     t.match(granted.json(), { description: 'internal', supportedInterfaces: [{ url: `${gateway.url}/rpc` }] })
     t.equal((await cardOf(gateway, [header, 'Bearer mine', 'if-none-match', String(granted.headers['etag'])])).status, 304)
     t.equal(agent.requests.at(-1)?.[header.toLowerCase()], 'Bearer mine', "the caller's own credentials, not the gateway's")
@@ -130,7 +130,7 @@ t.test('minimal: the parts that a client needs to call the agent', async t => {
     env: { CARD_TOKEN: 's3cret' }
   })
   const minimal = await cardOf(gateway)
-  t.equal(minimal.headers['vary'], 'A2A-Version, authorization')
+  t.equal(minimal.headers['vary'], 'A2A-Version, Origin, authorization')
   t.same(minimal.json(), {
     name: 'fake',
     version: '1',
