@@ -108,6 +108,8 @@ export interface EvaluationInput {
   readonly head: RequestHead
   /** What is remembered of the task that the request names. */
   readonly record: TaskRecord | null
+  /** Time of the request, in milliseconds since 1970; null when it is not known. */
+  readonly now: number | null
 }
 
 /**
@@ -116,7 +118,7 @@ export interface EvaluationInput {
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record }: EvaluationInput,
+  { route, call, head, record, now }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -129,7 +131,8 @@ export function ruleOn (
       pathTenant: decoded(route.tenant),
       extensionRoute: route.extensionRoute,
       headers: head.rawHeaders,
-      record
+      record,
+      now
     },
     policy,
     tracer
@@ -137,7 +140,7 @@ export function ruleOn (
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 
-export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows'> {
+export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'clock'> {
   /** Of the task that the request names, as `taskIdOf` reads it. */
   readonly taskId: string | null
   readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
@@ -148,7 +151,7 @@ export function evaluatorFor (
   route: OperationRoute,
   call: Call,
   { policy, decision, requested }: RequestEvaluation,
-  { taskId, limits, tracer, recall, follows = false }: EvaluatorOptions
+  { taskId, limits, tracer, recall, clock, follows = false }: EvaluatorOptions
 ): ResponseEvaluator | null {
   // The response of an extension's route may have any form.
   if (policy.mode === 'off' || (!policy.reads && !follows) || route.extensionRoute !== null) return null
@@ -165,6 +168,7 @@ export function evaluatorFor (
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
     tracer,
     follows,
+    ...(clock === undefined ? {} : { clock }),
     ...(recall === undefined ? {} : { recall })
   })
 }

@@ -4,6 +4,7 @@ import type { CompiledInjection, CompiledRule } from './compiled.js'
 import { compileCondition } from './condition.js'
 import type { CompiledSource } from './schema-source.js'
 import type { SelectContext } from '../selectors/kit.js'
+import { compileFreshness } from '../freshness.js'
 import { compileSelector } from '../selectors/select.js'
 
 /**
@@ -50,6 +51,7 @@ export function compileRule (
     min: atLeast(rule),
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),
+    freshness: rule.notOlderThan === undefined ? null : compileFreshness(rule.notOlderThan),
     errorClass: rule.error?.class ?? 'invalid',
     undeclaredClass: rule.error?.undeclared ?? rule.error?.class ?? 'invalid',
     message: rule.error?.message ?? null,
