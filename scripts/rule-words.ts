@@ -138,7 +138,9 @@ function freshnessWords ({ age, time, ttl, expires }: FreshnessConfig): string {
     ...ttl === undefined ? [] : [`after the seconds at ${code(ttl)}`],
     ...expires === undefined ? [] : [`at ${code(expires)}`]
   ]
-  return `Each must be fresh. It counts from ${time === undefined ? 'the time that the value is' : `the time at ${code(time)}`}, and ends ${ends.join(', or ')}.`
+  const from = time !== undefined ? `the time at ${code(time)}` : 'the time that the value is'
+  const counts = age === undefined && ttl === undefined && time === undefined ? '' : ` It counts from ${from}.`
+  return `Each must be fresh.${counts} It ends ${ends.join(', or ')}.`
 }
 
 function sourceWords (schema: RuleConfig['schema']): string | null {

@@ -10,8 +10,8 @@ import type { Selected } from './selectors/kit.js'
 export interface CompiledFreshness {
   /** Milliseconds. Infinity: no limit of its own. */
   readonly age: number
-  /** Steps from the value to its time, to its lifetime in seconds, and to its time of expiry. Null: it states none. */
-  readonly time: readonly string[]
+  /** Steps from the value to its time, to its lifetime in seconds, and to its time of expiry. Null: the rule reads none. */
+  readonly time: readonly string[] | null
   readonly ttl: readonly string[] | null
   readonly expires: readonly string[] | null
   /** Milliseconds by which clocks may differ. */
@@ -24,7 +24,7 @@ const SKEW = 30_000
 export function compileFreshness ({ age, time, ttl, expires, skew }: FreshnessConfig): CompiledFreshness {
   return {
     age: age === undefined ? Number.POSITIVE_INFINITY : duration(age),
-    time: time === undefined ? [] : parsePointer(time),
+    time: time !== undefined ? parsePointer(time) : age === undefined && ttl === undefined ? null : [],
     ttl: ttl === undefined ? null : parsePointer(ttl),
     expires: expires === undefined ? null : parsePointer(expires),
     skew: skew === undefined ? SKEW : duration(skew)
@@ -40,10 +40,10 @@ export function freshnessProblem ({ age, time, ttl, expires, skew }: CompiledFre
   const now = currentTime()
   if (now === null) return { path: one.path, message: 'cannot be evaluated: the current time is not known' }
   const problem = (steps: readonly string[], message: string): CountProblem => ({ path: descendPath(one.path, steps), message })
-  const issued = readTime(descend(one.value, time, null))
-  if (typeof issued === 'string') return problem(time, issued)
-  if (issued - skew > now) return problem(time, 'is in the future; check the clock of the sender')
-  let end = issued + age
+  const issued = time === null ? 0 : readTime(descend(one.value, time, null))
+  if (typeof issued === 'string') return problem(time ?? [], issued)
+  if (issued - skew > now) return problem(time ?? [], 'is in the future; check the clock of the sender')
+  let end = time === null ? Number.POSITIVE_INFINITY : issued + age
   const lifetime = ttl === null ? undefined : descend(one.value, ttl, null)
   if (lifetime !== undefined && ttl !== null) {
     if (isInexact(lifetime)) return problem(ttl, NOT_EXACT)
@@ -56,7 +56,7 @@ export function freshnessProblem ({ age, time, ttl, expires, skew }: CompiledFre
     if (typeof at === 'string') return problem(expires, at)
     end = Math.min(end, at)
   }
-  return end + skew < now ? problem(time, 'is too old; send a new one') : null
+  return end + skew < now ? problem(time ?? expires ?? [], 'is too old; send a new one') : null
 }
 
 /** RFC 3339, section 5.6. */

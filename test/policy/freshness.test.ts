@@ -31,6 +31,9 @@ t.test('age, lifetime and expiry: the earliest end counts', async t => {
     [whole, { at, g: { ttl: 50, exp: '2026-01-15T12:00:40Z' } }, 41, false],
     [whole, { at, g: { ttl: 50, exp: '2026-01-15T12:00:40Z' } }, 40, true],
     [{ time: '/at', ttl: '/ttl' }, { at }, 1e9, true],
+    [{ expires: '/e' }, { e: at }, 0, true],
+    [{ expires: '/e' }, { e: at }, 1, false],
+    [{ expires: '/e' }, {}, 1, true],
     [{ age: '60s', skew: '5s' }, at, 65, true],
     [{ age: '60s', skew: '5s' }, at, -5, true],
     [{ age: '60s', skew: '5s' }, at, -6, false]

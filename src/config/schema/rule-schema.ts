@@ -157,7 +157,7 @@ export const freshness: Schema = {
     [],
     {
       age: optionalDuration('Maximum age since `time`.', '1s', '8760h'),
-      time: text('JSON Pointer into the value, to the time from which it counts. Default: the value itself.', 'pointer'),
+      time: text('JSON Pointer into the value, to the time from which `age` and `ttl` count. Default: the value itself.', 'pointer'),
       ttl: text('JSON Pointer into the value, to its lifetime in seconds; a value without one passes.', 'pointer'),
       expires: text('JSON Pointer into the value, to the time at which it expires; a value without one passes.', 'pointer'),
       skew: optionalDuration('By how much clocks may differ: also rejects times further in the future. Default: `30s`.', '0s', '1h')
