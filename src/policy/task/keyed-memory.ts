@@ -17,6 +17,8 @@ export const MAX_KEYS_LENGTH = 12 * 1024
 const DIGEST = 12
 /** Steps of a character that is read or written. */
 const CHARACTER = 1 / 100
+/** Steps of a name that is compared. */
+const NAME = 1 / 20
 
 type States = Record<string, string>
 
@@ -27,6 +29,8 @@ export class KeyedMemory {
   private readonly states: States
   private readonly known: Set<string>
   private length: number
+  /** The states that other connections have written. Read when a message first has a key that is unknown here. */
+  private others: States | null = null
 
   constructor (memory: TaskMemory, policy: string) {
     this.memory = memory
@@ -56,9 +60,12 @@ export class KeyedMemory {
   }
 
   private take (digest: string): void {
-    for (const [name, value] of Object.entries(parse(this.memory.elsewhere(this.field)))) {
+    this.others ??= parse(this.memory.elsewhere(this.field))
+    const names = Object.keys(this.others)
+    step(names.length * NAME)
+    for (const name of names) {
       if (!name.startsWith(digest)) continue
-      this.states[name] = value
+      this.states[name] = this.others[name] ?? ''
       this.known.add(digest)
     }
   }
