@@ -113,6 +113,8 @@ export interface EvaluationInput {
   readonly head: RequestHead
   /** What is remembered of the task that the request names. */
   readonly record: TaskRecord | null
+  /** Time of the request, in milliseconds since 1970; null when it is not known. */
+  readonly now: number | null
 }
 
 /**
@@ -121,7 +123,7 @@ export interface EvaluationInput {
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record }: EvaluationInput,
+  { route, call, head, record, now }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -134,7 +136,8 @@ export function ruleOn (
       pathTenant: decoded(route.tenant),
       extensionRoute: route.extensionRoute,
       headers: head.rawHeaders,
-      record
+      record,
+      now
     },
     policy,
     tracer
@@ -142,7 +145,7 @@ export function ruleOn (
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 
-export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows'> {
+export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'clock'> {
   /** Of the task that the request names, as `taskIdOf` reads it. */
   readonly taskId: string | null
   readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
@@ -153,7 +156,7 @@ export function evaluatorFor (
   route: OperationRoute,
   call: Call,
   { policy, decision, requested }: RequestEvaluation,
-  { taskId, limits, tracer, recall, follows = false }: EvaluatorOptions
+  { taskId, limits, tracer, recall, clock, follows = false }: EvaluatorOptions
 ): ResponseEvaluator | null {
   // The response of an extension's route may have any form.
   if (policy.mode === 'off' || (!policy.reads && !follows) || route.extensionRoute !== null) return null
@@ -170,6 +173,7 @@ export function evaluatorFor (
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
     tracer,
     follows,
+    ...(clock === undefined ? {} : { clock }),
     ...(recall === undefined ? {} : { recall })
   })
 }

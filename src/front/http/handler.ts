@@ -210,7 +210,7 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
 function decide (exchange: Exchange, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
   const { arrived: { agent, state, route }, call } = read
   const startedAt = performance.now()
-  const evaluation = ruleOn(state, { route, call, head: exchange.request, record })
+  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
   recordDecision(exchange, call, evaluation.requested, evaluation.decision)
   if (evaluation.decision.rejection !== null) return exchange.reject(evaluation.decision.rejection, 'rejected')
@@ -238,6 +238,7 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
         taskId: task?.taskId ?? null,
         limits,
         tracer: null,
+        clock: Date.now,
         follows,
         recall: taskId => tasks.now(keyOf(taskId))
       })
