@@ -15,7 +15,9 @@ const compiler = new CardCompiler({ time: 60_000 })
 
 for (const { keyword, name, schema, data, draft } of SCHEMA_CASES) {
   if (!`${keyword}: ${name}`.includes(wanted)) continue
-  const written = await compiler.write(new Map([['case', draft === undefined ? schema : { $schema: DRAFTS[draft], ...schema }]]))
+  const written = await compiler.write(
+    new Map([['case', { schema: draft === undefined ? schema : { $schema: DRAFTS[draft], ...schema }, formats: 'assert' }]])
+  )
   const result = (await readySchemas(written)).get('case')?.result
   if (result === undefined) continue
   if (!result.ok) {

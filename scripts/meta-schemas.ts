@@ -12,7 +12,7 @@ import { overwrite } from './overwrite.js'
 /** @returns the text of a CommonJS module with the shape `MetaSchemas` */
 export function metaSchemasModule (): string {
   const makers = (Object.keys(META) as Draft[]).map(draft => {
-    const code = standalone.default(create(draft, false, new Patterns(), true), { made: META[draft] })
+    const code = standalone.default(create(draft, false, new Patterns(), { source: true }), { made: META[draft] })
     return `exports[${JSON.stringify(draft)}] = keywords => {\nconst exports = {}\n${code.replace('"use strict";', '')}\nreturn exports.made\n}`
   })
   return ['"use strict"', ...makers, ''].join('\n')

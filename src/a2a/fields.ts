@@ -95,6 +95,18 @@ export function mustBeCamelCase (fields: Fields, names: readonly string[], probl
   }
 }
 
+/**
+ * Adds a problem for each member that A2A does not define. Members that some reader takes for a field are problems of `Fields.read`.
+ * @param name of the object's type, for the message
+ */
+export function addUnknownMembers ({ object, path }: Fields, set: FieldSet, name: string, problems: FieldProblem[]): void {
+  for (const key in object) {
+    if (set.spellings.has(key) || (key.length <= 64 && set.folded.has(fold(key)))) continue
+    if (problems.length >= MAX_PROBLEMS) return
+    addProblem(problems, memberPath(path, key), `is not a member that A2A defines for ${name}; extensions add data to metadata`)
+  }
+}
+
 /** One object of the protocol. Its fields are read by name, whatever their spelling. */
 export class Fields {
   readonly object: JsonObject

@@ -1,6 +1,6 @@
 /** Maps method and path to an interface of the agent's card and an operation. Built when a card is loaded. */
 import type { MappedInterface } from './card/map.js'
-import { CARD_PATHS } from './card/map.js'
+import { CARD_PATHS, LEGACY_EXTENDED_CARD, parentPath } from './card/map.js'
 import type { ExtensionRoute } from './extension-routes.js'
 import { ExtensionRoutes } from './extension-routes.js'
 import type { Operation } from './operations.js'
@@ -80,8 +80,8 @@ export class Router {
         const versions = rpc.get(one.publicPath) ?? new Map<Version, string>()
         if (!versions.has(one.version)) versions.set(one.version, one.dialPath)
         rpc.set(one.publicPath, versions)
-        const extended = parent(one.upstreamPath) + LEGACY_EXTENDED_CARD
-        if (legacyExtendedCard && scope.problem(extended) === null) legacy.set(parent(one.publicPath) + LEGACY_EXTENDED_CARD, extended)
+        const extended = parentPath(one.upstreamPath) + LEGACY_EXTENDED_CARD
+        if (legacyExtendedCard && scope.problem(extended) === null) legacy.set(parentPath(one.publicPath) + LEGACY_EXTENDED_CARD, extended)
       } else if (!rest.some(known => known.publicPath === one.publicPath && known.version === one.version)) {
         rest.push({ publicPath: one.publicPath, upstreamPath: one.upstreamPath === '/' ? '' : one.upstreamPath, version: one.version })
       }
@@ -233,8 +233,6 @@ export class Router {
 /** Stands for a parameter. No path of an operation has this word as a segment. */
 const SOME_NAME = 'x'
 
-const LEGACY_EXTENDED_CARD = '/agent/authenticatedExtendedCard'
-
 function rpcRoute (address: RpcAddress, version: Version): Route {
   const upstreamPath = address.byVersion.get(version)
   return {
@@ -252,8 +250,4 @@ function rpcRoute (address: RpcAddress, version: Version): Route {
 
 function firstPath (address: RpcAddress): string {
   return address.byVersion.values().next().value ?? '/'
-}
-
-function parent (path: string): string {
-  return path.slice(0, Math.max(path.lastIndexOf('/'), 0))
 }

@@ -40,6 +40,17 @@ export function taskStateOf (value: unknown): TaskState | null {
   return KNOWN.has(name) ? name as TaskState : null
 }
 
+/**
+ * True when the value names a state as its generation and binding write it.
+ * @param proto true for ProtoJSON: `TASK_STATE_WORKING`, or the number of the state
+ * @param plain true for the names of 0.3: `working`
+ */
+export function isStateName (value: unknown, proto: boolean, plain: boolean): boolean {
+  if (typeof value !== 'string') return proto && taskStateOf(value) !== null
+  if (value.startsWith('TASK_STATE_')) return proto && value === value.toUpperCase() && taskStateOf(value) !== null
+  return plain && KNOWN.has(value)
+}
+
 const TERMINAL: ReadonlySet<TaskState> = new Set(['completed', 'canceled', 'failed', 'rejected'])
 
 /** True when a task in this state never changes again. */

@@ -90,19 +90,26 @@ export function starterFile (options: StarterOptions): string {
     .join('')
 }
 
-/** Returns a starter policy for the usual shape of an extension: one value in the message, named by the extension's URI. */
+/**
+ * Returns a starter policy for the usual shapes of an extension's data, in the metadata of the message or of the request: one value named
+ * by the extension's URI, or members whose names begin with the URI.
+ */
 function skeleton ({ uri }: CardExtension, name: string): string[] {
   return [
     `  ${name}:`,
     `    uri: ${scalar(uri)}`,
     '    mode: observe',
     '    activation: {signals: [header, evidence]}',
-    '    owns: {metadata: ["$uri"]}',
+    '    owns: {metadata: ["$uri", "$uri/*"]}',
     '    request:',
     '      - id: data-is-valid',
     '        select: {metadata: {key: "$uri"}}',
     '        required: false    # true: requests without the value break the rule',
-    '        schema: {type: object}'
+    '        schema: {type: object}',
+    '      - id: members-are-valid    # for data as in {"<uri>/code": 1}',
+    '        select: {metadata: {key: "$uri/*"}}',
+    '        required: false',
+    '        schema: {type: [string, number, boolean, object, array]}'
   ]
 }
 

@@ -1,15 +1,16 @@
 /** Cards that one process reads for all processes: the primary hands out cards, and workers keep them. */
-import type { LoadedCards } from '../a2a/card/loaded-cards.js'
+import type { ExtendedCard, LoadedCards } from '../a2a/card/loaded-cards.js'
 import type { AgentConfig } from '../config/model/model.js'
 import type { Agent } from '../gateway/agent.js'
+import type { JsonObject } from '../wire/json/object.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import { readDocument } from '../upstream/card-fetch.js'
 import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
 import type { HandedOut, Handout } from './messages.js'
 
 /** The key is equal for two agents that get one card from one place. */
-function sourceKey (name: string, upstream: string, card: Pick<AgentConfig['card'], 'url' | 'file'>): string {
-  return JSON.stringify([name, new URL(upstream).href, card.url, card.file])
+function sourceKey (name: string, upstream: string, card: Pick<AgentConfig['card'], 'url' | 'file' | 'extended'>): string {
+  return JSON.stringify([name, new URL(upstream).href, card.url, card.file, card.extended !== null])
 }
 
 /** Builds the message about an agent's card that the primary sends to workers. */
@@ -17,9 +18,9 @@ export function handoutOf ({ name, config, cards: { cards, status, written } }: 
   return { key: sourceKey(name, config.upstream.url, config.card), cards: cards === null ? null : packed(cards, written), status }
 }
 
-function packed ({ byVersion, fetchedAt, origin }: LoadedCards, written: WrittenSchemas): HandedOut {
+function packed ({ byVersion, extended, fetchedAt, origin }: LoadedCards, written: WrittenSchemas): HandedOut {
   const [plain, v1] = [byVersion['0.3'], byVersion['1.0']]
-  return { plain: plain.bytes, v1: v1 === plain ? null : v1.bytes, fetchedAt, origin, written }
+  return { plain: plain.bytes, v1: v1 === plain ? null : v1.bytes, extended: extended?.bytes ?? null, fetchedAt, origin, written }
 }
 
 /** Minimum time between two messages to the primary, ms. */
@@ -177,7 +178,7 @@ class HandedCard implements CardKeeper {
     }
   }
 
-  private unpack ({ plain, v1, fetchedAt, origin }: HandedOut): LoadedCards {
+  private unpack ({ plain, v1, extended, fetchedAt, origin }: HandedOut): LoadedCards {
     const read = (bytes: Uint8Array) => {
       const document = readDocument(
         { kind: 'fetched', from: origin, status: 200, bytes: Buffer.from(bytes), contentType: '', validators: null, lifetime: null },
@@ -187,10 +188,21 @@ class HandedCard implements CardKeeper {
       return document
     }
     const document = read(plain)
-    return { byVersion: { 0.3: document, '1.0': v1 === null ? document : read(v1) }, fetchedAt, origin }
+    return {
+      byVersion: { 0.3: document, '1.0': v1 === null ? document : read(v1) },
+      extended: extended === null ? null : extendedOf(Buffer.from(extended)),
+      fetchedAt,
+      origin
+    }
   }
 }
 
-function holds ({ byVersion }: LoadedCards, { plain, v1 }: HandedOut): boolean {
-  return byVersion['0.3'].bytes.equals(plain) && byVersion['1.0'].bytes.equals(v1 ?? plain)
+/** The primary has written this JSON itself. */
+function extendedOf (bytes: Buffer): ExtendedCard {
+  return { bytes, raw: JSON.parse(bytes.toString()) as JsonObject }
+}
+
+function holds ({ byVersion, extended = null }: LoadedCards, { plain, v1, extended: handed }: HandedOut): boolean {
+  const isSame = handed === null ? extended === null : extended?.bytes.equals(handed) === true
+  return isSame && byVersion['0.3'].bytes.equals(plain) && byVersion['1.0'].bytes.equals(v1 ?? plain)
 }

@@ -21,6 +21,8 @@ export interface HandedOut {
   readonly plain: Uint8Array
   /** Null when the agent serves the same card to both versions. */
   readonly v1: Uint8Array | null
+  /** The extended card; null for none. */
+  readonly extended: Uint8Array | null
   readonly fetchedAt: number
   readonly origin: string
   /** Schemas of these cards that the primary has compiled, so that workers need not compile them again. */

@@ -14,6 +14,7 @@ import type {
   ListenerTlsConfig,
   PolicyConfig,
   ResolvedPolicy,
+  SecretHeaders,
   ServerConfig,
   SheddingConfig,
   StateStoreConfig,
@@ -139,12 +140,26 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
         serverName: upstream.tls.serverName
       }
     },
-    card: { ...card, file: onDisk(card.file), refresh: duration(card.refresh), maxStale: duration(card.maxStale) },
+    card: {
+      ...card,
+      file: onDisk(card.file),
+      refresh: duration(card.refresh),
+      maxStale: duration(card.maxStale),
+      headers: headersOf(card.headers, baseDir),
+      extended: card.extended === null ? null : { headers: headersOf(card.extended.headers, baseDir) }
+    },
     extensions: listed.map(({ name }) => name),
     policies: policies.map(policy => resolved(policy, baseDir)),
     dependencies: dependenciesOf(policies, layers, baseDir),
     reservedPaths: reserved
   }
+}
+
+/** Paths of secrets become absolute. */
+function headersOf (headers: SecretHeaders, baseDir: string): SecretHeaders {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, one]) => [name, one.file === undefined ? one : { ...one, file: resolvePath(baseDir, one.file) }])
+  )
 }
 
 function resolved (policy: LayeredPolicy, baseDir: string): ResolvedPolicy {
@@ -201,7 +216,9 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     .map(one => mapping(mapping(one).fromSecret).file)
   const others = items(agents).map(mapping).flatMap((agent) => {
     const { ca, cert, key } = mapping(mapping(agent.upstream).tls)
-    return [ca, cert, key, mapping(agent.card).file]
+    const { headers: own, extended } = mapping(agent.card)
+    const headers = [own, mapping(extended).headers].flatMap(one => Object.values(mapping(one))).map(one => mapping(one).file)
+    return [ca, cert, key, mapping(agent.card).file, ...headers]
   })
   const { cert, key, clientCa } = mapping(mapping(server).tls)
   return [...secrets, ...others, cert, key, clientCa]

@@ -40,6 +40,7 @@ const SETTINGS = [
   'unlistedExtensions',
   'unknownMethods',
   'untaggedData',
+  'jsonSchema',
   'passthrough',
   'concurrency',
   'host',

@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import type { WrittenSchema } from '../jsonschema/code.js'
+import type { SchemaToWrite, WrittenSchema } from '../jsonschema/code.js'
 import { runSchema } from '../jsonschema/code.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
 import { MAX_PATTERNS_SIZE, Patterns } from '../jsonschema/regexp.js'
@@ -27,7 +27,7 @@ export type WrittenSchemas = ReadonlyMap<string, WrittenSchema>
 class CardTooCostly extends Error {}
 
 interface Job {
-  readonly schemas: ReadonlyMap<string, unknown>
+  readonly schemas: ReadonlyMap<string, SchemaToWrite>
   readonly signal: AbortSignal | undefined
   readonly resolve: (written: WrittenSchemas) => void
   readonly reject: (error: Error) => void
@@ -56,7 +56,7 @@ export class CardCompiler {
    * @throws CardTooCostly when the schemas cannot be compiled within the limits
    * @throws Error when the signal aborts the job
    */
-  write (schemas: ReadonlyMap<string, unknown>, signal?: AbortSignal): Promise<WrittenSchemas> {
+  write (schemas: ReadonlyMap<string, SchemaToWrite>, signal?: AbortSignal): Promise<WrittenSchemas> {
     if (schemas.size === 0) return Promise.resolve(new Map())
     return new Promise((resolve, reject) => {
       this.waiting.push({ schemas, signal, resolve, reject })

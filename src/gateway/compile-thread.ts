@@ -1,6 +1,7 @@
 /** The thread that compiles cards (card-compiler.ts). */
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
+import type { SchemaToWrite } from '../jsonschema/code.js'
 import { precompile, writeSchemas } from '../jsonschema/code.js'
 
 // On Linux, the priority applies to this thread only, so that requests come first. On other systems, it would apply to the whole process.
@@ -12,7 +13,7 @@ if (process.platform === 'linux') {
   }
 }
 
-parentPort?.on('message', (schemas: ReadonlyMap<string, unknown>) => {
+parentPort?.on('message', (schemas: ReadonlyMap<string, SchemaToWrite>) => {
   const written = writeSchemas(schemas)
   parentPort?.postMessage(typeof written === 'string' ? written : precompile(written))
 })

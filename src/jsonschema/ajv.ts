@@ -4,9 +4,10 @@ import type { Ajv, Options } from 'ajv'
 import type * as Ajv07Module from 'ajv'
 import type * as Ajv2019Module from 'ajv/dist/2019.js'
 import type * as Ajv2020Module from 'ajv/dist/2020.js'
-import type * as Formats from 'ajv-formats'
+import type * as AjvFormats from 'ajv-formats'
 import { visible } from '../a2a/fields.js'
 import { step } from './evaluation.js'
+import type { Formats } from './format-assertion.js'
 import { replaceKeywords } from './keywords.js'
 import type { Matcher, Patterns } from './regexp.js'
 
@@ -57,15 +58,19 @@ const OPTIONS: Options = {
   logger: false
 }
 
-/**
- * Creates an instance for one draft.
- * @param source true if the validators keep their code, so that it can be written out (code.ts, scripts/meta-schemas.ts)
- */
-export function create (draft: Draft, allErrors: boolean, patterns: Patterns, source = false): Ajv {
+export interface CreateOptions {
+  /** `annotate`: validators ignore `format`. Default: assert. */
+  readonly formats?: Formats
+  /** True if the validators keep their code, so that it can be written out (code.ts, scripts/meta-schemas.ts). Default: false. */
+  readonly source?: boolean
+}
+
+/** Creates an instance for one draft. */
+export function create (draft: Draft, allErrors: boolean, patterns: Patterns, { formats = 'assert', source = false }: CreateOptions = {}): Ajv {
   const regExp = Object.assign((pattern: string): Matcher => countedPattern(pattern, patterns), { code: 'keywords.pattern' })
-  const options: Options = { ...OPTIONS, allErrors, code: { regExp, source } }
+  const options: Options = { ...OPTIONS, allErrors, validateFormats: formats === 'assert', code: { regExp, source } }
   const ajv = newAjv(draft, options)
-  const { default: addFormats } = require('ajv-formats') as typeof Formats
+  const { default: addFormats } = require('ajv-formats') as typeof AjvFormats
   addFormats.default(ajv as unknown as Parameters<typeof addFormats.default>[0])
   // JSON Schema does not define `url`. The expression of ajv-formats is quadratic (measured: 19 s for 50,000 characters, `uri` takes 5 ms).
   ajv.addFormat('url', ajv.formats.uri ?? true)

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { Script } from 'node:vm'
 import type { Ajv, ValidateFunction } from 'ajv'
 import { clip, countedPattern, create } from './ajv.js'
+import type { Formats } from './format-assertion.js'
 import type { CompileResult } from './schema.js'
 import { checkSchema, compileWith, validatorOf } from './schema.js'
 import type { Keywords } from './meta-schema.js'
@@ -26,6 +27,9 @@ export type SchemaCode =
   | { readonly ok: true; readonly quick: ValidatorCode; readonly full: ValidatorCode }
   | { readonly ok: false; readonly problem: SchemaProblem }
 
+/** A schema to compile. Plain data, because it is sent to a thread. */
+export interface SchemaToWrite { readonly schema: unknown, readonly formats: Formats }
+
 /** Plain data, because it is sent between threads and processes. */
 export interface WrittenSchema {
   readonly code: SchemaCode
@@ -44,7 +48,7 @@ const MAX_CODE_OF_CARD = 4_000_000
  * @param schemas by any key
  * @returns the reason why the card cannot be used, in plain words, when its schemas are too large together
  */
-export function writeSchemas (schemas: ReadonlyMap<string, unknown>): ReadonlyMap<string, WrittenSchema> | string {
+export function writeSchemas (schemas: ReadonlyMap<string, SchemaToWrite>): ReadonlyMap<string, WrittenSchema> | string {
   const all = new Patterns(MAX_PATTERNS_SIZE)
   const written = new Map<string, WrittenSchema>()
   let characters = 0
@@ -61,17 +65,17 @@ export function writeSchemas (schemas: ReadonlyMap<string, unknown>): ReadonlyMa
 }
 
 /** Compiles an untrusted schema to code. For an unusable schema, the problem is the same as that of `compileSchema`. */
-export function writeSchema (schema: unknown, patterns: Patterns): WrittenSchema {
-  return { code: write(schema, patterns), patterns: patterns.all, values: countValues(schema, SCHEMA_LIMITS.nodes) }
+export function writeSchema ({ schema, formats }: SchemaToWrite, patterns: Patterns): WrittenSchema {
+  return { code: write(schema, patterns, formats), patterns: patterns.all, values: countValues(schema, SCHEMA_LIMITS.nodes) }
 }
 
-function write (schema: unknown, patterns: Patterns): SchemaCode {
+function write (schema: unknown, patterns: Patterns, formats: Formats): SchemaCode {
   const checked = checkSchema(schema, patterns)
   if ('message' in checked) return { ok: false, problem: checked }
   try {
     const { default: standalone } = require('ajv/dist/standalone/index.js') as Standalone
     const [quick, full] = [false, true].map(allErrors => {
-      const ajv = create(checked.draft, allErrors, patterns, true)
+      const ajv = create(checked.draft, allErrors, patterns, { formats, source: true })
       return withoutSourceUrls(standalone(ajv, compileWith(ajv, checked.schema)))
     }) as [string, string]
     const size = quick.length + full.length
@@ -188,13 +192,13 @@ function runtime (name: string): unknown {
   }
 }
 
-type Formats = Readonly<Record<'fullFormats', Readonly<Record<string, unknown>>>>
-let known: Formats | null = null
+type AjvFormats = Readonly<Record<'fullFormats', Readonly<Record<string, unknown>>>>
+let known: AjvFormats | null = null
 
 /** Formats with the same replacement as in ajv.ts: the original `url` is quadratic. */
-function formats (): Formats {
+function formats (): AjvFormats {
   if (known === null) {
-    const { fullFormats } = require('ajv-formats/dist/formats.js') as Formats
+    const { fullFormats } = require('ajv-formats/dist/formats.js') as AjvFormats
     known = { fullFormats: { ...fullFormats, url: fullFormats.uri } }
   }
   return known

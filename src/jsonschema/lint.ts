@@ -12,7 +12,12 @@ export interface SchemaProblem {
   /** JSON Pointer from the root of the schema, '' for the root. */
   readonly pointer: string
   readonly message: string
+  /** Further problems of the same schema, so that its author can fix all at once. */
+  readonly others?: readonly SchemaProblem[]
 }
+
+/** Maximum number of problems that are listed for one schema. */
+const MAX_PROBLEMS = 10
 
 export interface SchemaLimits { readonly nodes: number, readonly depth: number, readonly unfolded: number, readonly chain: number }
 
@@ -63,13 +68,17 @@ interface Walk {
   /** Absolute URIs that identify a schema inside this one. */
   readonly ids: Set<string>
   readonly references: { readonly uri: string, readonly text: string, readonly pointer: string }[]
-  problem: SchemaProblem | null
+  readonly problems: SchemaProblem[]
+  /** True when the walk ends early: the schema exceeds a limit, or has enough problems. */
+  over: boolean
 }
 
-/** @returns the first problem, or null when the schema may be compiled */
+/** @returns the first problem with the others, or null when the schema may be compiled */
 export function lintSchema (schema: unknown, patterns = new Patterns()): SchemaProblem | null {
   const linted = lintDocuments(ROOT, new Map([[ROOT, schema]]), SCHEMA_LIMITS, patterns)
-  return 'message' in linted ? { pointer: linted.pointer, message: linted.message } : null
+  if (!('message' in linted)) return null
+  const { uri: _, ...problem } = linted
+  return problem
 }
 
 /**
@@ -77,7 +86,7 @@ export function lintSchema (schema: unknown, patterns = new Patterns()): SchemaP
  * @param entry URI of the schema itself
  * @param documents all available schemas, by URI without fragment; their own `$id` is ignored
  * @param patterns compiles the patterns
- * @returns the first problem with the URI of its document, or the documents that the entry needs
+ * @returns the problems of the first document that has any, with its URI, or the documents that the entry needs
  */
 export function lintDocuments (
   entry: string,
@@ -90,20 +99,21 @@ export function lintDocuments (
   let nodes = 0
   // The iteration includes entries that are added to the map during the loop.
   for (const [uri, schema] of needed) {
-    const walk: Walk = { patterns, limits, nodes, ids: new Set(known), references: [], problem: null }
+    const walk: Walk = { patterns, limits, nodes, ids: new Set(known), references: [], problems: [], over: false }
     visit(schema, 'schema', { pointer: '', base: uri, depth: 0 }, walk)
     nodes = walk.nodes
-    if (walk.problem !== null) return { uri, ...walk.problem }
     for (const { uri: target, text, pointer } of walk.references) {
       if (documents.has(target)) needed.set(target, documents.get(target))
       else if (!walk.ids.has(target)) {
-        return {
-          uri,
+        fail(
+          walk,
           pointer,
-          message: `the reference ${quoted(text, 200)} points outside ${documents.size > 1 ? 'the bundle' : 'the schema'}; the gateway fetches nothing, so copy the target into "$defs"`
-        }
+          `the reference ${quoted(text, 200)} points outside ${documents.size > 1 ? 'the bundle' : 'the schema'}; the gateway fetches nothing, so copy the target into "$defs"`
+        )
       }
     }
+    const [first, ...others] = walk.problems
+    if (first !== undefined) return { uri, ...first, ...(others.length === 0 ? {} : { others }) }
   }
   const problem = unfoldedSize(entry, needed, limits)
   return problem === null ? needed : { uri: entry, ...problem }
@@ -113,7 +123,14 @@ export function lintDocuments (
 const ROOT = 'schema:/root'
 
 function fail (walk: Walk, pointer: string, message: string): void {
-  walk.problem ??= { pointer, message }
+  if (!walk.over) walk.problems.push({ pointer, message })
+  walk.over ||= walk.problems.length === MAX_PROBLEMS
+}
+
+/** The schema exceeds a limit: the rest of it is not visited. */
+function stop (walk: Walk, pointer: string, message: string): void {
+  fail(walk, pointer, message)
+  walk.over = true
 }
 
 interface SchemaPlace {
@@ -125,9 +142,9 @@ interface SchemaPlace {
 
 /** Visits every value, schema or not: every nested value counts towards the bounds. */
 function visit (value: unknown, role: Role, { pointer, base, depth }: SchemaPlace, walk: Walk): void {
-  if (walk.problem !== null) return
-  if (++walk.nodes > walk.limits.nodes) return fail(walk, pointer, `the schema has more than ${walk.limits.nodes} values`)
-  if (depth > walk.limits.depth) return fail(walk, pointer, `the schema is nested deeper than ${walk.limits.depth} levels`)
+  if (walk.over) return
+  if (++walk.nodes > walk.limits.nodes) return stop(walk, pointer, `the schema has more than ${walk.limits.nodes} values`)
+  if (depth > walk.limits.depth) return stop(walk, pointer, `the schema is nested deeper than ${walk.limits.depth} levels`)
   if (typeof value === 'number' && !Number.isFinite(value)) return fail(walk, pointer, 'the number is outside the range of doubles')
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {

@@ -1,7 +1,9 @@
 /** Compiles a schema from a file, together with the schemas of its set that it refers to. */
-import type { SchemaRef, SchemaSet } from '../config/model/model.js'
+import type { JsonSchemaConfig, SchemaRef, SchemaSet } from '../config/model/model.js'
 import type { Draft } from './ajv.js'
 import type { CompileResult } from './schema.js'
+import type { Formats } from './format-assertion.js'
+import { formatsOf } from './format-assertion.js'
 import { compileLinted, draftOf } from './schema.js'
 import { metaProblem } from './meta-schema.js'
 import { Patterns } from './regexp.js'
@@ -12,16 +14,21 @@ import { isObject } from '../wire/json/object.js'
 /** Compiled schemas by set. The gateway reads a set once per configuration, and all agents of the configuration share it. */
 const compiled = new WeakMap<SchemaSet, Map<string, CompileResult>>()
 
-/** Compiles a schema of a set, once. Problems name the file before the pointer: `schemas/order.json#/properties/id`. */
-export function compileRef ({ ref, set }: SchemaRef): CompileResult {
+/**
+ * Compiles a schema of a set, once. Problems name the file before the pointer: `schemas/order.json#/properties/id`.
+ * @param setting of the agent, for a schema whose document states its `$schema`
+ */
+export function compileRef ({ ref, set }: SchemaRef, setting: JsonSchemaConfig['formats'] = 'draft'): CompileResult {
   let known = compiled.get(set)
   if (known === undefined) compiled.set(set, known = new Map())
-  let result = known.get(ref)
-  if (result === undefined) known.set(ref, result = compileNew(ref, set))
+  const formats = formatsOf(set.documents.get(ref.split('#', 1)[0] ?? '')?.schema, setting, true)
+  const key = `${formats} ${ref}`
+  let result = known.get(key)
+  if (result === undefined) known.set(key, result = compileNew(ref, set, formats))
   return result
 }
 
-function compileNew (ref: string, set: SchemaSet): CompileResult {
+function compileNew (ref: string, set: SchemaSet, formats: Formats): CompileResult {
   const [entry = '', fragment = ''] = ref.split('#', 2)
   const failure = (uri: string, pointer: string, message: string): CompileResult => ({
     ok: false,
@@ -49,7 +56,7 @@ function compileNew (ref: string, set: SchemaSet): CompileResult {
     const invalid = metaProblem(schema, draft)
     if (invalid !== null) return failure(uri, invalid.pointer, invalid.message)
   }
-  const result = compileLinted({ $ref: ref }, draft, patterns, needed)
+  const result = compileLinted({ $ref: ref }, draft, patterns, { documents: needed, formats })
   return result.ok ? result : failure(entry, result.problem.pointer, result.problem.message)
 }
 

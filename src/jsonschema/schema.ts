@@ -6,6 +6,7 @@ import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv'
 import { memberPath } from '../a2a/fields.js'
 import { clip, create } from './ajv.js'
 import type { Draft } from './ajv.js'
+import type { Formats } from './format-assertion.js'
 import { InexactNumber, inexactPath, infinitePath, MAX_STEPS, NOT_EXACT, stepsLeft, TooManySteps, withSteps } from './evaluation.js'
 import { metaProblem } from './meta-schema.js'
 import { Patterns } from './regexp.js'
@@ -42,13 +43,14 @@ const DRAFTS: ReadonlyMap<string, Draft> = new Map([
 /**
  * Compiles an untrusted schema. Every failure names the place in the schema. The function fetches nothing.
  * @param patterns compiles the patterns of the schema, and holds them afterwards
+ * @param formats treatment of `format` (`formatsOf`)
  */
-export function compileSchema (schema: unknown, patterns = new Patterns()): CompileResult {
+export function compileSchema (schema: unknown, patterns = new Patterns(), formats: Formats = 'assert'): CompileResult {
   if (typeof schema === 'boolean') {
     return { ok: true, schema: { validate: () => (schema ? null : [{ path: '', message: 'is not allowed here' }]), matches: () => schema } }
   }
   const checked = checkSchema(schema, patterns)
-  return 'message' in checked ? { ok: false, problem: checked } : compileLinted(checked.schema, checked.draft, patterns)
+  return 'message' in checked ? { ok: false, problem: checked } : compileLinted(checked.schema, checked.draft, patterns, { formats })
 }
 
 /** Checks everything that must hold before a schema, other than a boolean, can be compiled. */
@@ -61,16 +63,16 @@ export function checkSchema (schema: unknown, patterns: Patterns): SchemaProblem
 
 /**
  * Compiles a schema that `lintDocuments` or `checkSchema` has accepted.
- * @param documents other schemas that it may refer to, by URI
+ * @param options `documents`: other schemas that it may refer to, by URI
  */
 export function compileLinted (
   schema: object,
   draft: Draft,
   patterns: Patterns,
-  documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS
+  { documents = NO_DOCUMENTS, formats }: { readonly documents?: ReadonlyMap<string, unknown>, readonly formats: Formats }
 ): CompileResult {
   try {
-    return { ok: true, schema: validatorOf(allErrors => compileWith(create(draft, allErrors, patterns), schema, documents)) }
+    return { ok: true, schema: validatorOf(allErrors => compileWith(create(draft, allErrors, patterns, { formats }), schema, documents)) }
   } catch (error) {
     return failure('', clip((error as Error).message))
   }

@@ -46,6 +46,8 @@ export interface PlainRequest {
   readonly rawHeaders: readonly string[]
   /** Null: no body. */
   readonly body: Buffer | null
+  /** Time of the exchange, in milliseconds since 1970. */
+  readonly now?: number
 }
 
 /** The request that goes to the agent. */
@@ -135,19 +137,20 @@ export function dryRunRequest (
   if (unread !== null) return { ...found, rejection: unread }
 
   const body = method === 'GET' ? EMPTY : (request.body ?? EMPTY)
-  const problem = versionProblem(route, asked)
+  const problem = versionProblem(route, asked, state)
   const decoded = decodeSync(head.headers['content-encoding'], body, limits.body)
   if ('rejection' in decoded) return { ...found, rejection: decoded.rejection }
   const { content } = decoded
   const call = callOf({ route, problem, query, bytes: content, encodingProblem: decoded.problem }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
-  const evaluation = ruleOn(state, { route, call, head, record: taskId === null ? null : recall(taskId) }, tracer)
+  const evaluation = ruleOn(state, { route, call, head, record: taskId === null ? null : recall(taskId), now: request.now ?? null }, tracer)
   const { rejection } = evaluation.decision
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }
   const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
   const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
-  const evaluator = card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer }) : null
+  const clock = (): number | null => request.now ?? null
+  const evaluator = card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer, clock }) : null
   const forwarded = forwardedOf(
     config,
     { ...request, body: bodyOf(evaluation, body, content) },

@@ -99,6 +99,27 @@ export function noCard (agent: string, retryAfter: number): Rejection {
   }
 }
 
+/**
+ * @param header name of the header with credentials, in lower case
+ * @param status 401, or the status with which the agent rejects the credentials of the caller
+ */
+export function cardCredentials (header: string, status: 401 | 403): Rejection {
+  return {
+    reason: 'CREDENTIALS_REQUIRED',
+    message:
+      status === 401
+        ? `The card of this agent is for callers with credentials; send those that the agent accepts in the header ${header}.`
+        : 'The agent does not show its card to a caller with these credentials.',
+    rule: 'gateway/card-credentials'
+  }
+}
+
+export const noCardAccess: Rejection = {
+  reason: 'UPSTREAM_FAILED',
+  message: 'The agent did not decide whether the caller may see its card; try again later.',
+  rule: 'gateway/card-access'
+}
+
 export function tooLarge (bytes: number): Rejection {
   return {
     reason: 'REQUEST_TOO_LARGE',

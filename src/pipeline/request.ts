@@ -36,6 +36,8 @@ export interface Asked {
   readonly version: Version
   /** True when the client named its version. */
   readonly stated: boolean
+  /** A minor version that the gateway does not know, such as `1.1`. */
+  readonly minor?: string
   readonly problem: 'conflict' | 'unknown' | null
 }
 
@@ -55,13 +57,14 @@ const EXTENSION_HEADERS = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]
 export function askedVersion (head: RequestHead, query: string): Asked {
   const asked = requestedVersion(head.headers[VERSION_HEADER] as string | undefined, query)
   return 'version' in asked
-    ? { version: asked.version, stated: asked.stated, problem: null }
+    ? { ...asked, problem: null }
     : { version: '1.0', stated: false, problem: asked.problem }
 }
 
 /** Problem of a version that this address does not support. The gateway finds it before it reads the body, and reports it afterwards. */
-export function versionProblem (route: OperationRoute, asked: Asked): CallProblem | null {
+export function versionProblem (route: OperationRoute, asked: Asked, { unknownMinor }: Pick<AgentState, 'unknownMinor'>): CallProblem | null {
   if (asked.problem !== null) return asked.problem === 'conflict' ? rejections.versionConflict : rejections.versionUnknown(route.versions)
+  if (asked.minor !== undefined && unknownMinor === 'reject') return rejections.versionUnknown(route.versions)
   // A route of an extension is not an operation of A2A: the client may call it without a version.
   return route.supported || (route.extensionRoute !== null && !asked.stated)
     ? null
@@ -110,6 +113,8 @@ export interface EvaluationInput {
   readonly head: RequestHead
   /** What is remembered of the task that the request names. */
   readonly record: TaskRecord | null
+  /** Time of the request, in milliseconds since 1970; null when it is not known. */
+  readonly now: number | null
 }
 
 /**
@@ -118,7 +123,7 @@ export interface EvaluationInput {
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record }: EvaluationInput,
+  { route, call, head, record, now }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -131,7 +136,8 @@ export function ruleOn (
       pathTenant: decoded(route.tenant),
       extensionRoute: route.extensionRoute,
       headers: head.rawHeaders,
-      record
+      record,
+      now
     },
     policy,
     tracer
@@ -139,7 +145,7 @@ export function ruleOn (
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 
-export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows'> {
+export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'clock'> {
   /** Of the task that the request names, as `taskIdOf` reads it. */
   readonly taskId: string | null
   readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
@@ -150,7 +156,7 @@ export function evaluatorFor (
   route: OperationRoute,
   call: Call,
   { policy, decision, requested }: RequestEvaluation,
-  { taskId, limits, tracer, recall, follows = false }: EvaluatorOptions
+  { taskId, limits, tracer, recall, clock, follows = false }: EvaluatorOptions
 ): ResponseEvaluator | null {
   // The response of an extension's route may have any form.
   if (policy.mode === 'off' || (!policy.reads && !follows) || route.extensionRoute !== null) return null
@@ -159,6 +165,7 @@ export function evaluatorFor (
     decision,
     requested,
     operation: call.operation,
+    method: call.operation === 'Other' ? call.method : null,
     binding: route.binding,
     version: route.version,
     id: call.idValue,
@@ -166,6 +173,7 @@ export function evaluatorFor (
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
     tracer,
     follows,
+    ...(clock === undefined ? {} : { clock }),
     ...(recall === undefined ? {} : { recall })
   })
 }
@@ -183,6 +191,7 @@ export function extendedCardOf (state: AgentState, route: OperationRoute, limits
   return {
     rewrite: { ...state.rewrite, publicBase },
     binding: route.binding,
+    seen: state.seen,
     size: limits.response,
     json: { depth: limits.jsonDepth, members: limits.jsonMembers }
   }
@@ -202,7 +211,7 @@ export function echoOf ({ decision, policy, headerName, requested }: RequestEval
  */
 export function negotiated (
   route: OperationRoute,
-  asked: Pick<Asked, 'stated'>,
+  asked: Pick<Asked, 'stated' | 'minor'>,
   problem: CallProblem | null,
   evaluation: RequestEvaluation,
   read: boolean
@@ -212,7 +221,7 @@ export function negotiated (
     outbound: evaluation.decision.outbound,
     version: route.version,
     stated: asked.stated,
-    versionAsSent: problem !== null,
+    versionAsSent: problem !== null || asked.minor !== undefined,
     verbatim: evaluation.decision.verbatim,
     read
   }

@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici'
-import type { CardDocument, LoadedCards } from '../a2a/card/loaded-cards.js'
+import type { CardDocument, ExtendedCard, LoadedCards } from '../a2a/card/loaded-cards.js'
 import type { CardConfig } from '../config/model/model.js'
 import { MAX_TIMER, nextRefresh, nextRetry } from './card-cache.js'
 import type { CardLimits } from './card-fetch.js'
 import { loadCards } from './card-load.js'
-import type { CardLoad, KeptByVersion } from './card-load.js'
+import type { CardLoad, CardLoadOptions, KeptByVersion } from './card-load.js'
 
 export type { LoadedCards } from '../a2a/card/loaded-cards.js'
 
@@ -19,6 +19,10 @@ interface CardLog {
 export interface CardSourceOptions {
   readonly agent: string
   readonly config: CardConfig
+  /** Values of `card.headers`, by name in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** As in `CardLoadOptions`. */
+  readonly extended: CardLoadOptions['extended']
   readonly upstream: URL
   readonly limits: CardLimits
   /** Returns the connections to an origin. Called only with origins that the configuration names. */
@@ -242,8 +246,8 @@ export class CardSource implements CardKeeper {
   }
 
   /** Prepares new cards, and waits for the preparation. */
-  async #prepare ({ byVersion, origin }: CardLoad & { ok: true }, signal: AbortSignal): Promise<Prepared> {
-    const cards: LoadedCards = { byVersion, fetchedAt: this.#now(), origin }
+  async #prepare ({ byVersion, extended, origin }: CardLoad & { ok: true }, signal: AbortSignal): Promise<Prepared> {
+    const cards: LoadedCards = { byVersion, extended, fetchedAt: this.#now(), origin }
     if (!this.#isNew(cards) && !this.#expired) return { cards, problem: null }
     const rejected = this.#refused
     if (rejected !== null && sameCards(rejected.cards, cards)) return { cards, problem: rejected.problem }
@@ -355,8 +359,13 @@ export class CardSource implements CardKeeper {
   }
 }
 
-function sameCards ({ byVersion: a }: LoadedCards, { byVersion: b }: LoadedCards): boolean {
-  return same(a['0.3'], b['0.3']) && same(a['1.0'], b['1.0'])
+function sameCards (one: LoadedCards, other: LoadedCards): boolean {
+  const [a, b] = [one.byVersion, other.byVersion]
+  return same(a['0.3'], b['0.3']) && same(a['1.0'], b['1.0']) && sameExtended(one.extended ?? null, other.extended ?? null)
+}
+
+function sameExtended (a: ExtendedCard | null, b: ExtendedCard | null): boolean {
+  return a === null || b === null ? a === b : a.bytes.equals(b.bytes)
 }
 
 function same (a: CardDocument, b: CardDocument): boolean {

@@ -216,7 +216,7 @@ for (const style of STYLES) {
       'GetExtendedAgentCard'
     ] as const) {
       for (const result of [null, {}, [], 'x', { id: 't', taskId: 't', url: 'https://a' }]) {
-        t.same(answer(style, operation, result), { results: [], isError: false, fault: null, problems: [] }, operation)
+        t.same(answer(style, operation, result), { results: [], isError: false, fault: null, problems: [], unwrapped: null }, operation)
       }
     }
     for (const operation of ['Other', 'Extension'] as const) {
@@ -235,7 +235,9 @@ for (const style of STYLES) {
         { id: 't', status: 'ok' },
         { id: 't', status: { state: 'on' } }
       ]) {
-        t.same(answer(style, operation, result), { results: [], isError: false, fault: null, problems: [] }, JSON.stringify(result))
+        const { methodResult, ...read } = answer(style, operation, result)
+        t.same(read, { results: [], isError: false, fault: null, problems: [], unwrapped: null }, JSON.stringify(result))
+        t.same(methodResult?.value, operation === 'Other' ? result : undefined, 'rules read the result of a method, whatever its shape')
       }
       t.equal(answer(style, operation, { tasks: [task(style)] }).results[0]?.path, under(style, 'tasks[0]'))
     }
@@ -294,20 +296,15 @@ t.test('a missing result is a fault if the operation has results', async t => {
     for (const result of [{}, { tasks: null }, { tasks: [], totalSize: 0 }]) {
       t.same(
         answer(style, 'ListTasks', result),
-        { results: [], isError: false, fault: null, problems: [] },
+        { results: [], isError: false, fault: null, problems: [], unwrapped: null },
         'an empty list may be left out'
       )
     }
   }
   t.match(
-    answer(NEW, 'SendMessage', { id: 't', status: { state: 'TASK_STATE_WORKING' } }),
+    answer(NEW, 'SendMessage', { x: 1 }),
     { fault: { message: 'is neither a Task nor a Message: it has none of "task" and "message"' } },
     '1.0 wraps'
-  )
-  t.match(
-    answer(NEW, 'SendMessage', { kind: 'task', id: 't', status: { state: 'working' } }),
-    { fault: { path: 'result' } },
-    'kind says nothing to 1.0'
   )
   t.match(
     answer(OLD, 'SendMessage', { kind: 'Task', id: 't', status: { state: 'working' } }),
@@ -315,6 +312,104 @@ t.test('a missing result is a fault if the operation has results', async t => {
     'a kind that nobody knows'
   )
   t.match(answer(OLD, 'GetTask', message(OLD, 'agent', [])), { fault: { message: 'is not a Task' } })
+})
+
+t.test('bare results of 1.0 are read, and noted', async t => {
+  for (const style of [NEW, NEW_REST]) {
+    const bare = [
+      ['task', task(style), 'SendMessage'],
+      ['message', message(style, 'agent', [part(style, 'x'), data(style, { a: 1 })]), 'SendMessage'],
+      ['task', task(style), 'SendStreamingMessage'],
+      ['message', message(style, 'agent', []), 'SendStreamingMessage'],
+      ['statusUpdate', statusUpdate(style), 'SendStreamingMessage'],
+      ['artifactUpdate', artifactUpdate(style), 'SubscribeToTask']
+    ] as const
+    for (const [kind, value, operation] of bare) {
+      const view = answer(style, operation, value)
+      const note = `is not wrapped in the member "${kind}", as A2A 1.0 requires; official clients do not find it`
+      t.strictSame(view.unwrapped, { path: root(style), message: note }, `${said(style)} ${kind}`)
+      const wrapped = answer(style, operation, { [kind]: value })
+      t.equal(wrapped.unwrapped, null)
+      t.strictSame(normaliseResult(only(view)), normaliseResult(only(wrapped)), 'and read like the wrapped result')
+    }
+    const old = answer(style, 'SendMessage', { ...(task(OLD) as object), status: { state: 'input-required' } })
+    t.match(only(old), { kind: 'task', taskId: 't', state: 'input-required' }, 'an object of 0.3')
+    t.match(old.unwrapped, { path: root(style) })
+    t.match(answer(style, 'SendMessage', statusUpdate(style)), { results: [], fault: { path: root(style) } }, 'no update of a unary call')
+    t.match(
+      answer(style, 'SendMessage', { id: 't', status: {}, parts: [] }).problems,
+      [{ path: root(style), message: /do not determine the kind of result; wrap it/ }],
+      'of two kinds'
+    )
+    // Some readers find the wrapped result, others the bare one.
+    for (const [more, path] of [[{}, 'task'], [{ kind: 'task' }, 'task']] as const) {
+      t.match(
+        answer(style, 'SendMessage', { ...task(style), ...more, task: task(style) }).problems,
+        [{ path: under(style, path), message: /looks like a Task itself/ }]
+      )
+    }
+    t.match(
+      answer(style, 'SendMessage', { ...task(OLD), Task: task(style) }).problems,
+      [{ path: under(style, 'Task'), message: /is read as "task"/ }],
+      'a wrapper that only some readers find'
+    )
+    t.equal(answer(style, 'GetTask', task(style)).unwrapped, null, 'GetTask has no wrapper')
+    t.equal(answer(style, 'ListTasks', { tasks: [task(style)] }).unwrapped, null)
+  }
+  for (const style of [OLD, OLD_REST]) t.equal(answer(style, 'SendMessage', task(OLD)).unwrapped, null, 'only 1.0 wraps everywhere')
+})
+
+t.test('roles, states and members that A2A does not define', async t => {
+  for (const style of STYLES) {
+    const unknown = (value: Json, operation: Operation = 'GetTask'): unknown[] => {
+      const member = operation === 'SendMessage' ? 'message' : 'statusUpdate'
+      const view = answer(style, operation, operation === 'GetTask' ? value : wrap(style, member, value))
+      t.strictSame(view.problems, [], said(style))
+      return view.results.flatMap(one => one.unknown.map(({ path, message }) => `${path} ${message}`))
+    }
+    t.strictSame(unknown(task(style)), [])
+    t.strictSame(unknown(statusUpdate(style), 'SubscribeToTask'), [])
+    t.strictSame(unknown(message(style, 'agent', []), 'SendMessage'), [])
+
+    const members = (name: string): string => `is not a member that A2A defines for ${name}; extensions add data to metadata`
+    const status = { state: state(style, 'working'), mood: 1, message: { ...message(style, 'agent', []), priority: 1 } }
+    t.strictSame(
+      unknown({ ...task(style), 'x-cost': 1, status, artifacts: [{ ...artifact(style), size: 1 }] }),
+      [
+        `${under(style, '["x-cost"]')} ${members('Task')}`,
+        `${under(style, 'status.mood')} ${members('TaskStatus')}`,
+        `${under(style, 'status.message.priority')} ${members('Message')}`,
+        `${under(style, 'artifacts[0].size')} ${members('Artifact')}`
+      ]
+    )
+    t.strictSame(
+      unknown({ ...message(style, 'agent', []), tone: 'x' }, 'SendMessage'),
+      [`${inside(style, 'message', 'tone')} ${members('Message')}`]
+    )
+    t.match(unknown({ ...statusUpdate(style), progress: 1 }, 'SubscribeToTask'), [/progress is not a member that A2A defines for TaskStatusUpdateEvent/])
+
+    for (const odd of ['paused', 'TASK_STATE_PAUSED', 'Working', 'task_state_working', 99]) {
+      if (style === OLD && typeof odd === 'number') continue
+      t.strictSame(unknown({ ...task(style), status: { state: odd } }), [`${under(style, 'status.state')} is not a state that A2A ${style.version} defines`])
+    }
+    for (const odd of ['system', 'ROLE_SYSTEM', 'User', 9]) {
+      if (style === OLD && typeof odd === 'number') continue
+      t.strictSame(
+        unknown({ ...message(style, 'agent', []), role: odd }, 'SendMessage'),
+        [`${inside(style, 'message', 'role')} is not a role that A2A ${style.version} defines`]
+      )
+    }
+    for (const none of [null, '', undefined]) {
+      t.strictSame(unknown({ ...task(style), status: { state: none } }), [])
+      t.strictSame(unknown({ ...message(style, 'agent', []), role: none }, 'SendMessage'), [])
+    }
+    t.equal(unknown({ ...task(style), ...Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`x${i}`, i])) }).length, 20, 'bounded')
+  }
+  t.match(answer(OLD, 'GetTask', { ...task(OLD), status: { state: 'TASK_STATE_WORKING' } }).results[0]?.unknown, [{ path: 'result.status.state' }])
+  t.match(answer(NEW, 'GetTask', { ...task(NEW), status: { state: 'working' } }).results[0]?.unknown, [{ path: 'result.status.state' }])
+  for (const spelled of ['working', 'TASK_STATE_WORKING', 2]) {
+    t.strictSame(answer(OLD_REST, 'GetTask', { ...task(OLD_REST), status: { state: spelled } }).results[0]?.unknown, [], 'agents write both')
+  }
 })
 
 t.test('optional members may be missing', async t => {
@@ -666,7 +761,7 @@ t.test('errors of HTTP+JSON', async t => {
       for (const operation of ['SendStreamingMessage', 'GetTask', 'ListTasks', 'Other'] as const) {
         t.same(
           raw(style, operation, value, { stream: true }),
-          { results: [], isError: true, fault: null, problems: [] },
+          { results: [], isError: true, fault: null, problems: [], unwrapped: null },
           `${operation} ${JSON.stringify(value)}`
         )
       }
@@ -784,6 +879,7 @@ function visit (view: ResponseView): void {
   for (const result of view.results) {
     normaliseResult(result)
     for (const content of result.history) for (const one of content.parts) JSON.stringify(one.fields.object)
+    JSON.stringify(result.unknown)
   }
   if (view.fault !== null && (view.results.length > 0 || view.isError)) throw new Error('a fault, and results')
 }

@@ -142,7 +142,14 @@ class Peer {
     const view = await this.call(operation, params)
     this.t.equal(view.isError, false)
     this.t.equal(view.results.length, 1, operation)
+    this.checkRegular(view)
     return view.results[0] as ResultView
+  }
+
+  /** Official agents wrap results as A2A says, and write no role, state or member that A2A does not define. */
+  private checkRegular (view: ResponseView): void {
+    this.t.equal(view.unwrapped, null)
+    for (const result of view.results) this.t.strictSame(result.unknown, [])
   }
 
   /** A plain answer. */
@@ -151,7 +158,7 @@ class Peer {
     const text = await answer.text()
     // The SDK of 0.3 has no route for lists and answers with a page of Express.
     if (!(answer.headers.get('content-type') ?? '').includes('json')) {
-      return { results: [], isError: answer.status >= 400, fault: null, problems: [] }
+      return { results: [], isError: answer.status >= 400, fault: null, problems: [], unwrapped: null }
     }
     return this.view(operation, text, false)
   }
@@ -160,6 +167,7 @@ class Peer {
   async * stream (operation: Operation, params: object): AsyncGenerator<ResultView> {
     for await (const view of this.views(operation, params)) {
       this.t.equal(view.results.length, 1, `${operation}: one result each`)
+      this.checkRegular(view)
       yield view.results[0] as ResultView
     }
   }

@@ -85,6 +85,10 @@ t.test('agents of every SDK, by the address of the agent or of its card', async 
       '    # "https://example.com/ext/loyalty/v1.2", not required\n    #   its params: "tiers"\n    # The catalogue has no policy for it. Write one below, then list it here: loyalty\n'
     )
     t.match(out, '# The agent takes "text/plain", "application/json".')
+    t.match(uncommented(out).extensions.loyalty, {
+      owns: { metadata: ['$uri', '$uri/*'] },
+      request: [{ select: { metadata: { in: ['message', 'params'], key: '$uri' } } }, { select: { metadata: { in: ['message', 'params'], key: '$uri/*' } } }]
+    }, 'both forms of metadata, in message and request')
     t.match(uncommented(out), {
       extensions: { loyalty: { uri: 'https://example.com/ext/loyalty/v1.2' } },
       agents: [{ extensions: ['loyalty', 'object-schemas'] }]

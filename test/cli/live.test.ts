@@ -76,7 +76,7 @@ t.test('agents of the SDKs', async t => {
     `agent one: card ${url}/.well-known/agent-card.json: warning: /capabilities/extensions/0 requires "urn:one/v1", and no policy is for it: the gateway rejects clients that do not request it, and validates no data of it (write a policy for its data; if it only adds data to the card, write required: false in the card)`,
     `agent dual: card ${dual}/.well-known/agent-card.json: warning: defaultInputModes[0] names the schema "oder", which the card does not declare (did you mean "order"?)`,
     `agent dual: card ${dual}/.well-known/agent-card.json: warning: no input or output mode names the schema "order" at "/capabilities/extensions/0/params/schemas/order" (clients find it through application/json;schema=NAME in defaultInputModes or the modes of a skill)`,
-    `agent old: card ${old}/.well-known/agent-card.json: warning: schema at /schemas/order/pattern cannot be used: the pattern "(?=x)" cannot run in linear time: look-ahead (?= is not supported; data that names it is rejected (fix the card)`,
+    `agent old: card ${old}/.well-known/agent-card.json: warning: schema at /schemas/order/pattern cannot be used: the pattern "(?=x)" cannot run in linear time: look-ahead (?= is not supported; data that names it is rejected (fix the card, or replace the schema with card.schemas)`,
     `agent old: card ${old}/.well-known/agent-card.json: warning: the key "schemas" at the root of the card is not a field of AgentCard: typed parsers drop it (it could be in /capabilities/extensions/0/params/schemas)`,
     `agent old: card ${old}/.well-known/agent-card.json: warning: policy "two" applies to "urn:two/v1", which the card does not declare (it declares "${OBJECT_SCHEMAS}")`,
     'g.yaml: ok: 3 agents, 2 policies'

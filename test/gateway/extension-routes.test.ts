@@ -58,7 +58,7 @@ async function behind (
 
 for (const { version, stated, header, other } of SIDES) {
   const outcome = (name: string): string =>
-    `a2a_gateway_requests_total{agent="agent",operation="Extension",binding="HTTP+JSON",version="${version}",outcome="${name}"}`
+    `a2a_gateway_requests_total{agent="agent",operation="POST /executeCommand",binding="HTTP+JSON",version="${version}",outcome="${name}"}`
   const execute = (url: string, body: string, headers: readonly string[] = []): Promise<Answer> =>
     call(`${url}/executeCommand`, { method: 'POST', headers: [...JSON_TYPE, ...stated, ...headers], body })
 
@@ -92,8 +92,8 @@ for (const { version, stated, header, other } of SIDES) {
     t.equal(agent.received.length, 1)
     await until(async () => await gateway.metric(outcome('rejected')) === 2 && await gateway.metric(outcome('forwarded')) === 1)
     t.match(gateway.audits(), [
-      { operation: 'Extension', rule: 'route', binding: 'HTTP+JSON', version },
-      { operation: 'Extension', rule: 'route-body' }
+      { operation: 'POST /executeCommand', rule: 'route', binding: 'HTTP+JSON', version },
+      { operation: 'POST /executeCommand', rule: 'route-body' }
     ])
   })
 

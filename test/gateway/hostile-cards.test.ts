@@ -8,6 +8,7 @@ import { readCard } from '../../src/a2a/card/card.js'
 import type { CardDocument, LoadedCards } from '../../src/a2a/card/loaded-cards.js'
 import type { AgentState, AgentStateOptions } from '../../src/pipeline/agent-snapshot.js'
 import { buildAgentState, COMPILED_HERE, schemasToCompile } from '../../src/pipeline/agent-snapshot.js'
+import type { SchemaToWrite } from '../../src/jsonschema/code.js'
 import { CardCompiler, readySchemas } from '../../src/gateway/card-compiler.js'
 import { SECRET_HIDDEN } from '../../src/policy/request/inject.js'
 import { costOf } from '../../src/jsonschema/lint.js'
@@ -73,11 +74,13 @@ for (const [name, { outcome, problem, schemas }] of Object.entries(HOSTILE_CARDS
   })
 }
 
+const toWrite = (key: string, schema: unknown): ReadonlyMap<string, SchemaToWrite> => new Map([[key, { schema, formats: 'assert' }]])
+
 t.test('compiling has a time limit', async t => {
   const short = new CardCompiler({ time: 1 })
   t.teardown(() => short.close())
   const { a } = HOSTILE_CARDS['references copied everywhere']?.schemas as { a: unknown }
-  await t.rejects(short.write(new Map([['a', a]])), { message: 'compiling the schemas of the card takes more than 0.001 s' })
+  await t.rejects(short.write(toWrite('a', a)), { message: 'compiling the schemas of the card takes more than 0.001 s' })
   t.equal(short.running, false, 'the thread is ended')
 })
 
@@ -85,8 +88,8 @@ t.test('compiling has a memory limit, and the next card is compiled', async t =>
   const small = new CardCompiler({ heap: 12, time: 100_000 })
   t.teardown(() => small.close())
   const { a } = HOSTILE_CARDS['references copied everywhere']?.schemas as { a: unknown }
-  await t.rejects(small.write(new Map([['a', a]])), { message: 'compiling the schemas of the card takes more than 12 MiB of memory' })
-  const written = await small.write(new Map([['a', { type: 'string' }]]))
+  await t.rejects(small.write(toWrite('a', a)), { message: 'compiling the schemas of the card takes more than 12 MiB of memory' })
+  const written = await small.write(toWrite('a', { type: 'string' }))
   t.match(written.get('a'), { code: { ok: true }, values: 2 })
   t.equal(small.started, 2)
 })
@@ -98,7 +101,7 @@ t.test('the thread adds the compiled form of the code; code with a form that V8 
     required: ['a'],
     $defs: { n: { type: 'integer', pattern: '^x' } }
   }
-  const { code, ...rest } = (await compiler.write(new Map([['a', schema]]))).get('a') ?? { code: { ok: false } }
+  const { code, ...rest } = (await compiler.write(toWrite('a', schema))).get('a') ?? { code: { ok: false } }
   if (!code.ok) throw new Error('the schema does not compile')
   t.ok((code.quick.compiled?.length ?? 0) > 1_000 && (code.full.compiled?.length ?? 0) > 1_000)
   const broken = { code: code.quick.code, compiled: Buffer.from(code.quick.compiled ?? []).fill(0) }
@@ -115,11 +118,11 @@ t.test('a job that is no longer needed ends; others continue; an idle thread end
   t.teardown(() => one.close())
   const stop = new AbortController()
   const first = one.write(
-    new Map([['a', { anyOf: Array.from({ length: 1_000 }, (_, index) => ({ required: [`k${index}`] })) }]]),
+    toWrite('a', { anyOf: Array.from({ length: 1_000 }, (_, index) => ({ required: [`k${index}`] })) }),
     stop.signal
   )
-  const second = one.write(new Map([['b', { type: 'string' }]]), stop.signal)
-  const third = one.write(new Map([['c', { type: 'string' }]]))
+  const second = one.write(toWrite('b', { type: 'string' }), stop.signal)
+  const third = one.write(toWrite('c', { type: 'string' }))
   stop.abort()
   await t.rejects(first, { message: 'no longer needed' })
   await t.rejects(second, { message: 'no longer needed' })
@@ -158,7 +161,9 @@ async function twoAgents (t: Test) {
   const self: { schemas: Readonly<Record<string, unknown>> } = { schemas: {} }
   const hostile = await fakeAgent(t, { card: url => cardWith(url, self.schemas) })
   const other = await fakeAgent(t)
-  const yaml = ['agents:',
+  // Without a public URL, the ETag depends on the host of a request, and /agents shows none.
+  const yaml = ['server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, publicUrl: "http://gateway.test"}',
+    'agents:',
     `  - {name: hostile, path: /hostile, upstream: {url: "${hostile.url}"}, card: {refresh: 20ms}}`,
     `  - {name: other, path: /other, upstream: {url: "${other.url}"}}`,
     'telemetry: {logs: {level: info}}'].join('\n')

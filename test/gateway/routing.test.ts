@@ -162,7 +162,7 @@ t.test('unsupported versions are -32009 with the id and the supported versions',
     ['0.3 at a 1.0 agent', modern, ['a2a-version', '0.3'], 'message/send', '1.0'],
     ['99.0', modern, ['a2a-version', '99.0'], 'SendMessage', '1.0'],
     ['nonsense', modern, ['a2a-version', 'latest'], 'SendMessage', '1.0'],
-    ['1.1', modern, ['a2a-version', '1.1'], 'SendMessage', '1.0'],
+    ['2.1', modern, ['a2a-version', '2.1'], 'SendMessage', '1.0'],
     ['1.0 at a 0.3 agent', legacy, ['a2a-version', '1.0'], 'SendMessage', '0.3']
   ]
   for (const [name, agent, headers, method, supported] of table) {

@@ -169,6 +169,17 @@ t.test('active: rules for responses depend on another extension of the request',
   t.match(stream.review?.evaluate(V1.artifact([V1.part({ total: 'x' })]), true).rejection, { rule: 'ext/r' }, 'and each event of a stream')
 })
 
+t.test('active: another extension that satisfies counts if the card declares it, because the rules of the policy run for it', async t => {
+  const request = [{ id: 'r', select: { metadata: { key: 'm' } }, count: { max: 0 }, when: { active: OTHER } }]
+  const other = { uri: OTHER, aliases: [{ uri: SATISFIES, relation: 'satisfies' as const }] }
+  for (const declared of [[A, SATISFIES], [A, OTHER, SATISFIES]]) {
+    const policy = policyOf(declaring(...declared), { ext: { uri: A, request }, other })
+    const applies = (requested: readonly string[]): boolean =>
+      send(policy, { message: { parts: [], metadata: { m: 1 } } }, { requested }).rejection !== null
+    t.same([applies([SATISFIES]), applies([])], [true, false], declared.join())
+  }
+})
+
 t.test('active: by data, by injection, in injections and in correlations', async t => {
   const request = [{ id: 'r', select: { metadata: { key: 'm' } }, count: { max: 0 }, when: { active: OTHER } }]
   const applies = (other: Partial<PolicyConfig>, more: object = {}): boolean =>

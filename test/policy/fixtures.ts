@@ -53,6 +53,9 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       file: null,
       refresh: 1,
       maxStale: 1,
+      headers: {},
+      extended: null,
+      public: null,
       onUnavailable: 'reject',
       signature: 'strip',
       interfaces: [],
@@ -60,12 +63,14 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       schemas: {}
     },
     concurrency: { requests: 1, streams: 1 },
+    protocol: { unknownMinor: 'carry' },
     mode: 'enforce',
     enforceOn: 'messages',
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
     untaggedData: 'allow',
     responses: 'observe',
+    jsonSchema: { formats: 'draft' },
     extensions: [],
     policies: [],
     dependencies: {},
@@ -93,7 +98,7 @@ export function policyOf (
     maxExtensions: 8,
     card: card(cardMore),
     otherCard: null,
-    cache: new SchemaCache(),
+    cache: new SchemaCache({ formats: config.jsonSchema.formats }),
     secretOf: () => '"a secret"',
     ...more
   })

@@ -142,7 +142,7 @@ t.test('selectors work on results as on requests, and return the paths of values
   const text =
     '{"id":"t","artifacts":[{"parts":[{"text":"x"},{"data":{"data":{"a":"secret"}},"metadata":{"k":"secret","mimeType":"a/b"}}]}]}'
   const old = subjectOf(text, { version: '0.3', binding: 'HTTP+JSON', operation: 'GetTask' })
-  const context = { uris: ['urn:x'], policy: 'p', matcher: () => () => true, spell: (uri: string) => uri }
+  const context = { uris: ['urn:x'], policy: 'p', matcher: () => () => true, activeAs: (uri: string) => [uri] }
   const found = [
     ...compilePart({ in: ['artifact'], mediaType: 'a/b', dataKey: 'a' }, context, true).select(old),
     ...compileMetadata({ in: ['part'], key: 'k' }, context, true).select(old)

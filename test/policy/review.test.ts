@@ -51,17 +51,35 @@ for (const style of STYLES) {
     )
 
     t.test('streams: each event separately; chunks are only observed', async t => {
-      const pieces = style.artifact([style.part(bad)], { append: true })
+      const appended = (...parts: object[]): Buffer => style.artifact(parts, { append: true })
+      const pieces = appended(style.part(bad))
       const whole = style.artifact([style.part(bad)])
+      const text = rule({ select: { part: { match: { properties: { text: { pattern: '^no' } }, required: ['text'] } } }, count: { max: 0 } })
       const stream = (on: typeof policy, ...events: Buffer[]): string[] => {
         const { review } = ask(on, { style, operation: 'SendStreamingMessage' })
         return events.map(event => outcome(review?.evaluate(event, true) as ResponseDecision))
       }
       t.match(
-        stream(policy, style.task_('working'), style.status('working', { message: style.message([style.part(good)]) }), pieces, whole),
-        ['', '', /^ext\/r .*artifact\.parts\[0\]/, /^refused/]
+        stream(policy, style.task_('working'), style.status('working', { message: style.message([style.part(good)]) }), whole),
+        ['', '', /^refused/]
       )
-      t.match(stream(policyFor({ response: [rule({ chunked: false })] }), pieces), [/^refused/])
+      t.match(stream(policy, appended(style.part(good)), appended(style.text('x')), pieces), ['', '', /^refused.*parts\[0\]/], 'a DataPart is whole')
+      t.match(stream(policy, appended(style.text('x'), style.part(bad))), [/^refused.*parts\[1\]/], 'also beside text')
+      const textPolicy = policyFor({ response: [text] })
+      t.match(stream(textPolicy, appended(style.text('not yet')), style.artifact([style.text('not yet')])), [/^ext\/r .*parts\[0\]/, /^refused/])
+      const fragments = Array.from({ length: MAX_VIOLATIONS + 5 }, () => style.text('no'))
+      const each = policyFor({ response: [rule({ select: { part: {} }, schema: { type: 'object', required: ['total'] } })] })
+      t.match(stream(each, appended(...fragments, style.part({}))), [/^refused/], 'fragments that break a rule hide no whole value')
+      for (const [chunked, expected] of [[false, /^refused/], [true, /^ext\/r /]] as const) {
+        t.match(stream(policyFor({ response: [rule({ chunked })] }), pieces), [expected])
+        t.match(stream(policyFor({ response: [{ ...text, chunked }] }), appended(style.text('no'))), [expected])
+      }
+      const two = appended(style.part(good), style.part(good))
+      t.match(stream(policyFor({ response: [rule({ count: { max: 1 } })] }), two), [/^refused/], 'too many here are too many for the whole')
+      t.match(stream(policyFor({ response: [rule({ count: { min: 1 } })] }), appended(style.text('x'))), [/^ext\/r /], 'others may follow')
+      t.match(stream(policyFor({ response: [rule({ verdict: 'strip' })] }), appended(style.text('x'), style.part(bad))), [/^edited ext\/r/])
+      t.match(stream(policyFor({ response: [rule({ verdict: 'annotate' })] }), pieces), [/^annotated ext\/r/])
+      t.match(stream(policyFor({ response: [{ ...text, verdict: 'annotate' }] }), appended(style.text('no'))), [/^ext\/r /])
       const added = style.artifact([style.text('x')], {
         append: true,
         artifact: { artifactId: 'a', parts: [style.text('x')], metadata: { total: 'x' } }
@@ -322,6 +340,25 @@ t.test(
     )
   }
 )
+
+t.test('what A2A does not define is recorded, and never rejected', async t => {
+  for (const style of STYLES) {
+    const seen = (bytes: Buffer): string[] => {
+      const decision = judge(policyFor({ response: [rule()] }), bytes, { style })
+      t.equal(decision.rejection, null)
+      return decision.violations.map(one => `${one.mode} ${one.extension}/${one.rule} ${one.path}`)
+    }
+    t.strictSame(seen(style.task_('completed', { cost: 1 })), [`observe gateway/answer-unknown ${style.task}.cost`.replace(/ \./, ' ')])
+    const role = style.body('message', style.message([], { role: 'system' }))
+    t.match(seen(role), [/^observe gateway\/answer-unknown .*role$/])
+    t.match(seen(style.body('task', { ...style.taskOf('working'), status: { state: 'paused' } })), [/^observe gateway\/answer-unknown .*status\.state$/])
+    if (style.version === '0.3') continue
+    const bare = style.raw(style.taskOf('completed', { artifacts: [[style.part(good)]] }))
+    t.strictSame(seen(bare), [`observe gateway/answer-unwrapped ${style.binding === 'JSONRPC' ? 'result' : 'body'}`])
+    const broken = judge(policyFor({ response: [rule()] }), style.raw(style.taskOf('completed', { artifacts: [[style.part(bad)]] })), { style })
+    t.match(broken.rejection, { rule: 'ext/r' }, 'and rules apply')
+  }
+})
 
 t.test('attributes and measures', async t => {
   const policy = policyFor({

@@ -14,7 +14,7 @@ const HUGE = Number.POSITIVE_INFINITY
 
 /** As it arrives from another thread. */
 const elsewhere = (schema: unknown, patterns = new Patterns()): CompileResult => {
-  const steps = runSchema(structuredClone(writeSchema(schema, new Patterns())), patterns)
+  const steps = runSchema(structuredClone(writeSchema({ schema, formats: 'assert' }, new Patterns())), patterns)
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value

@@ -19,7 +19,7 @@ const view = (message: object): RequestSubject =>
     []
   )
 type Conditions = Parameters<typeof compileCondition>
-const context: SelectContext = { policy: 'p', uris: ['urn:x'], matcher: () => () => true, spell: uri => uri }
+const context: SelectContext = { policy: 'p', uris: ['urn:x'], matcher: () => () => true, activeAs: uri => [uri] }
 const select = (part: SelectorConfig['part'], ...parts: unknown[]): unknown[] =>
   compileSelector(part === undefined ? {} : { part }, context)
     .select(view({ parts }))

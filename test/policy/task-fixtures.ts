@@ -17,7 +17,7 @@ export const context: SelectContext = {
   uris: [URI],
   policy: 'p',
   matcher: schema => compileMatcher(schema, sources),
-  spell: uri => uri
+  activeAs: uri => [uri]
 }
 
 export function compiled (more: Partial<CompiledPolicy>): CompiledPolicy {

@@ -175,6 +175,9 @@ for (const responses of ['enforce', 'observe']) {
       t.notOk(isRefused(answer), `${what}: not refused`)
       t.ok(answer.bytes.equals(Buffer.from(reply.body)), `${what}: as it was sent`)
     }
-    t.same(gateway.audits(), [])
+    const recorded = gateway.audits().flatMap(({ decision, violations }) =>
+      (violations as readonly { rule: string, path: string }[]).map(({ rule, path }) => `${String(decision)} ${rule} ${path}`)
+    )
+    t.same(recorded, ['observed answer-unknown result.message.type', 'observed answer-unknown result.message.created'], 'extra members only')
   })
 }

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../wire/json/object.js'
 import { isObject, own } from '../../wire/json/object.js'
 import { membersOf, RPC_RESPONSE } from '../members.js'
 import type { Operation } from '../operations.js'
-import { isBareTask, isResult, readResult, readTask } from './result-shapes.js'
+import { isBareKind, isBareTask, isResult, readResult, readTask } from './result-shapes.js'
 import type { Place, Style } from './result-shapes.js'
 import type { ResponseView, ResultView } from './result.js'
 
@@ -48,13 +48,13 @@ function viewRpc (value: unknown, options: ResponseOptions): ResponseView {
   const id = own(value, 'id') ?? null
   // JSON-RPC 2.0 §5: the id is null when an error prevented the agent from reading the id.
   if (options.id !== null && id !== options.id && !(isError && id === null)) return faulty('id', 'is not the id of the request', problems)
-  if (isError) return { results: NONE, isError: true, fault: null, problems }
+  if (isError) return errorView(problems)
   return viewResults({ value: result, path: 'result', steps: RESULT }, options, problems)
 }
 
 function viewRest (value: unknown, options: ResponseOptions): ResponseView {
   const problems: FieldProblem[] = []
-  if (isObject(value) && isRestError(value) && !holdsResult(value)) return { results: NONE, isError: true, fault: null, problems }
+  if (isObject(value) && isRestError(value) && !holdsResult(value)) return errorView(problems)
   return viewResults({ value, path: '', steps: ROOT }, options, problems)
 }
 
@@ -104,6 +104,7 @@ function viewResults (place: Place, options: ResponseOptions, problems: FieldPro
     case 'ListTasks':
       return viewTasks(place, options, problems)
     case 'Other':
+      return { ...viewUnknown(place, options, problems), methodResult: place }
     case 'Extension':
       return viewUnknown(place, options, problems)
     default:
@@ -112,8 +113,9 @@ function viewResults (place: Place, options: ResponseOptions, problems: FieldPro
 }
 
 function wrapped (place: Place, options: ResponseOptions, updates: boolean, problems: FieldProblem[]): ResponseView {
-  const results = isObject(place.value) ? readResult(place.value, place, options, updates, problems) : NONE
-  if (results.length > 0) return read(results, problems)
+  const results = isObject(place.value) ? readResult(place.value, place, wrappedStyle(place.value, options), updates, problems) : NONE
+  const [first] = results
+  if (first !== undefined) return read(results, problems, options.version === '1.0' && first.path === place.path ? unwrapped(first) : null)
   const words = updates ? 'is not a Task, a Message or an update of a Task' : 'is neither a Task nor a Message'
   return faulty(
     place.path,
@@ -161,6 +163,15 @@ function someOf<T> (value: T | null): readonly T[] {
   return value === null ? NONE : [value]
 }
 
+/** Returns the style of a result that should be wrapped. In 1.0, a bare object that states its `kind` is an object of 0.3. */
+function wrappedStyle (value: JsonObject, options: ResponseOptions): Style {
+  return isBareKind(value) ? styleOf(value, options) : options
+}
+
+function unwrapped ({ kind, path }: ResultView): FieldProblem {
+  return { path, message: `is not wrapped in the member "${kind}", as A2A 1.0 requires; official clients do not find it` }
+}
+
 /** Returns the style of a value. An object that states its `kind` is an object of 0.3, whatever the version of the request. */
 function styleOf (value: JsonObject, { binding, version }: ResponseOptions): Style {
   return { binding, version: typeof own(value, 'kind') === 'string' ? '0.3' : version }
@@ -170,11 +181,19 @@ const NONE: readonly never[] = []
 const ROOT = [] as const
 const RESULT = ['result'] as const
 
-function read (results: readonly ResultView[], problems: readonly FieldProblem[]): ResponseView {
-  return { results, isError: false, fault: null, problems }
+function read (
+  results: readonly ResultView[],
+  problems: readonly FieldProblem[],
+  unwrapped: FieldProblem | null = null
+): ResponseView {
+  return { results, isError: false, fault: null, problems, unwrapped }
+}
+
+function errorView (problems: readonly FieldProblem[]): ResponseView {
+  return { results: NONE, isError: true, fault: null, problems, unwrapped: null }
 }
 
 function faulty (path: string, message: string, problems: readonly FieldProblem[] = NONE): ResponseView {
   const fault: Fault = { path, message }
-  return { results: NONE, isError: false, fault, problems }
+  return { results: NONE, isError: false, fault, problems, unwrapped: null }
 }

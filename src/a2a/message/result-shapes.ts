@@ -7,14 +7,14 @@ import { isObject, own } from '../../wire/json/object.js'
 import type { JsonPath } from '../../wire/json/edit.js'
 import type { FieldProblem } from '../fields.js'
 import type { FieldSet } from '../fields.js'
-import { addProblem, Fields, memberPath, snakeCase } from '../fields.js'
+import { addProblem, addUnknownMembers, Fields, isSameField, memberPath, snakeCase } from '../fields.js'
 import type { Members } from '../members.js'
 import { membersOf } from '../members.js'
 import type { ContentView } from './message.js'
 import { viewContent } from './message.js'
 import type { ResultKind, ResultView } from './result.js'
 import type { TaskState } from '../task-state.js'
-import { taskStateOf } from '../task-state.js'
+import { isStateName, taskStateOf } from '../task-state.js'
 import type { Binding, Version } from '../versions.js'
 
 /** A value of the response and its place. */
@@ -39,6 +39,14 @@ const KINDS: ReadonlyMap<unknown, ResultKind> = new Map([
   ['artifact-update', 'artifactUpdate']
 ])
 
+/** Names of the types, for messages. */
+const NAMES: Readonly<Record<ResultKind, string>> = {
+  task: 'Task',
+  message: 'Message',
+  statusUpdate: 'TaskStatusUpdateEvent',
+  artifactUpdate: 'TaskArtifactUpdateEvent'
+}
+
 type Member = readonly [name: string, kind: ResultKind]
 
 const MEMBERS_1_0: readonly Member[] = [
@@ -51,7 +59,8 @@ const MEMBERS_1_0: readonly Member[] = [
 const MEMBERS_0_3: readonly Member[] = [...MEMBERS_1_0, ['msg', 'message']]
 
 /**
- * Reads a Message, a Task or an update: wrapped as in proto 1.0.1 StreamResponse and proto 0.3.0, or bare as in 0.3.
+ * Reads a Message, a Task or an update: wrapped as in proto 1.0.1 StreamResponse and proto 0.3.0, or bare as in 0.3. Some agents write bare
+ * results in 1.0 too (A2X), and their clients read them.
  * @param updates true when updates of tasks count as results
  * @returns several results when the object holds several, which is a problem; none when the object is no result
  */
@@ -79,9 +88,21 @@ export function readResult (object: JsonObject, place: Place, style: Style, upda
     const key = fields.key(name)
     if (isObject(value) && key !== null) take(kind, { value, path: fields.pathOf(name), steps: [...place.steps, key] })
   }
-  const bare = first === null && old ? bareKind(object, place.path, problems) : null
-  if (bare !== null) take(bare, here)
+  if (first === null) {
+    const bare = bareKind(object, place.path, old, problems)
+    if (bare !== null) take(bare, here)
+  } else if (!old) {
+    const bare = bareKind(object, place.path, old, [])
+    if (bare !== null) {
+      addProblem(problems, fields.pathOf(first), `is in an object that looks like a ${NAMES[bare]} itself; send the wrapped object only`)
+    }
+  }
   return found
+}
+
+/** True when an object states its kind by a name of 0.3, and no reader of 1.0 finds a wrapped result in it. */
+export function isBareKind (object: JsonObject): boolean {
+  return KINDS.has(own(object, 'kind')) && !Object.keys(object).some(key => MEMBERS_1_0.some(([name]) => isSameField(key, name)))
 }
 
 /** Reads a bare Task: the response of GetTask and CancelTask, and the element of lists. @returns null when the object is not a Task */
@@ -122,19 +143,21 @@ function isContainer (value: unknown): boolean {
 }
 
 /**
- * Returns the kind of a 0.3 object without `kind`. Some readers accept such objects by shape: Python's model sets `kind` by default, and
- * chooses the shape that fits most members.
+ * Returns the kind of an object without `kind`. Some readers accept such objects by shape: Python's model of 0.3 sets `kind` by default,
+ * and chooses the shape that fits most members.
  */
-function bareKind (object: JsonObject, path: string, problems: FieldProblem[]): ResultKind | null {
+function bareKind (object: JsonObject, path: string, old: boolean, problems: FieldProblem[]): ResultKind | null {
   const kinds: ResultKind[] = []
   if (isContainer(own(object, 'status'))) {
     if (Object.hasOwn(object, 'id')) kinds.push('task')
     if (looksLike(object, 'statusUpdate')) kinds.push('statusUpdate')
   }
   if (looksLike(object, 'artifactUpdate')) kinds.push('artifactUpdate')
-  if (isContainer(own(object, 'parts')) || isContainer(own(object, 'content'))) kinds.push('message')
+  if (isContainer(own(object, 'parts')) || (old && isContainer(own(object, 'content')))) kinds.push('message')
   if (kinds.length > 1) {
-    addProblem(problems, memberPath(path, 'kind'), 'is missing, and the other members do not determine the kind of result; add it')
+    const missing = 'and the other members do not determine the kind of result'
+    if (old) addProblem(problems, memberPath(path, 'kind'), `is missing, ${missing}; add it`)
+    else addProblem(problems, path, `is not wrapped, ${missing}; wrap it in the member with its name`)
   }
   return kinds[0] ?? null
 }
@@ -162,6 +185,10 @@ class Result implements ResultView {
   private readonly version: Version
   private readonly members: Members
   private readonly proto: boolean
+  /** The status, and its message whatever its role. */
+  private readonly statusFields: Fields | null = null
+  private statusMessageFields: Fields | null = null
+  private strange: readonly FieldProblem[] | null = null
   private all: readonly ContentView[] | null = null
   private agents: readonly ContentView[] | null = null
 
@@ -180,6 +207,7 @@ class Result implements ResultView {
     if (kind === 'message') this.message = this.content(fields, steps, problems)
     if (kind === 'task' || kind === 'statusUpdate') {
       const status = this.child(fields, 'status', this.members.status, problems)
+      this.statusFields = status
       if (status !== null) {
         this.state = taskStateOf(status.get('state'))
         this.status = this.statusMessage(status, [...steps, fields.key('status') ?? 'status'], problems)
@@ -206,6 +234,41 @@ class Result implements ResultView {
     return this.agents
   }
 
+  get unknown (): readonly FieldProblem[] {
+    if (this.strange !== null) return this.strange
+    const { kind, fields, members, statusFields } = this
+    const found: FieldProblem[] = []
+    addUnknownMembers(fields, members[FIELDS[kind]], NAMES[kind], found)
+    if (kind === 'message') this.addUnknownRole(fields, found)
+    if (statusFields !== null) {
+      addUnknownMembers(statusFields, members.status, 'TaskStatus', found)
+      const state = statusFields.get('state')
+      const { proto, plain } = this.spelling
+      if (isStated(state) && !isStateName(state, proto, plain)) {
+        addProblem(found, statusFields.pathOf('state'), `is not a state that A2A ${this.version} defines`)
+      }
+    }
+    if (this.statusMessageFields !== null) {
+      addUnknownMembers(this.statusMessageFields, members.message, 'Message', found)
+      this.addUnknownRole(this.statusMessageFields, found)
+    }
+    for (const artifact of this.artifacts) addUnknownMembers(artifact.fields, members.artifact, 'Artifact', found)
+    this.strange = found
+    return found
+  }
+
+  private addUnknownRole (message: Fields, found: FieldProblem[]): void {
+    const role = message.get('role')
+    const { proto, plain } = this.spelling
+    if (!isStated(role) || (proto && PROTO_ROLES.has(role)) || (plain && PLAIN_ROLES.has(role))) return
+    addProblem(found, message.pathOf('role'), `is not a role that A2A ${this.version} defines`)
+  }
+
+  /** Spellings of enums. Agents of 0.3 write both over HTTP+JSON. */
+  private get spelling (): { readonly proto: boolean, readonly plain: boolean } {
+    return { proto: this.version === '1.0' || this.proto, plain: this.version === '0.3' }
+  }
+
   private statusMessage (status: Fields, steps: JsonPath, problems: FieldProblem[]): ContentView | null {
     let field = 'message'
     if (this.proto && isObject(status.get('update'))) {
@@ -218,6 +281,7 @@ class Result implements ResultView {
       } else field = 'update'
     }
     const message = this.child(status, field, this.members.message, problems)
+    this.statusMessageFields = message
     return message === null ? null : this.authored(message, [...steps, status.key(field) ?? field], problems)
   }
 
@@ -260,6 +324,14 @@ class Result implements ResultView {
     }
     return found
   }
+}
+
+const PROTO_ROLES: ReadonlySet<unknown> = new Set(['ROLE_UNSPECIFIED', 'ROLE_USER', 'ROLE_AGENT', 0, 1, 2])
+const PLAIN_ROLES: ReadonlySet<unknown> = new Set(['user', 'agent'])
+
+/** True for a string or a number, which may be the value of an enum. Other types are problems of the object. */
+function isStated (value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number'
 }
 
 /** Returns an id. ProtoJSON treats null and the empty string as absent. */

@@ -157,12 +157,13 @@ function samePlace (one: Mapping, other: Mapping): boolean {
 /** True when the gateway itself always sends the value that the rule requires. */
 export function isSupplied (rule: Mapping, injections: readonly Mapping[]): boolean {
   const { key, in: places, path, equals } = mapping(mapping(rule.select).metadata)
-  const [place = 'message', ...more] = items(places)
-  if (key === undefined || more.length > 0 || path !== undefined || equals !== undefined || Number(lowerBound(rule)) > 1) {
-    return false
-  }
+  if (key === undefined || path !== undefined || equals !== undefined || Number(lowerBound(rule)) > 1) return false
+  const found = items(places)
   return injections.some(
-    injection => samePlace(injection, { metadata: key, in: place }) && injection.when === undefined && injection.unless === undefined
+    injection =>
+      (found.length === 0 ? ['message', 'params'] : found).some(place => samePlace(injection, { metadata: key, in: place })) &&
+      injection.when === undefined &&
+      injection.unless === undefined
   )
 }
 

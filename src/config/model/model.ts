@@ -4,7 +4,7 @@
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
-import type { InlineSchema, Mode, PolicyConfig, SchemaSet } from './policy-model.js'
+import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
 
 export type * from './policy-model.js'
 
@@ -130,6 +130,8 @@ export interface AgentConfig {
   readonly card: CardConfig
   /** Largest number of calls in flight: of streaming operations (`streams`), and of all others (`requests`). */
   readonly concurrency: { readonly requests: number, readonly streams: number }
+  /** `unknownMinor`: treatment of minor versions of A2A 1 after 1.0, in cards and requests. */
+  readonly protocol: { readonly unknownMinor: 'carry' | 'reject' }
   readonly cors: CorsConfig
   readonly mode: Mode
   readonly enforceOn: 'messages' | 'all'
@@ -139,6 +141,7 @@ export interface AgentConfig {
   readonly untaggedData: 'allow' | 'reject'
   /** Treatment of violations in responses: `enforce` acts on them, `observe` records them, `off` does not read responses. */
   readonly responses: Mode
+  readonly jsonSchema: JsonSchemaConfig
   /** Names of the policies in force, in order. */
   readonly extensions: readonly string[]
   /** The same policies with their content. */
@@ -196,12 +199,26 @@ export interface UpstreamConfig {
   readonly extensionHeader: { readonly spelling: 'auto' | 'v1' | 'v03' | 'both'; readonly form: 'repeated' | 'joined' }
 }
 
+/** Value of a header: a secret, with an optional text before it. `file` is absolute. */
+export interface SecretHeaderConfig extends SecretConfig { readonly prefix?: string }
+
+/** Values of headers by name, in the spelling of the configuration. */
+export type SecretHeaders = Readonly<Record<string, SecretHeaderConfig>>
+
+export type PublicCard = 'full' | 'minimal' | 'none'
+
 export interface CardConfig {
   readonly url: string | null
   /** Absolute path of a card on disk, or null. */
   readonly file: string | null
   readonly refresh: number
   readonly maxStale: number
+  /** Sent with every request for the card. */
+  readonly headers: SecretHeaders
+  /** Null: the gateway does not load the extended card. `headers` are sent with the request for the extended card. */
+  readonly extended: { readonly headers: SecretHeaders } | null
+  /** The card for callers without credentials. Null: `none` with `headers`, otherwise `full`. */
+  readonly public: PublicCard | null
   readonly onUnavailable: 'reject' | 'forward'
   readonly signature: 'strip' | 'verbatim'
   /** Path prefixes at the agent that interfaces may have in addition to the path of `upstream.url`. `/` allows all paths. */
@@ -210,6 +227,12 @@ export interface CardConfig {
   readonly advertise: readonly AdvertisedExtension[]
   /** Schemas that the gateway adds to the card's own root key `schemas`, by name. */
   readonly schemas: Readonly<Record<string, InlineSchema>>
+}
+
+/** Treatment of JSON Schemas of the agent's card, and of schemas of policies that state their `$schema`. */
+export interface JsonSchemaConfig {
+  /** Treatment of the keyword `format`. draft = as the schema's draft and vocabulary say. */
+  readonly formats: 'draft' | 'assert' | 'annotate'
 }
 
 export interface TelemetryConfig {

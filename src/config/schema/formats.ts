@@ -50,6 +50,10 @@ export const FORMATS = {
       : { message: 'must be a JSON Pointer into the card', hint: 'it starts with "/"; "~" is written "~0"' },
   pointer: (text: string) =>
     /^(\/([^~]|~[01])*)$/.test(text) ? null : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "~" is written "~0"' },
+  'result-pointer': (text: string) =>
+    /^(?:\/([^~]|~[01])*)?$/.test(text)
+      ? null
+      : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "" is the result itself' },
   'name-pattern': (text: string) => (namePatternFault(text) ?? (/^\$(?!uri(?:\/|$))/.test(text) ? NO_SUCH_NAME : null)),
   'data-key': (text: string) =>
     namePatternFault(text) ??

@@ -25,6 +25,7 @@ import {
 } from '../../pipeline/request.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import type { Limits } from '../../config/model/model.js'
+import { additionName } from '../../policy/request/methods.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import type { TaskKey } from '../../state/store.js'
 import { forward } from '../../upstream/forward.js'
@@ -110,8 +111,10 @@ function respond (exchange: Exchange, routeTarget: RouteTarget, options: Handler
   if (route.kind === 'verb') return exchange.reject(rejections.wrongVerb(route.allow), 'rejected')
 
   if (route.operation !== null) exchange.label = route.operation
+  if (route.extensionRoute !== null) exchange.addition = additionName(state.policy[route.version], null, route.extensionRoute)
   if (shed(exchange)) return
-  const problem = versionProblem(route, asked)
+  if (asked.minor !== undefined) agent.sawMinor(asked.minor)
+  const problem = versionProblem(route, asked, state)
   const { query } = routeTarget
   if (verb === 'GET') {
     return withoutBody(exchange, options, () => {
@@ -176,6 +179,7 @@ function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions
   const call = callOf(arrived, exchange.request, options.limits)
   exchange.idToken = arrived.bytes.length < LARGE ? call.id : always(call.id())
   exchange.label = call.operation
+  if (call.operation === 'Other') exchange.addition = additionName(state.policy[route.version], call.method, null)
   const path = route.binding === 'HTTP+JSON' ? route.upstreamPath : null
   exchange.named = arrived.bytes.length < LARGE ? () => namesOf(call, path) : always(namesOf(call, path))
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
@@ -206,7 +210,7 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
 function decide (exchange: Exchange, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
   const { arrived: { agent, state, route }, call } = read
   const startedAt = performance.now()
-  const evaluation = ruleOn(state, { route, call, head: exchange.request, record })
+  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
   recordDecision(exchange, call, evaluation.requested, evaluation.decision)
   if (evaluation.decision.rejection !== null) return exchange.reject(evaluation.decision.rejection, 'rejected')
@@ -234,6 +238,7 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
         taskId: task?.taskId ?? null,
         limits,
         tracer: null,
+        clock: Date.now,
         follows,
         recall: taskId => tasks.now(keyOf(taskId))
       })

@@ -39,7 +39,7 @@ function compileOne (condition: ConditionConfig, context: SelectContext): (subje
     if (condition.taskId !== undefined && condition.taskId !== subject.taskId) return false
     if (condition.contextId !== undefined && condition.contextId !== subject.contextId) return false
     if (condition.listed !== undefined && condition.listed !== context.uris.some(uri => subject.listed.includes(uri))) return false
-    if (active !== null && !subject.active.includes(context.spell(active))) return false
+    if (active !== null && !context.activeAs(active).some(uri => subject.active.includes(uri))) return false
     if (matched !== null && !subject.matched.has(matched)) return false
     if (states !== null) {
       if (subject.taskState === null) return hasNoTask(subject) ? false : null

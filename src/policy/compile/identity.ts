@@ -57,7 +57,7 @@ export function identitiesOf (
 }
 
 /** The policy's own URI, and its other spellings. Empty for a policy with `uriPattern`. */
-function spellingsOf ({ uri, aliases = [] }: PolicyConfig): string[] {
+export function spellingsOf ({ uri, aliases = [] }: PolicyConfig): string[] {
   return uri === undefined ? [] : [uri, ...aliases.filter(alias => alias.relation === 'same').map(alias => alias.uri)]
 }
 

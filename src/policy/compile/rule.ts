@@ -4,7 +4,8 @@ import type { CompiledInjection, CompiledRule } from './compiled.js'
 import { compileCondition } from './condition.js'
 import type { CompiledSource } from './schema-source.js'
 import type { SelectContext } from '../selectors/kit.js'
-import { compileSelector } from '../selectors/select.js'
+import { compileSelector, REQUEST_PLACES } from '../selectors/select.js'
+import { compileFreshness } from '../freshness.js'
 
 /**
  * Returns the injections that add the data that a rule requires: the same member of the same metadata. Each injection has its own
@@ -16,11 +17,9 @@ export function supplyOf (
   compiled: readonly CompiledInjection[]
 ): readonly CompiledInjection[] {
   const { metadata } = rule.select
-  if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined || (metadata.in?.length ?? 1) > 1) {
-    return NO_SUPPLY
-  }
-  const place = metadata.in?.[0] ?? 'message'
-  return compiled.filter((_, i) => configs[i]?.metadata === metadata.key && (configs[i]?.in ?? 'message') === place)
+  if (metadata === undefined || metadata.path !== undefined || metadata.equals !== undefined) return NO_SUPPLY
+  const places = metadata.in ?? REQUEST_PLACES
+  return compiled.filter((_, i) => configs[i]?.metadata === metadata.key && places.includes(configs[i]?.in ?? 'message'))
 }
 
 const NO_SUPPLY: readonly CompiledInjection[] = []
@@ -50,6 +49,7 @@ export function compileRule (
     min: atLeast(rule),
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),
+    freshness: rule.notOlderThan === undefined ? null : compileFreshness(rule.notOlderThan),
     errorClass: rule.error?.class ?? 'invalid',
     undeclaredClass: rule.error?.undeclared ?? rule.error?.class ?? 'invalid',
     message: rule.error?.message ?? null,

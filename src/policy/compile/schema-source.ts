@@ -1,6 +1,10 @@
 /** Finds and compiles the schema of a rule, once: inline, from a file, or from the agent's card by JSON Pointer template. */
 import { createHash } from 'node:crypto'
-import type { SchemaRef, SchemaSource } from '../../config/model/model.js'
+import type { SeenNames } from '../../a2a/card/seen-names.js'
+import type { JsonSchemaConfig, SchemaRef, SchemaSource } from '../../config/model/model.js'
+import type { SchemaToWrite } from '../../jsonschema/code.js'
+import type { Formats } from '../../jsonschema/format-assertion.js'
+import { formatsOf } from '../../jsonschema/format-assertion.js'
 import type { CompiledSchema, CompileResult } from '../../jsonschema/schema.js'
 import { compileSchema } from '../../jsonschema/schema.js'
 import { MAX_PATTERNS_SIZE, Patterns } from '../../jsonschema/regexp.js'
@@ -18,6 +22,8 @@ export type SchemaEntry = { readonly usable: true, readonly schema: CompiledSche
 export interface CompiledSource {
   /** Names that the card declares, for the rejection of an undeclared name. Empty for sources without a captured name. */
   readonly names: readonly string[]
+  /** True when an extended card of the agent has a schema of that name, which the gateway does not know. */
+  isSeen?: (captures: ReadonlyMap<string, string>) => boolean
   /** @returns null when the card has no schema of that name */
   find (captures: ReadonlyMap<string, string>): { readonly name: string | null, readonly entry: SchemaEntry } | null
 }
@@ -33,6 +39,8 @@ export interface SourceContext {
   /** Receives one entry per schema that cannot be used, with its pointer from the root of the card. */
   readonly report: (problem: UnusableSchema) => void
   readonly cache: SchemaCache
+  /** Names in extended cards that callers got. */
+  readonly seen?: SeenNames | null
 }
 
 export const MAX_SCHEMAS = 256
@@ -60,12 +68,15 @@ export interface SchemaCacheOptions {
   readonly previous?: SchemaCache | undefined
   /** Schemas compiled before, by key (`keyOf`). */
   readonly ready?: ReadonlyMap<string, KnownSchema> | undefined
+  /** The agent's treatment of `format`. Default: `draft`. */
+  readonly formats?: JsonSchemaConfig['formats']
   /** Maximum cost (`costOf`) of card schemas that are compiled immediately, because all other work waits meanwhile. Default: no limit. */
   readonly here?: number | undefined
 }
 
 /** Compiled schemas by content. A card that is loaded again, unchanged or with other changes, compiles no schema twice. */
 export class SchemaCache {
+  readonly formats: JsonSchemaConfig['formats']
   private readonly previous: ReadonlyMap<string, KnownSchema>
   private readonly ready: ReadonlyMap<string, KnownSchema>
   private readonly current = new Map<string, KnownSchema>()
@@ -74,7 +85,8 @@ export class SchemaCache {
   private valuesLeft = MAX_VALUES
   private hereLeft: number
 
-  constructor ({ previous, ready, here }: SchemaCacheOptions = {}) {
+  constructor ({ previous, ready, formats = 'draft', here }: SchemaCacheOptions = {}) {
+    this.formats = formats
     this.previous = previous?.current ?? NONE_KNOWN
     this.ready = ready ?? NONE_KNOWN
     this.hereLeft = here ?? Number.POSITIVE_INFINITY
@@ -86,14 +98,15 @@ export class SchemaCache {
    * @throws CardTooLarge, SchemaNotReady
    */
   compile (schema: unknown, fromCard = false): CompileResult {
-    const key = keyOf(schema)
+    const formats = formatsOf(schema, this.formats, !fromCard)
+    const key = keyOf(schema, formats)
     const known = this.current.get(key)
     if (known !== undefined) return known.result
     if (this.current.size >= MAX_SCHEMAS) return tooMuch(`more than ${MAX_SCHEMAS} different schemas`)
     const before = this.previous.get(key) ?? this.ready.get(key)
     this.valuesLeft -= before?.values ?? countValues(schema, SCHEMA_LIMITS.nodes)
     if (this.valuesLeft < 0) return tooMuch(`schemas of more than ${MAX_VALUES} values together`)
-    const made = before ?? this.make(schema, fromCard, key)
+    const made = before ?? this.make({ schema, formats }, fromCard, key)
     if (fromCard && made.patterns !== null) {
       this.patterns.adopt(made.patterns)
       if (this.patterns.exceeded) throw new CardTooLarge(this.patterns.problem)
@@ -107,14 +120,14 @@ export class SchemaCache {
     return this.current.has(key)
   }
 
-  protected make (schema: unknown, fromCard: boolean, _key: string): KnownSchema {
+  protected make ({ schema, formats }: SchemaToWrite, fromCard: boolean, _key: string): KnownSchema {
     const values = countValues(schema, SCHEMA_LIMITS.nodes)
     if (fromCard && this.hereLeft !== Number.POSITIVE_INFINITY && (this.hereLeft -= costOf(schema, this.hereLeft + 1)) < 0) {
       throw new SchemaNotReady('a schema of the card is not compiled yet')
     }
     // Patterns with a limit detect an excessive sum before anything large is compiled.
     const patterns = new Patterns(fromCard ? MAX_PATTERNS_SIZE : undefined)
-    return { result: compileSchema(schema, patterns), values, patterns: fromCard ? patterns : null }
+    return { result: compileSchema(schema, patterns, formats), values, patterns: fromCard ? patterns : null }
   }
 }
 
@@ -123,10 +136,11 @@ const NONE_KNOWN: ReadonlyMap<string, KnownSchema> = new Map()
 /** Replaces the cache in a walk over a card, to find the schemas that must be compiled. */
 export class SchemaCollector extends SchemaCache {
   /** Schemas of the card that are not known yet, by key. */
-  readonly found = new Map<string, unknown>()
+  readonly found = new Map<string, SchemaToWrite>()
 
-  protected override make (schema: unknown, fromCard: boolean, key: string): KnownSchema {
-    if (fromCard && typeof schema === 'object' && schema !== null) this.found.set(key, schema)
+  protected override make (one: SchemaToWrite, fromCard: boolean, key: string): KnownSchema {
+    const { schema } = one
+    if (fromCard && typeof schema === 'object' && schema !== null) this.found.set(key, one)
     return { result: UNJUDGED, values: countValues(schema, SCHEMA_LIMITS.nodes), patterns: null }
   }
 }
@@ -135,8 +149,12 @@ const UNJUDGED: CompileResult = { ok: true, schema: { validate: () => null, matc
 
 const keys = new WeakMap<object, string>()
 
-/** Key of a schema, from its content. */
-function keyOf (schema: unknown): string {
+/** Key of a schema, from its content and its treatment of `format`. */
+function keyOf (schema: unknown, formats: Formats): string {
+  return `${formats} ${digestOf(schema)}`
+}
+
+function digestOf (schema: unknown): string {
   const isObject = typeof schema === 'object' && schema !== null
   let key = isObject ? keys.get(schema) : undefined
   if (key === undefined) {
@@ -176,7 +194,7 @@ const CAPTURE = /^\{([a-z][a-z0-9_-]*)\}$/
 
 export function compileSource (source: SchemaSource, context: SourceContext): CompiledSource {
   if (isEnumFromCard(source)) return always(compileEnum(source.enumFromCard, context))
-  if (!isFromCard(source)) return always(isSchemaRef(source) ? entryOf(compileRef(source), '', context) : compileEntry(source, '', context))
+  if (!isFromCard(source)) return always(isSchemaRef(source) ? entryOf(compileRef(source, context.cache.formats), '', context) : compileEntry(source, '', context))
   const fixed: SchemaEntry[] = []
   const named = new Map<string, SchemaEntry>()
   let capture: string | null = null
@@ -188,8 +206,13 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
       else if (!named.has(name)) named.set(name, compileEntry(schema, pointer, context, true))
     }
   }
+  const { seen } = context
   return {
     names: [...named.keys()],
+    isSeen: captures => {
+      const name = capture === null ? undefined : captures.get(capture)
+      return name !== undefined && seen?.hasSchema(name) === true
+    },
     find: captures => {
       const name = capture === null ? undefined : captures.get(capture)
       const entry = name === undefined ? undefined : named.get(name)
@@ -273,7 +296,11 @@ function compileEntry (schema: unknown, pointer: string, context: SourceContext,
 
 function entryOf (result: CompileResult, pointer: string, context: SourceContext): SchemaEntry {
   if (result.ok) return { usable: true, schema: result.schema }
-  const problem = { pointer: `${pointer}${result.problem.pointer}`, message: result.problem.message }
-  context.report(problem)
+  const [first, ...others] = [result.problem, ...result.problem.others ?? []].map(problem => ({
+    pointer: `${pointer}${problem.pointer}`,
+    message: problem.message
+  }))
+  const problem = first as UnusableSchema
+  for (const one of [problem, ...others]) context.report(one)
   return { usable: false, ...problem }
 }

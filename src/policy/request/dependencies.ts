@@ -36,7 +36,7 @@ export function recordDependencies (
       for (const { policy, active } of activity.policies) {
         const { requires, addsMissing, scope } = policy.activation
         if (requires.length === 0 || done.has(policy) || (enforced && policy.mode !== 'enforce')) continue
-        if (!active && !(isActivatedByHeader(policy) && policy.same.some(uri => wanted.has(uri)))) continue
+        if (!active && !(isActivatedByHeader(policy) && policy.activators.some(uri => wanted.has(uri)))) continue
         if ((scope ?? agent.enforceOn) === 'messages' && !inMessageScope(call.operation)) continue
         done.add(policy)
         for (const needed of requires) {

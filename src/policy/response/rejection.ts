@@ -6,9 +6,12 @@ import { BODY } from '../selectors/response.js'
 import type { Violation } from '../violation.js'
 import { GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
 
-/** Records that the bytes are not a valid response, or that clients might read the response differently. */
+/**
+ * Records that the bytes are not a valid response, that clients might read the response differently, or that it differs from A2A in a way
+ * that changes nothing for rules: `answer-unwrapped` and `answer-unknown`, which are never enforced.
+ */
 export function noteFault (
-  rule: 'answer-json' | 'answer-envelope' | 'answer-fields' | 'answer-steps',
+  rule: 'answer-json' | 'answer-envelope' | 'answer-fields' | 'answer-steps' | 'answer-unwrapped' | 'answer-unknown',
   mode: Mode,
   { path, message }: FieldProblem,
   violations: Violation[]

@@ -3,6 +3,7 @@ import type { Mode } from '../../config/model/model.js'
 import type { CompiledResponses, CompiledResponseRule } from '../compile/compiled.js'
 import { unevaluated } from '../../jsonschema/evaluation.js'
 import type { ResultSubject } from './result-subject.js'
+import { MethodResultSubject } from './result-subject.js'
 import type { ResponseEdits } from './edits.js'
 import type { Work } from './scope.js'
 import { broken, checkOne, countProblem, fault } from '../rule-check.js'
@@ -37,17 +38,19 @@ export function runResponseRules (
     state: { policy },
     responses
   } = work
+  const ofMethod = subject instanceof MethodResultSubject
   for (const rule of responses.rules) {
+    if (rule.ofMethod !== ofMethod) continue
     if ((rule.event === 'last') !== (position === 'afterwards') && !(position === 'last' && rule.event === 'last')) continue
-    const why = whySkipped(rule, responses, subject, findings.violations)
+    const why = whySkipped(rule, work, subject, findings.violations)
     if (why !== null) {
       tracer?.responseRule?.(policy, rule, subject.result, { skipped: why })
       continue
     }
     const before = findings.violations.length
     const selected = selectedBy(work, rule, subject, findings)
-    const holds = selected !== null && evaluate(work, rule, subject, selected, findings)
-    if (!holds && rule.verdict === 'annotate' && matters(rule, responses, subject)) findings.annotations.add(`${policy.name}/${rule.id}`)
+    const isBroken = selected === null ? !isChunk(rule, subject, false) : evaluate(work, rule, subject, selected, findings)
+    if (isBroken && rule.verdict === 'annotate' && responses.acts) findings.annotations.add(`${policy.name}/${rule.id}`)
     tracer?.responseRule?.(policy, rule, subject.result, { selected: selected?.length ?? 0, found: findings.violations.slice(before) })
   }
 }
@@ -64,44 +67,47 @@ function selectedBy (
   } catch (error) {
     const problem = unevaluated(error)
     if (problem === null) throw error
-    const mode = rule.verdict === 'strip' && responses.acts ? 'enforce' : modeFor(rule, subject)
+    const mode = rule.verdict === 'strip' && responses.acts ? 'enforce' : modeFor(rule, subject, false)
     fault({ policy, rule, mode, errorClass: 'invalid', path: placeOf(subject), message: problem }, violations)
     return null
   }
 }
 
 /** True when a rule applies to responses of this operation at all. */
-export function isFor ({ on }: CompiledResponseRule, operation: ResultSubject['operation']): boolean {
-  return on === null || on.has(operation)
+export function isFor ({ on }: CompiledResponseRule, operation: ResultSubject['operation'], method: string | null): boolean {
+  return on === null || on.has(operation) || (method !== null && on.has(method))
 }
 
 function whySkipped (
   rule: CompiledResponseRule,
-  responses: CompiledResponses,
+  { responses, method }: Work,
   subject: ResultSubject,
   violations: readonly Violation[]
 ): 'operation' | 'event' | 'condition' | 'bound' | null {
-  if (!isFor(rule, subject.operation)) return 'operation'
+  if (!isFor(rule, subject.operation, method)) return 'operation'
   if (rule.event !== null && !isMeantBy(rule.event, subject)) return 'event'
   if (rule.condition !== null && !rule.condition(subject)) return 'condition'
-  return !matters(rule, responses, subject) && isFull(violations, modeFor(rule, subject)) ? 'bound' : null
+  return !acts(rule, responses, subject) && isFull(violations, modeFor(rule, subject, false)) ? 'bound' : null
 }
 
 /** True for rules that remove data or notify the caller. They act even when the list of violations is full. */
-function matters (rule: CompiledResponseRule, responses: CompiledResponses, subject: ResultSubject): boolean {
-  return responses.acts && (rule.verdict === 'strip' || rule.verdict === 'annotate') && !isChunk(rule, subject)
+function acts (rule: CompiledResponseRule, responses: CompiledResponses, subject: ResultSubject): boolean {
+  return responses.acts && (rule.verdict === 'strip' || rule.verdict === 'annotate') && !isChunk(rule, subject, false)
 }
 
-/** True for data that is appended to an artifact. It may be only a fragment, so it cannot break a rule for the whole. */
-function isChunk (rule: CompiledResponseRule, { result }: ResultSubject): boolean {
-  return rule.chunked && result.kind === 'artifactUpdate' && result.append
+/**
+ * True for something that is appended to an artifact and may be only a part of the whole, so that it cannot break a rule for the whole.
+ * @param fragment whether it may be, unless the rule says so itself
+ */
+function isChunk (rule: CompiledResponseRule, { result }: ResultSubject, fragment: boolean): boolean {
+  return (rule.chunked ?? fragment) && result.kind === 'artifactUpdate' && result.append
 }
 
-function modeFor (rule: CompiledResponseRule, subject: ResultSubject): Mode {
-  return isChunk(rule, subject) ? 'observe' : rule.mode
+function modeFor (rule: CompiledResponseRule, subject: ResultSubject, fragment: boolean): Mode {
+  return isChunk(rule, subject, fragment) ? 'observe' : rule.mode
 }
 
-/** @returns true when the rule holds */
+/** @returns true when the rule is broken, also for the whole of which the result may be a part */
 function evaluate (
   { state: { policy }, responses }: Work,
   rule: CompiledResponseRule,
@@ -110,18 +116,27 @@ function evaluate (
   findings: Findings
 ): boolean {
   const { violations, edits } = findings
-  const mode = modeFor(rule, subject)
-  const goesOn = matters(rule, responses, subject)
+  const goesOn = acts(rule, responses, subject)
   const strips = goesOn && rule.verdict === 'strip'
   const problem = rule.holds(subject) ? countProblem(rule, subject, selected, placeOf(subject)) : null
-  if (problem !== null) broken({ policy, rule, mode, ...problem }, violations)
-  if (problem !== null && !strips) return false
-  let holds = problem === null
+  let isBroken = false
+  if (problem !== null) {
+    // Other updates may hold the values that are missing here. Values that are too many here are too many for the whole.
+    const fragment = selected.length < rule.min || selected[rule.max]?.fragment === true
+    broken({ policy, rule, mode: modeFor(rule, subject, fragment), ...problem }, violations)
+    isBroken = !isChunk(rule, subject, fragment)
+    if (!strips) return isBroken
+  }
   for (let i = 0; i < selected.length; i++) {
     const one = selected[i] as Selected
-    if (!goesOn && isFull(violations, mode)) return holds
-    if (i < rule.max && checkOne(policy, rule, mode, one, violations)) continue
-    holds = false
+    const mode = modeFor(rule, subject, one.fragment)
+    if (!goesOn && isFull(violations, mode)) {
+      if (mode === rule.mode) return isBroken
+      // A fragment: the values after it may be whole.
+      continue
+    }
+    if ((i < rule.max && checkOne(policy, rule, mode, one, violations)) || isChunk(rule, subject, one.fragment)) continue
+    isBroken = true
     if (!strips) continue
     if (edits !== null && one.at.length > 0) edits.remove(one.at, policy, rule.id)
     else {
@@ -139,7 +154,7 @@ function evaluate (
       )
     }
   }
-  return holds
+  return isBroken
 }
 
 function placeOf ({ result }: ResultSubject): string {

@@ -18,6 +18,8 @@ export interface Selected {
   readonly captures: ReadonlyMap<string, string>
   /** Set when different readers would select different values: the reason, as text for the caller. */
   readonly ambiguous: string | null
+  /** True for a part without data: a stream may append text in fragments, but appends each value of JSON as a whole. */
+  readonly fragment: boolean
   /**
    * Place of the value: keys from the root of the body to the value, or to the part when parts are selected. For a header, the position of
    * its line. Empty unless the selector was compiled with `located`.
@@ -43,10 +45,10 @@ export interface SelectContext {
   /** Name of the policy. */
   readonly policy: string
   readonly matcher: (schema: InlineSchema) => Matcher
+  /** Returns the URIs under which an extension may be active, given any of its URIs. Complete only after all policies are compiled. */
+  readonly activeAs: (uri: string) => readonly string[]
   /** Media types, by their text, that the card writes without the quotes that they need (`unquotedModes`). Default: none. */
   readonly modes?: ReadonlyMap<string, MediaType>
-  /** Returns the card's spelling of any extension's URI. Complete only after all policies of the agent are compiled. */
-  readonly spell: (uri: string) => string
 }
 
 /** Place for selectors that do not report places. */
@@ -56,7 +58,7 @@ export const NO_CAPTURES: ReadonlyMap<string, string> = new Map()
 export const NAME_LIMIT = 512
 
 export function plain (path: string, value: unknown, at: JsonPath, ambiguous: string | null = null): Selected {
-  return { path, typePath: null, value, captures: NO_CAPTURES, ambiguous, at }
+  return { path, typePath: null, value, captures: NO_CAPTURES, ambiguous, fragment: false, at }
 }
 
 const INDEX = /^(?:0|[1-9]\d{0,8})$/
@@ -64,6 +66,23 @@ const INDEX = /^(?:0|[1-9]\d{0,8})$/
 /** Takes one step in data of a client or an agent: only an index leads into a list, not `length`. */
 export function stepInto (value: unknown, name: string): unknown {
   return Array.isArray(value) && !INDEX.test(name) ? undefined : childOf(value, name)
+}
+
+/** Keys, and numbers for indexes. */
+export type Steps = (string | number)[]
+
+/**
+ * Follows a pointer without `*`.
+ * @param at receives the steps
+ * @returns undefined when the value does not exist
+ */
+export function descend (value: unknown, steps: readonly string[], at: Steps | null): unknown {
+  let found = value
+  for (const name of steps) {
+    at?.push(Array.isArray(found) ? Number(name) : name)
+    found = stepInto(found, name)
+  }
+  return found
 }
 
 /** Returns the path of a value that need not exist. */

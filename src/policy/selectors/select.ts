@@ -1,12 +1,12 @@
 /** Compiles selectors of the policy vocabulary to functions over a request or over one result of a response. */
 import { memberPath } from '../../a2a/fields.js'
-import type { MetadataSelectorConfig, SelectorConfig } from '../../config/model/model.js'
+import type { MetadataPlace, MetadataSelectorConfig, SelectorConfig } from '../../config/model/model.js'
 import { isInexact, NOT_EXACT, step as charge } from '../../jsonschema/evaluation.js'
 import type { Glob } from '../compile/glob.js'
 import { compileName, matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
-import type { SelectContext, Selected, Selector } from './kit.js'
-import { descendPath, NAME_LIMIT, NOWHERE, plain, stepInto } from './kit.js'
+import type { SelectContext, Selected, Selector, Steps } from './kit.js'
+import { descend, descendPath, NAME_LIMIT, NOWHERE, plain } from './kit.js'
 import { compilePart } from './part.js'
 import { compilePointer } from './pointer.js'
 import type { Subject } from './subject.js'
@@ -15,7 +15,7 @@ import { parsePointer } from '../../wire/json/pointer.js'
 
 /** @param located true if the selector must report the places of the values in the request, for edits */
 export function compileSelector (config: SelectorConfig, context: SelectContext, located = false): Selector {
-  if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
+  if (config.metadata !== undefined) return compileMetadata({ in: REQUEST_PLACES, ...config.metadata }, context, located)
   if (config.header !== undefined) return compileHeader(config.header)
   if (config.pointer !== undefined) return compilePointer(config.pointer, located)
   return compilePart(config.part ?? {}, context, located)
@@ -26,7 +26,9 @@ export function compileMetadata (config: MetadataSelectorConfig, context: Select
   const names = compileName(config.key, context.uris)
   const steps = config.path === undefined ? [] : parsePointer(config.path)
   const sought = { names, steps, equals: config.equals, located }
-  const only = places.length === 1 && places[0] !== 'part' ? names[0]?.literal ?? null : null
+  // A missing value has one place: in the message if there is one. Each part, artifact or message has metadata of its own.
+  const single = places.length === 1 || places.every(place => REQUEST_PLACES.includes(place))
+  const only = single && !places.includes('part') ? names[0]?.literal ?? null : null
   return {
     needsMessage: !places.includes('params'),
     missing:
@@ -43,6 +45,8 @@ export function compileMetadata (config: MetadataSelectorConfig, context: Select
 }
 
 const MESSAGE = ['message'] as const
+/** Clients put the data of an extension into the metadata of the message, or of the request. */
+export const REQUEST_PLACES: readonly MetadataPlace[] = ['message', 'params']
 /** Steps of an object that may carry metadata, and of a value that is found. */
 const HOLDER_STEPS = 1
 const FOUND_STEPS = 1
@@ -89,17 +93,4 @@ function compileHeader (header: string): Selector {
         : found
     })
   }
-}
-
-/** Keys, and numbers for indexes. */
-type Steps = (string | number)[]
-
-/** @param at receives the steps */
-function descend (value: unknown, steps: readonly string[], at: Steps | null): unknown {
-  let found = value
-  for (const name of steps) {
-    at?.push(Array.isArray(found) ? Number(name) : name)
-    found = stepInto(found, name)
-  }
-  return found
 }
