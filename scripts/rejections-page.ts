@@ -24,11 +24,11 @@ const WHEN: Readonly<Record<Reason, string>> = {
   HOST_NOT_SERVED: 'the host of the request is not in `server.hosts`',
   CREDENTIALS_REQUIRED: 'the card is for callers with credentials (`card.public`), and the request has none that the agent accepts',
   METHOD_NOT_ALLOWED: 'the path exists with another HTTP method, which `Allow` names',
-  REQUEST_TOO_LARGE: 'the body is larger than `limits.body`',
+  REQUEST_TOO_LARGE: 'the body, as sent or decompressed, is larger than `limits.body`, or it decompresses to more than 100 times its size',
   REQUEST_TIMEOUT: 'the body did not arrive within `limits.requestTimeout`',
   BAD_REQUEST_TARGET: 'the path can be read in more than one way: dot segments, `//`, encoded slashes',
   BAD_REQUEST_HEADER: 'a header that matters to the decision is sent twice, a GET has a body, or the client requests a connection upgrade',
-  CONTENT_ENCODING_NOT_SUPPORTED: 'the body is compressed',
+  CONTENT_ENCODING_NOT_SUPPORTED: 'the body has another coding than gzip, or several; `Accept-Encoding` names gzip',
   LOOP_DETECTED: 'an upstream URL of the configuration points to the gateway: it has already handled this request',
   AGENT_NOT_READY: 'the gateway has no usable card of the agent',
   OVERLOADED:

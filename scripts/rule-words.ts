@@ -10,6 +10,7 @@ import type {
   RuleConfig,
   SelectorConfig
 } from '../src/config/model/model.js'
+import type { FreshnessConfig } from '../src/config/model/policy-model.js'
 
 const code = (text: string): string => `\`${text}\``
 const any = (texts: readonly string[]): string => texts.map(code).join(' or ')
@@ -49,6 +50,7 @@ function words (
   const lines = [`${level} ${id}`, '', looks, ...condition('Applies if', when, subject), ...condition('Does not apply if', unless, subject)]
   const count = countWords(rule)
   if (count !== null) lines.push('', count)
+  if (rule.notOlderThan !== undefined) lines.push('', freshnessWords(rule.notOlderThan))
   const source = sourceWords(schema)
   if (source !== null) lines.push('', source)
   if (select.part?.match !== undefined) lines.push('', 'Only parts that match:', '', yamlBlock(select.part.match))
@@ -128,6 +130,17 @@ function countWords ({ count, required }: Pick<RuleConfig, 'count' | 'required'>
   if (min === max) return `There must be exactly ${min}.`
   const bounds = [...min === undefined ? [] : [`at least ${min}`], ...max === undefined ? [] : [`at most ${max}`]]
   return `There must be ${bounds.join(' and ')}.`
+}
+
+function freshnessWords ({ age, time, ttl, expires }: FreshnessConfig): string {
+  const ends = [
+    ...age === undefined ? [] : [`${age} after it`],
+    ...ttl === undefined ? [] : [`after the seconds at ${code(ttl)}`],
+    ...expires === undefined ? [] : [`at ${code(expires)}`]
+  ]
+  const from = time !== undefined ? `the time at ${code(time)}` : 'the time that the value is'
+  const counts = age === undefined && ttl === undefined && time === undefined ? '' : ` It counts from ${from}.`
+  return `Each must be fresh.${counts} It ends ${ends.join(', or ')}.`
 }
 
 function sourceWords (schema: RuleConfig['schema']): string | null {

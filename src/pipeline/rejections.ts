@@ -178,7 +178,22 @@ export const contentEncoding: CallProblem = {
   reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
   rule: 'content-encoding',
   path: 'header Content-Encoding',
-  message: 'Compressed request bodies are not accepted; send the body without Content-Encoding.'
+  message: 'The Content-Encoding is not supported; send "Content-Encoding: gzip", or the body without Content-Encoding.'
+}
+
+export const notGzip: CallProblem = {
+  reason: 'PARSE_ERROR',
+  rule: 'content-encoding',
+  path: 'header Content-Encoding',
+  message: 'The body is not one complete gzip member, although Content-Encoding is gzip.'
+}
+
+export function tooCompressed (ratio: number): Rejection {
+  return {
+    reason: 'REQUEST_TOO_LARGE',
+    message: `The request body has more than ${ratio} times its compressed size; send the body without Content-Encoding.`,
+    rule: 'gateway/body-ratio'
+  }
 }
 
 export function ambiguous ({ path, message }: FieldProblem): CallProblem {

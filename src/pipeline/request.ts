@@ -78,17 +78,19 @@ export interface OperationRequest {
   readonly problem: CallProblem | null
   /** With its leading `?`, or ''. */
   readonly query: string
+  /** The decoded body. */
   readonly bytes: Bytes
+  /** Problem of the Content-Encoding; `bytes` is then the body as sent. */
+  readonly encodingProblem: CallProblem | null
 }
 
 /** Reads the call from the body of a request. */
 export function callOf (
-  { route, problem, query, bytes }: OperationRequest,
+  { route, problem, query, bytes, encodingProblem }: OperationRequest,
   head: RequestHead,
   limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
 ): Call {
   const { headers } = head
-  const encoding = headers['content-encoding']
   const call = readCall({
     bytes,
     binding: route.binding,
@@ -98,7 +100,7 @@ export function callOf (
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
   })
   if (problem !== null) return { ...call, problem }
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return { ...call, problem: rejections.contentEncoding }
+  if (encodingProblem !== null) return { ...call, problem: encodingProblem }
   if (call.problem !== null) return call
   const unclear = unclearName(call, route.binding === 'JSONRPC' ? null : { path: route.upstreamPath, tenant: route.tenant, query })
   return unclear === null ? call : { ...call, problem: rejections.ambiguous(unclear) }
@@ -111,6 +113,8 @@ export interface EvaluationInput {
   readonly head: RequestHead
   /** What is remembered of the task that the request names. */
   readonly record: TaskRecord | null
+  /** Time of the request, in milliseconds since 1970; null when it is not known. */
+  readonly now: number | null
 }
 
 /**
@@ -119,7 +123,7 @@ export interface EvaluationInput {
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record }: EvaluationInput,
+  { route, call, head, record, now }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -132,7 +136,8 @@ export function ruleOn (
       pathTenant: decoded(route.tenant),
       extensionRoute: route.extensionRoute,
       headers: head.rawHeaders,
-      record
+      record,
+      now
     },
     policy,
     tracer
@@ -140,7 +145,7 @@ export function ruleOn (
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 
-export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows'> {
+export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'clock'> {
   /** Of the task that the request names, as `taskIdOf` reads it. */
   readonly taskId: string | null
   readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
@@ -151,7 +156,7 @@ export function evaluatorFor (
   route: OperationRoute,
   call: Call,
   { policy, decision, requested }: RequestEvaluation,
-  { taskId, limits, tracer, recall, follows = false }: EvaluatorOptions
+  { taskId, limits, tracer, recall, clock, follows = false }: EvaluatorOptions
 ): ResponseEvaluator | null {
   // The response of an extension's route may have any form.
   if (policy.mode === 'off' || (!policy.reads && !follows) || route.extensionRoute !== null) return null
@@ -168,6 +173,7 @@ export function evaluatorFor (
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
     tracer,
     follows,
+    ...(clock === undefined ? {} : { clock }),
     ...(recall === undefined ? {} : { recall })
   })
 }
@@ -221,14 +227,28 @@ export function negotiated (
   }
 }
 
-/** The body to forward. Without changes, the same bytes are returned. */
-export function bodyOf<T extends Bytes> ({ decision }: { readonly decision: Pick<Decision, 'edits'> }, bytes: T): T | Buffer {
-  return decision.edits.length === 0 ? bytes : editJson(whole(bytes), decision.edits)
+/**
+ * The body to forward: as sent, or the decoded body with the edits.
+ * @param bytes the decoded body; default: `sent`, which is not compressed
+ */
+export function bodyOf<T extends Bytes> (
+  { decision }: { readonly decision: Pick<Decision, 'edits'> },
+  sent: T,
+  bytes: Bytes = sent
+): T | Buffer {
+  return decision.edits.length === 0 ? sent : editJson(whole(bytes), decision.edits)
 }
 
-/** The head to forward, without the removed headers. */
+/** The head to forward, without the removed headers. An edited body is not compressed. */
 export function forwardedHead ({ decision }: RequestEvaluation, head: RequestHead): RequestHead {
-  return decision.headers === null ? head : { method: head.method, headers: head.headers, rawHeaders: decision.headers }
+  const rawHeaders = decision.headers ?? head.rawHeaders
+  const decoded = decision.edits.length > 0 && head.headers['content-encoding'] !== undefined
+  if (decision.headers === null && !decoded) return head
+  return { method: head.method, headers: head.headers, rawHeaders: decoded ? withoutHeader(rawHeaders, 'content-encoding') : rawHeaders }
+}
+
+function withoutHeader (rawHeaders: readonly string[], name: string): string[] {
+  return rawHeaders.filter((_, i) => rawHeaders[i - i % 2]?.toLowerCase() !== name)
 }
 
 /** The header spelling that the client used, which the response uses too. Without a client header, the spelling of the version. */

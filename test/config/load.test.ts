@@ -307,7 +307,7 @@ t.test('without a file there is one agent, at the root', t => {
 
 t.test('the hash depends on the meaning of the configuration, not on its spelling', t => {
   const hash = (text: string) => config(parse(text)).hash
-  t.equal(hash(ONE), hash(`# a comment\n${ONE.replace('version: 1\n', '')}version: 1\nlimits: {body: 4096KiB}\n`))
+  t.equal(hash(ONE), hash(`# a comment\n${ONE.replace('version: 1\n', '')}version: 1\nlimits: {body: 20480KiB}\n`))
   t.not(hash(ONE), hash(`${ONE}limits: {body: 5MiB}\n`))
   t.not(hash(ONE), hash(`${ONE}limits: {event: 2MiB}\n`))
   t.not(hash(ONE), hash(`${ONE}state: {ttl: 1h}\n`), 'what is remembered of tasks is part of it')

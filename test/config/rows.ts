@@ -560,6 +560,12 @@ const POLICY: readonly Row[] = [
     'g.yaml:12:9: extensions.p.request[0] requires a value, but count.max is 0 (keep one)'
   ],
   [
+    'age without a limit',
+    ruleWith('notOlderThan: {time: /at}'),
+    'g.yaml:12:23: extensions.p.request[0].notOlderThan needs age, ttl or expires (such as "age: 5m")'
+  ],
+  ['age', ruleWith('notOlderThan: {age: 5m}')],
+  [
     'required and removed',
     ruleWith('required: true\nverdict: strip'),
     'g.yaml:12:9: extensions.p.request[0].required: verdict strip cannot satisfy a lower bound, because it only removes values (put the lower bound into a rule of its own)'

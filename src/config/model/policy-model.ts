@@ -133,7 +133,7 @@ export type OnUnknown = 'allow' | 'reject'
 export interface TaskStateConfig {
   /** Selects from requests and from responses. Skips places that one of them does not have. `event` is not allowed. */
   readonly from: ResponseSelectorConfig
-  /** Value that each substate belongs to, such as the id of a tool call: each has a state of its own. Pairs with the values of `from`. */
+  /** Value that a substate belongs to, such as the id of a tool call. Each key has a state of its own. Pairs with the values of `from`. */
   readonly key?: ResponseSelectorConfig
   /** Task states that each substate may occur with. Substates that are not listed may occur with any task state. */
   readonly taskStates?: Readonly<Record<string, readonly TaskState[]>>
@@ -209,6 +209,8 @@ export interface RuleConfig {
   /** True: at least one value, like `count: {min: 1}`. False: the author accepts absence. */
   readonly required?: boolean
   readonly count?: { readonly min?: number, readonly max?: number }
+  /** Every selected value must be fresh. */
+  readonly notOlderThan?: FreshnessConfig
   /** JSON Schema that every selected value must satisfy, or the location of the schema in the card. */
   readonly schema?: SchemaSource
   /** warn = the violation is observed, whatever the mode; strip = the gateway removes the violating values. Default reject. */
@@ -230,6 +232,8 @@ export interface ResponseRuleConfig {
   readonly required?: boolean
   /** Number of selected values. Applies to results that have at least one of the selected places. */
   readonly count?: { readonly min?: number, readonly max?: number }
+  /** Every selected value must be fresh. */
+  readonly notOlderThan?: FreshnessConfig
   readonly schema?: SchemaSource
   /** annotate = the gateway forwards the result and notifies the caller. Default warn. */
   readonly verdict?: 'reject' | 'warn' | 'strip' | 'annotate'
@@ -298,6 +302,20 @@ export interface PartSelectorConfig {
   /** JSON Schema that the normalised part must satisfy. */
   readonly match?: InlineSchema
   readonly take?: 'first' | 'all'
+}
+
+/** The age of a value: at least one of `age`, `ttl` and `expires`. Times are RFC 3339, or seconds since 1970. */
+export interface FreshnessConfig {
+  /** Duration since `time`. */
+  readonly age?: string
+  /** JSON Pointer to the time. Default: the value itself. */
+  readonly time?: string
+  /** JSON Pointer to the lifetime, in seconds. */
+  readonly ttl?: string
+  /** JSON Pointer to the time of expiry. */
+  readonly expires?: string
+  /** Duration by which clocks may differ. Default 30s. */
+  readonly skew?: string
 }
 
 /** A scalar in the data of a part, which identifies the part: `{path: /type, equals: engram/op}`. */

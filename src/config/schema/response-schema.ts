@@ -1,7 +1,7 @@
 /** JSON Schema of the response rules of a policy, and of its rules across the messages of one task. */
 import { TASK_STATES } from '../../a2a/task-state.js'
 import type { Format } from './formats.js'
-import { responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
+import { freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
 import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
@@ -73,7 +73,7 @@ const either: Schema = {
   maxProperties: 1
 }
 
-export const responseRule = mapping('One rule; needs `count`, `required: true` or `schema`.', ['id', 'select'], {
+export const responseRule = mapping('One rule; needs `count`, `required: true`, `notOlderThan` or `schema`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['result-is-valid'] },
   on: {
     type: 'array',
@@ -89,6 +89,7 @@ export const responseRule = mapping('One rule; needs `count`, `required: true` o
   unless: responseCondition('The rule does not apply if all of these conditions match.'),
   required: required('Whether the rule must select at least one value from a result that has one of the selected places.'),
   count: { ...occurrences, description: 'How many values the rule may select from a result that has one of the selected places.' },
+  notOlderThan: freshness,
   schema: source,
   verdict: choice(
     '`warn`: violations are recorded and the response is forwarded. `annotate`: also, the header `gateway-decision` or a comment of the stream tells the client. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected). `reject`: the response is rejected. Default: `warn`.',
@@ -125,7 +126,7 @@ export const taskStates = mapping(
   {
     from: eitherScalar('Where a message or a result contains the substate, a string.'),
     key: eitherScalar(
-      'Where it contains the key of the substate, a string or a number, such as the id of a tool call: each key has a state, numbers and visits of its own. Selects as many values as `from`, in the same order. At most 1,000 keys in one task.'
+      'Where it contains the key of the substate, a string or a number, such as the id of a tool call: each key has a state, numbers and visits of its own. Selects as many values as `from`, in the same order. About 400 keys in one task.'
     ),
     taskStates: bySubstate(
       'By substate, the A2A states that the task may have with it. Substates that are not listed allow every state.',

@@ -1,7 +1,7 @@
 /** JSON Schema of a policy's rules: selectors, conditions, counts, schemas. */
 import { TASK_STATES } from '../../a2a/task-state.js'
 import type { Format } from './formats.js'
-import { choice, flag, list, mapping, text } from './schema-kit.js'
+import { choice, flag, list, mapping, optionalDuration, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 /** Values of `on` in a request rule. */
@@ -151,6 +151,21 @@ export const occurrences: Schema = {
   minProperties: 1
 }
 
+export const freshness: Schema = {
+  ...mapping(
+    'Every selected value must be fresh. Needs one of `age`, `ttl` and `expires`; the earliest end counts. A time is RFC 3339, or seconds since 1970.',
+    [],
+    {
+      age: optionalDuration('Maximum age since `time`.', '1s', '8760h'),
+      time: text('JSON Pointer into the value, to the time from which `age` and `ttl` count. Default: the value itself.', 'pointer'),
+      ttl: text('JSON Pointer into the value, to its lifetime in seconds; a value without one passes.', 'pointer'),
+      expires: text('JSON Pointer into the value, to the time at which it expires; a value without one passes.', 'pointer'),
+      skew: optionalDuration('By how much clocks may differ: also rejects times further in the future. Default: `30s`.', '0s', '1h')
+    }
+  ),
+  minProperties: 1
+}
+
 export const required = (description: string): Schema => flag(`${description} Not with \`count.min\`.`)
 
 /** Requires that a key, when present, is the only key. */
@@ -201,7 +216,7 @@ export const rejection = mapping('The error of the rejection.', [], {
 
 export const onUnknown = (description: string): Schema => choice(description, ['allow', 'reject'])
 
-export const rule = mapping('One rule; needs `count`, `required: true` or `schema`.', ['id', 'select'], {
+export const rule = mapping('One rule; needs `count`, `required: true`, `notOlderThan` or `schema`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
   on: {
     type: 'array',
@@ -218,6 +233,7 @@ export const rule = mapping('One rule; needs `count`, `required: true` or `schem
     'Whether the rule must select at least one value. `schema` applies to selected values only, so without `required` and `count` a request without the value passes.'
   ),
   count: occurrences,
+  notOlderThan: freshness,
   schema: source,
   verdict: choice(
     '`warn`: violations are recorded and the request is forwarded, in every mode. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected; the line of a header) and recorded. Default: `reject`.',

@@ -56,6 +56,12 @@ export function duration (description: string, initial: string, minimum: string,
   }
 }
 
+/** A duration without a default. */
+export function optionalDuration (description: string, minimum: string, maximum: string): Schema {
+  const { default: _, ...rest } = duration(description, '', minimum, maximum)
+  return rest
+}
+
 export function size (description: string, initial: string, minimum: string, maximum: string): Schema {
   return {
     type: 'string',

@@ -71,7 +71,7 @@ const server = section('Where the gateway listens.', {
 
 const limits = section('Limits for one request, one response and one client. The gateway rejects what exceeds them.', {
   headers: size('Request line and headers of a request.', '32KiB', '1KiB', '1MiB'),
-  body: size('Body of a request.', '4MiB', '1B', '256MiB'),
+  body: size('Body of a request, as sent and decompressed.', '20MiB', '1B', '256MiB'),
   response: size('Body of a response that the gateway has to read whole.', '16MiB', '1B', '256MiB'),
   event: size('One event of an event stream that the gateway has to read.', '1MiB', '1B', '64MiB'),
   card: size("An agent's card.", '1MiB', '1B', '16MiB'),

@@ -186,7 +186,7 @@ export class Exchange {
 
   /** @returns false when the memory budget of the process is used up, or when the exchange is over */
   hold (bytes: number): boolean {
-    if (this.ended || !this.services.heldBytes.take(bytes)) return false
+    if (this.ended || !this.services.heldBytes.take(bytes, this.holds)) return false
     this.holds += bytes
     return true
   }

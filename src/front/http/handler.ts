@@ -5,6 +5,7 @@ import type { Rejection } from '../../a2a/errors.js'
 import { namesOf, taskIdOf, tenantOf } from '../../a2a/task-id.js'
 import type { Version } from '../../a2a/versions.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
+import { encodingOf, isPlain } from '../../pipeline/content-encoding.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
@@ -30,6 +31,7 @@ import type { TaskKey } from '../../state/store.js'
 import { forward } from '../../upstream/forward.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
+import { gunzip } from '../../wire/gzip.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import { joinPath } from '../../wire/target.js'
 import type { Agent } from '../../gateway/agent.js'
@@ -116,10 +118,17 @@ function respond (exchange: Exchange, routeTarget: RouteTarget, options: Handler
   const { query } = routeTarget
   if (verb === 'GET') {
     return withoutBody(exchange, options, () => {
-      evaluate(exchange, { agent, state, route, problem, asked, query, bytes: EMPTY }, options)
+      evaluate(exchange, { agent, state, route, problem, asked, query, sent: EMPTY, bytes: EMPTY, encodingProblem: null }, options)
     })
   }
-  read(exchange, options, bytes => { evaluate(exchange, { agent, state, route, problem, asked, query, bytes }, options) })
+  read(exchange, options, sent => {
+    if (isPlain(request.headers['content-encoding'])) {
+      return evaluate(exchange, { agent, state, route, problem, asked, query, sent, bytes: sent, encodingProblem: null }, options)
+    }
+    decode(exchange, options, sent, (bytes, encodingProblem) => {
+      evaluate(exchange, { agent, state, route, problem, asked, query, sent, bytes, encodingProblem }, options)
+    })
+  })
 }
 
 /**
@@ -157,7 +166,11 @@ interface Arrived {
   readonly problem: CallProblem | null
   readonly asked: Asked
   readonly query: string
+  /** The body as sent. */
+  readonly sent: Bytes
+  /** The decoded body. */
   readonly bytes: Bytes
+  readonly encodingProblem: CallProblem | null
 }
 
 function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions): void {
@@ -197,7 +210,7 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
 function decide (exchange: Exchange, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
   const { arrived: { agent, state, route }, call } = read
   const startedAt = performance.now()
-  const evaluation = ruleOn(state, { route, call, head: exchange.request, record })
+  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
   recordDecision(exchange, call, evaluation.requested, evaluation.decision)
   if (evaluation.decision.rejection !== null) return exchange.reject(evaluation.decision.rejection, 'rejected')
@@ -213,7 +226,7 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
   if (!exchange.enter(agent)) return
   const { policy } = evaluation
   const { limits } = options
-  const body = bodyOf(evaluation, arrived.bytes)
+  const body = bodyOf(evaluation, arrived.sent, arrived.bytes)
   const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
@@ -225,6 +238,7 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
         taskId: task?.taskId ?? null,
         limits,
         tracer: null,
+        clock: Date.now,
         follows,
         recall: taskId => tasks.now(keyOf(taskId))
       })
@@ -343,6 +357,30 @@ function withoutBody (exchange: Exchange, options: HandlerOptions, then: () => v
   read(exchange, options, bytes => {
     if (whole(bytes).toString('latin1').trim() === 'null') then()
     else exchange.reject(rejections.unexpectedBody('GET'), 'rejected')
+  })
+}
+
+/** Decodes a compressed body. The memory budget also counts the content. */
+function decode (
+  exchange: Exchange,
+  { limits }: HandlerOptions,
+  sent: Bytes,
+  then: (bytes: Bytes, problem: CallProblem | null) => void
+): void {
+  const encoding = encodingOf(exchange.request.headers['content-encoding'], whole(sent), limits.body)
+  if (encoding.kind === 'rejected') return exchange.reject(encoding.rejection, 'rejected')
+  if (encoding.kind === 'plain') return then(sent, null)
+  if (encoding.kind === 'problem') return then(sent, encoding.problem)
+  if (!exchange.hold(encoding.member.size)) {
+    return exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
+  }
+  gunzip(encoding.member, content => {
+    schedule('decide', exchange, () => {
+      // The client may have disconnected.
+      if (exchange.response.destroyed) return
+      if (content === null) then(sent, rejections.notGzip)
+      else then(content, null)
+    })
   })
 }
 

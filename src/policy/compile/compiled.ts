@@ -6,6 +6,7 @@ import type { ErrorClass, Mode, OnUnknown, Signal } from '../../config/model/mod
 import type { Condition } from './condition.js'
 import type { ExtensionAliases } from './identity.js'
 import type { CompiledSource, UnusableSchema } from './schema-source.js'
+import type { CompiledFreshness } from '../freshness.js'
 import type { Glob } from './glob.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import type { Selector } from '../selectors/kit.js'
@@ -26,6 +27,7 @@ export interface CompiledRule {
   readonly min: number
   readonly max: number
   readonly schema: CompiledSource | null
+  readonly freshness: CompiledFreshness | null
   readonly errorClass: ErrorClass
   readonly undeclaredClass: ErrorClass
   readonly message: string | null
@@ -124,6 +126,7 @@ export interface CompiledResponseRule {
   readonly min: number
   readonly max: number
   readonly schema: CompiledSource | null
+  readonly freshness: CompiledFreshness | null
   readonly message: string | null
   readonly reason: string | null
 }

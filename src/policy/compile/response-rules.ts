@@ -5,6 +5,7 @@ import { compileCondition } from './condition.js'
 import type { CompiledResponses, CompiledPolicy, CompiledRedaction, CompiledResponseRule } from './compiled.js'
 import { compileCorrelation } from '../task/correlate.js'
 import { compileName } from './glob.js'
+import { compileFreshness } from '../freshness.js'
 import { compileObserve } from '../observe.js'
 import { atLeast } from './rule.js'
 import type { ResultSubject } from '../response/result-subject.js'
@@ -69,6 +70,7 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     min: atLeast(rule),
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),
+    freshness: rule.notOlderThan === undefined ? null : compileFreshness(rule.notOlderThan),
     message: rule.error?.message ?? null,
     reason: rule.error?.reason ?? null
   }

@@ -35,7 +35,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   if (policy.mode === 'off') return { ...nothing(policy), rejection: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
   try {
-    return evaluate(call.inexact, () => evaluateRequest(request, policy, tracer, violations))
+    return evaluate(call.inexact, () => evaluateRequest(request, policy, tracer, violations), request.now)
   } catch (error) {
     const problem = unevaluated(error)
     if (problem === null) throw error

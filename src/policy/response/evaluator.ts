@@ -28,6 +28,8 @@ export interface ResponseContext {
   readonly limits: JsonLimits
   readonly tracer: Tracer | null
   /** Returns the current record of a task if it is available immediately; otherwise null. */
+  /** Time of an evaluation, in milliseconds since 1970. */
+  readonly clock?: () => number | null
   readonly recall?: (taskId: string) => TaskRecord | null
   /** True to read every result, for {@link ResponseDecision.results}, also when no policy needs it. */
   readonly follows?: boolean

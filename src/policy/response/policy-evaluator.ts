@@ -164,7 +164,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   /** @returns true when everything was evaluated */
   private withinSteps (inexact: InexactNumbers | null, outcome: EvaluationOutcome, run: () => void): boolean {
     try {
-      evaluate(inexact, run)
+      evaluate(inexact, run, this.context.clock?.() ?? null)
       return true
     } catch (error) {
       const message = unevaluated(error)

@@ -41,7 +41,8 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
         const at = located ? partSteps(content, part) : NOWHERE
         for (const value of values) {
           if (value === null && steps.length === 0) {
-            found.push({ path: part.isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, fragment: !part.isData, at })
+            const { isData, data: whole } = part
+            found.push({ path: isData ? part.dataPath : part.path, typePath, value: whole, captures, ambiguous, fragment: !isData, at })
             continue
           }
           const inside: Steps | null = located ? [] : null

@@ -9,27 +9,19 @@ export const FIELDS = {
   begun: 'b',
   /** The last TaskState. */
   state: 'state',
-  /** The last substate, as `stored` writes it. `scope` is the name of the policy, or `scopeOf` a key. */
+  /** The last substate, as `stored` writes it. `scope` is the name of the policy, or empty in the memory of a key. */
   substate: (scope: string): string => `s:${scope}`,
   /** Number of times that a substate was entered. */
   visits: (scope: string, substate: string): string => `v:${scope}:${substate}`,
   /** The greatest number sent. */
   monotonic: (scope: string): string => `m:${scope}`,
-  /** Number of keys with a state of their own. */
-  keys: (policy: string): string => `k:${policy}`,
+  /** The states of all keys, as `keyed-memory.ts` writes them. */
+  keyed: (policy: string): string => `k:${policy}`,
   /** The values of a correlation, as `remembered-values.ts` writes them. */
   correlation: (policy: string, id: string): string => `c:${policy}/${id}`,
   /** The amount that a metric has counted. */
   counted: (policy: string, metric: string): string => `o:${policy}/${metric}`
 } as const
-
-/**
- * Scope of the fields of one key.
- * @param digest of the key
- */
-export function scopeOf (policy: string, digest: string): string {
-  return `${policy}/${digest}`
-}
 
 export class TaskMemory {
   /** Null: the store does not know the task, or is not available. */

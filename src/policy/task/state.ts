@@ -15,7 +15,9 @@ import { compileBothSides, selectOn } from '../selectors/response.js'
 import type { SelectContext, Selected } from '../selectors/kit.js'
 import type { Subject } from '../selectors/subject.js'
 import type { TaskMemory } from './memory.js'
-import { FIELDS, scopeOf } from './memory.js'
+import { FIELDS } from './memory.js'
+import type { StateMemory } from './keyed-memory.js'
+import { KeyedMemory } from './keyed-memory.js'
 import type { Violation } from '../violation.js'
 import { addViolation, violation } from '../violation.js'
 
@@ -65,9 +67,6 @@ export function checkTaskState (policy: CompiledPolicy, subject: Subject, side: 
 
 const NONE: readonly Selected[] = []
 
-/** Maximum keys of one task that have a state: each is kept as long as the task. */
-export const MAX_KEYS = 1_000
-
 /** Steps of a substate, and of a number that is compared with the greatest. */
 const SUBSTATE = 5
 const NUMBER = 2
@@ -77,9 +76,11 @@ class Check {
   private readonly state: CompiledTaskState
   readonly mode: Mode
   private readonly side: Side
-  private readonly memory: TaskMemory
+  private readonly task: TaskMemory
   private readonly violations: Violation[]
-  /** Scope of the fields: the policy, or one key. */
+  /** The memory of the task, or of one key. */
+  private memory: StateMemory
+  /** Scope of the fields: the policy; empty in the memory of a key. */
   private scope: string
 
   constructor (policy: CompiledPolicy, state: CompiledTaskState, side: Side, memory: TaskMemory, violations: Violation[]) {
@@ -87,6 +88,7 @@ class Check {
     this.state = state
     this.mode = side === 'request' ? state.mode.request : state.mode.response
     this.side = side
+    this.task = memory
     this.memory = memory
     this.violations = violations
     this.scope = policy.name
@@ -96,39 +98,34 @@ class Check {
   keyed (keys: readonly Selected[], substates: readonly Selected[], numbers: readonly Selected[], taskState: string | null): void {
     for (const values of [substates, numbers]) {
       const [first] = values
-      if (first !== undefined && values.length !== keys.length) {
-        return this.fault(first.path, `cannot be evaluated: the message has ${keys.length} keys for ${values.length} values; send one key with each`)
-      }
+      if (first === undefined || values.length === keys.length) continue
+      return this.fault(first.path, `cannot be evaluated: there are ${keys.length} keys for ${values.length} values; send one key with each`)
     }
-    const sent = new Map<string, Selected[]>()
+    const memory = new KeyedMemory(this.task, this.policy.name)
+    const sent = new Map<unknown, { readonly of: StateMemory, readonly list: Selected[] }>()
     for (let i = 0; i < keys.length; i++) {
-      const digest = this.digestOf(keys[i] as Selected)
-      if (digest === null) continue
-      this.scope = scopeOf(this.policy.name, digest)
+      const key = keys[i] as Selected
+      const of = this.memoryOf(key, memory)
+      if (of === null) continue
+      this.memory = of
       const [substate, number] = [substates[i], numbers[i]]
       if (substate !== undefined) this.substate(substate, taskState)
-      if (number !== undefined) sent.set(this.scope, [...sent.get(this.scope) ?? [], number])
+      if (number !== undefined) sent.set(key.value, { of, list: [...sent.get(key.value)?.list ?? [], number] })
     }
-    for (const [scope, list] of sent) {
-      this.scope = scope
+    for (const { of, list } of sent.values()) {
+      this.memory = of
       this.monotonic(list)
     }
   }
 
   /** @returns null for a value that is no key, and for a key too many: both are violations */
-  private digestOf ({ value, path, ambiguous }: Selected): string | null {
+  private memoryOf ({ value, path, ambiguous }: Selected, memory: KeyedMemory): StateMemory | null {
     step(SUBSTATE)
-    const { memory, policy: { name } } = this
+    this.scope = ''
     if (ambiguous !== null) return this.noKey(path, `cannot be evaluated: ${ambiguous}`)
     if (isInexact(value)) return this.noKey(path, NOT_EXACT)
     if (typeof value !== 'string' && typeof value !== 'number') return this.noKey(path, 'must be a string or a number')
-    const digest = jsonDigest(value)
-    const scope = scopeOf(name, digest)
-    if (memory.get(FIELDS.substate(scope)) !== null || memory.get(FIELDS.monotonic(scope)) !== null) return digest
-    const known = Number(memory.get(FIELDS.keys(name)) ?? 0)
-    if (known >= MAX_KEYS) return this.noKey(path, `is one too many: the gateway follows at most ${MAX_KEYS} in one task; start a new task`)
-    memory.set(FIELDS.keys(name), String(known + 1))
-    return digest
+    return memory.of(value) ?? this.noKey(path, 'is one too many: the gateway does not follow more keys in one task; start a new task')
   }
 
   private noKey (path: string, message: string): null {
