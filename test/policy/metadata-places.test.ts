@@ -62,7 +62,7 @@ t.test('strip removes from both, and what the platform adds to either counts', a
       activation: { signals: ['always'] },
       inject: [{ metadata: 'k', value: 1, ...(place === undefined ? {} : { in: place }) }]
     })
-    t.equal(send(policy, { message: { parts: [] } }).rejection, null, place)
+    t.equal(send(policy, { message: { parts: [] } }).rejection, null, place ?? 'default')
   }
 })
 
